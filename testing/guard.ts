@@ -1,0 +1,40 @@
+// A small shell that waits for the end of its input, which comes when the process that started it is gone,
+// however it went. Then it ends the process it was last told to watch and removes the folder.
+
+import { spawn } from 'node:child_process';
+
+export interface Guard {
+  /** Nothing is left to guard. */
+  dismiss(): void;
+  watch(pid: number | undefined): void;
+}
+
+const script = `
+trap '' HUP INT TERM
+pid=
+while read -r line; do pid=$line; done
+if [ -n "$pid" ] && kill -QUIT "$pid" 2>/dev/null; then
+  tries=0
+  while kill -0 "$pid" 2>/dev/null && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+fi
+rm -rf -- "$1"
+`;
+
+export function startGuard(folder: string): Guard {
+  const shell = spawn('/bin/sh', ['-c', script, 'guard', folder], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  shell.unref();
+  // The pipe is a socket to Node, and must not keep a finished program alive.
+  if ('unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref();
+  return {
+    dismiss() {
+      shell.stdin.end('\n');
+    },
+    watch(pid) {
+      shell.stdin.write(`${pid ?? ''}\n`);
+    },
+  };
+}

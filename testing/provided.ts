@@ -1,0 +1,12 @@
+// What vitest.config.ts and global-setup.ts hand to the tests: `inject('database')`, `inject('postgresUrl')`.
+
+export type Database = 'pglite' | 'postgres';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Which of the two databases this run of the suites is on. */
+    database: Database;
+    /** A superuser's URL of a PostgreSQL server. Only in the project `postgres`. */
+    postgresUrl: string | undefined;
+  }
+}

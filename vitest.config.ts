@@ -1,0 +1,59 @@
+// The same suites run twice, on PGlite and on a PostgreSQL server, told apart by inject('database').
+// *.postgres.test.ts needs a server (several sessions, crashes); *.unit.test.ts needs no database at all.
+
+import { availableParallelism } from 'node:os';
+import { defaultServerConditions } from 'vite';
+import { defineConfig } from 'vitest/config';
+import './testing/provided.ts';
+
+// Workspace packages offer their TypeScript source under this condition.
+const conditions = ['muster-source', ...defaultServerConditions];
+
+const suites = ['packages/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts'];
+const unit = '**/*.unit.test.ts';
+const postgresOnly = '**/*.postgres.test.ts';
+const never = ['**/node_modules/**', '**/dist/**', 'scripts/test/fixtures/**'];
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    hookTimeout: 60_000,
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    pool: 'forks',
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'pglite',
+          exclude: [...never, unit, postgresOnly],
+          include: suites,
+          provide: { database: 'pglite' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          exclude: [...never, unit],
+          globalSetup: 'testing/global-setup.ts',
+          include: [...suites, 'testing/test/**/*.postgres.test.ts'],
+          provide: { database: 'postgres' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          exclude: never,
+          include: [
+            '{packages,apps}/*/{src,test}/**/*.unit.test.ts',
+            'scripts/test/**/*.unit.test.ts',
+            'testing/test/**/*.unit.test.ts',
+          ],
+        },
+      },
+    ],
+    testTimeout: 60_000,
+  },
+});
