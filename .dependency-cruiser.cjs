@@ -1,0 +1,131 @@
+// The import walls: who may import whom. Each rule has a fixture that breaks it, in
+// scripts/test/fixtures/walls/<rule>, and scripts/test/walls.unit.test.ts fails for a rule without one.
+
+const npm = (...names) => names.map((name) => `node_modules/(@types/)?${name}/`);
+const testCode = ['(^|/)(test|testing)/', '\\.test\\.ts$'];
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'engine-imports-only-its-drivers',
+      comment: 'The engine stands on pg, PGlite and Node, and on nothing of ours.',
+      severity: 'error',
+      from: { path: '^packages/engine/src/' },
+      to: {
+        pathNot: ['^packages/engine/src/', ...npm('pg', '@electric-sql/pglite')],
+        dependencyTypesNot: ['core'],
+      },
+    },
+    {
+      name: 'engine-tests-import-nothing-of-ours',
+      comment:
+        'The engine is tested without the rest of the house. The cluster in testing/ is for everybody.',
+      severity: 'error',
+      from: { path: '^packages/engine/(?!src/)' },
+      to: { path: '^(packages/(?!engine/)|apps/)' },
+    },
+    {
+      name: 'engine-drivers-hold-the-seam',
+      comment:
+        'Only the drivers know pg and PGlite, their types included; the rest of the engine has its own types.',
+      severity: 'error',
+      from: { path: '^packages/engine/src/', pathNot: '^packages/engine/src/drivers/' },
+      to: { path: npm('pg', '@electric-sql/pglite') },
+    },
+    {
+      name: 'mdm-imports-nothing-of-ours',
+      comment: 'The protocol adapter meets the rest in apps/server/src/bridges.',
+      severity: 'error',
+      from: { path: '^packages/mdm/' },
+      to: { path: '^(packages/(?!mdm/)|apps/)' },
+    },
+    {
+      name: 'contracts-import-only-zod',
+      comment: 'Contracts run in a browser, an agent and the server alike: zod, and not even Node.',
+      severity: 'error',
+      from: { path: '^packages/contracts/src/' },
+      to: { pathNot: ['^packages/contracts/src/', ...npm('zod')] },
+    },
+    {
+      name: 'clients-import-only-contracts',
+      comment: 'The console and the agent know the server by its contracts alone.',
+      severity: 'error',
+      from: { path: '^(apps/console|packages/agent)/' },
+      to: { path: '^(packages|apps)/', pathNot: ['^$1/', '^packages/contracts/'] },
+    },
+    {
+      name: 'features-do-not-import-features',
+      comment:
+        'Features meet by events or by an action definition in the contracts. Only devices is for all.',
+      severity: 'error',
+      from: { path: '^apps/server/src/features/([^/]+)/' },
+      to: { path: '^apps/server/src/features/', pathNot: '^apps/server/src/features/($1|devices)/' },
+    },
+    {
+      name: 'devices-only-by-its-index',
+      comment: 'What devices offers the other features is in its index.ts.',
+      severity: 'error',
+      from: { path: '^apps/server/src/features/', pathNot: '^apps/server/src/features/devices/' },
+      to: {
+        path: '^apps/server/src/features/devices/',
+        pathNot: '^apps/server/src/features/devices/index\\.ts$',
+      },
+    },
+    {
+      name: 'main-is-imported-only-by-the-cli',
+      comment: 'main.ts joins everything, so nothing may lean on it. A test may start it.',
+      severity: 'error',
+      from: { pathNot: ['^apps/server/src/cli/', ...testCode] },
+      to: { path: '^apps/server/src/main\\.ts$' },
+    },
+    {
+      name: 'test-code-stays-in-tests',
+      comment: 'What ships does not import test code.',
+      severity: 'error',
+      from: { pathNot: testCode },
+      to: { path: testCode, pathNot: 'node_modules/' },
+    },
+    {
+      name: 'packages-meet-by-name',
+      comment: 'Another package is imported by its name and so by its public surface, never by a path.',
+      severity: 'error',
+      from: { path: '^((packages|apps)/[^/]+)/' },
+      to: { path: '^(packages|apps)/', pathNot: '^$1/', dependencyTypesNot: ['aliased-workspace'] },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'Files that import each other are one file in two halves. Types count.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-undeclared-packages',
+      comment:
+        'A package that happens to lie in node_modules is not a dependency until package.json says so.',
+      severity: 'error',
+      from: { path: '^(packages|apps)/[^/]+/src/', pathNot: '\\.test\\.ts$' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'], dependencyTypesNot: ['npm'] },
+    },
+    {
+      name: 'no-unresolvable-imports',
+      comment: 'An import that leads nowhere would slip past every wall.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    combinedDependencies: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      conditionNames: ['muster-source', 'types', 'import', 'node', 'default'],
+      exportsFields: ['exports'],
+      extensions: ['.ts', '.tsx', '.mts', '.mjs', '.js', '.cjs', '.json', '.d.ts'],
+      mainFields: ['types', 'module', 'main'],
+    },
+    exclude: { path: '^(packages|apps)/[^/]+/dist/' },
+    tsPreCompilationDeps: true,
+  },
+};
