@@ -1,0 +1,72 @@
+// `npm test`: types, lint, import walls, then the suites. Says what it did not run and why, and closes with
+// 'N passed, N failed'; each check counts as one. Arguments go on to Vitest.
+// Under CI=true or MUSTER_TEST_REQUIRE_ALL=1 whatever was skipped or not run is a failure.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { findPostgres, oldestMajor } from '../testing/postgres-binaries.mjs';
+import { closingLine, missingParts } from './closing-line.mjs';
+import { prepareCheckout, root, runTool } from './install.mjs';
+
+const args = process.argv.slice(2);
+const requireAll = process.env.CI === 'true' || process.env.MUSTER_TEST_REQUIRE_ALL === '1';
+
+prepareCheckout();
+
+/** @type {[name: string, entry: string, args: string[]][]} */
+const checks = [
+  ['types (build)', 'typescript/bin/tsc', ['-b']],
+  ['types (tests and scripts)', 'typescript/bin/tsc', ['-p', 'tsconfig.check.json']],
+  ['lint', '@biomejs/biome/bin/biome', ['check', '--error-on-warnings', '--diagnostic-level=warn', '.']],
+  ['import walls', '../scripts/walls.mjs', []],
+];
+const failedChecks = checks.filter(([name, entry, toolArgs]) => {
+  const ok = runTool(entry, toolArgs).status === 0;
+  console.log(`${ok ? 'ok' : 'FAILED'}: ${name}`);
+  return !ok;
+});
+
+const hasPostgres = Boolean(process.env.MUSTER_TEST_DATABASE_URL) || findPostgres() !== undefined;
+const tally = runSuites(hasPostgres ? args : [...args, '--project=!postgres']);
+
+const notRun = missingParts(tally, args.length === 0 || requireAll);
+if (!hasPostgres) {
+  notRun.postgres =
+    `the suites on a PostgreSQL server, because no PostgreSQL ${oldestMajor}+ server binaries were found; ` +
+    'install postgresql or set MUSTER_TEST_DATABASE_URL';
+}
+for (const reason of Object.values(notRun)) console.log(`not run: ${reason}`);
+
+const { failed, line } = closingLine({
+  checks: { failed: failedChecks.length, passed: checks.length - failedChecks.length },
+  notRun: Object.keys(notRun).length,
+  requireAll,
+  tests: tally,
+});
+if (requireAll && tally.skipped > 0) console.log('FAILED: tests were skipped, and here none may be');
+console.log(line);
+process.exitCode = failed > 0 ? 1 : 0;
+
+/**
+ * @param {string[]} vitestArgs
+ * @returns {import('./tally-reporter.mjs').Tally}
+ */
+function runSuites(vitestArgs) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'muster-test-'));
+  const file = path.join(folder, 'tally.json');
+  const reporters = ['--reporter=default', `--reporter=${path.join(root, 'scripts/tally-reporter.mjs')}`];
+  try {
+    const { status } = runTool('vitest/vitest.mjs', ['run', ...reporters, ...vitestArgs], {
+      env: { ...process.env, MUSTER_TEST_TALLY: file },
+    });
+    const tally = JSON.parse(readFileSync(file, 'utf8'));
+    // Vitest may know of a failure that no test, hook or error stands for.
+    return status === 0 || tally.failed > 0 ? tally : { ...tally, failed: 1 };
+  } catch (error) {
+    console.error(`Vitest left no tally: ${error instanceof Error ? error.message : error}`);
+    return { failed: 1, passed: 0, projects: {}, skipped: 0 };
+  } finally {
+    rmSync(folder, { force: true, recursive: true });
+  }
+}
