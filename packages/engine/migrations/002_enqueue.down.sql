@@ -1,0 +1,4 @@
+drop function {schema}.events_past_end(), {schema}.ensure_event_days(date, date),
+  {schema}.enqueue(int, bigint, text, jsonb, jsonb), {schema}.notify_lanes(int[], bigint[], bigint[]),
+  {schema}.enqueue_actions(timestamptz, int[], bigint[], text[], text[], jsonb[], jsonb[]),
+  {schema}.ensure_lane(int, text, text);

@@ -1,0 +1,226 @@
+-- breaking: no
+-- Enqueueing lives in the database, so that plain SQL in anybody's transaction and the library do the same thing.
+
+-- The lane of that name, made on first use.
+create function {schema}.ensure_lane(p_tenant int, p_space text, p_name text) returns bigint language plpgsql as $$
+declare
+  v_lane bigint;
+begin
+  select n.lane_id into v_lane from {schema}.lane_names n
+    where n.tenant_id = p_tenant and n.space = p_space and n.name = p_name;
+  if v_lane is null then
+    insert into {schema}.lane_names (tenant_id, space, name, lane_id)
+      values (p_tenant, p_space, p_name, nextval('{schema}.lane_seq'))
+      on conflict (tenant_id, space, name) do nothing
+      returning lane_id into v_lane;
+    if v_lane is null then -- another transaction made it meanwhile and has committed
+      return {schema}.ensure_lane(p_tenant, p_space, p_name);
+    end if;
+    insert into {schema}.lanes (tenant_id, lane_id) values (p_tenant, v_lane);
+  end if;
+  return v_lane;
+end $$;
+
+-- Adds many actions in one statement and says for each what became of it:
+--   created | present (same idempotency key and body) | mismatch (same key, other body) | kept (supersede: keep-first)
+--   | deep (the lane is full) | busy (the lane changed or is locked, try again). Unknown lanes are missing.
+-- Takes no lock on a lane unless a supersede key asks for one: an open transaction elsewhere must not stall a batch.
+create function {schema}.enqueue_actions(
+  p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads jsonb[],
+  p_options jsonb[]
+) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint) language plpgsql as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := coalesce(p_now, now());
+begin
+  return query
+  with i as materialized (
+    -- numbers are taken above the sort, so the rows of one call keep their order
+    select s.*, nextval('{schema}.action_seq') as action_id
+    from (
+      select i.ord::int, i.tenant_id, i.lane_id, i.channel, i.kind, i.payload, i.o, l.ver, l.generation, l.runner_id,
+        l.action_id as leased, i.o->>'idempotencyKey' as key, i.o->>'supersedeKey' as supersede_key,
+        case when i.o ? 'supersedeKey' then coalesce(i.o->>'supersedeMode', 'replace') else 'append' end as mode,
+        case when i.o ? 'idempotencyKey' then sha256(convert_to(jsonb_build_array(i.lane_id, i.channel, i.kind, i.payload,
+          i.o - '{idempotencyKey,createdBy,depthLimit}'::text[])::text, 'UTF8')) end as body_hash,
+        coalesce((i.o->>'depthLimit')::int, 1000) as depth_limit,
+        row_number() over (partition by i.tenant_id, i.lane_id order by i.ord) as nth
+      from unnest(p_tenants, p_lanes, p_channels, p_kinds, p_payloads, p_options)
+        with ordinality as i(tenant_id, lane_id, channel, kind, payload, o, ord)
+      join {schema}.lanes l on l.tenant_id = i.tenant_id and l.lane_id = i.lane_id
+      order by i.ord
+    ) s
+  ), checked as materialized (
+    select i.*, old_key.action_id as key_action, old_key.body_hash as key_hash, kept.action_id as kept_action,
+      d.depth + i.nth > i.depth_limit as deep
+    from i
+    left join {schema}.idempotency_keys old_key
+      on i.key is not null and old_key.tenant_id = i.tenant_id and old_key.key = i.key
+    left join lateral (
+      select p.action_id from {schema}.pending p
+      where i.mode = 'keep-first' and p.tenant_id = i.tenant_id and p.lane_id = i.lane_id
+        and p.supersede_key = i.supersede_key and p.attempt = 0 and p.action_id is distinct from i.leased
+        and p.generation = i.generation
+      order by p.action_id limit 1
+    ) kept on true
+    cross join lateral (
+      select count(*) as depth from (
+        select 1 from {schema}.pending p where p.tenant_id = i.tenant_id and p.lane_id = i.lane_id limit i.depth_limit
+      ) x
+    ) d
+  ), locked as materialized (
+    select l.tenant_id, l.lane_id
+    from (
+      select distinct c.tenant_id, c.lane_id, c.ver from checked c
+      where c.mode <> 'append' and c.kept_action is null and c.key_action is null and not c.deep
+    ) c
+    join {schema}.lanes l on l.tenant_id = c.tenant_id and l.lane_id = c.lane_id and l.ver = c.ver
+    order by l.tenant_id, l.lane_id
+    for update of l skip locked
+  ), judged as materialized (
+    select c.*, case
+        when c.key_action is not null then case when c.key_hash = c.body_hash then 'present' else 'mismatch' end
+        when c.kept_action is not null then 'kept'
+        when c.deep then 'deep'
+        when c.mode <> 'append' and not exists (
+          select 1 from locked k where k.tenant_id = c.tenant_id and k.lane_id = c.lane_id) then 'busy'
+        else 'created'
+      end as verdict
+    from checked c
+  ), keyed as (
+    insert into {schema}.idempotency_keys (tenant_id, key, action_id, body_hash)
+      select j.tenant_id, j.key, j.action_id, j.body_hash from judged j
+      where j.verdict = 'created' and j.key is not null
+      order by j.tenant_id, j.key
+      on conflict (tenant_id, key) do nothing
+      returning tenant_id, action_id
+  ), go as materialized (
+    select j.* from judged j
+    where j.verdict = 'created' and (j.key is null
+      or exists (select 1 from keyed k where k.tenant_id = j.tenant_id and k.action_id = j.action_id))
+  ), superseded as (
+    delete from {schema}.pending p using go
+    where go.mode = 'replace' and p.tenant_id = go.tenant_id and p.lane_id = go.lane_id
+      and p.supersede_key = go.supersede_key and p.attempt = 0 and p.action_id is distinct from go.leased
+    returning p.tenant_id, p.action_id, p.lane_id, p.channel, go.action_id as by_action
+  ), raised as (
+    update {schema}.lanes l set ver = l.ver + 1 from locked k
+    where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+  ), ended as (
+    insert into {schema}.endings (tenant_id, action_id, state, attempt, reason, ended_at)
+      select s.tenant_id, s.action_id, 'cancelled', 0, 'SUPERSEDED', v_now from superseded s
+  ), added as (
+    insert into {schema}.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, tags, created_at,
+        created_by, not_before, deliver_by, deadline, max_attempts, backoff_ms, backoff_max_ms, head_of_line,
+        on_lease_end, supersede_key, copied_from)
+      select go.tenant_id, go.action_id, go.lane_id, go.channel, go.kind, go.payload,
+        case go.o->>'priority' when 'urgent' then 0 else 1 end,
+        case when go.o ? 'tags' then array(select jsonb_array_elements_text(go.o->'tags')) end,
+        v_now, go.o->>'createdBy', (go.o->>'notBefore')::timestamptz, (go.o->>'deliverBy')::timestamptz,
+        (go.o->>'deadline')::timestamptz, coalesce((go.o->>'maxAttempts')::smallint, 3),
+        coalesce((go.o->>'backoffMs')::int, 2000), coalesce((go.o->>'backoffMaxMs')::int, 300000),
+        coalesce(go.o->>'headOfLine', 'skip'), coalesce(go.o->>'onLeaseEnd', 'retry'), go.supersede_key,
+        (go.o->>'copiedFrom')::bigint
+      from go
+      returning tenant_id, action_id, lane_id, channel, priority, not_before, deliver_by, deadline, supersede_key
+  ), waiting as (
+    insert into {schema}.pending (tenant_id, action_id, lane_id, generation, channel, delayed, priority, seq, not_before,
+        deliver_by, deadline, supersede_key)
+      select a.tenant_id, a.action_id, a.lane_id, go.generation, a.channel, coalesce(a.not_before > v_now, false),
+        a.priority, a.action_id, case when a.not_before > v_now then a.not_before end, a.deliver_by, a.deadline,
+        a.supersede_key
+      from added a join go on go.tenant_id = a.tenant_id and go.action_id = a.action_id
+  ), history as (
+    insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
+      select x.tenant_id, x.action_id, x.lane_id, v_now, x.type, 0, x.reason from (
+        select a.tenant_id, a.action_id, a.lane_id, 1 as type, null as reason from added a
+        union all
+        select s.tenant_id, s.action_id, s.lane_id, 14, 'by ' || s.by_action from superseded s
+      ) x order by x.action_id
+  ), counted as (
+    insert into {schema}.count_changes (tenant_id, channel, state, change)
+      select x.tenant_id, x.channel, x.state, sum(x.change) from (
+        select a.tenant_id, a.channel, 'pending' as state, 1 as change from added a
+        union all select s.tenant_id, s.channel, 'pending', -1 from superseded s
+        union all select s.tenant_id, s.channel, 'cancelled', 1 from superseded s
+      ) x group by 1, 2, 3 having sum(x.change) <> 0
+  )
+  select j.ord,
+    case when j.verdict = 'created' and go.action_id is null then 'busy' else j.verdict end,
+    coalesce(go.action_id, j.key_action, j.kept_action), j.lane_id, j.runner_id
+  from judged j left join go on go.ord = j.ord;
+end $$;
+
+-- Tells every node which lanes have something new. Past 7,000 bytes: everything may have (8,000 abort a transaction).
+create function {schema}.notify_lanes(p_tenants int[], p_lanes bigint[], p_runners bigint[]) returns void language plpgsql as $$
+declare
+  v_text text;
+begin
+  select string_agg(distinct w.word, ',') into v_text from (
+    select i.tenant_id || ':' || i.lane_id as word from unnest(p_tenants, p_lanes) i(tenant_id, lane_id)
+    union all
+    select i.tenant_id || 'r' || i.runner_id from unnest(p_tenants, p_runners) i(tenant_id, runner_id)
+      where i.runner_id is not null
+  ) w;
+  if v_text is not null then
+    perform pg_notify('{schema}', case when octet_length(v_text) > 7000 then '*' else v_text end);
+  end if;
+end $$;
+
+-- For an application that shares the database: an action in the transaction of its own change.
+--   select {schema}.enqueue(1, {schema}.ensure_lane(1, 'generic', 'printer-7'), 'print', '{"copies": 2}');
+-- Options as in the HTTP body: priority, notBefore, deliverBy, deadline, maxAttempts, backoffMs, backoffMaxMs,
+-- headOfLine, onLeaseEnd, supersedeKey, supersedeMode, tags, idempotencyKey, createdBy, channel.
+create function {schema}.enqueue(
+  p_tenant int, p_lane bigint, p_kind text, p_payload jsonb default '{}', p_options jsonb default '{}'
+) returns bigint language plpgsql as $$
+declare
+  v record;
+begin
+  for i in 1..20 loop
+    select * into v from {schema}.enqueue_actions(null, array[p_tenant], array[p_lane],
+      array[coalesce(p_options->>'channel', 'any')], array[p_kind], array[p_payload], array[p_options - 'channel']);
+    if v is null then
+      raise exception 'There is no lane % in tenant %.', p_lane, p_tenant using errcode = 'no_data_found';
+    elsif v.outcome = 'mismatch' then
+      raise exception 'The idempotency key was used for another body.' using errcode = 'unique_violation';
+    elsif v.outcome = 'deep' then
+      raise exception 'The lane is full.' using errcode = 'program_limit_exceeded';
+    elsif v.outcome <> 'busy' then
+      if v.outcome = 'created' then
+        perform {schema}.notify_lanes(array[p_tenant], array[p_lane], array[v.runner_id]);
+      end if;
+      return v.action_id;
+    end if;
+    perform pg_sleep(0.01 * i); -- the lane is locked by another transaction
+  end loop;
+  raise exception 'The lane is locked by another transaction.' using errcode = 'lock_not_available';
+end $$;
+
+-- A day's partition of the history is made on its own and attached, which does not stop readers and writers.
+create function {schema}.ensure_event_days(p_from date, p_to date) returns void language plpgsql as $$
+declare
+  v_day date;
+  v_table text;
+begin
+  perform pg_advisory_xact_lock(hashtext('{schema}.ensure_event_days'));
+  if to_regclass('{schema}.events_past') is null then
+    execute format('create table {schema}.events_past partition of {schema}.events for values from (minvalue) to (%L)',
+      p_from::timestamp at time zone 'UTC');
+  end if;
+  for v_day in select d::date from generate_series(p_from, p_to, interval '1 day') d loop
+    v_table := 'events_' || to_char(v_day, 'YYYYMMDD');
+    if to_regclass('{schema}.' || v_table) is null
+      -- a day that `events_past` covers already needs no partition of its own
+      and v_day::timestamp at time zone 'UTC' >= {schema}.events_past_end() then
+      execute format('create table {schema}.%I (like {schema}.events including defaults)', v_table);
+      execute format('alter table {schema}.events attach partition {schema}.%I for values from (%L) to (%L)', v_table,
+        v_day::timestamp at time zone 'UTC', (v_day + 1)::timestamp at time zone 'UTC');
+    end if;
+  end loop;
+end $$;
+
+create function {schema}.events_past_end() returns timestamptz language sql stable as $$
+  select substring(pg_get_expr(c.relpartbound, c.oid) from $r$TO \('([^']+)'\)$r$)::timestamptz
+  from pg_class c where c.oid = to_regclass('{schema}.events_past')
+$$;

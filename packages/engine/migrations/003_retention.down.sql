@@ -1,0 +1,1 @@
+drop function {schema}.drop_event_days(date);

@@ -1,0 +1,144 @@
+import type { Busy, Context, Operation, Run, Transition } from './context.ts';
+import { type Database, isTransaction, type Queryable } from './db.ts';
+import type { Duty, DutyRun } from './duties/duty.ts';
+import { makeDays } from './duties/keep-days.ts';
+import type { Effects } from './effects.ts';
+import { Gatherer, runDirectly } from './gatherer.ts';
+import { refuseInsideTransaction } from './open-transaction.ts';
+import { isMissingDay } from './sqlstate.ts';
+import type { WakeUps } from './wake-ups.ts';
+
+/** Told of everything that happens, for metrics; must not throw. */
+export interface Observer {
+  batch?(operation: string, size: number, seconds: number): void;
+  duty?(duty: string, count: number, seconds: number): void;
+  transitions?(transitions: readonly Transition[]): void;
+  late?(tenantId: number): void;
+}
+
+/**
+ * How an operation gets to the database: gathered with others and committed by itself when the engine's own database is
+ * passed, or at once in the transaction or on the client that the caller passed. Either way its effects run in the same
+ * transaction and the wake-ups go out after the commit.
+ */
+export class Calls {
+  readonly db: Database;
+  readonly #context: Context;
+  readonly #effects: Effects;
+  readonly #wakeUps: WakeUps;
+  readonly #observer: Observer;
+  readonly #gatherers: { close(): Promise<void> }[] = [];
+
+  constructor(db: Database, context: Context, effects: Effects, wakeUps: WakeUps, observer: Observer) {
+    this.db = db;
+    this.#context = context;
+    this.#effects = effects;
+    this.#wakeUps = wakeUps;
+    this.#observer = observer;
+  }
+
+  /** A gathered operation: one item in, its answer out. */
+  gathered<Item, Answer>(
+    operation: Operation<Item, Answer>,
+  ): (client: Queryable, item: Item) => Promise<Answer> {
+    const gatherer = new Gatherer(operation, {
+      writers: this.db.writers,
+      run: (op, items, solo) => this.#commit(op, items, solo),
+      ...(this.#observer.batch ? { onBatch: this.#observer.batch.bind(this.#observer) } : {}),
+    });
+    this.#gatherers.push(gatherer);
+    return async (client, item) => {
+      if (client !== this.db) return (await this.many(operation, client, [item]))[0] as Answer;
+      refuseInsideTransaction();
+      return gatherer.add(item);
+    };
+  }
+
+  /** Many items of one caller. */
+  many<Item, Answer>(
+    operation: Operation<Item, Answer>,
+    client: Queryable,
+    items: readonly Item[],
+  ): Promise<Answer[]> {
+    return runDirectly(operation, items, (some) =>
+      client === this.db
+        ? this.#commit(operation, some, false)
+        : this.inside(client, (inner) => operation.run(inner, some)),
+    );
+  }
+
+  /** Something that is not gathered, with its effects and wake-ups; in a transaction of its own if none was passed. */
+  inside<R extends { transitions: readonly Transition[]; wakes: Run<never>['wakes'] }>(
+    client: Queryable,
+    perform: (client: Queryable) => Promise<R>,
+  ): Promise<R> {
+    if (client === this.db) {
+      refuseInsideTransaction();
+      return this.#withDays(() => this.db.transaction((tx) => this.inside(tx, perform)));
+    }
+    return this.#perform(client, perform);
+  }
+
+  async #perform<R extends { transitions: readonly Transition[]; wakes: Run<never>['wakes'] }>(
+    client: Queryable,
+    perform: (client: Queryable) => Promise<R>,
+  ): Promise<R> {
+    const run = await perform(client);
+    await this.#effects.apply(client, run.transitions);
+    if (isTransaction(client)) {
+      client.afterCommit(() => this.#tell(run));
+    } else {
+      await this.#wakeUps.tellInside(client, run.wakes);
+      this.#observer.transitions?.(run.transitions);
+    }
+    return run;
+  }
+
+  async duty(duty: Duty): Promise<DutyRun> {
+    return this.#withDays(async () => {
+      if (this.#effects.any) return this.inside(this.db, (tx) => duty.runOnce(tx));
+      const run = await duty.runOnce(this.db);
+      this.#tell(run);
+      return run;
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#gatherers.map((gatherer) => gatherer.close()));
+  }
+
+  /** A gathered statement is its own transaction; with effects it shares one with them. A solo item may wait longer. */
+  async #commit<Item, Answer>(
+    operation: Operation<Item, Answer>,
+    items: readonly Item[],
+    solo: boolean,
+  ): Promise<Run<Answer | Busy>> {
+    const connections = solo ? this.db : this.db.gathered;
+    return this.#withDays(async () => {
+      if (this.#effects.any || solo)
+        return connections.transaction(async (tx) => {
+          if (solo && this.db.kind === 'postgres') await tx.query({ text: `set local lock_timeout = '1s'` });
+          return this.#perform(tx, (inner) => operation.run(inner, items));
+        });
+      const run = await operation.run(connections, items);
+      this.#tell(run);
+      return run;
+    });
+  }
+
+  #tell(run: { transitions: readonly Transition[]; wakes: Run<never>['wakes'] }): void {
+    this.#wakeUps.tell(run.wakes);
+    this.#observer.transitions?.(run.transitions);
+  }
+
+  /** The partitions are made a week ahead; if nobody did, a write says so, and this makes them. */
+  async #withDays<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isMissingDay(error)) throw error;
+      await makeDays(this.#context, this.db);
+      return run();
+    }
+  }
+}

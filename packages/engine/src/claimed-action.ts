@@ -1,0 +1,88 @@
+import type { Transition } from './context.ts';
+
+/** An action as it is handed out. */
+export interface ClaimedAction {
+  readonly id: string;
+  readonly tenantId: number;
+  readonly laneId: string;
+  readonly channel: string;
+  readonly kind: string;
+  readonly payload: unknown;
+  readonly tags: readonly string[];
+  readonly priority: 'urgent' | 'normal';
+  /** The fence: a report names it. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly worker: string;
+  readonly leasedAt: Date;
+  readonly leaseUntil: Date;
+  readonly createdAt: Date;
+  readonly createdBy: string | null;
+  /** Handed out before with this very attempt; its lease was not extended. */
+  readonly redelivered: boolean;
+  /** An operator wants it stopped; the report still counts. */
+  readonly cancelRequested: boolean;
+}
+
+/** For `u` (a lane row after the claim) joined with its action `a`. */
+export const CLAIMED_COLUMNS = `u.action_id, u.attempt, u.leased_at, u.lease_until, u.worker, u.cancel_requested, a.channel, a.kind, a.payload,
+    a.tags, a.priority, a.max_attempts, a.created_at, a.created_by`;
+
+export interface ClaimedRow {
+  tenant_id: number;
+  lane_id: string;
+  action_id: string;
+  attempt: number;
+  leased_at: Date;
+  lease_until: Date;
+  worker: string;
+  cancel_requested: boolean;
+  channel: string;
+  kind: string;
+  payload: unknown;
+  tags: string[] | null;
+  priority: number;
+  max_attempts: number;
+  created_at: Date;
+  created_by: string | null;
+}
+
+export function claimedAction(row: ClaimedRow, redelivered = false): ClaimedAction {
+  return {
+    id: row.action_id,
+    tenantId: row.tenant_id,
+    laneId: row.lane_id,
+    channel: row.channel,
+    kind: row.kind,
+    payload: row.payload,
+    tags: row.tags ?? [],
+    priority: priorityName(row.priority),
+    attempt: row.attempt,
+    maxAttempts: row.max_attempts,
+    worker: row.worker,
+    leasedAt: row.leased_at,
+    leaseUntil: row.lease_until,
+    createdAt: row.created_at,
+    createdBy: row.created_by,
+    redelivered,
+    cancelRequested: row.cancel_requested,
+  };
+}
+
+export function priorityName(priority: number): 'urgent' | 'normal' {
+  return priority === 0 ? 'urgent' : 'normal';
+}
+
+export function sent(row: ClaimedRow, event: 'SENT' | 'REDELIVERED' = 'SENT'): Transition {
+  return {
+    tenantId: row.tenant_id,
+    laneId: row.lane_id,
+    actionId: row.action_id,
+    channel: row.channel,
+    events: [event],
+    state: 'claimed',
+    attempt: row.attempt,
+    reason: null,
+    at: row.leased_at,
+  };
+}

@@ -1,0 +1,92 @@
+import type { ClaimedAction } from './claimed-action.ts';
+import type { Queryable } from './db.ts';
+import { EngineError } from './errors.ts';
+import type { ClaimAnswer, ClaimItem } from './ops/claim.ts';
+import type { ClaimSlotsAnswer, ClaimSlotsItem } from './ops/claim-slots.ts';
+import type { Waiters } from './waiters.ts';
+import { laneKey, runnerKey } from './wake-ups.ts';
+
+/** How long a claim may wait for something to do, and how its caller says that he is gone. */
+export interface Wait {
+  readonly waitMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Looks, and looks again after every wake-up, until there is something or the time is over. Whoever is gone by the time
+ * something was claimed for him gives it back at once.
+ */
+async function lookUntil<T>(
+  waiters: Waiters,
+  on: { keys: string[]; tenantId: number } & Wait,
+  look: () => Promise<T>,
+  found: (result: T) => boolean,
+  giveBack: (result: T) => Promise<void>,
+): Promise<T> {
+  if (!on.waitMs || on.signal?.aborted) return look();
+  const waiter = waiters.add(on.keys, on.tenantId, on.waitMs);
+  const gone = () => waiter.end();
+  on.signal?.addEventListener('abort', gone, { once: true });
+  try {
+    for (;;) {
+      const result = await look();
+      if (found(result)) {
+        if (on.signal?.aborted) await giveBack(result);
+        return result;
+      }
+      if (!(await waiter.next())) return result;
+    }
+  } finally {
+    on.signal?.removeEventListener('abort', gone);
+    waiter.end();
+  }
+}
+
+export type ClaimRequest = ClaimItem & Wait;
+export type ClaimSlotsRequest = ClaimSlotsItem & Wait;
+
+export function createClaiming(options: {
+  waiters: Waiters;
+  claim: (client: Queryable, item: ClaimItem) => Promise<ClaimAnswer>;
+  claimSlots: (client: Queryable, item: ClaimSlotsItem) => Promise<ClaimSlotsAnswer>;
+  release: (client: Queryable, action: ClaimedAction) => Promise<void>;
+}) {
+  const { waiters, release } = options;
+  return {
+    async claim(client: Queryable, request: ClaimRequest): Promise<ClaimedAction | null> {
+      const answer = await lookUntil(
+        waiters,
+        { keys: [laneKey(request.tenantId, request.laneId)], ...request },
+        () => options.claim(client, request),
+        (found) => found.kind !== 'empty' && found.kind !== 'held',
+        async (found) => {
+          if (found.kind === 'claimed') await release(client, found.action);
+        },
+      );
+      if (answer.kind === 'unknown-lane')
+        throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
+      if (answer.kind === 'wrong-generation')
+        throw new EngineError(
+          'MUSTER_WRONG_GENERATION',
+          'This worker belongs to an older generation of the lane.',
+        );
+      return answer.kind === 'claimed' ? answer.action : null;
+    },
+
+    async claimSlots(client: Queryable, request: ClaimSlotsRequest): Promise<ClaimedAction[]> {
+      const answer = await lookUntil(
+        waiters,
+        { keys: [runnerKey(request.tenantId, request.runnerId)], ...request },
+        () => options.claimSlots(client, request),
+        (found) => found.kind !== 'claimed' || found.actions.length > 0,
+        async (found) => {
+          if (found.kind === 'claimed')
+            await Promise.all(found.actions.map((action) => release(client, action)));
+        },
+      );
+      if (answer.kind === 'unknown-runner')
+        throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
+      return answer.actions;
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { EventType } from './action.ts';
+import type { Queryable } from './db.ts';
+
+/** What every operation needs to know; made once per engine. */
+export interface Context {
+  /** The quoted name of the schema. */
+  readonly schema: string;
+  /** The time to use, or null for the database's own clock. */
+  readonly now: () => Date | null;
+  readonly depthLimit: number;
+}
+
+/** A change of one action, as told to effects, wake-ups and metrics. */
+export interface Transition {
+  readonly tenantId: number;
+  readonly laneId: string;
+  readonly actionId: string;
+  readonly channel: string;
+  /** The events that were written, in their order. */
+  readonly events: readonly EventType[];
+  /** The state after them. */
+  readonly state: string;
+  readonly attempt: number;
+  readonly reason: string | null;
+  readonly at: Date;
+}
+
+/** Something that may now be claimable. */
+export interface Wake {
+  readonly tenantId: number;
+  readonly laneId?: string;
+  readonly runnerId?: string | null;
+}
+
+/** What one run of a statement brought, besides an answer per item. */
+export interface Run<Answer> {
+  readonly answers: Answer[];
+  readonly transitions: Transition[];
+  readonly wakes: Wake[];
+}
+
+/** The lane was locked or changed meanwhile: the item is tried again in a later statement. */
+export const BUSY = Symbol('busy');
+export type Busy = typeof BUSY;
+
+/** One operation over many items; gathered or run directly in the caller's transaction. */
+export interface Operation<Item, Answer> {
+  readonly name: string;
+  /** Items with an equal key never share a statement. */
+  key(item: Item): string | null;
+  run(client: Queryable, items: readonly Item[]): Promise<Run<Answer | Busy>>;
+}

@@ -1,0 +1,46 @@
+import type pg from 'pg';
+import type { Query, Transaction } from '../db.ts';
+import { markTransaction, refuseInsideTransaction } from '../open-transaction.ts';
+import { types } from './types.ts';
+
+/** Statements and transactions over one `pg` pool; both drivers are made of these. */
+export function pooled(pool: pg.Pool) {
+  const query = (config: Query) => pool.query({ ...config, types });
+  return {
+    query(config: Query) {
+      refuseInsideTransaction();
+      return query(config);
+    },
+
+    async transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
+      refuseInsideTransaction();
+      const client = await pool.connect();
+      const afterCommit: (() => void)[] = [];
+      let failure: unknown;
+      let result: T;
+      try {
+        await client.query('begin');
+        const tx: Transaction = {
+          query: (config: Query) => client.query({ ...config, types }),
+          afterCommit: (then) => void afterCommit.push(then),
+        };
+        result = await markTransaction(() => run(tx));
+        // A failed statement inside a transaction turns `commit` into a rollback without an error: say so.
+        const committed = await client.query('commit');
+        if (committed.command !== 'COMMIT')
+          throw new Error('The transaction was rolled back by an earlier error.');
+      } catch (error) {
+        failure = error;
+        // If even the rollback fails the connection is broken and must not go back into the pool.
+        await client.query('rollback').then(
+          () => client.release(),
+          (broken: Error) => client.release(broken),
+        );
+        throw failure;
+      }
+      client.release();
+      for (const then of afterCommit) then();
+      return result;
+    },
+  };
+}

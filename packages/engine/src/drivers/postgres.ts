@@ -1,0 +1,114 @@
+import pg from 'pg';
+import type { Database, Listener } from '../db.ts';
+import { pooled } from './pooled.ts';
+
+export interface PostgresOptions {
+  readonly url: string;
+  /** Connections for everything but gathered statements. */
+  readonly connections?: number;
+  /** Told of errors on idle connections; the pool replaces them by itself. */
+  readonly onError?: (error: Error) => void;
+}
+
+/** More than two writers per kind of statement bring little (measured); these are shared by all kinds. */
+const GATHERED_CONNECTIONS = 4;
+/** Only a uniqueness check on an uncommitted key can wait here; the batch is then run again row by row. */
+const GATHERED_LOCK_TIMEOUT_MS = 100;
+
+export function openPostgres(options: PostgresOptions): Database {
+  const onError = options.onError ?? (() => {});
+  const open = (config: pg.PoolConfig) => {
+    const pool = new pg.Pool({
+      connectionString: options.url,
+      keepAlive: true,
+      connectionTimeoutMillis: 10_000,
+      ...config,
+    });
+    pool.on('error', onError);
+    return pool;
+  };
+  const general = open({ application_name: 'muster', max: options.connections ?? 10 });
+  const gathered = open({
+    application_name: 'muster gathered',
+    max: GATHERED_CONNECTIONS,
+    lock_timeout: GATHERED_LOCK_TIMEOUT_MS,
+  });
+  return {
+    kind: 'postgres',
+    writers: 2,
+    ...pooled(general),
+    gathered: pooled(gathered),
+    listen: (channel, on) => listen(options.url, channel, on, onError),
+    async close() {
+      await Promise.all([general.end(), gathered.end()]);
+    },
+  };
+}
+
+/** One connection of its own that listens; a broken one is replaced, with a pause that grows to five seconds. */
+async function listen(
+  url: string,
+  channel: string,
+  on: (payload: string) => void,
+  onError: (error: Error) => void,
+): Promise<Listener> {
+  let client: pg.Client | undefined;
+  let closed = false;
+  let retry: NodeJS.Timeout | undefined;
+  let pause = 100;
+
+  async function connect() {
+    const next = new pg.Client({
+      connectionString: url,
+      application_name: 'muster listener',
+      keepAlive: true,
+    });
+    next.on('notification', (message) => on(message.payload ?? ''));
+    next.on('error', (error) => {
+      onError(error);
+      if (client === next) later();
+    });
+    next.on('end', () => {
+      if (client === next) later();
+    });
+    await next.connect();
+    await next.query(`listen ${pg.escapeIdentifier(channel)}`);
+    client = next;
+    pause = 100;
+  }
+
+  function later() {
+    client = undefined;
+    if (closed || retry) return;
+    retry = setTimeout(() => {
+      retry = undefined;
+      connect().catch((error) => {
+        onError(error);
+        later();
+      });
+    }, pause);
+    pause = Math.min(pause * 2, 5_000);
+  }
+
+  async function drop() {
+    const old = client;
+    client = undefined;
+    await old?.end().catch(onError);
+  }
+
+  await connect();
+  return {
+    async reconnect() {
+      await drop();
+      await connect().catch((error) => {
+        onError(error);
+        later();
+      });
+    },
+    async close() {
+      closed = true;
+      clearTimeout(retry);
+      await drop();
+    },
+  };
+}

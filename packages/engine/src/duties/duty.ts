@@ -1,0 +1,25 @@
+import type { Run } from '../context.ts';
+import type { Queryable } from '../db.ts';
+
+/** A duty of housekeeping: one statement over all tenants, safe with two leaders, called directly by tests. */
+export interface Duty {
+  readonly name: string;
+  readonly everyMs: number;
+  /** Says how much it did; `more` asks to be called again at once. */
+  runOnce(client: Queryable): Promise<DutyRun>;
+}
+
+export interface DutyRun extends Run<never> {
+  readonly count: number;
+  readonly more: boolean;
+}
+
+export function dutyRun(count: number, most: number, run: Partial<Run<never>> = {}): DutyRun {
+  return {
+    answers: [],
+    transitions: run.transitions ?? [],
+    wakes: run.wakes ?? [],
+    count,
+    more: count >= most,
+  };
+}

@@ -1,0 +1,57 @@
+import { EVENT_TYPES } from '../action.ts';
+import type { Context } from '../context.ts';
+import type { Queryable } from '../db.ts';
+import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
+import { type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
+import { type Duty, dutyRun } from './duty.ts';
+import { statement as endLeasesStatement } from './end-leases.ts';
+
+/**
+ * Ends what belongs to an older generation of its lane: leases, pending actions, and those that a transaction which was
+ * open when the generation was raised adds later. A lane stays on the list until no such transaction is left.
+ */
+const MOST = 1_000;
+
+export function createEndStale(context: Context): Duty {
+  const s = context.schema;
+  const revoke = endLeasesStatement(s, {
+    when: `l.action_id is not null and (l.tenant_id, l.lane_id) in (select st.tenant_id, st.lane_id from ${s}.stale_lanes st)
+      and exists (select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id and p.generation < l.generation)`,
+    outcome: 'revoked',
+  });
+  const end = endStatement(s);
+  const forget = `delete from ${s}.stale_lanes st where st.raised_in < pg_snapshot_xmin(pg_current_snapshot())
+    and not exists (select 1 from ${s}.pending p join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id
+      where p.tenant_id = st.tenant_id and p.lane_id = st.lane_id and p.generation < l.generation)`;
+  return {
+    name: 'end-stale',
+    everyMs: 1_000,
+    async runOnce(client: Queryable) {
+      const { rows: any } = await client.query({
+        name: 'muster_stale_lanes',
+        text: `select 1 from ${s}.stale_lanes limit 1`,
+      });
+      if (any.length === 0) return dutyRun(0, MOST);
+      const revoked = await client.query({ name: 'muster_revoke', text: revoke, values: [context.now()] });
+      const settled = (revoked.rows as SettledRow[]).filter((row) => row.settled);
+      const stale = await client.query({ name: 'muster_end_stale', text: end, values: [context.now()] });
+      const ended = (stale.rows as EndedRow[]).filter((row) => row.ended);
+      await client.query({ name: 'muster_forget_stale', text: forget });
+      return dutyRun(settled.length + ended.length, MOST, {
+        transitions: [...settled.flatMap(transitionsOf), ...ended.map(endedTransition)],
+        wakes: [...settled.flatMap(wakesOf), ...ended.map(endedWake)],
+      });
+    },
+  };
+}
+
+const endStatement = (s: string) => `
+  with x as materialized (
+    select row_number() over () as ord, p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel,
+      'cancelled' as state, ${EVENT_TYPES.CANCELLED} as type, 'GENERATION' as why, 'GENERATION' as note, null::text as worker, null::jsonb as result
+    from (select distinct tenant_id, lane_id from ${s}.stale_lanes) st
+    join ${s}.lanes l on l.tenant_id = st.tenant_id and l.lane_id = st.lane_id
+    join ${s}.pending p on p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.generation < l.generation
+      and p.action_id is distinct from l.action_id
+    limit ${MOST}
+  ), ${endPending(s)}`;

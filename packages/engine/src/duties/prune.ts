@@ -1,0 +1,39 @@
+import type { Context } from '../context.ts';
+import { NOW } from '../sql.ts';
+import { type Duty, dutyRun } from './duty.ts';
+
+/** Forgets actions some days after their end, whole: ending, keys, action. Their events go with their day. */
+const MOST = 5_000;
+
+export function createPrune(context: Context, retentionDays: number): Duty {
+  const s = context.schema;
+  // Everything hangs on the deleted ending: a redrive that was faster has deleted it, and then nothing is pruned.
+  const text = `
+    with d as (
+      delete from ${s}.endings z using (
+        select tenant_id, action_id from ${s}.endings where ended_at < ${NOW} - $2 * interval '1 day' order by ended_at limit ${MOST}
+      ) o where z.tenant_id = o.tenant_id and z.action_id = o.action_id and z.ended_at < ${NOW} - $2 * interval '1 day'
+      returning z.tenant_id, z.action_id, z.state
+    ), a as (
+      delete from ${s}.actions a using d where a.tenant_id = d.tenant_id and a.action_id = d.action_id
+      returning a.tenant_id, a.channel, d.state
+    ), k as (
+      delete from ${s}.idempotency_keys k using d where k.tenant_id = d.tenant_id and k.action_id = d.action_id
+    ), c as (
+      insert into ${s}.count_changes (tenant_id, channel, state, change)
+        select a.tenant_id, a.channel, a.state, -count(*) from a group by 1, 2, 3
+    )
+    select count(*)::int as pruned from d`;
+  return {
+    name: 'prune',
+    everyMs: 60_000,
+    async runOnce(client) {
+      const { rows } = await client.query({
+        name: 'muster_prune',
+        text,
+        values: [context.now(), retentionDays],
+      });
+      return dutyRun(rows[0].pruned, MOST);
+    },
+  };
+}

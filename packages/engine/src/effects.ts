@@ -1,0 +1,28 @@
+import type { Transition } from './context.ts';
+import type { Queryable } from './db.ts';
+
+/**
+ * A door's follow-up to transitions of its channel: called once per statement with all of them, in the same transaction,
+ * from housekeeping too. If it throws, the transition does not happen.
+ */
+export type Effect = (client: Queryable, transitions: readonly Transition[]) => Promise<void>;
+
+export class Effects {
+  readonly #byChannel = new Map<string, Effect>();
+
+  register(channel: string, effect: Effect): void {
+    if (this.#byChannel.has(channel)) throw new Error(`The channel ${channel} has an effect already.`);
+    this.#byChannel.set(channel, effect);
+  }
+
+  get any(): boolean {
+    return this.#byChannel.size > 0;
+  }
+
+  async apply(client: Queryable, transitions: readonly Transition[]): Promise<void> {
+    for (const [channel, effect] of this.#byChannel) {
+      const own = transitions.filter((transition) => transition.channel === channel);
+      if (own.length > 0) await effect(client, own);
+    }
+  }
+}

@@ -1,0 +1,236 @@
+import { randomUUID } from 'node:crypto';
+import { Calls, type Observer } from './calls.ts';
+import type { ClaimedAction } from './claimed-action.ts';
+import { type ClaimRequest, type ClaimSlotsRequest, createClaiming } from './claiming.ts';
+import type { Context } from './context.ts';
+import type { Database, Queryable } from './db.ts';
+import type { Duty } from './duties/duty.ts';
+import { createEndLeases } from './duties/end-leases.ts';
+import { createEndStale } from './duties/end-stale.ts';
+import { createExpire } from './duties/expire.ts';
+import { createFoldCounts } from './duties/fold-counts.ts';
+import { createKeepDays, makeDays } from './duties/keep-days.ts';
+import { createMakeDue } from './duties/make-due.ts';
+import { createPrune } from './duties/prune.ts';
+import { type Effect, Effects } from './effects.ts';
+import { createFeed } from './feed.ts';
+import { channelOf, Housekeeping } from './housekeeping.ts';
+import { checkSchemaName } from './migrate.ts';
+import { createAcknowledge } from './ops/acknowledge.ts';
+import { createActionOps } from './ops/action-ops.ts';
+import { createClaim } from './ops/claim.ts';
+import { createClaimSlots } from './ops/claim-slots.ts';
+import { createCounts } from './ops/counts.ts';
+import { createEnqueueOps } from './ops/enqueue-ops.ts';
+import { createExtend, type ExtendItem } from './ops/extend.ts';
+import { createHeld } from './ops/held.ts';
+import { createLaneOps, type LaneRef } from './ops/lanes.ts';
+import { createLookUp, isId } from './ops/look-up.ts';
+import { createPauseOps, type PauseScope } from './ops/pause.ts';
+import { createReport } from './ops/report.ts';
+import { createRunnerOps } from './ops/runners.ts';
+import { type GiveReasons, Reasons } from './reasons.ts';
+import { createReporting } from './reporting.ts';
+import { checkAttempt } from './text.ts';
+import { WakeUps } from './wake-ups.ts';
+
+export interface EngineOptions {
+  /** The schema of the tables. */
+  readonly schema?: string;
+  /** For tests: the time to live by, instead of the database's own clock. */
+  readonly clock?: () => Date;
+  /** Finished actions are forgotten so many days after their end. */
+  readonly retentionDays?: number;
+  /** How many unfinished actions a lane may hold. */
+  readonly depthLimit?: number;
+  readonly onError?: (error: unknown) => void;
+  readonly observer?: Observer;
+}
+
+export type Engine = ReturnType<typeof createEngine>;
+
+/**
+ * Puts the parts together. Every operation takes a client first: the engine's own `db` (gathered with other calls and
+ * committed by itself), a transaction of `db.transaction`, or any `pg` client of the caller's.
+ */
+export function createEngine(db: Database, options: EngineOptions = {}) {
+  const schema = checkSchemaName(options.schema ?? 'muster');
+  const clock = options.clock;
+  const context: Context = {
+    schema,
+    now: clock ? () => clock() : () => null,
+    depthLimit: options.depthLimit ?? 1_000,
+  };
+  const onError = options.onError ?? (() => {});
+  const observer = options.observer ?? {};
+  const retentionDays = options.retentionDays ?? 14;
+
+  const effects = new Effects();
+  const reasons = new Reasons();
+  const wakeUps: WakeUps = new WakeUps(db, {
+    channel: channelOf(schema),
+    onError,
+    onNode: () => void housekeeping.lead(),
+  });
+  const calls = new Calls(db, context, effects, wakeUps, observer);
+
+  const lanes = createLaneOps(context);
+  const runners = createRunnerOps(context);
+  const pauses = createPauseOps(context);
+  const lookUp = createLookUp(context, reasons);
+  const endStale = createEndStale(context);
+  const duties: Duty[] = [
+    createEndLeases(context),
+    createMakeDue(context),
+    createExpire(context),
+    endStale,
+    createFoldCounts(context),
+    createPrune(context, retentionDays),
+    createKeepDays(context, retentionDays),
+  ];
+  const housekeeping: Housekeeping = new Housekeeping({
+    schema,
+    nodeId: randomUUID(),
+    client: db,
+    duties,
+    run: (duty) => calls.duty(duty),
+    onNodes: (alive) => {
+      wakeUps.nodes = alive;
+    },
+    afterTurn: () => wakeUps.checkListener(),
+    onError,
+    ...(observer.duty ? { onDuty: observer.duty.bind(observer) } : {}),
+  });
+
+  const gatheredReport = calls.gathered(createReport(context));
+  const gatheredClaim = calls.gathered(createClaim(context));
+  const gatheredExtend = calls.gathered(createExtend(context));
+  const gatheredAcknowledge = calls.gathered(createAcknowledge(context));
+  const claiming = createClaiming({
+    waiters: wakeUps.waiters,
+    claim: gatheredClaim,
+    claimSlots: calls.gathered(createClaimSlots(context)),
+    release: async (client, action) => {
+      await gatheredReport(client, {
+        tenantId: action.tenantId,
+        actionId: action.id,
+        attempt: action.attempt,
+        outcome: 'released',
+      });
+    },
+  });
+  const reporting = createReporting({
+    report: gatheredReport,
+    claim: gatheredClaim,
+    ...(observer.late ? { onLate: observer.late.bind(observer) } : {}),
+  });
+
+  const onLane =
+    (change: (client: Queryable, lane: LaneRef) => ReturnType<typeof lanes.pause>) =>
+    async (client: Queryable, lane: LaneRef) => {
+      await calls.inside(client, (inner) => change(inner, lane));
+    };
+
+  return {
+    db,
+    schema,
+    ...createEnqueueOps(context, calls),
+    ...createActionOps(context, calls, lookUp),
+    ...reporting,
+
+    /** The lane's next action, or null. With `waitMs` it waits for one, at the cost of no query. */
+    claim: (client: Queryable, request: ClaimRequest): Promise<ClaimedAction | null> =>
+      claiming.claim(client, request),
+    /** The oldest heads of the runner's lanes, as many as slots are free and `max` allows. */
+    claimSlots: (client: Queryable, request: ClaimSlotsRequest): Promise<ClaimedAction[]> =>
+      claiming.claimSlots(client, request),
+    async extend(client: Queryable, item: ExtendItem) {
+      if (!isId(item.actionId)) return { extended: false, leaseUntil: null, cancelRequested: false };
+      return gatheredExtend(client, { ...item, attempt: checkAttempt(item.attempt) });
+    },
+    /** The worker has received the attempt. False: it is not running (any more). */
+    async acknowledge(
+      client: Queryable,
+      item: { tenantId: number; actionId: string; attempt: number },
+    ): Promise<boolean> {
+      return (
+        isId(item.actionId) && gatheredAcknowledge(client, { ...item, attempt: checkAttempt(item.attempt) })
+      );
+    },
+    held: createHeld(context),
+
+    ensureLane: lanes.ensure,
+    findLane: lanes.find,
+    pauseLane: onLane(lanes.pause),
+    resumeLane: onLane(lanes.resume),
+    unblockLane: onLane(lanes.unblock),
+    async blockLane(client: Queryable, lane: LaneRef, reason: string) {
+      await calls.inside(client, (inner) => lanes.block(inner, lane, reason));
+    },
+    async assignRunner(client: Queryable, lane: LaneRef, runnerId: string | null) {
+      await calls.inside(client, (inner) => lanes.assignRunner(inner, lane, runnerId));
+    },
+    /** The target is another one from now on: whatever is unfinished in its lane ends. Says the new generation. */
+    async raiseGeneration(client: Queryable, lane: LaneRef): Promise<number> {
+      const raised = await calls.inside(client, async (inner) => {
+        const run = await lanes.raiseGeneration(inner, lane);
+        const ended = await endStale.runOnce(inner);
+        return { ...run, transitions: ended.transitions, wakes: [...run.wakes, ...ended.wakes] };
+      });
+      return raised.answers[0]?.generation as number;
+    },
+    createRunner: runners.create,
+    runnerLoad: runners.load,
+    async setSlots(client: Queryable, tenantId: number, runnerId: string, slots: number | null) {
+      await calls.inside(client, (inner) => runners.setSlots(inner, tenantId, runnerId, slots));
+    },
+
+    /** A whole tenant, or all its actions with a tag. */
+    async pause(client: Queryable, scope: PauseScope) {
+      await calls.inside(client, (inner) => pauses.pause(inner, scope));
+    },
+    async resume(client: Queryable, scope: PauseScope) {
+      await calls.inside(client, (inner) => pauses.resume(inner, scope));
+    },
+    listPauses: pauses.list,
+
+    get: lookUp.get,
+    list: lookUp.list,
+    events: lookUp.events,
+    ...createCounts(context),
+    feed: createFeed(context),
+
+    /** One set-based follow-up per channel, in the transaction of the transitions. */
+    onTransitions: (channel: string, effect: Effect) => effects.register(channel, effect),
+    giveReasons: (channel: string, give: GiveReasons) => reasons.register(channel, give),
+    addDuty: (duty: Duty) => void duties.push(duty),
+    duties,
+    /** Runs a duty now, with its effects and wake-ups; what housekeeping does every second, and tests by hand. */
+    async runDuty(name: string): Promise<number> {
+      const duty = duties.find((one) => one.name === name);
+      if (!duty) throw new Error(`There is no duty ${name}.`);
+      return (await calls.duty(duty)).count;
+    },
+
+    get parkedWaiters() {
+      return wakeUps.waiters.count;
+    },
+    get leading() {
+      return housekeeping.leading;
+    },
+
+    /** Housekeeping and wake-ups from other nodes. Without it the engine still works, but nothing ends by itself. */
+    async start() {
+      await makeDays(context, db);
+      await wakeUps.start();
+      housekeeping.start();
+    },
+    /** Answers those who wait, finishes what was gathered, gives up the lead. The database stays open. */
+    async stop() {
+      wakeUps.waiters.endAll();
+      await calls.close();
+      await housekeeping.stop();
+      await wakeUps.stop();
+    },
+  };
+}

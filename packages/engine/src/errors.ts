@@ -1,0 +1,24 @@
+/** Every error the engine throws on purpose: a code that stays, and a sentence for people. */
+export type EngineErrorCode =
+  | 'MUSTER_BAD_TEXT'
+  | 'MUSTER_BAD_VALUE'
+  | 'MUSTER_IDEMPOTENCY_MISMATCH'
+  | 'MUSTER_LANE_BUSY'
+  | 'MUSTER_LANE_FULL'
+  | 'MUSTER_OUTSIDE_TRANSACTION'
+  | 'MUSTER_SCHEMA_TOO_NEW'
+  | 'MUSTER_STOPPED'
+  | 'MUSTER_UNKNOWN_ACTION'
+  | 'MUSTER_UNKNOWN_LANE'
+  | 'MUSTER_UNKNOWN_RUNNER'
+  | 'MUSTER_WRONG_GENERATION';
+
+export class EngineError extends Error {
+  readonly code: EngineErrorCode;
+
+  constructor(code: EngineErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'EngineError';
+    this.code = code;
+  }
+}

@@ -1,0 +1,124 @@
+import type { Run } from './context.ts';
+import type { Queryable } from './db.ts';
+import type { Duty } from './duties/duty.ts';
+
+/**
+ * One node at a time does the housekeeping of the whole database. The lead is a row that expires after five seconds;
+ * it only saves work, every duty is safe with two leaders, so if the row cannot be had the duties run all the same.
+ */
+const TURN_MS = 1_000;
+const MOST_ROUNDS = 20;
+
+export interface HousekeepingOptions {
+  readonly schema: string;
+  readonly nodeId: string;
+  readonly client: Queryable;
+  readonly duties: readonly Duty[];
+  /** Runs a duty with the effects that belong to its transitions. */
+  readonly run: (duty: Duty) => Promise<{ count: number; more: boolean } & Run<never>>;
+  readonly onNodes: (alive: number) => void;
+  readonly afterTurn: () => Promise<void>;
+  readonly onError: (error: unknown) => void;
+  readonly onDuty?: (duty: string, count: number, seconds: number) => void;
+}
+
+export class Housekeeping {
+  readonly #options: HousekeepingOptions;
+  readonly #nextAt = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #turn: Promise<void> = Promise.resolve();
+  #stopped = true;
+  leading = false;
+
+  constructor(options: HousekeepingOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#schedule(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#turn;
+    await this.#options.client
+      .query({
+        text: `with l as (delete from ${this.#options.schema}.leaders where node_id = $1) delete from ${this.#options.schema}.nodes where node_id = $1`,
+        values: [this.#options.nodeId],
+      })
+      .catch(this.#options.onError);
+  }
+
+  #schedule(inMs: number): void {
+    this.#timer = setTimeout(() => {
+      this.#turn = this.turn().finally(() => {
+        if (!this.#stopped) this.#schedule(TURN_MS);
+      });
+    }, inMs);
+  }
+
+  /** One second's work. */
+  async turn(): Promise<void> {
+    this.leading = await this.lead();
+    if (this.leading) {
+      for (const duty of this.#options.duties) {
+        if (this.#stopped) break;
+        if (performance.now() < (this.#nextAt.get(duty.name) ?? 0)) continue;
+        this.#nextAt.set(duty.name, performance.now() + duty.everyMs - TURN_MS / 2);
+        await this.#perform(duty);
+      }
+    }
+    await this.#options.afterTurn().catch(this.#options.onError);
+  }
+
+  async #perform(duty: Duty): Promise<void> {
+    try {
+      for (let round = 0; round < MOST_ROUNDS; round += 1) {
+        const began = performance.now();
+        const { count, more } = await this.#options.run(duty);
+        this.#options.onDuty?.(duty.name, count, (performance.now() - began) / 1_000);
+        if (!more || this.#stopped) break;
+      }
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  /** Takes or keeps the lead, says that this node is alive, learns how many are, and ticks, all in one statement. */
+  async lead(): Promise<boolean> {
+    const { schema: s, nodeId, client } = this.#options;
+    try {
+      // The lead is about real time, whatever clock the actions live by.
+      const { rows } = await client.query({
+        name: 'muster_lead',
+        text: `
+          with n as (
+            insert into ${s}.nodes as n (node_id, seen_at) values ($1, now())
+              on conflict (node_id) do update set seen_at = excluded.seen_at
+          ), l as (
+            insert into ${s}.leaders as l (name, node_id, expires_at) values ('housekeeping', $1, now() + interval '5 seconds')
+              on conflict (name) do update set node_id = excluded.node_id, expires_at = excluded.expires_at
+              where l.node_id = excluded.node_id or l.expires_at < now()
+              returning pg_notify($2, 'tick')
+          ), g as (
+            delete from ${s}.nodes where seen_at < now() - interval '1 minute'
+          )
+          select exists (select 1 from l) as leading,
+            (select count(*)::int from ${s}.nodes where seen_at > now() - interval '15 seconds' and node_id <> $1) + 1 as alive`,
+        values: [nodeId, channelOf(s)],
+      });
+      this.#options.onNodes(rows[0].alive);
+      return rows[0].leading;
+    } catch (error) {
+      this.#options.onError(error);
+      return true;
+    }
+  }
+}
+
+/** Notifications go by the schema's name, so several installations can share a database. */
+export function channelOf(schema: string): string {
+  return schema.replaceAll('"', '');
+}

@@ -1,0 +1,42 @@
+/** The whole public surface of the engine, by name. */
+export {
+  type ActionState,
+  EVENT_TYPES,
+  type EventType,
+  eventName,
+  type FinalState,
+  replay,
+  TRANSITIONS,
+} from './action.ts';
+export type { Observer } from './calls.ts';
+export type { ClaimedAction } from './claimed-action.ts';
+export type { ClaimRequest, ClaimSlotsRequest } from './claiming.ts';
+export type { Transition, Wake } from './context.ts';
+export type { Database, Query, Queryable, Transaction } from './db.ts';
+export { openEmbedded } from './drivers/embedded.ts';
+export { openPostgres } from './drivers/postgres.ts';
+export type { Duty, DutyRun } from './duties/duty.ts';
+export { dutyRun } from './duties/duty.ts';
+export type { Effect } from './effects.ts';
+export { createEngine, type Engine, type EngineOptions } from './engine.ts';
+export { EngineError, type EngineErrorCode } from './errors.ts';
+export type { FeedEvent, FeedPage } from './feed.ts';
+export {
+  createMigrate,
+  ENGINE_LINE,
+  type Migration,
+  type MigrationLine,
+  type MigrationStatus,
+} from './migrate.ts';
+export type { CancelAnswer } from './ops/cancel.ts';
+export type { Count } from './ops/counts.ts';
+export type { Enqueued, NewAction } from './ops/enqueue.ts';
+export type { ExtendAnswer } from './ops/extend.ts';
+export type { LaneRef } from './ops/lanes.ts';
+export type { ActionEvent, ActionFilter, ActionPage, ActionView } from './ops/look-up.ts';
+export type { RedriveAnswer } from './ops/redrive.ts';
+export type { ReportAnswer } from './ops/report.ts';
+export type { GiveReasons, WaitingAction } from './reasons.ts';
+export type { ReportRequest } from './reporting.ts';
+export { checkText, encodeJson } from './text.ts';
+export type { DoorReason, WaitingFor } from './waiting-for.ts';

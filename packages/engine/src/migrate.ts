@@ -1,0 +1,179 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { catalogueText } from './catalogue.ts';
+import type { Database, Queryable } from './db.ts';
+import { EngineError } from './errors.ts';
+
+/**
+ * Migrations come in lines: the engine has one, an application that adds tables of its own has another. Files are
+ * `NNN_name.up.sql` and `.down.sql`, never change after a release, and say in their first line whether older code may
+ * go on running against the new schema (`-- breaking: no`) or must refuse (`-- breaking: yes`).
+ */
+export interface MigrationLine {
+  readonly name: string;
+  readonly folder: string;
+}
+
+export interface Migration {
+  readonly line: string;
+  readonly version: number;
+  readonly name: string;
+  readonly breaking: boolean;
+  readonly up: string;
+  readonly down: string;
+}
+
+export interface MigrationStatus {
+  readonly line: string;
+  readonly version: number;
+  readonly name: string;
+  readonly appliedAt: Date | null;
+}
+
+export const ENGINE_LINE: MigrationLine = {
+  name: 'engine',
+  folder: fileURLToPath(new URL('../migrations', import.meta.url)),
+};
+
+export interface MigrateOptions {
+  /** Unquoted; letters, digits and underscores. */
+  readonly schema: string;
+  readonly lines: readonly MigrationLine[];
+}
+
+const FILE = /^(\d{3})_([a-z0-9_]+)\.up\.sql$/;
+
+export function checkSchemaName(schema: string): string {
+  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
+    throw new EngineError(
+      'MUSTER_BAD_VALUE',
+      'The name of the schema must be lower-case letters, digits and underscores.',
+    );
+  return schema;
+}
+
+export async function readMigrations(line: MigrationLine): Promise<Migration[]> {
+  const files = (await readdir(line.folder)).filter((file) => FILE.test(file)).sort();
+  return Promise.all(
+    files.map(async (file) => {
+      const [, number, name] = FILE.exec(file) as unknown as [string, string, string];
+      const up = await readFile(`${line.folder}/${file}`, 'utf8');
+      const down = await readFile(`${line.folder}/${file.replace('.up.', '.down.')}`, 'utf8');
+      const mark = /^-- breaking: (yes|no)\n/.exec(up);
+      if (!mark) throw new Error(`${file} does not begin with "-- breaking: yes" or "-- breaking: no".`);
+      return { line: line.name, version: Number(number), name, breaking: mark[1] === 'yes', up, down };
+    }),
+  );
+}
+
+export function createMigrate(db: Database, options: MigrateOptions) {
+  const schema = checkSchemaName(options.schema);
+
+  async function all(): Promise<Migration[]> {
+    return (await Promise.all(options.lines.map(readMigrations))).flat();
+  }
+
+  async function applied(
+    client: Queryable,
+  ): Promise<{ line: string; version: number; name: string; breaking: boolean; applied_at: Date }[]> {
+    const { rows: known } = await client.query({
+      text: `select to_regclass('${schema}.migrations') is not null as known`,
+    });
+    if (!known[0].known) return [];
+    const { rows } = await client.query({
+      text: `select line, version, name, breaking, applied_at from ${schema}.migrations order by line, version`,
+    });
+    return rows;
+  }
+
+  /** One at a time over the whole database; each migration is a transaction of its own. */
+  async function alone(run: (client: Queryable) => Promise<void>): Promise<void> {
+    await db.transaction(async (tx) => {
+      await tx.query({ text: `select pg_advisory_xact_lock(hashtext('${schema}.migrations'))` });
+      await run(tx);
+    });
+  }
+
+  return {
+    /** Applies what is missing; says what it did. */
+    async up(): Promise<Migration[]> {
+      const done: Migration[] = [];
+      await alone(async (tx) => {
+        await tx.query({ text: `create schema if not exists ${schema}` });
+        await tx.query({
+          text: `create table if not exists ${schema}.migrations (
+            line text not null, version int not null, name text not null, breaking boolean not null,
+            applied_at timestamptz not null default now(), primary key (line, version))`,
+        });
+        const before = new Set((await applied(tx)).map((row) => `${row.line} ${row.version}`));
+        for (const migration of await all()) {
+          if (before.has(`${migration.line} ${migration.version}`)) continue;
+          await tx.query({
+            text: `insert into ${schema}.migrations (line, version, name, breaking) values ($1, $2, $3, $4)`,
+            values: [migration.line, migration.version, migration.name, migration.breaking],
+          });
+          await tx.query({ text: migration.up.replaceAll('{schema}', schema) });
+          done.push(migration);
+        }
+      });
+      return done;
+    },
+
+    /** Takes back the newest migration, or with `all` every one, newest first. */
+    async down(which: 'one' | 'all' = 'one'): Promise<Migration[]> {
+      const done: Migration[] = [];
+      await alone(async (tx) => {
+        const known = new Map(
+          (await all()).map((migration) => [`${migration.line} ${migration.version}`, migration]),
+        );
+        const lines = options.lines.map((line) => line.name);
+        // later lines stand on earlier ones
+        const rows = (await applied(tx)).sort(
+          (a, b) => lines.indexOf(b.line) - lines.indexOf(a.line) || b.version - a.version,
+        );
+        for (const row of which === 'one' ? rows.slice(0, 1) : rows) {
+          const migration = known.get(`${row.line} ${row.version}`);
+          if (!migration)
+            throw new EngineError(
+              'MUSTER_SCHEMA_TOO_NEW',
+              `Migration ${row.line} ${row.version} is unknown to this version.`,
+            );
+          await tx.query({ text: migration.down.replaceAll('{schema}', schema) });
+          await tx.query({
+            text: `delete from ${schema}.migrations where line = $1 and version = $2`,
+            values: [row.line, row.version],
+          });
+          done.push(migration);
+        }
+      });
+      return done;
+    },
+
+    async list(): Promise<MigrationStatus[]> {
+      const rows = await applied(db);
+      const at = new Map(rows.map((row) => [`${row.line} ${row.version}`, row.applied_at]));
+      return (await all()).map(({ line, version, name }) => ({
+        line,
+        version,
+        name,
+        appliedAt: at.get(`${line} ${version}`) ?? null,
+      }));
+    },
+
+    /** Refuses to work with a schema that is newer than this code and not made for it. */
+    async checkNotTooNew(): Promise<void> {
+      const known = new Set((await all()).map((migration) => `${migration.line} ${migration.version}`));
+      const tooNew = (await applied(db)).find(
+        (row) => row.breaking && !known.has(`${row.line} ${row.version}`),
+      );
+      if (tooNew)
+        throw new EngineError(
+          'MUSTER_SCHEMA_TOO_NEW',
+          `The database has migration ${tooNew.line} ${tooNew.version} (${tooNew.name}), which this version does not know. Run a newer version.`,
+        );
+    },
+
+    /** The live catalogue in a form that does not depend on the version of PostgreSQL or the name of the schema. */
+    catalogue: () => catalogueText(db, schema),
+  };
+}

@@ -1,0 +1,26 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { EngineError } from './errors.ts';
+
+/**
+ * Knows, for the running chain of calls, whether a transaction of ours is open. A call to the database outside of it
+ * from inside would wait for the only embedded connection for ever, and on a server could wait for its own locks.
+ */
+const openTransaction = new AsyncLocalStorage<{ open: boolean }>();
+
+export function refuseInsideTransaction(): void {
+  if (openTransaction.getStore()?.open) {
+    throw new EngineError(
+      'MUSTER_OUTSIDE_TRANSACTION',
+      'This call was made outside of the transaction that is open here. Pass the transaction as first argument.',
+    );
+  }
+}
+
+export async function markTransaction<T>(run: () => Promise<T>): Promise<T> {
+  const mark = { open: true };
+  try {
+    return await openTransaction.run(mark, run);
+  } finally {
+    mark.open = false;
+  }
+}

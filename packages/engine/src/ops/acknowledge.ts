@@ -1,0 +1,47 @@
+import { EVENT_TYPES } from '../action.ts';
+import type { Context, Operation } from '../context.ts';
+import { NOW } from '../sql.ts';
+
+/** The worker has received the attempt: one line of history, nothing else changes. */
+export interface AcknowledgeItem {
+  readonly tenantId: number;
+  readonly actionId: string;
+  readonly attempt: number;
+}
+
+export function createAcknowledge(context: Context): Operation<AcknowledgeItem, boolean> {
+  const s = context.schema;
+  const text = `
+    with h as (
+      select i.ord, l.tenant_id, l.action_id, l.lane_id, l.attempt, l.worker,
+        exists (select 1 from ${s}.events e where e.tenant_id = l.tenant_id and e.action_id = l.action_id and e.attempt = l.attempt
+          and e.type = ${EVENT_TYPES.ACKED}) as before
+      from unnest($2::int[], $3::bigint[], $4::int[]) with ordinality as i(tenant_id, action_id, attempt, ord)
+      join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id
+      join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id = i.action_id and l.attempt = i.attempt
+      for share of l
+    ), e as (
+      insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
+        select h.tenant_id, h.action_id, h.lane_id, ${NOW}, ${EVENT_TYPES.ACKED}, h.attempt, h.worker from h where not h.before order by h.ord
+    )
+    select h.ord::int from h`;
+  return {
+    name: 'acknowledge',
+    key: (item) => `${item.tenantId}:${item.actionId}`,
+    async run(client, items) {
+      const { rows } = await client.query({
+        name: 'muster_acknowledge',
+        text,
+        values: [
+          context.now(),
+          items.map((item) => item.tenantId),
+          items.map((item) => item.actionId),
+          items.map((item) => item.attempt),
+        ],
+      });
+      const answers = items.map(() => false);
+      for (const row of rows as { ord: number }[]) answers[row.ord - 1] = true;
+      return { answers, transitions: [], wakes: [] };
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import type { Calls } from '../calls.ts';
+import type { Context, Operation } from '../context.ts';
+import type { Queryable } from '../db.ts';
+import { forEachMatch } from './by-filter.ts';
+import { type CancelAnswer, createCancel } from './cancel.ts';
+import { type ActionFilter, type createLookUp, isId } from './look-up.ts';
+import { createMoveToFront, type MoveAnswer } from './move-to-front.ts';
+import { createRedrive, type RedriveAnswer } from './redrive.ts';
+
+/** What an operator does to actions: one by id, or all that match a filter. */
+export interface ActionRef {
+  readonly tenantId: number;
+  readonly actionId: string;
+  readonly reason?: string | undefined;
+}
+
+export function createActionOps(context: Context, calls: Calls, lookUp: ReturnType<typeof createLookUp>) {
+  const cancel = createCancel(context);
+  const redrive = createRedrive(context);
+  const move = createMoveToFront(context);
+
+  async function one<Answer>(
+    operation: Operation<ActionRef, Answer>,
+    client: Queryable,
+    action: ActionRef,
+    unknown: Answer,
+  ): Promise<Answer> {
+    if (!isId(action.actionId)) return unknown;
+    return (await calls.many(operation, client, [action]))[0] as Answer;
+  }
+
+  async function byFilter<Answer extends { outcome: string }>(
+    operation: Operation<ActionRef, Answer>,
+    client: Queryable,
+    filter: ActionFilter,
+    reason: string | undefined,
+  ): Promise<Answer[]> {
+    return forEachMatch(lookUp, client, filter, (ids) =>
+      calls.many(
+        operation,
+        client,
+        ids.map((actionId) => ({ tenantId: filter.tenantId, actionId, reason })),
+      ),
+    );
+  }
+
+  const count = (answers: readonly { outcome: string }[], outcome: string) =>
+    answers.filter((answer) => answer.outcome === outcome).length;
+
+  return {
+    cancel: (client: Queryable, action: ActionRef): Promise<CancelAnswer> =>
+      one(cancel, client, action, { outcome: 'unknown', state: null }),
+    redrive: (client: Queryable, action: ActionRef): Promise<RedriveAnswer> =>
+      one(redrive, client, action, { outcome: 'unknown', state: null }),
+    moveToFront: (client: Queryable, action: ActionRef): Promise<MoveAnswer> =>
+      one(move, client, action, { outcome: 'unknown', state: null }),
+
+    /** Everything unfinished that matches and was there when the call began. */
+    async cancelMatching(
+      client: Queryable,
+      filter: ActionFilter,
+      reason?: string,
+    ): Promise<{ cancelled: number; requested: number }> {
+      const state = filter.state === 'pending' || filter.state === 'claimed' ? filter.state : 'unfinished';
+      const answers = await byFilter(cancel, client, { ...filter, state }, reason);
+      return { cancelled: count(answers, 'cancelled'), requested: count(answers, 'requested') };
+    },
+
+    /** Every dead letter that matches. */
+    async redriveMatching(
+      client: Queryable,
+      filter: ActionFilter,
+      reason?: string,
+    ): Promise<{ redriven: number }> {
+      const answers = await byFilter(redrive, client, { ...filter, state: 'failed' }, reason);
+      return { redriven: count(answers, 'redriven') };
+    },
+  };
+}

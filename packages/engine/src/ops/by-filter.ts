@@ -1,0 +1,31 @@
+import type { Queryable } from '../db.ts';
+import type { ActionFilter } from './look-up.ts';
+
+/**
+ * One operation over everything that matches a filter: in chunks, oldest first, up to the newest action at the
+ * beginning, so it ends even while others keep adding.
+ */
+const CHUNK = 500;
+
+export async function forEachMatch<Answer>(
+  lookUp: {
+    newestId(client: Queryable): Promise<string>;
+    ids(
+      client: Queryable,
+      filter: ActionFilter,
+      page: { after: string; upTo: string; limit: number },
+    ): Promise<string[]>;
+  },
+  client: Queryable,
+  filter: ActionFilter,
+  perform: (ids: readonly string[]) => Promise<Answer[]>,
+): Promise<Answer[]> {
+  const upTo = await lookUp.newestId(client);
+  const answers: Answer[] = [];
+  for (let after = '0'; ; ) {
+    const ids = await lookUp.ids(client, filter, { after, upTo, limit: CHUNK });
+    if (ids.length === 0) return answers;
+    answers.push(...(await perform(ids)));
+    after = ids.at(-1) as string;
+  }
+}

@@ -1,0 +1,119 @@
+import { EVENT_TYPES } from '../action.ts';
+import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
+import type { Context, Run } from '../context.ts';
+import type { Queryable } from '../db.ts';
+import { ms, NOW, pauses } from '../sql.ts';
+import { runningOf } from './claim-slots.ts';
+import type { EncodedAction } from './enqueue.ts';
+
+/**
+ * Actions that come into being as they are handed out: for each free lane of the runner, in the order given, as long as
+ * slots are free. What finds its lane busy or no slot free is not created at all.
+ */
+export interface EnqueueAndClaimRequest {
+  readonly tenantId: number;
+  readonly runnerId: string;
+  readonly worker: string;
+  readonly leaseMs: number;
+  readonly actions: readonly EncodedAction[];
+}
+
+interface Row extends ClaimedRow {
+  nth: number;
+}
+
+export function createEnqueueAndClaim(context: Context) {
+  const text = statement(context.schema);
+  return async (client: Queryable, request: EnqueueAndClaimRequest): Promise<Run<ClaimedAction | null>> => {
+    const answers: (ClaimedAction | null)[] = request.actions.map(() => null);
+    if (request.actions.length === 0) return { answers, transitions: [], wakes: [] };
+    const { rows } = await client.query({
+      name: 'muster_enqueue_and_claim',
+      text,
+      values: [
+        context.now(),
+        request.tenantId,
+        request.runnerId,
+        request.worker,
+        request.leaseMs,
+        request.actions.map((action) => action.laneId),
+        request.actions.map((action) => action.channel),
+        request.actions.map((action) => action.kind),
+        request.actions.map((action) => action.payload),
+        request.actions.map((action) => action.options),
+      ],
+    });
+    const transitions = (rows as Row[]).map((row) => {
+      answers[row.nth - 1] = claimedAction(row);
+      return {
+        tenantId: row.tenant_id,
+        laneId: row.lane_id,
+        actionId: row.action_id,
+        channel: row.channel,
+        events: ['CREATED', 'SENT'] as const,
+        state: 'claimed',
+        attempt: row.attempt,
+        reason: null,
+        at: row.leased_at,
+      };
+    });
+    return { answers, transitions, wakes: [] };
+  };
+}
+
+const statement = (s: string) => `
+  with ${pauses(s)}, f as materialized (
+    select r.tenant_id, r.runner_id, r.ver as runner_ver, coalesce(r.slots - ${runningOf(s, 'r')}, cardinality($6::bigint[])) as free
+    from ${s}.runners r where r.tenant_id = $2::int and r.runner_id = $3::bigint
+  ), h as materialized (
+    select * from (
+      select i.nth, l.tenant_id, l.lane_id, l.ver, i.channel, i.kind, i.payload, i.o, f.runner_id, f.runner_ver, f.free,
+        row_number() over (order by i.nth) as place
+      from f
+      cross join unnest($6::bigint[], $7::text[], $8::text[], $9::jsonb[], $10::jsonb[])
+        with ordinality as i(lane_id, channel, kind, payload, o, nth)
+      join ${s}.lanes l on l.tenant_id = f.tenant_id and l.lane_id = i.lane_id and l.runner_id = f.runner_id
+      left join pz on pz.tenant_id = f.tenant_id
+      where l.action_id is null and not l.paused and l.blocked is null and not coalesce(pz.everything, false)
+        and not coalesce(pz.tags && array(select jsonb_array_elements_text(i.o->'tags')), false)
+        and not exists (select 1 from unnest($6::bigint[]) with ordinality as b(lane_id, nth) where b.lane_id = i.lane_id and b.nth < i.nth)
+    ) x where x.place <= x.free
+  ), ru as (
+    update ${s}.runners r set ver = r.ver + 1 from f
+    where r.tenant_id = f.tenant_id and r.runner_id = f.runner_id and r.ver = f.runner_ver and exists (select 1 from h)
+    returning r.runner_id
+  ), k as materialized (
+    select l.lane_id, h.nth from h
+    join ru on ru.runner_id = h.runner_id
+    join ${s}.lanes l on l.tenant_id = h.tenant_id and l.lane_id = h.lane_id and l.ver = h.ver
+    order by l.lane_id
+    for update of l skip locked
+  ), g as materialized (
+    select h.*, row_number() over (order by h.nth)::int as ord from h join k on k.nth = h.nth
+  ), en as materialized (
+    select en.* from (
+      select array_agg(g.tenant_id order by g.ord) as t, array_agg(g.lane_id order by g.ord) as l, array_agg(g.channel order by g.ord) as c,
+        array_agg(g.kind order by g.ord) as kd, array_agg(g.payload order by g.ord) as p, array_agg(g.o order by g.ord) as o
+      from g having count(*) > 0
+    ) x cross join lateral ${s}.enqueue_actions($1::timestamptz, x.t, x.l, x.c, x.kd, x.p, x.o) en
+  ), u as (
+    update ${s}.lanes l set ver = l.ver + 1, action_id = en.action_id, attempt = 1, leased_at = ${NOW},
+      lease_until = least(${NOW} + ${ms('$5::int')}, (g.o->>'deadline')::timestamptz), worker = $4::text, lease_runner = g.runner_id,
+      moved_from = null, cancel_requested = false, redelivered = 0
+    from g join en on en.ord = g.ord and en.outcome = 'created'
+    where l.tenant_id = g.tenant_id and l.lane_id = g.lane_id
+    returning g.nth, g.kind, g.payload, g.o, g.channel, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested
+  ), e as (
+    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
+      select u.tenant_id, u.action_id, u.lane_id, u.leased_at, ${EVENT_TYPES.SENT}, u.attempt, u.worker from u order by u.nth
+  ), c as (
+    insert into ${s}.count_changes (tenant_id, channel, state, change)
+      select u.tenant_id, u.channel, x.state, count(*) * x.sign
+      from u cross join (values ('pending', -1), ('claimed', 1)) x(state, sign)
+      group by u.tenant_id, u.channel, x.state, x.sign
+  )
+  select u.nth::int, u.tenant_id, u.lane_id, u.action_id, u.attempt, u.leased_at, u.lease_until, u.worker, u.cancel_requested,
+    u.channel, u.kind, u.payload, case when u.o ? 'tags' then array(select jsonb_array_elements_text(u.o->'tags')) end as tags,
+    case u.o->>'priority' when 'urgent' then 0 else 1 end as priority, coalesce((u.o->>'maxAttempts')::int, 3) as max_attempts,
+    u.leased_at as created_at, u.o->>'createdBy' as created_by
+  from u order by u.nth`;

@@ -1,0 +1,86 @@
+import type { Context, Run, Wake } from '../context.ts';
+import type { Queryable } from '../db.ts';
+import { EngineError } from '../errors.ts';
+import { checkText } from '../text.ts';
+
+/** Everything an operator or a door does to a lane itself. Each raises its version: a claim may be under way. */
+export interface LaneRef {
+  readonly tenantId: number;
+  readonly laneId: string;
+}
+
+interface LaneRow {
+  tenant_id: number;
+  lane_id: string;
+  runner_id: string | null;
+  generation: number;
+}
+
+export function createLaneOps(context: Context) {
+  const s = context.schema;
+
+  async function change(
+    client: Queryable,
+    lane: LaneRef,
+    set: string,
+    ...values: unknown[]
+  ): Promise<Run<LaneRow>> {
+    const { rows } = await client.query({
+      text: `update ${s}.lanes l set ver = l.ver + 1, ${set} where l.tenant_id = $1 and l.lane_id = $2
+        returning l.tenant_id, l.lane_id, l.runner_id, l.generation`,
+      values: [lane.tenantId, lane.laneId, ...values],
+    });
+    if (rows.length === 0) throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
+    const row = rows[0] as LaneRow;
+    const wakes: Wake[] = [{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }];
+    return { answers: [row], transitions: [], wakes };
+  }
+
+  return {
+    /** The lane of that name, made on first use. */
+    async ensure(client: Queryable, tenantId: number, space: string, name: string): Promise<string> {
+      checkText(name, 'name of the lane');
+      const { rows } = await client.query({
+        name: 'muster_ensure_lane',
+        text: `select ${s}.ensure_lane($1, $2, $3) as lane_id`,
+        values: [tenantId, space, name],
+      });
+      return rows[0].lane_id;
+    },
+
+    /** The lane of that name, or null. Never makes one. */
+    async find(client: Queryable, tenantId: number, space: string, name: string): Promise<string | null> {
+      const { rows } = await client.query({
+        name: 'muster_find_lane',
+        text: `select lane_id from ${s}.lane_names where tenant_id = $1 and space = $2 and name = $3`,
+        values: [tenantId, space, checkText(name, 'name of the lane')],
+      });
+      return rows[0]?.lane_id ?? null;
+    },
+
+    pause: (client: Queryable, lane: LaneRef) => change(client, lane, 'paused = true'),
+    resume: (client: Queryable, lane: LaneRef) => change(client, lane, 'paused = false'),
+    block: (client: Queryable, lane: LaneRef, reason: string) =>
+      change(client, lane, 'blocked = $3', checkText(reason, 'reason')),
+    unblock: (client: Queryable, lane: LaneRef) => change(client, lane, 'blocked = null'),
+
+    /** Another runner serves the lane from now on; one that holds a lease there finishes it under the old one. */
+    assignRunner: (client: Queryable, lane: LaneRef, runnerId: string | null) =>
+      change(
+        client,
+        lane,
+        'runner_id = $3::bigint, moved_from = case when l.lease_runner is distinct from $3::bigint then l.lease_runner end',
+        runnerId,
+      ),
+
+    /** Old pending actions and the running one end; what an older transaction still adds is ended by housekeeping. */
+    async raiseGeneration(client: Queryable, lane: LaneRef): Promise<Run<LaneRow>> {
+      const run = await change(client, lane, 'generation = l.generation + 1');
+      await client.query({
+        text: `insert into ${s}.stale_lanes (tenant_id, lane_id) values ($1, $2) on conflict do nothing`,
+        values: [lane.tenantId, lane.laneId],
+      });
+      return run;
+    },
+  };
+}

@@ -1,0 +1,324 @@
+import { type ActionState, type EventType, eventName, FINAL_STATES } from '../action.ts';
+import { priorityName } from '../claimed-action.ts';
+import type { Context } from '../context.ts';
+import type { Queryable } from '../db.ts';
+import { EngineError } from '../errors.ts';
+import type { Reasons } from '../reasons.ts';
+import { type DoorReason, type WaitingFor, waitingFor } from '../waiting-for.ts';
+import { runningOf } from './claim-slots.ts';
+
+/** Reading: one action, a filtered page, a history. A read never repairs and never locks. */
+export interface ActionFilter {
+  readonly tenantId: number;
+  readonly ids?: readonly string[];
+  readonly laneId?: string;
+  readonly channel?: string;
+  readonly kind?: string;
+  readonly tag?: string;
+  /** `unfinished` is pending or claimed. */
+  readonly state?: ActionState | 'unfinished';
+  readonly createdBefore?: Date;
+  readonly createdAfter?: Date;
+}
+
+export interface ActionView {
+  readonly id: string;
+  readonly tenantId: number;
+  readonly laneId: string;
+  readonly space: string | null;
+  readonly laneName: string | null;
+  readonly channel: string;
+  readonly kind: string;
+  readonly payload: unknown;
+  readonly priority: 'urgent' | 'normal';
+  readonly tags: readonly string[];
+  readonly state: ActionState;
+  readonly attempt: number;
+  readonly failures: number;
+  readonly maxAttempts: number;
+  readonly headOfLine: 'skip' | 'hold';
+  readonly createdAt: Date;
+  readonly createdBy: string | null;
+  readonly notBefore: Date | null;
+  readonly deliverBy: Date | null;
+  readonly deadline: Date | null;
+  readonly worker: string | null;
+  readonly leasedAt: Date | null;
+  readonly leaseUntil: Date | null;
+  readonly cancelRequested: boolean;
+  readonly waitingFor: WaitingFor | null;
+  readonly endedAt: Date | null;
+  readonly reason: string | null;
+  readonly error: string | null;
+  readonly result: unknown;
+  readonly copiedFrom: string | null;
+}
+
+export interface ActionEvent {
+  readonly type: EventType;
+  readonly attempt: number;
+  readonly at: Date;
+  readonly worker: string | null;
+  readonly reason: string | null;
+}
+
+export interface ActionPage {
+  readonly actions: ActionView[];
+  /** Null: there is no further page. */
+  readonly cursor: string | null;
+}
+
+export function createLookUp(context: Context, reasons: Reasons) {
+  const s = context.schema;
+
+  async function views(client: Queryable, rows: Row[]): Promise<ActionView[]> {
+    const waiting = rows.filter((row) => row.ended_state === null && !row.leased);
+    const given = await reasons.ask(
+      client,
+      waiting.map((row) => ({
+        id: row.action_id,
+        tenantId: row.tenant_id,
+        laneId: row.lane_id,
+        channel: row.channel,
+      })),
+    );
+    return rows.map((row) => view(row, given.get(row.action_id)));
+  }
+
+  return {
+    async get(client: Queryable, tenantId: number, id: string): Promise<ActionView | null> {
+      if (!isId(id)) return null;
+      const { rows } = await client.query({
+        name: 'muster_get',
+        text: `${select(s, 'actions')} and a.action_id = $3`,
+        values: [context.now(), tenantId, id],
+      });
+      return (await views(client, rows))[0] ?? null;
+    },
+
+    /** Newest first; the cursor is the last id of the page before. */
+    async list(
+      client: Queryable,
+      filter: ActionFilter,
+      page: { cursor?: string; limit?: number } = {},
+    ): Promise<ActionPage> {
+      const limit = page.limit ?? 100;
+      const { text, values } = filtered(context, filter, select(s, driverOf(filter)), page.cursor);
+      const { rows } = await client.query({
+        text: `${text} order by a.action_id desc limit ${limit + 1}`,
+        values,
+      });
+      const actions = await views(client, rows.slice(0, limit));
+      return { actions, cursor: rows.length > limit ? (actions.at(-1)?.id ?? null) : null };
+    },
+
+    /** Just the ids, oldest first, for an operation over everything that matches. */
+    async ids(
+      client: Queryable,
+      filter: ActionFilter,
+      page: { after: string; upTo: string; limit: number },
+    ): Promise<string[]> {
+      const { text, values } = filtered(context, filter, `select a.action_id ${from(s, driverOf(filter))}`);
+      const n = values.length;
+      const { rows } = await client.query({
+        text: `${text} and a.action_id > $${n + 1} and a.action_id <= $${n + 2} order by a.action_id limit ${page.limit}`,
+        values: [...values, page.after, page.upTo],
+      });
+      return rows.map((row) => row.action_id);
+    },
+
+    async newestId(client: Queryable): Promise<string> {
+      const { rows } = await client.query({ text: `select last_value as id from ${s}.action_seq` });
+      return rows[0].id;
+    },
+
+    async events(client: Queryable, tenantId: number, id: string): Promise<ActionEvent[]> {
+      const { rows } = await client.query({
+        name: 'muster_events',
+        text: `select type, attempt, at, worker, reason from ${s}.events where tenant_id = $1 and action_id = $2 order by event_id`,
+        values: [tenantId, id],
+      });
+      return rows.map((row) => ({
+        type: eventName(row.type),
+        attempt: row.attempt,
+        at: row.at,
+        worker: row.worker,
+        reason: row.reason,
+      }));
+    },
+  };
+}
+
+/** Ids are opaque: whatever is not one of ours is simply unknown. */
+export function isId(id: string): boolean {
+  return /^[1-9]\d{0,17}$/.test(id);
+}
+
+type Driver = 'actions' | 'pending' | 'unfinished' | 'lanes' | 'endings';
+
+/** Each state is read from the table that holds it, so a page of ten dead letters does not walk a million successes. */
+function driverOf(filter: ActionFilter): Driver {
+  if (filter.state === 'pending') return 'pending';
+  if (filter.state === 'unfinished') return 'unfinished';
+  if (filter.state === 'claimed') return 'lanes';
+  if (filter.state !== undefined) return 'endings';
+  return 'actions';
+}
+
+function from(s: string, driver: Driver): string {
+  const join = (...names: Driver[]) => (names.includes(driver) ? 'join' : 'left join');
+  return `from ${s}.actions a
+    ${join('pending', 'unfinished')} ${s}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
+    join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
+      ${driver === 'lanes' ? 'and l.action_id = a.action_id' : driver === 'pending' ? 'and l.action_id is distinct from a.action_id' : ''}
+    ${join('endings')} ${s}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id
+    left join ${s}.lane_names n on n.tenant_id = a.tenant_id and n.lane_id = a.lane_id
+    where a.tenant_id = $2 and $1::timestamptz is not distinct from $1::timestamptz`;
+}
+
+const select = (s: string, driver: Driver) => `
+  select a.*, n.space, n.name as lane_name, p.attempt as last_attempt, p.failures, p.deferrals, p.not_before as waits_until,
+    coalesce(l.action_id = a.action_id, false) as leased, l.attempt as leased_attempt, l.worker, l.leased_at, l.lease_until, l.cancel_requested,
+    l.paused as lane_paused, l.blocked, z.state as ended_state, z.attempt as ended_attempt, z.reason, z.error, z.result, z.ended_at,
+    exists (select 1 from ${s}.pauses x where x.tenant_id = a.tenant_id and x.tag = '') as tenant_paused,
+    (select x.tag from ${s}.pauses x where x.tenant_id = a.tenant_id and x.tag = any(a.tags) limit 1) as paused_tag,
+    case when p.action_id is null or l.action_id = a.action_id then null
+      else coalesce(l.action_id, (select q.action_id from ${s}.pending q where q.tenant_id = p.tenant_id and q.lane_id = p.lane_id
+        and q.channel = p.channel and not q.delayed and q.generation = l.generation and (q.priority, q.seq) < (p.priority, p.seq)
+        order by q.priority, q.seq limit 1)) end as ahead_id,
+    r.slots, case when r.slots is not null then ${runningOf(s, 'r')}::int end as running, coalesce($1::timestamptz, now()) as now
+  ${from(s, driver).replace(
+    'where a.tenant_id',
+    `left join ${s}.runners r on r.tenant_id = l.tenant_id and r.runner_id = l.runner_id
+    where a.tenant_id`,
+  )}`;
+
+function filtered(
+  context: Context,
+  filter: ActionFilter,
+  head: string,
+  cursor?: string,
+): { text: string; values: unknown[] } {
+  const values: unknown[] = [context.now(), filter.tenantId];
+  const conditions: string[] = [];
+  const add = (sql: (n: string) => string, value: unknown) => {
+    values.push(value);
+    conditions.push(sql(`$${values.length}`));
+  };
+  if (filter.ids) add((n) => `a.action_id = any(${n}::bigint[])`, filter.ids.filter(isId));
+  if (filter.laneId) add((n) => `a.lane_id = ${n}`, filter.laneId);
+  if (filter.channel !== undefined) add((n) => `a.channel = ${n}`, filter.channel);
+  if (filter.kind !== undefined) add((n) => `a.kind = ${n}`, filter.kind);
+  if (filter.tag !== undefined) add((n) => `a.tags @> array[${n}::text]`, filter.tag);
+  if (filter.state && FINAL_STATES.includes(filter.state as never))
+    add((n) => `z.state = ${n}`, filter.state);
+  if (filter.createdBefore) add((n) => `a.created_at < ${n}`, filter.createdBefore);
+  if (filter.createdAfter) add((n) => `a.created_at >= ${n}`, filter.createdAfter);
+  if (cursor !== undefined) {
+    if (!isId(cursor)) throw new EngineError('MUSTER_BAD_VALUE', 'This is not a cursor of this list.');
+    add((n) => `a.action_id < ${n}`, cursor);
+  }
+  return { text: [head, ...conditions].join(' and '), values };
+}
+
+interface Row {
+  action_id: string;
+  tenant_id: number;
+  lane_id: string;
+  space: string | null;
+  lane_name: string | null;
+  channel: string;
+  kind: string;
+  payload: unknown;
+  priority: number;
+  tags: string[] | null;
+  created_at: Date;
+  created_by: string | null;
+  not_before: Date | null;
+  deliver_by: Date | null;
+  deadline: Date | null;
+  max_attempts: number;
+  head_of_line: 'skip' | 'hold';
+  copied_from: string | null;
+  last_attempt: number | null;
+  failures: number | null;
+  deferrals: number | null;
+  waits_until: Date | null;
+  leased: boolean;
+  leased_attempt: number | null;
+  worker: string | null;
+  leased_at: Date | null;
+  lease_until: Date | null;
+  cancel_requested: boolean;
+  lane_paused: boolean;
+  blocked: string | null;
+  ended_state: ActionState | null;
+  ended_attempt: number | null;
+  reason: string | null;
+  error: string | null;
+  result: unknown;
+  ended_at: Date | null;
+  tenant_paused: boolean;
+  paused_tag: string | null;
+  ahead_id: string | null;
+  slots: number | null;
+  running: number | null;
+  now: Date;
+}
+
+function view(row: Row, door: DoorReason | undefined): ActionView {
+  const state: ActionState = row.ended_state ?? (row.leased ? 'claimed' : 'pending');
+  return {
+    id: row.action_id,
+    tenantId: row.tenant_id,
+    laneId: row.lane_id,
+    space: row.space,
+    laneName: row.lane_name,
+    channel: row.channel,
+    kind: row.kind,
+    payload: row.payload,
+    priority: priorityName(row.priority),
+    tags: row.tags ?? [],
+    state,
+    attempt: row.ended_attempt ?? (row.leased ? row.leased_attempt : row.last_attempt) ?? 0,
+    failures: row.failures ?? 0,
+    maxAttempts: row.max_attempts,
+    headOfLine: row.head_of_line,
+    createdAt: row.created_at,
+    createdBy: row.created_by,
+    notBefore: row.not_before,
+    deliverBy: row.deliver_by,
+    deadline: row.deadline,
+    worker: row.leased ? row.worker : null,
+    leasedAt: row.leased ? row.leased_at : null,
+    leaseUntil: row.leased ? row.lease_until : null,
+    cancelRequested: row.leased && row.cancel_requested,
+    waitingFor: row.ended_state ? null : waitingFor(facts(row), door),
+    endedAt: row.ended_at,
+    reason: row.reason,
+    error: row.error,
+    result: row.result ?? null,
+    copiedFrom: row.copied_from,
+  };
+}
+
+function facts(row: Row) {
+  return {
+    tenantPaused: row.tenant_paused,
+    pausedTag: row.paused_tag,
+    lanePaused: row.lane_paused,
+    blocked: row.blocked,
+    notBefore: row.waits_until,
+    failures: row.failures ?? 0,
+    deferrals: row.deferrals ?? 0,
+    maxAttempts: row.max_attempts,
+    aheadId: row.ahead_id,
+    slots: row.slots,
+    running: row.running,
+    leasedAt: row.leased ? row.leased_at : null,
+    leaseUntil: row.lease_until,
+    worker: row.worker,
+    cancelRequested: row.cancel_requested,
+    now: row.now,
+  };
+}

@@ -1,0 +1,101 @@
+import { EVENT_TYPES } from '../action.ts';
+import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
+import { NOW } from '../sql.ts';
+
+/** An operator's act: the action goes before all others of its class in its lane and channel. */
+export interface MoveItem {
+  readonly tenantId: number;
+  readonly actionId: string;
+  readonly reason?: string | undefined;
+}
+
+export interface MoveAnswer {
+  /** refused: it is running or finished. */
+  readonly outcome: 'moved' | 'refused' | 'unknown';
+  readonly state: string | null;
+}
+
+interface Row {
+  ord: number;
+  tenant_id: number;
+  lane_id: string;
+  runner_id: string | null;
+  action_id: string;
+  channel: string;
+  attempt: number;
+  state: string;
+  moved: boolean;
+  at: Date;
+}
+
+export function createMoveToFront(context: Context): Operation<MoveItem, MoveAnswer> {
+  const text = statement(context.schema);
+  return {
+    name: 'move-to-front',
+    // one at a time: two moves in one lane would read the same front
+    key: (item) => `${item.tenantId}`,
+    async run(client, items) {
+      const { rows } = await client.query({
+        name: 'muster_move_to_front',
+        text,
+        values: [
+          context.now(),
+          items.map((item) => item.tenantId),
+          items.map((item) => item.actionId),
+          items.map((item) => item.reason ?? null),
+        ],
+      });
+      const answers: (MoveAnswer | Busy)[] = items.map(() => ({ outcome: 'unknown', state: null }));
+      const transitions: Transition[] = [];
+      const wakes: Wake[] = [];
+      for (const row of rows as Row[]) {
+        if (row.moved) {
+          answers[row.ord - 1] = { outcome: 'moved', state: 'pending' };
+          const { tenant_id: tenantId, lane_id: laneId, action_id: actionId, channel, attempt, at } = row;
+          transitions.push({
+            tenantId,
+            laneId,
+            actionId,
+            channel,
+            events: ['MOVED'],
+            state: 'pending',
+            attempt,
+            reason: null,
+            at,
+          });
+          wakes.push({ tenantId, laneId, runnerId: row.runner_id });
+        } else
+          answers[row.ord - 1] = row.state === 'pending' ? BUSY : { outcome: 'refused', state: row.state };
+      }
+      return { answers, transitions, wakes };
+    },
+  };
+}
+
+const statement = (s: string) => `
+  with x as materialized (
+    select i.ord, i.tenant_id, a.lane_id, l.ver, l.runner_id, i.action_id, a.channel, i.reason, p.attempt,
+      coalesce(z.state, case when l.action_id = i.action_id then 'claimed' else 'pending' end) as state,
+      (select min(q.seq) from ${s}.pending q where q.tenant_id = p.tenant_id and q.lane_id = p.lane_id and q.channel = p.channel
+        and q.priority = p.priority) as front
+    from unnest($2::int[], $3::bigint[], $4::text[]) with ordinality as i(tenant_id, action_id, reason, ord)
+    join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
+    join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
+    left join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id
+    left join ${s}.endings z on z.tenant_id = i.tenant_id and z.action_id = i.action_id
+  ), k as materialized (
+    select x.ord from x join ${s}.lanes l on l.tenant_id = x.tenant_id and l.lane_id = x.lane_id and l.ver = x.ver
+    where x.state = 'pending' order by l.tenant_id, l.lane_id
+    for update of l skip locked
+  ), u as (
+    update ${s}.lanes l set ver = l.ver + 1 from x join k on k.ord = x.ord where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id
+  ), m as (
+    update ${s}.pending p set seq = x.front - 1 from x join k on k.ord = x.ord
+    where p.tenant_id = x.tenant_id and p.action_id = x.action_id
+    returning x.ord, x.tenant_id, x.action_id, x.lane_id, x.reason, p.attempt
+  ), e as (
+    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
+      select m.tenant_id, m.action_id, m.lane_id, ${NOW}, ${EVENT_TYPES.MOVED}, m.attempt, m.reason from m
+  )
+  select x.ord::int, x.tenant_id, x.lane_id, x.runner_id, x.action_id, x.channel, x.attempt, x.state, m.ord is not null as moved, ${NOW} as at
+  from x left join m on m.ord = x.ord`;

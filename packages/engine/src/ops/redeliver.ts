@@ -1,0 +1,59 @@
+import { EVENT_TYPES } from '../action.ts';
+import { CLAIMED_COLUMNS, type ClaimedRow } from '../claimed-action.ts';
+import type { Context } from '../context.ts';
+import type { Queryable } from '../db.ts';
+import { NOW } from '../sql.ts';
+
+/** An answer may be lost ten times; a worker that asks more often for the same attempt must let its lease end. */
+const MOST_REDELIVERIES = 10;
+
+/** The worker that holds a lane's lease gets the same action and attempt again; the lease is not extended. */
+export function createRedeliver(context: Context) {
+  const text = statement(context.schema);
+  return async (
+    client: Queryable,
+    items: readonly {
+      readonly tenantId: number;
+      readonly laneId: string;
+      readonly worker: string;
+      readonly except?: string | undefined;
+    }[],
+  ): Promise<(ClaimedRow | null)[]> => {
+    const { rows } = await client.query({
+      name: 'muster_redeliver',
+      text,
+      values: [
+        context.now(),
+        items.map((item) => item.tenantId),
+        items.map((item) => item.laneId),
+        items.map((item) => item.worker),
+        items.map((item) => item.except ?? null),
+      ],
+    });
+    const found: (ClaimedRow | null)[] = items.map(() => null);
+    for (const row of rows as (ClaimedRow & { ord: number })[]) found[row.ord - 1] = row;
+    return found;
+  };
+}
+
+const statement = (s: string) => `
+  with i as materialized (
+    select * from unnest($2::int[], $3::bigint[], $4::text[], $5::text[], $6::bigint[])
+      with ordinality as i(tenant_id, lane_id, worker, except_action, ord)
+  ), k as materialized (
+    select i.ord, l.tenant_id, l.lane_id from i
+    join ${s}.lanes l on l.tenant_id = i.tenant_id and l.lane_id = i.lane_id
+    where l.action_id is not null and l.worker = i.worker and l.redelivered < ${MOST_REDELIVERIES}
+      and l.action_id is distinct from i.except_action
+    order by l.tenant_id, l.lane_id
+    for update of l skip locked
+  ), u as (
+    update ${s}.lanes l set redelivered = l.redelivered + 1
+    from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+    returning k.ord, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested
+  ), e as (
+    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
+      select u.tenant_id, u.action_id, u.lane_id, ${NOW}, ${EVENT_TYPES.REDELIVERED}, u.attempt, u.worker from u order by u.ord
+  )
+  select u.ord::int, u.tenant_id, u.lane_id, ${CLAIMED_COLUMNS}
+  from u join ${s}.actions a on a.tenant_id = u.tenant_id and a.action_id = u.action_id`;

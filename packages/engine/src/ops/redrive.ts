@@ -1,0 +1,101 @@
+import { EVENT_TYPES } from '../action.ts';
+import type { Context, Operation, Transition, Wake } from '../context.ts';
+import { NOW } from '../sql.ts';
+
+/**
+ * A dead letter goes back to the end of its class in its lane, with no failures counted and without its clocks: an
+ * operator wants it to run now. The ending is deleted, so a late success and a redrive cannot both have it.
+ */
+export interface RedriveItem {
+  readonly tenantId: number;
+  readonly actionId: string;
+  readonly reason?: string | undefined;
+}
+
+export interface RedriveAnswer {
+  /** refused: only failed actions are redriven. */
+  readonly outcome: 'redriven' | 'refused' | 'unknown';
+  readonly state: string | null;
+}
+
+interface Row {
+  ord: number;
+  tenant_id: number;
+  action_id: string;
+  lane_id: string;
+  channel: string;
+  runner_id: string | null;
+  attempt: number;
+  redriven: boolean;
+  state: string;
+  at: Date;
+}
+
+export function createRedrive(context: Context): Operation<RedriveItem, RedriveAnswer> {
+  const text = statement(context.schema);
+  return {
+    name: 'redrive',
+    key: (item) => `${item.tenantId}:${item.actionId}`,
+    async run(client, items) {
+      const { rows } = await client.query({
+        name: 'muster_redrive',
+        text,
+        values: [
+          context.now(),
+          items.map((item) => item.tenantId),
+          items.map((item) => item.actionId),
+          items.map((item) => item.reason ?? null),
+        ],
+      });
+      const answers: RedriveAnswer[] = items.map(() => ({ outcome: 'unknown', state: null }));
+      const transitions: Transition[] = [];
+      const wakes: Wake[] = [];
+      for (const row of rows as Row[]) {
+        answers[row.ord - 1] = row.redriven
+          ? { outcome: 'redriven', state: 'pending' }
+          : { outcome: 'refused', state: row.state };
+        if (!row.redriven) continue;
+        transitions.push({
+          tenantId: row.tenant_id,
+          laneId: row.lane_id,
+          actionId: row.action_id,
+          channel: row.channel,
+          events: ['REDRIVEN'],
+          state: 'pending',
+          attempt: row.attempt,
+          reason: null,
+          at: row.at,
+        });
+        wakes.push({ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id });
+      }
+      return { answers, transitions, wakes };
+    },
+  };
+}
+
+const statement = (s: string) => `
+  with i as materialized (
+    select i.ord, i.tenant_id, i.action_id, i.reason, a.lane_id, a.channel, a.priority, l.generation, l.runner_id,
+      coalesce(z.state, case when l.action_id = i.action_id then 'claimed' else 'pending' end) as state
+    from unnest($2::int[], $3::bigint[], $4::text[]) with ordinality as i(tenant_id, action_id, reason, ord)
+    join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
+    join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
+    left join ${s}.endings z on z.tenant_id = i.tenant_id and z.action_id = i.action_id
+  ), d as (
+    delete from ${s}.endings z using i
+    where z.tenant_id = i.tenant_id and z.action_id = i.action_id and z.state = 'failed'
+    returning i.*, z.attempt
+  ), p as (
+    insert into ${s}.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, attempt)
+      select x.tenant_id, x.action_id, x.lane_id, x.generation, x.channel, x.priority, nextval('${s}.action_seq'), x.attempt
+      from (select * from d order by d.ord) x
+  ), e as (
+    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
+      select d.tenant_id, d.action_id, d.lane_id, ${NOW}, ${EVENT_TYPES.REDRIVEN}, d.attempt, d.reason from d order by d.ord
+  ), c as (
+    insert into ${s}.count_changes (tenant_id, channel, state, change)
+      select d.tenant_id, d.channel, y.state, sum(y.change) from d
+      cross join (values ('failed', -1), ('pending', 1)) y(state, change) group by 1, 2, 3
+  )
+  select i.ord::int, i.tenant_id, i.action_id, i.lane_id, i.channel, i.runner_id, i.state, d.attempt, d.ord is not null as redriven, ${NOW} as at
+  from i left join d on d.ord = i.ord`;

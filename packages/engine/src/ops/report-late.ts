@@ -1,0 +1,218 @@
+import { EVENT_TYPES, type EventType, eventName } from '../action.ts';
+import { BUSY, type Busy, type Context, type Run, type Transition, type Wake } from '../context.ts';
+import type { Queryable } from '../db.ts';
+import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
+import { NOW } from '../sql.ts';
+import type { ReportAnswer, ReportItem } from './report.ts';
+
+/**
+ * Reports that do not name the running attempt: repeated ones are answered as the first time; a success that comes after
+ * the lease ended is accepted while nobody else has the action; all others are recorded LATE, once, and change nothing.
+ */
+interface Known {
+  ord: number;
+  lane_id: string;
+  running_attempt: number | null;
+  last_attempt: number | null;
+  ended_state: string | null;
+  ended_reason: string | null;
+  ended_attempt: number | null;
+  types: number[];
+}
+
+const EVENT_OF: Record<ReportItem['outcome'], EventType> = {
+  succeeded: 'SUCCEEDED',
+  failed: 'FAILED',
+  not_now: 'NOT_NOW',
+  released: 'RELEASED',
+};
+
+type Verdict = 'busy' | 'repeated' | 'succeed-pending' | 'succeed-failed' | 'late';
+
+function judge(item: ReportItem, known: Known, events: readonly EventType[]): Verdict {
+  if (known.running_attempt === item.attempt) return 'busy'; // its lane was locked or changed under the first statement
+  if (events.includes(EVENT_OF[item.outcome])) return 'repeated';
+  if (item.outcome === 'succeeded') {
+    const leftOpen = events.includes('TIMEOUT') || events.includes('RELEASED');
+    if (leftOpen && known.running_attempt === null && known.last_attempt === item.attempt)
+      return 'succeed-pending';
+    if (
+      known.ended_state === 'failed' &&
+      known.ended_reason === 'TIMEOUT' &&
+      known.ended_attempt === item.attempt
+    )
+      return 'succeed-failed';
+  }
+  return 'late';
+}
+
+/** What the first, accepted report of this attempt was answered: the event after it was written with it. */
+function firstAnswer(item: ReportItem, events: readonly EventType[]): string {
+  if (item.outcome === 'succeeded') return 'succeeded';
+  const after = events[events.indexOf(EVENT_OF[item.outcome]) + 1];
+  if (after === 'FAILED_FINAL') return 'failed';
+  if (after === 'CANCELLED' && events.includes('CANCEL_REQUESTED')) return 'cancelled';
+  return 'pending';
+}
+
+function presentState(known: Known): string {
+  if (known.ended_state) return known.ended_state;
+  return known.running_attempt === null ? 'pending' : 'claimed';
+}
+
+export function createReportLate(context: Context) {
+  const s = context.schema;
+  const lookUp = lookUpStatement(s);
+  const succeedPending = succeedPendingStatement(s);
+  const succeedFailed = succeedFailedStatement(s);
+  const record = recordStatement(s);
+
+  return async (client: Queryable, items: readonly ReportItem[]): Promise<Run<ReportAnswer | Busy>> => {
+    const { rows } = await client.query({
+      name: 'muster_report_look_up',
+      text: lookUp,
+      values: [
+        items.map((i) => i.tenantId),
+        items.map((i) => i.actionId),
+        items.map((i) => i.attempt),
+        items.map((i) => i.channel ?? null),
+      ],
+    });
+    const unknown: ReportAnswer = {
+      accepted: false,
+      state: null,
+      reason: 'UNKNOWN_ACTION',
+      laneId: null,
+      repeated: false,
+      next: null,
+    };
+    const answers: (ReportAnswer | Busy)[] = items.map(() => unknown);
+    const transitions: Transition[] = [];
+    const wakes: Wake[] = [];
+    const by: Record<Verdict, { item: ReportItem; known: Known }[]> = {
+      busy: [],
+      repeated: [],
+      'succeed-pending': [],
+      'succeed-failed': [],
+      late: [],
+    };
+    for (const known of rows as Known[]) {
+      const item = items[known.ord - 1] as ReportItem;
+      const events = known.types.map(eventName);
+      const verdict = judge(item, known, events);
+      by[verdict].push({ item, known });
+      const accepted = verdict !== 'late';
+      answers[known.ord - 1] =
+        verdict === 'busy'
+          ? BUSY
+          : {
+              accepted,
+              state:
+                verdict === 'repeated'
+                  ? firstAnswer(item, events)
+                  : accepted
+                    ? 'succeeded'
+                    : presentState(known),
+              reason: accepted ? null : 'LATE',
+              laneId: known.lane_id,
+              repeated: verdict === 'repeated',
+              next: null,
+            };
+    }
+    const values = (list: { item: ReportItem; known: Known }[]) => [
+      context.now(),
+      list.map(({ known }) => known.ord),
+      list.map(({ item }) => item.tenantId),
+      list.map(({ item }) => item.actionId),
+      list.map(({ item }) => item.attempt),
+      list.map(({ item }) => item.worker ?? null),
+      list.map(({ item }) => item.result ?? null),
+    ];
+    for (const [verdict, name, text] of [
+      ['succeed-pending', 'muster_report_succeed_pending', succeedPending],
+      ['succeed-failed', 'muster_report_succeed_failed', succeedFailed],
+    ] as const) {
+      if (by[verdict].length === 0) continue;
+      const done = await client.query({ name, text, values: values(by[verdict]) });
+      const ended = new Set<number>();
+      for (const row of done.rows as EndedRow[]) {
+        if (!row.ended) continue;
+        ended.add(row.ord);
+        transitions.push(endedTransition(row));
+        wakes.push(endedWake(row));
+      }
+      // Somebody was faster: look again from the start.
+      for (const { known } of by[verdict]) if (!ended.has(known.ord)) answers[known.ord - 1] = BUSY;
+    }
+    if (by.late.length > 0) {
+      await client.query({
+        name: 'muster_report_record',
+        text: record,
+        values: [
+          context.now(),
+          by.late.map(({ item }) => item.tenantId),
+          by.late.map(({ item }) => item.actionId),
+          by.late.map(({ known }) => known.lane_id),
+          by.late.map(({ item }) => item.attempt),
+          by.late.map(({ item }) => item.worker ?? null),
+          by.late.map(({ item }) => item.outcome),
+        ],
+      });
+    }
+    return { answers, transitions, wakes };
+  };
+}
+
+const lookUpStatement = (s: string) => `
+  select i.ord::int, a.lane_id, p.attempt as last_attempt,
+    case when l.action_id = a.action_id then l.attempt end as running_attempt,
+    z.state as ended_state, z.reason as ended_reason, z.attempt as ended_attempt,
+    array(select e.type from ${s}.events e
+      where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = i.attempt order by e.event_id)::int[] as types
+  from unnest($1::int[], $2::bigint[], $3::int[], $4::text[]) with ordinality as i(tenant_id, action_id, attempt, channel, ord)
+  join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id and (i.channel is null or a.channel = i.channel)
+  join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
+  left join ${s}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
+  left join ${s}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id`;
+
+const INPUT = `i as materialized (
+    select * from unnest($2::int[], $3::int[], $4::bigint[], $5::int[], $6::text[], $7::jsonb[])
+      as i(ord, tenant_id, action_id, attempt, worker, result)
+  )`;
+
+const succeedPendingStatement = (s: string) => `
+  with ${INPUT}, x as materialized (
+    select i.ord, i.tenant_id, p.lane_id, l.ver, l.runner_id, i.action_id, i.attempt, p.channel, 'succeeded' as state,
+      ${EVENT_TYPES.SUCCEEDED} as type, 'SUCCEEDED' as why, 'LATE' as note, i.worker, i.result
+    from i
+    join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id and p.attempt = i.attempt
+    join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id is distinct from p.action_id
+  ), ${endPending(s)}`;
+
+/** A redrive deletes the ending, so only one of the two can have it. */
+const succeedFailedStatement = (s: string) => `
+  with ${INPUT}, d as (
+    update ${s}.endings z set state = 'succeeded', reason = 'SUCCEEDED', result = i.result, ended_at = ${NOW}
+    from i join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
+    where z.tenant_id = i.tenant_id and z.action_id = i.action_id and z.state = 'failed' and z.reason = 'TIMEOUT' and z.attempt = i.attempt
+    returning i.ord, i.tenant_id, a.lane_id, i.action_id, i.attempt, a.channel, i.worker
+  ), e as (
+    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
+      select d.tenant_id, d.action_id, d.lane_id, ${NOW}, ${EVENT_TYPES.SUCCEEDED}, d.attempt, d.worker, 'LATE' from d order by d.ord
+  ), c as (
+    insert into ${s}.count_changes (tenant_id, channel, state, change)
+      select d.tenant_id, d.channel, y.state, sum(y.change) from d
+      cross join (values ('failed', -1), ('succeeded', 1)) y(state, change) group by 1, 2, 3
+  )
+  select d.ord, d.tenant_id, d.lane_id, null::bigint as runner_id, d.action_id, d.attempt, d.channel, 'succeeded' as state,
+    ${EVENT_TYPES.SUCCEEDED} as type, 'SUCCEEDED' as why, true as ended, ${NOW} as at from d`;
+
+/** A worker that repeats a late report for ever leaves one line, not one per try. */
+const recordStatement = (s: string) => `
+  insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
+  select i.tenant_id, i.action_id, i.lane_id, ${NOW}, ${EVENT_TYPES.LATE}, i.attempt, i.worker, i.outcome
+  from unnest($2::int[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::text[])
+    as i(tenant_id, action_id, lane_id, attempt, worker, outcome)
+  where not exists (
+    select 1 from ${s}.events e where e.tenant_id = i.tenant_id and e.action_id = i.action_id and e.attempt = i.attempt
+      and e.type = ${EVENT_TYPES.LATE} and e.reason = i.outcome)`;

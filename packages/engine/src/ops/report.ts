@@ -1,0 +1,124 @@
+import type { ClaimedAction } from '../claimed-action.ts';
+import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
+import { settle } from '../settle.ts';
+import { nextOf, type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
+import { head, pauses } from '../sql.ts';
+import { createReportLate } from './report-late.ts';
+
+/**
+ * A worker says how an attempt went, and may get the lane's next action in the same statement. Only a report that names
+ * the running attempt ends it; every other goes the late path first and claims nothing here.
+ */
+export interface ReportItem {
+  readonly tenantId: number;
+  readonly actionId: string;
+  readonly attempt: number;
+  readonly outcome: 'succeeded' | 'failed' | 'not_now' | 'released';
+  readonly worker?: string | undefined;
+  readonly error?: string | undefined;
+  /** JSON text. */
+  readonly result?: string | undefined;
+  /** After a NotNow: when to try again, instead of the usual wait. */
+  readonly delayMs?: number | undefined;
+  /** Only an action of this channel; others are unknown to the caller. */
+  readonly channel?: string | undefined;
+  readonly next?: { readonly channel: string; readonly worker: string; readonly leaseMs: number } | undefined;
+}
+
+export interface ReportAnswer {
+  readonly accepted: boolean;
+  /** The state that the report led to, or, if it was not accepted, the present one; null for an unknown action. */
+  readonly state: string | null;
+  readonly reason: 'LATE' | 'UNKNOWN_ACTION' | null;
+  /** The lane of the action, if it is known. */
+  readonly laneId: string | null;
+  /** The attempt had ended before by the same report. */
+  readonly repeated: boolean;
+  readonly next: ClaimedAction | null;
+}
+
+export function createReport(context: Context): Operation<ReportItem, ReportAnswer> {
+  const text = statement(context.schema);
+  const late = createReportLate(context);
+  return {
+    name: 'report',
+    key: (item) => `${item.tenantId}:${item.actionId}`,
+    async run(client, items) {
+      const { rows } = await client.query({ name: 'muster_report', text, values: values(context, items) });
+      const answers: (ReportAnswer | Busy | undefined)[] = items.map(() => undefined);
+      const transitions: Transition[] = [];
+      const wakes: Wake[] = [];
+      for (const row of rows as SettledRow[]) {
+        if (!row.settled) {
+          answers[row.ord - 1] = BUSY;
+          continue;
+        }
+        answers[row.ord - 1] = {
+          accepted: true,
+          state: row.ended_state ?? 'pending',
+          reason: null,
+          laneId: row.lane_id,
+          repeated: false,
+          next: nextOf(row),
+        };
+        transitions.push(...transitionsOf(row));
+        wakes.push(...wakesOf(row));
+      }
+      const missed = items.flatMap((item, at) => (answers[at] === undefined ? [{ item, at }] : []));
+      if (missed.length > 0) {
+        const run = await late(
+          client,
+          missed.map(({ item }) => item),
+        );
+        run.answers.forEach((answer, n) => {
+          answers[missed[n]?.at as number] = answer;
+        });
+        transitions.push(...run.transitions);
+        wakes.push(...run.wakes);
+      }
+      return { answers: answers as (ReportAnswer | Busy)[], transitions, wakes };
+    },
+  };
+}
+
+function values(context: Context, items: readonly ReportItem[]): unknown[] {
+  return [
+    context.now(),
+    items.map((item) => item.tenantId),
+    items.map((item) => item.actionId),
+    items.map((item) => item.attempt),
+    items.map((item) => item.outcome),
+    items.map((item) => item.worker ?? null),
+    items.map((item) => item.error ?? null),
+    items.map((item) => item.result ?? null),
+    items.map((item) => item.delayMs ?? null),
+    items.map((item) => item.channel ?? null),
+    items.map((item) => item.next?.channel ?? null),
+    items.map((item) => item.next?.worker ?? null),
+    items.map((item) => item.next?.leaseMs ?? null),
+  ];
+}
+
+const statement = (s: string) => `
+  with i as materialized (
+    select * from unnest($2::int[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::text[], $8::jsonb[], $9::int[],
+        $10::text[], $11::text[], $12::text[], $13::int[])
+      with ordinality as i(tenant_id, action_id, attempt, outcome, worker, error, result, delay_ms, channel, next_channel,
+        next_worker, next_lease_ms, ord)
+  ), ${pauses(s)}, h as materialized (
+    select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, i.outcome, coalesce(i.worker, l.worker) as worker,
+      i.error, i.result, i.delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
+      p.deferrals, p.deadline, o.max_attempts, o.backoff_ms, o.backoff_max_ms, o.head_of_line, o.on_lease_end,
+      n.action_id as n_action, n.attempt as n_attempt, n.deadline as n_deadline, n.channel as n_channel,
+      n.priority as n_priority, n.seq as n_seq, i.next_worker as n_worker, i.next_lease_ms as n_lease_ms
+    from i
+    join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id
+    join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id
+    left join pz on pz.tenant_id = i.tenant_id
+    left join lateral (
+      select a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line, a.on_lease_end from ${s}.actions a
+      where i.outcome <> 'succeeded' and a.tenant_id = i.tenant_id and a.action_id = i.action_id
+    ) o on true
+    left join lateral (${head(s, { channel: 'i.next_channel', when: 'i.next_channel is not null', except: 'i.action_id' })}) n on true
+    where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel = i.channel)
+  ), ${settle(s)}`;

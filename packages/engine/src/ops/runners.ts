@@ -1,0 +1,51 @@
+import type { Context, Run } from '../context.ts';
+import type { Queryable } from '../db.ts';
+import { EngineError } from '../errors.ts';
+import { runningOf } from './claim-slots.ts';
+
+/** Runners and their slots. A change of slots raises the version, so no claim that counted before wins after. */
+export function createRunnerOps(context: Context) {
+  const s = context.schema;
+  return {
+    async create(client: Queryable, tenantId: number, slots: number | null): Promise<string> {
+      const { rows } = await client.query({
+        text: `insert into ${s}.runners (tenant_id, slots) values ($1, $2) returning runner_id`,
+        values: [tenantId, checkSlots(slots)],
+      });
+      return rows[0].runner_id;
+    },
+
+    async setSlots(
+      client: Queryable,
+      tenantId: number,
+      runnerId: string,
+      slots: number | null,
+    ): Promise<Run<null>> {
+      const { rows } = await client.query({
+        text: `update ${s}.runners set slots = $3, ver = ver + 1 where tenant_id = $1 and runner_id = $2 returning runner_id`,
+        values: [tenantId, runnerId, checkSlots(slots)],
+      });
+      if (rows.length === 0) throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
+      return { answers: [null], transitions: [], wakes: [{ tenantId, runnerId }] };
+    },
+
+    async load(
+      client: Queryable,
+      tenantId: number,
+      runnerId: string,
+    ): Promise<{ slots: number | null; running: number } | null> {
+      const { rows } = await client.query({
+        name: 'muster_runner_load',
+        text: `select r.slots, ${runningOf(s, 'r')}::int as running from ${s}.runners r where r.tenant_id = $1 and r.runner_id = $2`,
+        values: [tenantId, runnerId],
+      });
+      return rows[0] ?? null;
+    },
+  };
+}
+
+function checkSlots(slots: number | null): number | null {
+  if (slots !== null && !(Number.isInteger(slots) && slots > 0))
+    throw new EngineError('MUSTER_BAD_VALUE', 'slots must be a whole number above 0, or null for no limit.');
+  return slots;
+}

@@ -1,0 +1,101 @@
+import type { ClaimedAction } from './claimed-action.ts';
+import type { Queryable } from './db.ts';
+import type { ClaimAnswer, ClaimItem } from './ops/claim.ts';
+import { isId } from './ops/look-up.ts';
+import type { ReportAnswer, ReportItem } from './ops/report.ts';
+import { checkAttempt, checkText, encodeJson } from './text.ts';
+
+/** What a worker says at the end of an attempt. */
+export interface ReportRequest {
+  readonly tenantId: number;
+  readonly actionId: string;
+  readonly attempt: number;
+  readonly status: 'succeeded' | 'failed' | 'notNow';
+  readonly worker?: string | undefined;
+  readonly error?: string | undefined;
+  readonly result?: unknown;
+  /** After notNow: when to try again, instead of the usual wait. */
+  readonly retryAfterMs?: number | undefined;
+  /** Only an action of this channel. */
+  readonly channel?: string | undefined;
+  /** Claim the lane's next action in the same statement. */
+  readonly next?: { readonly channel: string; readonly worker: string; readonly leaseMs: number } | undefined;
+}
+
+const UNKNOWN: ReportAnswer = {
+  accepted: false,
+  state: null,
+  reason: 'UNKNOWN_ACTION',
+  laneId: null,
+  repeated: false,
+  next: null,
+};
+
+export function createReporting(options: {
+  report: (client: Queryable, item: ReportItem) => Promise<ReportAnswer>;
+  claim: (client: Queryable, item: ClaimItem) => Promise<ClaimAnswer>;
+  onLate?: (tenantId: number) => void;
+}) {
+  /** A report that was not accepted claims in a second step, and never the action it was about. */
+  async function claimInstead(
+    client: Queryable,
+    request: ReportRequest,
+    laneId: string,
+  ): Promise<ClaimedAction | null> {
+    if (!request.next) return null;
+    const answer = await options.claim(client, {
+      tenantId: request.tenantId,
+      laneId,
+      ...request.next,
+      except: request.actionId,
+    });
+    return answer.kind === 'claimed' ? answer.action : null;
+  }
+
+  return {
+    /** Ends the running attempt, once; repeated and late reports change nothing. */
+    async report(client: Queryable, request: ReportRequest): Promise<ReportAnswer> {
+      if (!isId(request.actionId)) return UNKNOWN;
+      const answer = await options.report(client, {
+        tenantId: request.tenantId,
+        actionId: request.actionId,
+        attempt: checkAttempt(request.attempt),
+        outcome: request.status === 'notNow' ? 'not_now' : request.status,
+        worker: request.worker,
+        error: request.error === undefined ? undefined : checkText(request.error, 'error'),
+        result: request.result === undefined ? undefined : encodeJson(request.result, 'result'),
+        delayMs: request.retryAfterMs,
+        channel: request.channel,
+        next: request.next,
+      });
+      if (answer.reason === 'LATE') options.onLate?.(request.tenantId);
+      if (!request.next || answer.next || answer.laneId === null) return answer;
+      return { ...answer, next: await claimInstead(client, request, answer.laneId) };
+    },
+
+    /** Gives an attempt back that was not begun: no failure is counted, the action is pending again at once. */
+    async release(
+      client: Queryable,
+      request: {
+        tenantId: number;
+        actionId: string;
+        attempt: number;
+        worker?: string;
+        channel?: string;
+        reason?: string;
+      },
+    ): Promise<ReportAnswer> {
+      if (!isId(request.actionId)) return UNKNOWN;
+      const { tenantId, actionId, worker, channel, reason } = request;
+      return options.report(client, {
+        tenantId,
+        actionId,
+        attempt: checkAttempt(request.attempt),
+        outcome: 'released',
+        worker,
+        channel,
+        error: reason,
+      });
+    },
+  };
+}

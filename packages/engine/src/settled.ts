@@ -1,0 +1,68 @@
+import type { EventType } from './action.ts';
+import { type ClaimedAction, type ClaimedRow, claimedAction, sent } from './claimed-action.ts';
+import type { Transition, Wake } from './context.ts';
+
+export type Outcome = 'succeeded' | 'failed' | 'timeout' | 'not_now' | 'released' | 'revoked';
+
+/** A row of the statement in `settle.ts`. */
+export interface SettledRow extends ClaimedRow {
+  ord: number;
+  ended_action: string;
+  ended_attempt: number;
+  ended_channel: string;
+  ended_state: 'succeeded' | 'failed' | 'cancelled' | null;
+  outcome: Outcome;
+  why: string | null;
+  error: string | null;
+  settled: boolean;
+  runner_id: string | null;
+  lease_runner: string | null;
+  at: Date;
+}
+
+export function nextOf(row: SettledRow): ClaimedAction | null {
+  return row.action_id ? claimedAction(row) : null;
+}
+
+const FIRST: Record<Outcome, EventType | null> = {
+  succeeded: 'SUCCEEDED',
+  failed: 'FAILED',
+  timeout: 'TIMEOUT',
+  not_now: 'NOT_NOW',
+  released: 'RELEASED',
+  revoked: null,
+};
+
+/** The events that the statement wrote, told in the same order. */
+function eventsOf(row: SettledRow): EventType[] {
+  const first = FIRST[row.outcome];
+  const events: EventType[] = first ? [first] : [];
+  if (row.ended_state === 'failed') events.push('FAILED_FINAL');
+  else if (row.ended_state === 'cancelled') events.push('CANCELLED');
+  else if (row.ended_state === 'succeeded' && row.outcome === 'timeout') events.push('SUCCEEDED');
+  else if (row.ended_state === null && row.outcome !== 'released') events.push('RETRY_SCHEDULED');
+  return events;
+}
+
+export function transitionsOf(row: SettledRow): Transition[] {
+  const ended: Transition = {
+    tenantId: row.tenant_id,
+    laneId: row.lane_id,
+    actionId: row.ended_action,
+    channel: row.ended_channel,
+    events: eventsOf(row),
+    state: row.ended_state ?? 'pending',
+    attempt: row.ended_attempt,
+    reason: row.error ?? row.why,
+    at: row.at,
+  };
+  return row.action_id ? [ended, sent(row)] : [ended];
+}
+
+/** The lane is free for what waits behind, and a slot of its runner (before and after a move). */
+export function wakesOf(row: SettledRow): Wake[] {
+  const wakes: Wake[] = [{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }];
+  if (row.lease_runner && row.lease_runner !== row.runner_id)
+    wakes.push({ tenantId: row.tenant_id, runnerId: row.lease_runner });
+  return wakes;
+}

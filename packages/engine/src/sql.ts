@@ -1,0 +1,45 @@
+/** Pieces of SQL that several statements share. Convention: `$1` is the injected time or null. */
+
+export const NOW = 'coalesce($1::timestamptz, now())';
+
+/** The channel whose actions may be delivered by every way. */
+export const ANY_CHANNEL = 'any';
+
+/** What is paused, one row per tenant; nearly always empty. */
+export const pauses = (s: string) => `pz as materialized (
+    select tenant_id, bool_or(tag = '') as everything, array_agg(tag) filter (where tag <> '') as tags
+    from ${s}.pauses group by tenant_id
+  )`;
+
+const mayRun = (s: string) => `not p.delayed and p.generation = l.generation
+        and (p.deadline is null or p.deadline > ${NOW})
+        and (p.deliver_by is null or p.attempt > 0 or p.deliver_by > ${NOW})
+        and (pz.tags is null or not exists (
+          select 1 from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id and a.tags && pz.tags))`;
+
+/**
+ * The action that lane `l` hands out next on channel `${'${channel}'}`: two index probes, one for the channel and one
+ * for 'any'. A row that holds the lane until its retry is due is found here and lets nothing behind it pass.
+ */
+export const head = (s: string, on: { channel: string; when: string; except: string }) => {
+  const first = (which: string) => `(
+        select p.action_id, p.attempt, p.priority, p.seq, p.deadline, p.not_before, p.channel
+        from ${s}.pending p
+        where ${on.when} and not l.paused and l.blocked is null and not coalesce(pz.everything, false)
+          and p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and ${which}
+          and p.action_id is distinct from ${on.except}
+          and ${mayRun(s)}
+        order by p.priority, p.seq limit 1)`;
+  return `
+      select * from (
+        select * from (${first(`p.channel = '${ANY_CHANNEL}'`)} union all ${first(`p.channel = ${on.channel} and ${on.channel} <> '${ANY_CHANNEL}'`)}) p
+        order by p.priority, p.seq limit 1
+      ) p where p.not_before is null or p.not_before <= ${NOW}`;
+};
+
+/** A wait before try n + 1: base, doubled n - 1 times, at most max, spread by ±20 % without a die (tests need none). */
+export const backoff = (on: { base: string; max: string; nth: string; action: string }) => `(
+      least(${on.base} * power(2, least(${on.nth}, 30) - 1), ${on.max})
+      * (0.8 + 0.4 * ((hashint8(${on.action} * 31 + ${on.nth}) & 65535) / 65535.0)))`;
+
+export const ms = (n: string) => `(${n}) * interval '1 millisecond'`;

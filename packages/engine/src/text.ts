@@ -1,0 +1,54 @@
+import { EngineError } from './errors.ts';
+
+/**
+ * PostgreSQL holds no NUL and no lone surrogate. One such text would fail a whole gathered statement, so it is refused
+ * before it gets near one.
+ */
+export function checkText(text: string, what: string): string {
+  if (!isStorable(text)) throw badText(what);
+  return text;
+}
+
+export function encodeJson(value: unknown, what: string): string {
+  const json = JSON.stringify(value);
+  if (json === undefined) throw new EngineError('MUSTER_BAD_VALUE', `The ${what} is not a JSON value.`);
+  // JSON.stringify writes both as escapes; only then is a closer look needed.
+  if (json.includes('\\u') && !isStorableJson(value)) throw badText(what);
+  return json;
+}
+
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\u0000');
+}
+
+function isStorableJson(value: unknown): boolean {
+  const toVisit = [value];
+  while (toVisit.length > 0) {
+    const next = toVisit.pop();
+    if (typeof next === 'string') {
+      if (!isStorable(next)) return false;
+    } else if (next !== null && typeof next === 'object') {
+      for (const [key, inner] of Object.entries(next)) {
+        if (!isStorable(key)) return false;
+        toVisit.push(inner);
+      }
+    }
+  }
+  return true;
+}
+
+function badText(what: string): EngineError {
+  return new EngineError(
+    'MUSTER_BAD_TEXT',
+    `The ${what} contains a character that cannot be stored (NUL or half a pair).`,
+  );
+}
+
+const LARGEST_ATTEMPT = 2_147_483_647;
+
+/** A number above all that can be known is late, not an error: a worker may outlive a restored backup. */
+export function checkAttempt(attempt: number): number {
+  if (!Number.isInteger(attempt) || attempt < 1)
+    throw new EngineError('MUSTER_BAD_VALUE', 'attempt must be a whole number above 0.');
+  return Math.min(attempt, LARGEST_ATTEMPT);
+}

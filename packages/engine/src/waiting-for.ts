@@ -1,0 +1,121 @@
+/**
+ * Why has this not run yet? The first match in a fixed order. Doors add reasons of their own at three places in it.
+ */
+export interface WaitingFor {
+  readonly code: string;
+  readonly text: string;
+  readonly until?: Date;
+  readonly actionId?: string;
+}
+
+/**
+ * Where a door's reason stands: `held` after a paused or blocked lane, `push` after NotNow, `offline` right before the
+ * last one, the next contact.
+ */
+export type ReasonPlace = 'held' | 'push' | 'offline';
+export interface DoorReason extends WaitingFor {
+  readonly place: ReasonPlace;
+}
+
+/** What is known of an unfinished action when the question is asked. */
+export interface WaitingFacts {
+  readonly tenantPaused: boolean;
+  readonly pausedTag: string | null;
+  readonly lanePaused: boolean;
+  readonly blocked: string | null;
+  readonly notBefore: Date | null;
+  readonly failures: number;
+  readonly deferrals: number;
+  readonly maxAttempts: number;
+  readonly aheadId: string | null;
+  readonly slots: number | null;
+  readonly running: number | null;
+  readonly leasedAt: Date | null;
+  readonly leaseUntil: Date | null;
+  readonly worker: string | null;
+  readonly cancelRequested: boolean;
+  readonly now: Date;
+}
+
+export function waitingFor(facts: WaitingFacts, door?: DoorReason): WaitingFor {
+  if (facts.leasedAt) return running(facts);
+  return (
+    paused(facts) ??
+    at(door, 'held') ??
+    clock(facts) ??
+    queue(facts) ??
+    notNow(facts) ??
+    at(door, 'push') ??
+    at(door, 'offline') ??
+    NEXT_CONTACT
+  );
+}
+
+const NEXT_CONTACT: WaitingFor = { code: 'NEXT_CONTACT', text: 'The next contact of its worker.' };
+
+function running(facts: WaitingFacts): WaitingFor {
+  const until = facts.leaseUntil ? { until: facts.leaseUntil } : {};
+  if (facts.cancelRequested)
+    return {
+      code: 'CANCEL_REQUESTED',
+      text: `Cancel was requested; ${facts.worker ?? 'the worker'} has not answered yet.`,
+      ...until,
+    };
+  return {
+    code: 'RUNNING',
+    text: `Running at ${facts.worker ?? 'a worker'} since ${facts.leasedAt?.toISOString()}.`,
+    ...until,
+  };
+}
+
+function paused(facts: WaitingFacts): WaitingFor | null {
+  if (facts.lanePaused) return { code: 'LANE_PAUSED', text: 'The lane is paused.' };
+  if (facts.tenantPaused) return { code: 'TENANT_PAUSED', text: 'Everything is paused.' };
+  if (facts.pausedTag !== null) return { code: 'TAG_PAUSED', text: `The tag ${facts.pausedTag} is paused.` };
+  if (facts.blocked !== null) return { code: 'LANE_BLOCKED', text: `The lane is blocked: ${facts.blocked}` };
+  return null;
+}
+
+function clock(facts: WaitingFacts): WaitingFor | null {
+  if (!facts.notBefore || facts.notBefore <= facts.now) return null;
+  const until = facts.notBefore;
+  if (facts.failures > 0)
+    return {
+      code: 'RETRY',
+      text: `Retry ${facts.failures} of ${facts.maxAttempts - 1} at ${until.toISOString()}.`,
+      until,
+    };
+  if (facts.deferrals > 0)
+    return {
+      code: 'NOT_NOW',
+      text: `The worker said "not now" ${times(facts.deferrals)}; next try at ${until.toISOString()}.`,
+      until,
+    };
+  return { code: 'NOT_BEFORE', text: `Not before ${until.toISOString()}.`, until };
+}
+
+function queue(facts: WaitingFacts): WaitingFor | null {
+  if (facts.aheadId !== null)
+    return { code: 'BEHIND', text: `Behind action ${facts.aheadId}.`, actionId: facts.aheadId };
+  if (facts.slots !== null && facts.running !== null && facts.running >= facts.slots)
+    return { code: 'NO_FREE_SLOT', text: `No free slot: ${facts.running} of ${facts.slots} are taken.` };
+  return null;
+}
+
+function notNow(facts: WaitingFacts): WaitingFor | null {
+  if (facts.deferrals === 0) return null;
+  return {
+    code: 'NOT_NOW',
+    text: `The worker said "not now" or gave it back ${times(facts.deferrals)}; waiting for its next contact.`,
+  };
+}
+
+function at(door: DoorReason | undefined, place: ReasonPlace): WaitingFor | null {
+  if (door?.place !== place) return null;
+  const { place: _place, ...reason } = door;
+  return reason;
+}
+
+function times(n: number): string {
+  return n === 1 ? 'once' : `${n} times`;
+}

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import '../../../testing/provided.ts';
+import {
+  createMigrate,
+  type Database,
+  ENGINE_LINE,
+  type MigrationLine,
+  openEmbedded,
+  openPostgres,
+} from '../src/index.ts';
+
+/**
+ * A migrated database of the test file's own: in memory on PGlite, or made from a template on the server. `url` is only
+ * there on a server, for clients of the test's own.
+ */
+export interface TestDatabase {
+  readonly db: Database;
+  readonly url: string | null;
+  readonly kind: 'pglite' | 'postgres';
+  drop(): Promise<void>;
+}
+
+export async function testDatabase(
+  options: { schema?: string; lines?: MigrationLine[]; migrated?: boolean } = {},
+): Promise<TestDatabase> {
+  const kind = inject('database');
+  const opened = kind === 'pglite' ? await embedded() : await onServer();
+  if (options.migrated !== false) {
+    await createMigrate(opened.db, {
+      schema: options.schema ?? 'muster',
+      lines: options.lines ?? [ENGINE_LINE],
+    }).up();
+  }
+  return { ...opened, kind };
+}
+
+async function embedded() {
+  const db = await openEmbedded();
+  return { db, url: null, drop: () => db.close() };
+}
+
+async function onServer() {
+  const adminUrl = inject('postgresUrl');
+  const name = `muster_test_${randomBytes(6).toString('hex')}`;
+  await admin(adminUrl, `create database ${name}`);
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  const db = openPostgres({ url: url.href });
+  return {
+    db,
+    url: url.href,
+    async drop() {
+      await db.close();
+      await admin(adminUrl, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+async function admin(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}

@@ -1,0 +1,62 @@
+import { createEngine, type Engine, type EngineOptions, type NewAction } from '../src/index.ts';
+import { type TestClock, testClock } from './clock.ts';
+import { type TestDatabase, testDatabase } from './test-database.ts';
+
+/** An engine on a database of its own that lives by a test clock; housekeeping runs only when the test says so. */
+export interface TestEngine extends TestDatabase {
+  readonly engine: Engine;
+  readonly clock: TestClock;
+  /** A new lane. */
+  lane(name?: string): Promise<{ tenantId: number; laneId: string }>;
+  enqueue(laneId: string, action?: Partial<NewAction>): Promise<string>;
+  claim(laneId: string, worker?: string, leaseMs?: number): ReturnType<Engine['claim']>;
+  state(id: string): Promise<string>;
+  eventTypes(id: string): Promise<string[]>;
+  /** Moves the clock and does the housekeeping of that moment. */
+  pass(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const TENANT = 1;
+const EVERY_SECOND = ['end-leases', 'make-due', 'expire', 'end-stale'];
+let lanes = 0;
+
+export async function testEngine(options: EngineOptions = {}): Promise<TestEngine> {
+  const database = await testDatabase(options.schema ? { schema: options.schema } : {});
+  const clock = testClock();
+  const errors: unknown[] = [];
+  const engine = createEngine(database.db, { clock, onError: (error) => errors.push(error), ...options });
+  const { db } = database;
+  return {
+    ...database,
+    engine,
+    clock,
+    async lane(name) {
+      lanes += 1;
+      return {
+        tenantId: TENANT,
+        laneId: await engine.ensureLane(db, TENANT, 'test', name ?? `lane ${lanes}`),
+      };
+    },
+    async enqueue(laneId, action = {}) {
+      return (await engine.enqueue(db, { tenantId: TENANT, laneId, kind: 'test', ...action })).id;
+    },
+    claim: (laneId, worker = 'worker', leaseMs = 60_000) =>
+      engine.claim(db, { tenantId: TENANT, laneId, channel: 'any', worker, leaseMs }),
+    async state(id) {
+      return (await engine.get(db, TENANT, id))?.state ?? 'unknown';
+    },
+    async eventTypes(id) {
+      return (await engine.events(db, TENANT, id)).map((event) => event.type);
+    },
+    async pass(ms) {
+      clock.advance(ms);
+      for (const duty of EVERY_SECOND) await engine.runDuty(duty);
+    },
+    async close() {
+      await engine.stop();
+      await database.drop();
+      if (errors.length > 0) throw new AggregateError(errors, 'The engine met errors in the background.');
+    },
+  };
+}
