@@ -136,7 +136,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     schema,
     ...createEnqueueOps(context, calls),
     ...createActionOps(context, calls, lookUp),
-    ...reporting,
+    report: reporting.report,
+    release: reporting.release,
 
     /** The lane's next action, or null. With `waitMs` it waits for one, at the cost of no query. */
     claim: (client: Queryable, request: ClaimRequest): Promise<ClaimedAction | null> =>

@@ -35,7 +35,7 @@ export type { ExtendAnswer } from './ops/extend.ts';
 export type { LaneRef } from './ops/lanes.ts';
 export type { ActionEvent, ActionFilter, ActionPage, ActionView } from './ops/look-up.ts';
 export type { RedriveAnswer } from './ops/redrive.ts';
-export type { ReportAnswer } from './ops/report.ts';
+export type { ReportAnswer } from './ops/report-item.ts';
 export type { GiveReasons, WaitingAction } from './reasons.ts';
 export type { ReportRequest } from './reporting.ts';
 export { checkText, encodeJson } from './text.ts';

@@ -2,7 +2,7 @@ import type { ClaimedAction } from './claimed-action.ts';
 import type { Queryable } from './db.ts';
 import type { ClaimAnswer, ClaimItem } from './ops/claim.ts';
 import { isId } from './ops/look-up.ts';
-import type { ReportAnswer, ReportItem } from './ops/report.ts';
+import type { ReportAnswer, ReportItem } from './ops/report-item.ts';
 import { checkAttempt, checkText, encodeJson } from './text.ts';
 
 /** What a worker says at the end of an attempt. */

@@ -43,6 +43,7 @@ async function embedded() {
 
 async function onServer() {
   const adminUrl = inject('postgresUrl');
+  if (adminUrl === undefined) throw new Error('This project has no PostgreSQL server.');
   const name = `muster_test_${randomBytes(6).toString('hex')}`;
   await admin(adminUrl, `create database ${name}`);
   const url = new URL(adminUrl);

@@ -3,7 +3,7 @@ import { BUSY, type Busy, type Context, type Run, type Transition, type Wake } f
 import type { Queryable } from '../db.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import { NOW } from '../sql.ts';
-import type { ReportAnswer, ReportItem } from './report.ts';
+import type { ReportAnswer, ReportItem } from './report-item.ts';
 
 /**
  * Reports that do not name the running attempt: repeated ones are answered as the first time; a success that comes after

@@ -1,0 +1,30 @@
+import type { ClaimedAction } from '../claimed-action.ts';
+
+/** What goes into the report operation and what comes out. */
+export interface ReportItem {
+  readonly tenantId: number;
+  readonly actionId: string;
+  readonly attempt: number;
+  readonly outcome: 'succeeded' | 'failed' | 'not_now' | 'released';
+  readonly worker?: string | undefined;
+  readonly error?: string | undefined;
+  /** JSON text. */
+  readonly result?: string | undefined;
+  /** After a NotNow: when to try again, instead of the usual wait. */
+  readonly delayMs?: number | undefined;
+  /** Only an action of this channel; others are unknown to the caller. */
+  readonly channel?: string | undefined;
+  readonly next?: { readonly channel: string; readonly worker: string; readonly leaseMs: number } | undefined;
+}
+
+export interface ReportAnswer {
+  readonly accepted: boolean;
+  /** The state that the report led to, or, if it was not accepted, the present one; null for an unknown action. */
+  readonly state: string | null;
+  readonly reason: 'LATE' | 'UNKNOWN_ACTION' | null;
+  /** The lane of the action, if it is known. */
+  readonly laneId: string | null;
+  /** The attempt had ended before by the same report. */
+  readonly repeated: boolean;
+  readonly next: ClaimedAction | null;
+}
