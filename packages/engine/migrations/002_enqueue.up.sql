@@ -82,8 +82,7 @@ begin
         when c.key_action is not null then case when c.key_hash = c.body_hash then 'present' else 'mismatch' end
         when c.kept_action is not null then 'kept'
         when c.deep then 'deep'
-        when c.mode <> 'append' and not exists (
-          select 1 from locked k where k.tenant_id = c.tenant_id and k.lane_id = c.lane_id) then 'busy'
+        when c.mode <> 'append' and (c.tenant_id, c.lane_id) not in (select k.tenant_id, k.lane_id from locked k) then 'busy'
         else 'created'
       end as verdict
     from checked c
@@ -93,14 +92,13 @@ begin
       where j.verdict = 'created' and j.key is not null
       order by j.tenant_id, j.key
       on conflict (tenant_id, key) do nothing
-      returning tenant_id, action_id
+      returning action_id
   ), go as materialized (
     select j.* from judged j
-    where j.verdict = 'created' and (j.key is null
-      or exists (select 1 from keyed k where k.tenant_id = j.tenant_id and k.action_id = j.action_id))
+    where j.verdict = 'created' and (j.key is null or j.action_id in (select k.action_id from keyed k))
   ), superseded as (
-    delete from {schema}.pending p using go
-    where go.mode = 'replace' and p.tenant_id = go.tenant_id and p.lane_id = go.lane_id
+    delete from {schema}.pending p using (select * from go where mode = 'replace') go
+    where p.tenant_id = go.tenant_id and p.lane_id = go.lane_id
       and p.supersede_key = go.supersede_key and p.attempt = 0 and p.action_id is distinct from go.leased
     returning p.tenant_id, p.action_id, p.lane_id, p.channel, go.action_id as by_action
   ), raised as (
@@ -109,46 +107,50 @@ begin
   ), ended as (
     insert into {schema}.endings (tenant_id, action_id, state, attempt, reason, ended_at)
       select s.tenant_id, s.action_id, 'cancelled', 0, 'SUPERSEDED', v_now from superseded s
+  ), policy as materialized (
+    select go.tenant_id, go.action_id, go.lane_id, go.generation, go.channel, go.kind, go.payload, go.o, go.supersede_key,
+      case go.o->>'priority' when 'urgent' then 0 else 1 end as priority, (go.o->>'notBefore')::timestamptz as not_before,
+      (go.o->>'deliverBy')::timestamptz as deliver_by, (go.o->>'deadline')::timestamptz as deadline
+    from go
   ), added as (
     insert into {schema}.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, tags, created_at,
         created_by, not_before, deliver_by, deadline, max_attempts, backoff_ms, backoff_max_ms, head_of_line,
         on_lease_end, supersede_key, copied_from)
-      select go.tenant_id, go.action_id, go.lane_id, go.channel, go.kind, go.payload,
-        case go.o->>'priority' when 'urgent' then 0 else 1 end,
-        case when go.o ? 'tags' then array(select jsonb_array_elements_text(go.o->'tags')) end,
-        v_now, go.o->>'createdBy', (go.o->>'notBefore')::timestamptz, (go.o->>'deliverBy')::timestamptz,
-        (go.o->>'deadline')::timestamptz, coalesce((go.o->>'maxAttempts')::smallint, 3),
-        coalesce((go.o->>'backoffMs')::int, 2000), coalesce((go.o->>'backoffMaxMs')::int, 300000),
-        coalesce(go.o->>'headOfLine', 'skip'), coalesce(go.o->>'onLeaseEnd', 'retry'), go.supersede_key,
-        (go.o->>'copiedFrom')::bigint
-      from go
-      returning tenant_id, action_id, lane_id, channel, priority, not_before, deliver_by, deadline, supersede_key
+      select a.tenant_id, a.action_id, a.lane_id, a.channel, a.kind, a.payload, a.priority,
+        case when a.o ? 'tags' then array(select jsonb_array_elements_text(a.o->'tags')) end,
+        v_now, a.o->>'createdBy', a.not_before, a.deliver_by, a.deadline, coalesce((a.o->>'maxAttempts')::smallint, 3),
+        coalesce((a.o->>'backoffMs')::int, 2000), coalesce((a.o->>'backoffMaxMs')::int, 300000),
+        coalesce(a.o->>'headOfLine', 'skip'), coalesce(a.o->>'onLeaseEnd', 'retry'), a.supersede_key,
+        (a.o->>'copiedFrom')::bigint
+      from policy a
   ), waiting as (
     insert into {schema}.pending (tenant_id, action_id, lane_id, generation, channel, delayed, priority, seq, not_before,
         deliver_by, deadline, supersede_key)
-      select a.tenant_id, a.action_id, a.lane_id, go.generation, a.channel, coalesce(a.not_before > v_now, false),
+      select a.tenant_id, a.action_id, a.lane_id, a.generation, a.channel, coalesce(a.not_before > v_now, false),
         a.priority, a.action_id, case when a.not_before > v_now then a.not_before end, a.deliver_by, a.deadline,
         a.supersede_key
-      from added a join go on go.tenant_id = a.tenant_id and go.action_id = a.action_id
+      from policy a
   ), history as (
     insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
       select x.tenant_id, x.action_id, x.lane_id, v_now, x.type, 0, x.reason from (
-        select a.tenant_id, a.action_id, a.lane_id, 1 as type, null as reason from added a
+        select a.tenant_id, a.action_id, a.lane_id, 1 as type, null as reason from go a
         union all
         select s.tenant_id, s.action_id, s.lane_id, 14, 'by ' || s.by_action from superseded s
       ) x order by x.action_id
   ), counted as (
     insert into {schema}.count_changes (tenant_id, channel, state, change)
       select x.tenant_id, x.channel, x.state, sum(x.change) from (
-        select a.tenant_id, a.channel, 'pending' as state, 1 as change from added a
+        select a.tenant_id, a.channel, 'pending' as state, 1 as change from go a
         union all select s.tenant_id, s.channel, 'pending', -1 from superseded s
         union all select s.tenant_id, s.channel, 'cancelled', 1 from superseded s
       ) x group by 1, 2, 3 having sum(x.change) <> 0
   )
+  -- rows are told apart without a join: the planner takes these sets for one row each and would compare all with all
   select j.ord,
-    case when j.verdict = 'created' and go.action_id is null then 'busy' else j.verdict end,
-    coalesce(go.action_id, j.key_action, j.kept_action), j.lane_id, j.runner_id
-  from judged j left join go on go.ord = j.ord;
+    case when j.verdict = 'created' and j.key is not null and j.action_id not in (select k.action_id from keyed k) then 'busy'
+      else j.verdict end,
+    case when j.verdict = 'created' then j.action_id else coalesce(j.key_action, j.kept_action) end, j.lane_id, j.runner_id
+  from judged j;
 end $$;
 
 -- Tells every node which lanes have something new. Past 7,000 bytes: everything may have (8,000 abort a transaction).

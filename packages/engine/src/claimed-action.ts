@@ -24,9 +24,13 @@ export interface ClaimedAction {
   readonly cancelRequested: boolean;
 }
 
-/** For `u` (a lane row after the claim) joined with its action `a`. */
-export const CLAIMED_COLUMNS = `u.action_id, u.attempt, u.leased_at, u.lease_until, u.worker, u.cancel_requested, a.channel, a.kind, a.payload,
-    a.tags, a.priority, a.max_attempts, a.created_at, a.created_by`;
+/** What a hand-out tells of its action `a`, and the same columns for a row that hands out nothing. */
+export const ACTION_COLUMNS =
+  'a.channel, a.kind, a.payload, a.tags, a.priority, a.max_attempts, a.created_at, a.created_by';
+export const NO_ACTION_COLUMNS = 'null, null, null, null, null, null, null, null';
+
+/** For a lane row `u` joined with the action `a` that it is leased for. */
+export const CLAIMED_COLUMNS = `u.action_id, u.attempt, u.leased_at, u.lease_until, u.worker, u.cancel_requested, ${ACTION_COLUMNS}`;
 
 export interface ClaimedRow {
   tenant_id: number;

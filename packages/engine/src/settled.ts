@@ -14,7 +14,6 @@ export interface SettledRow extends ClaimedRow {
   outcome: Outcome;
   why: string | null;
   error: string | null;
-  settled: boolean;
   runner_id: string | null;
   lease_runner: string | null;
   at: Date;

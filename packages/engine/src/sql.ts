@@ -2,6 +2,17 @@
 
 export const NOW = 'coalesce($1::timestamptz, now())';
 
+/**
+ * The arrays of a gathered statement as rows. The sub-selects hide their length from the planner: it always takes them
+ * for ten rows and looks each one up by index, in a custom plan as in a generic one. Joining such sets with each other is
+ * what it does badly (all with all): every step carries along what later steps need instead.
+ */
+export const rows = (first: number, columns: Record<string, string>) => {
+  const types = Object.values(columns);
+  return `unnest(${types.map((type, n) => `(select $${first + n}::${type}[])`).join(', ')})
+      with ordinality as i(${[...Object.keys(columns), 'ord'].join(', ')})`;
+};
+
 /** The channel whose actions may be delivered by every way. */
 export const ANY_CHANNEL = 'any';
 

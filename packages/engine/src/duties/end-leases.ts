@@ -17,7 +17,7 @@ export function createEndLeases(context: Context): Duty {
     everyMs: 1_000,
     async runOnce(client) {
       const { rows } = await client.query({ name: 'muster_end_leases', text, values: [context.now()] });
-      const settled = (rows as SettledRow[]).filter((row) => row.settled);
+      const settled = rows as SettledRow[];
       return dutyRun(settled.length, MOST, {
         transitions: settled.flatMap(transitionsOf),
         wakes: settled.flatMap(wakesOf),

@@ -33,7 +33,7 @@ export function createEndStale(context: Context): Duty {
       });
       if (any.length === 0) return dutyRun(0, MOST);
       const revoked = await client.query({ name: 'muster_revoke', text: revoke, values: [context.now()] });
-      const settled = (revoked.rows as SettledRow[]).filter((row) => row.settled);
+      const settled = revoked.rows as SettledRow[];
       const stale = await client.query({ name: 'muster_end_stale', text: end, values: [context.now()] });
       const ended = (stale.rows as EndedRow[]).filter((row) => row.ended);
       await client.query({ name: 'muster_forget_stale', text: forget });

@@ -1,13 +1,14 @@
 import { EVENT_TYPES } from '../action.ts';
 import {
-  CLAIMED_COLUMNS,
+  ACTION_COLUMNS,
   type ClaimedAction,
   type ClaimedRow,
   claimedAction,
+  NO_ACTION_COLUMNS,
   sent,
 } from '../claimed-action.ts';
 import { BUSY, type Context, type Operation, type Transition } from '../context.ts';
-import { head, ms, NOW, pauses } from '../sql.ts';
+import { head, ms, NOW, pauses, rows } from '../sql.ts';
 import { createRedeliver } from './redeliver.ts';
 
 /**
@@ -33,8 +34,8 @@ export type ClaimAnswer =
 
 interface Row extends ClaimedRow {
   ord: number;
+  known: boolean;
   right_generation: boolean;
-  candidate: string | null;
   held_by: string | null;
 }
 
@@ -45,22 +46,29 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
     name: 'claim',
     key: (item) => `${item.tenantId}:${item.laneId}`,
     async run(client, items) {
-      const { rows } = await client.query({ name: 'muster_claim', text, values: values(context, items) });
-      const answers: (ClaimAnswer | typeof BUSY)[] = items.map(() => ({ kind: 'unknown-lane' }));
+      const { rows: found } = await client.query({
+        name: 'muster_claim',
+        text,
+        values: values(context, items),
+      });
+      // what is missing in the answer lost its lane to somebody else between look and lock
+      const answers: (ClaimAnswer | typeof BUSY)[] = items.map(() => BUSY);
       const transitions: Transition[] = [];
       const toRedeliver: number[] = [];
-      for (const row of rows as Row[]) {
+      for (const row of found as Row[]) {
         const at = row.ord - 1;
         if (row.action_id) {
           answers[at] = { kind: 'claimed', action: claimedAction(row) };
           transitions.push(sent(row));
+        } else if (!row.known) {
+          answers[at] = { kind: 'unknown-lane' };
         } else if (!row.right_generation) {
           answers[at] = { kind: 'wrong-generation' };
         } else if (row.held_by !== null) {
           answers[at] = { kind: 'held' };
           if (row.held_by === items[at]?.worker) toRedeliver.push(at);
         } else {
-          answers[at] = row.candidate ? BUSY : { kind: 'empty' };
+          answers[at] = { kind: 'empty' };
         }
       }
       if (toRedeliver.length > 0) {
@@ -93,15 +101,12 @@ function values(context: Context, items: readonly ClaimItem[]): unknown[] {
 }
 
 const statement = (s: string) => `
-  with i as materialized (
-    select * from unnest($2::int[], $3::bigint[], $4::text[], $5::text[], $6::int[], $7::int[], $8::bigint[])
-      with ordinality as i(tenant_id, lane_id, channel, worker, lease_ms, generation, except_action, ord)
-  ), ${pauses(s)}, h as materialized (
+  with ${pauses(s)}, h as materialized (
     select i.ord, i.tenant_id, i.lane_id, i.worker, i.lease_ms, l.ver, l.worker as held_by,
-      (i.generation is null or i.generation = l.generation) as right_generation,
+      coalesce(i.generation = l.generation, l.generation is not null) as right_generation, l.ver is not null as known,
       n.action_id, n.attempt, n.deadline, n.channel
-    from i
-    join ${s}.lanes l on l.tenant_id = i.tenant_id and l.lane_id = i.lane_id
+    from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', channel: 'text', worker: 'text', lease_ms: 'int', generation: 'int', except_action: 'bigint' })}
+    left join lateral (select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1) l on true
     left join pz on pz.tenant_id = i.tenant_id
     left join lateral (${head(s, {
       channel: 'i.channel',
@@ -109,27 +114,30 @@ const statement = (s: string) => `
       except: 'i.except_action',
     })}) n on true
   ), k as materialized (
-    select h.ord from h
-    join ${s}.lanes l on l.tenant_id = h.tenant_id and l.lane_id = h.lane_id and l.ver = h.ver
-    where h.action_id is not null
-    order by l.tenant_id, l.lane_id
-    for update of l skip locked
+    select h.* from (select * from h where h.action_id is not null order by h.tenant_id, h.lane_id) h
+    cross join lateral (
+      select 1 from ${s}.lanes l where l.tenant_id = h.tenant_id and l.lane_id = h.lane_id and l.ver = h.ver limit 1
+      for update skip locked
+    ) l
   ), u as (
-    update ${s}.lanes l set ver = l.ver + 1, action_id = h.action_id, attempt = h.attempt + 1, leased_at = ${NOW},
-      lease_until = least(${NOW} + ${ms('h.lease_ms')}, h.deadline), worker = h.worker, lease_runner = null,
+    update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
+      lease_until = least(${NOW} + ${ms('k.lease_ms')}, k.deadline), worker = k.worker, lease_runner = null,
       cancel_requested = false, redelivered = 0
-    from h join k on k.ord = h.ord
-    where l.tenant_id = h.tenant_id and l.lane_id = h.lane_id
-    returning h.ord, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested, h.channel
+    from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-      select u.tenant_id, u.action_id, u.lane_id, u.leased_at, ${EVENT_TYPES.SENT}, u.attempt, u.worker from u order by u.ord
+      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SENT}, k.attempt + 1, k.worker from k
   ), c as (
     insert into ${s}.count_changes (tenant_id, channel, state, change)
-      select u.tenant_id, u.channel, x.state, count(*) * x.sign
-      from u cross join (values ('pending', -1), ('claimed', 1)) x(state, sign)
-      group by u.tenant_id, u.channel, x.state, x.sign
+      select k.tenant_id, k.channel, x.state, count(*) * x.sign
+      from k cross join (values ('pending', -1), ('claimed', 1)) x(state, sign)
+      group by k.tenant_id, k.channel, x.state, x.sign
   )
-  select h.ord::int, h.tenant_id, h.lane_id, h.right_generation, h.held_by, h.action_id as candidate, ${CLAIMED_COLUMNS}
-  from h left join u on u.ord = h.ord
-  left join ${s}.actions a on a.tenant_id = u.tenant_id and a.action_id = u.action_id`;
+  select k.ord::int, k.tenant_id, k.lane_id, true as known, true as right_generation, null::text as held_by,
+    k.action_id, k.attempt + 1 as attempt, ${NOW} as leased_at, least(${NOW} + ${ms('k.lease_ms')}, k.deadline) as lease_until,
+    k.worker, false as cancel_requested, ${ACTION_COLUMNS}
+  from k cross join lateral (select * from ${s}.actions a where a.tenant_id = k.tenant_id and a.action_id = k.action_id limit 1) a
+  union all
+  select h.ord::int, h.tenant_id, h.lane_id, h.known, h.right_generation, h.held_by, null, null, null, null, null, null,
+    ${NO_ACTION_COLUMNS}
+  from h where h.action_id is null`;

@@ -1,7 +1,7 @@
-import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
+import type { Busy, Context, Operation, Transition, Wake } from '../context.ts';
 import { settle } from '../settle.ts';
 import { nextOf, type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
-import { head, pauses } from '../sql.ts';
+import { head, pauses, rows } from '../sql.ts';
 import type { ReportAnswer, ReportItem } from './report-item.ts';
 import { createReportLate } from './report-late.ts';
 
@@ -16,15 +16,15 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     name: 'report',
     key: (item) => `${item.tenantId}:${item.actionId}`,
     async run(client, items) {
-      const { rows } = await client.query({ name: 'muster_report', text, values: values(context, items) });
+      const { rows: found } = await client.query({
+        name: 'muster_report',
+        text,
+        values: values(context, items),
+      });
       const answers: (ReportAnswer | Busy | undefined)[] = items.map(() => undefined);
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
-      for (const row of rows as SettledRow[]) {
-        if (!row.settled) {
-          answers[row.ord - 1] = BUSY;
-          continue;
-        }
+      for (const row of found as SettledRow[]) {
         answers[row.ord - 1] = {
           accepted: true,
           state: row.ended_state ?? 'pending',
@@ -72,25 +72,37 @@ function values(context: Context, items: readonly ReportItem[]): unknown[] {
 }
 
 const statement = (s: string) => `
-  with i as materialized (
-    select * from unnest($2::int[], $3::bigint[], $4::int[], $5::text[], $6::text[], $7::text[], $8::jsonb[], $9::int[],
-        $10::text[], $11::text[], $12::text[], $13::int[])
-      with ordinality as i(tenant_id, action_id, attempt, outcome, worker, error, result, delay_ms, channel, next_channel,
-        next_worker, next_lease_ms, ord)
-  ), ${pauses(s)}, h as materialized (
+  with ${pauses(s)}, h as materialized (
     select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, i.outcome, coalesce(i.worker, l.worker) as worker,
       i.error, i.result, i.delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
       p.deferrals, p.deadline, o.max_attempts, o.backoff_ms, o.backoff_max_ms, o.head_of_line, o.on_lease_end,
       n.action_id as n_action, n.attempt as n_attempt, n.deadline as n_deadline, n.channel as n_channel,
       n.priority as n_priority, n.seq as n_seq, i.next_worker as n_worker, i.next_lease_ms as n_lease_ms
-    from i
-    join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id
-    join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id
+    from ${rows(2, {
+      tenant_id: 'int',
+      action_id: 'bigint',
+      attempt: 'int',
+      outcome: 'text',
+      worker: 'text',
+      error: 'text',
+      result: 'jsonb',
+      delay_ms: 'int',
+      channel: 'text',
+      next_channel: 'text',
+      next_worker: 'text',
+      next_lease_ms: 'int',
+    })}
+    cross join lateral (select * from ${s}.pending p where p.tenant_id = i.tenant_id and p.action_id = i.action_id limit 1) p
+    cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
     left join pz on pz.tenant_id = i.tenant_id
     left join lateral (
       select a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line, a.on_lease_end from ${s}.actions a
-      where i.outcome <> 'succeeded' and a.tenant_id = i.tenant_id and a.action_id = i.action_id
+      where i.outcome <> 'succeeded' and a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1
     ) o on true
-    left join lateral (${head(s, { channel: 'i.next_channel', when: 'i.next_channel is not null', except: 'i.action_id' })}) n on true
+    left join lateral (${head(s, {
+      channel: 'i.next_channel',
+      when: 'i.next_channel is not null and l.action_id = i.action_id and l.attempt = i.attempt',
+      except: 'i.action_id',
+    })}) n on true
     where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel = i.channel)
   ), ${settle(s)}`;
