@@ -3,7 +3,7 @@
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { oldestMajor } from './postgres-binaries.mjs';
-import { startCluster } from './postgres-cluster.ts';
+import { startCluster } from './postgres-cluster.mjs';
 import './provided.ts';
 
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {

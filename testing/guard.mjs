@@ -3,12 +3,6 @@
 
 import { spawn } from 'node:child_process';
 
-export interface Guard {
-  /** Nothing is left to guard. */
-  dismiss(): void;
-  watch(pid: number | undefined): void;
-}
-
 const script = `
 trap '' HUP INT TERM
 pid=
@@ -20,7 +14,8 @@ fi
 rm -rf -- "$1"
 `;
 
-export function startGuard(folder: string): Guard {
+/** @param {string} folder */
+export function startGuard(folder) {
   const shell = spawn('/bin/sh', ['-c', script, 'guard', folder], {
     cwd: '/',
     detached: true,
@@ -29,10 +24,14 @@ export function startGuard(folder: string): Guard {
   shell.unref();
   // The pipe is a socket to Node, and must not keep a finished program alive.
   if ('unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref();
+  // Somebody may have killed the guard; that is no reason to fail.
+  shell.stdin.on('error', () => {});
   return {
+    /** Nothing is left to guard. */
     dismiss() {
       shell.stdin.end('\n');
     },
+    /** @param {number | undefined} pid */
     watch(pid) {
       shell.stdin.write(`${pid ?? ''}\n`);
     },

@@ -3,13 +3,16 @@
 // clears up when this one is gone without calling stop(): Ctrl-C, a crash, even a kill -9.
 //
 //   startCluster() ──► up ──down(mode)──► down ──up()──► up ──stop()──► gone
+//
+// Plain JavaScript, so that a script can use it without a loader.
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   appendFileSync,
   chownSync,
+  closeSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -20,36 +23,39 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startGuard } from './guard.ts';
+import { startGuard } from './guard.mjs';
 import { findPostgres, oldestMajor } from './postgres-binaries.mjs';
 
-/** `fast` ends sessions and writes a checkpoint; `immediate` is a crash: the next start recovers from the log. */
-export type DownMode = 'fast' | 'immediate';
-
-export interface ClusterOptions {
-  /** Off by default, which is right for tests; a benchmark of durable commits turns it on. */
-  fsync?: boolean;
-  /** More lines for postgresql.conf, and stronger than the ones here. */
-  settings?: Record<string, string | number | boolean>;
-}
-
-export interface Cluster {
-  readonly dataDir: string;
-  readonly port: number;
-  /** Of the database `postgres`, as a superuser. */
-  readonly url: string;
-  readonly version: string;
-  down(mode: DownMode): Promise<void>;
-  /** Down and up again, on the same port and data. */
-  restart(mode: DownMode): Promise<void>;
-  /** Ends the server and removes its folder. */
-  stop(): Promise<void>;
-  up(): Promise<void>;
-}
+/**
+ * `fast` ends sessions and writes a checkpoint; `immediate` is a crash: the next start recovers from the log.
+ * @typedef {'fast' | 'immediate'} DownMode
+ *
+ * @typedef {object} ClusterOptions
+ * @property {boolean} [fsync] off by default, which is right for tests; a benchmark of durable commits turns it on
+ * @property {Record<string, string | number | boolean>} [settings] more for postgresql.conf, stronger than ours
+ *
+ * @typedef {object} Cluster
+ * @property {string} dataDir
+ * @property {(mode: DownMode) => Promise<void>} down
+ * @property {number} port
+ * @property {(mode: DownMode) => Promise<void>} restart down and up again, on the same port and data
+ * @property {() => Promise<void>} stop ends the server and removes its folder
+ * @property {() => Promise<void>} up
+ * @property {string} url of the database `postgres`, as a superuser
+ * @property {string} version
+ */
 
 const patience = 60_000;
 
-export async function startCluster({ fsync = false, settings = {} }: ClusterOptions = {}): Promise<Cluster> {
+/**
+ * @param {ClusterOptions} [options]
+ * @returns {Promise<Cluster>}
+ * @example
+ * const cluster = await startCluster({ settings: { max_connections: 50 } });
+ * await cluster.restart('immediate');
+ * await cluster.stop();
+ */
+export async function startCluster({ fsync = false, settings = {} } = {}) {
   const binaries = findPostgres();
   if (binaries === undefined) {
     throw new Error(
@@ -64,9 +70,11 @@ export async function startCluster({ fsync = false, settings = {} }: ClusterOpti
   const logFile = path.join(folder, 'server.log');
   const password = randomBytes(16).toString('hex');
   const owner = serverUser();
-  let server: ChildProcess | undefined;
+  /** @type {import('node:child_process').ChildProcess | undefined} */
+  let server;
 
-  function launch(program: string, args: string[]): ChildProcess {
+  /** @param {string} program @param {string[]} args */
+  function launch(program, args) {
     const log = openSync(logFile, 'a');
     const child = spawn(path.join(bin, program), args, {
       ...owner,
@@ -75,20 +83,23 @@ export async function startCluster({ fsync = false, settings = {} }: ClusterOpti
       env: { LC_ALL: 'C', PATH: process.env.PATH, TZ: 'UTC' },
       stdio: ['ignore', log, log],
     });
+    closeSync(log);
+    child.once('error', (error) => appendFileSync(logFile, `${error.message}\n`));
     guard.watch(child.pid);
     return child;
   }
 
-  function failure(what: string): Error {
+  /** @param {string} what */
+  function failure(what) {
     const log = readFileSync(logFile, 'utf8').trim().split('\n').slice(-20).join('\n');
     return new Error(`${what}. The end of its log:\n${log}`);
   }
 
-  async function initialise(): Promise<void> {
+  async function initialise() {
     const passwordFile = path.join(folder, 'password');
     writeFileSync(passwordFile, password, { mode: 0o600 });
     writeFileSync(logFile, '');
-    if (owner.uid !== undefined && owner.gid !== undefined) {
+    if (owner !== undefined) {
       for (const file of [folder, passwordFile]) chownSync(file, owner.uid, owner.gid);
     }
     const initdb = launch('initdb', [
@@ -97,34 +108,39 @@ export async function startCluster({ fsync = false, settings = {} }: ClusterOpti
     ]);
     const [code] = await once(initdb, 'exit');
     if (code !== 0) throw failure(`initdb ended with exit code ${code}`);
-    appendFileSync(path.join(dataDir, 'postgresql.conf'), configuration({ folder, fsync, settings }));
+    appendFileSync(path.join(dataDir, 'postgresql.conf'), configuration(folder, fsync, settings));
   }
 
-  async function up(port: number): Promise<void> {
-    if (server !== undefined) throw new Error('the cluster is up already');
+  /** @param {number} port */
+  async function up(port) {
+    if (server !== undefined) throw new Error('The cluster is up already.');
     const child = launch('postgres', ['-D', dataDir, '-p', String(port)]);
+    server = child;
     const deadline = performance.now() + patience;
     while (!isReady(dataDir, child.pid)) {
-      if (child.exitCode !== null || child.signalCode !== null) throw failure('PostgreSQL did not start');
+      if (hasEnded(child)) {
+        server = undefined;
+        throw failure('PostgreSQL did not start');
+      }
       if (performance.now() > deadline) throw failure('PostgreSQL was not ready in time');
       await pause(10);
     }
     child.unref();
-    server = child;
   }
 
-  async function down(mode: DownMode): Promise<void> {
+  /** @param {DownMode} mode */
+  async function down(mode) {
     const child = server;
     if (child === undefined) return;
     server = undefined;
     child.ref();
-    const ended = child.exitCode !== null || child.signalCode !== null ? undefined : once(child, 'exit');
+    const ended = hasEnded(child) ? undefined : once(child, 'exit');
     child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
     await ended;
     guard.watch(undefined);
   }
 
-  async function stop(): Promise<void> {
+  async function stop() {
     await down('immediate');
     rmSync(folder, { force: true, recursive: true });
     guard.dismiss();
@@ -135,16 +151,16 @@ export async function startCluster({ fsync = false, settings = {} }: ClusterOpti
     const port = await firstUp(up, () => readFileSync(logFile, 'utf8'));
     return {
       dataDir,
-      port,
-      url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
-      version,
       down,
+      port,
       async restart(mode) {
         await down(mode);
         await up(port);
       },
       stop,
       up: () => up(port),
+      url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+      version,
     };
   } catch (error) {
     await stop();
@@ -152,8 +168,17 @@ export async function startCluster({ fsync = false, settings = {} }: ClusterOpti
   }
 }
 
-/** Another program may take the free port before the server does; then the next one is tried. */
-async function firstUp(up: (port: number) => Promise<void>, readLog: () => string): Promise<number> {
+/** @param {import('node:child_process').ChildProcess} child */
+function hasEnded(child) {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+}
+
+/**
+ * Another program may take the free port before the server does; then the next one is tried.
+ * @param {(port: number) => Promise<void>} up
+ * @param {() => string} readLog
+ */
+async function firstUp(up, readLog) {
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
     try {
@@ -169,11 +194,11 @@ async function firstUp(up: (port: number) => Promise<void>, readLog: () => strin
  * Below the range from which the system picks ports for outgoing connections: while the server is down
  * for a restart, a client that keeps trying could otherwise be given the very port it is trying to reach.
  */
-async function freePort(): Promise<number> {
+async function freePort() {
   for (;;) {
     const port = 20_000 + (randomBytes(2).readUInt16LE() % 10_000);
     const probe = createServer();
-    const free = await new Promise<boolean>((resolve) => {
+    const free = await new Promise((resolve) => {
       probe.once('error', () => resolve(false));
       probe.listen(port, '127.0.0.1', () => resolve(true));
     });
@@ -184,18 +209,22 @@ async function freePort(): Promise<number> {
 }
 
 /** PostgreSQL refuses to run as root, so root lends it another user. */
-function serverUser(): { uid?: number; gid?: number } {
-  if (process.getuid?.() !== 0) return {};
+function serverUser() {
+  if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
     const uid = spawnSync('id', ['-u', name], { encoding: 'utf8' });
     const gid = spawnSync('id', ['-g', name], { encoding: 'utf8' });
-    if (uid.status === 0 && gid.status === 0) return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+    if (uid.status === 0 && gid.status === 0) return { gid: Number(gid.stdout), uid: Number(uid.stdout) };
   }
   throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody.');
 }
 
-/** What pg_ctl waits for: the server writes its state into the eighth line of its pid file. */
-function isReady(dataDir: string, pid: number | undefined): boolean {
+/**
+ * What pg_ctl waits for: the server writes its state into the eighth line of its pid file.
+ * @param {string} dataDir
+ * @param {number | undefined} pid
+ */
+function isReady(dataDir, pid) {
   try {
     const lines = readFileSync(path.join(dataDir, 'postmaster.pid'), 'utf8').split('\n');
     return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
@@ -204,16 +233,21 @@ function isReady(dataDir: string, pid: number | undefined): boolean {
   }
 }
 
-function configuration(given: { folder: string } & Required<ClusterOptions>): string {
+/**
+ * @param {string} folder
+ * @param {boolean} fsync
+ * @param {Record<string, string | number | boolean>} settings
+ */
+function configuration(folder, fsync, settings) {
   const lines = Object.entries({
     autovacuum: true,
-    fsync: given.fsync,
+    fsync,
     listen_addresses: '127.0.0.1',
     max_connections: 200,
     shared_buffers: '256MB',
     synchronous_commit: true,
-    unix_socket_directories: given.folder,
-    ...given.settings,
+    unix_socket_directories: folder,
+    ...settings,
   });
   return lines.map(([name, value]) => `${name} = '${String(value).replaceAll("'", "''")}'\n`).join('');
 }

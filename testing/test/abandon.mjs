@@ -1,7 +1,7 @@
 // Run by guard.unit.test.ts: sets a guard over a folder and a process, says so, and waits to be killed.
 
 import { spawn } from 'node:child_process';
-import { startGuard } from '../guard.ts';
+import { startGuard } from '../guard.mjs';
 
 const guard = startGuard(process.argv[2] ?? '');
 const watched = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {

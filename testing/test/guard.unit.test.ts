@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { startGuard } from '../guard.ts';
+import { startGuard } from '../guard.mjs';
 
 const eventually = { interval: 20, timeout: 30_000 };
 
@@ -25,8 +25,8 @@ function isAlive(pid: number): boolean {
 
 test.each(['SIGKILL', 'SIGINT'] as const)('a process ended by %s leaves nothing behind', async (signal) => {
   const folder = temporaryFolder();
-  const abandon = path.join(import.meta.dirname, 'abandon.ts');
-  const child = spawn(process.execPath, ['--import', 'tsx', abandon, folder], {
+  const abandon = path.join(import.meta.dirname, 'abandon.mjs');
+  const child = spawn(process.execPath, [abandon, folder], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = await once(child.stdout, 'data');

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Cluster, startCluster } from '../postgres-cluster.ts';
+import { type Cluster, startCluster } from '../postgres-cluster.mjs';
 
 let cluster: Cluster;
 
