@@ -2,8 +2,7 @@
 // 'N passed, N failed'; each check counts as one. Arguments go on to Vitest.
 // Under CI=true or MUSTER_TEST_REQUIRE_ALL=1 whatever was skipped or not run is a failure.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { findPostgres, oldestMajor } from '../testing/postgres-binaries.mjs';
 import { closingLine, missingParts } from './closing-line.mjs';
@@ -53,8 +52,9 @@ process.exitCode = failed > 0 ? 1 : 0;
  * @returns {import('./tally-reporter.mjs').Tally}
  */
 function runSuites(vitestArgs) {
-  const folder = mkdtempSync(path.join(tmpdir(), 'muster-test-'));
-  const file = path.join(folder, 'tally.json');
+  const cache = path.join(root, 'node_modules/.cache');
+  const file = path.join(cache, `tally-${process.pid}.json`);
+  mkdirSync(cache, { recursive: true });
   const reporters = ['--reporter=default', `--reporter=${path.join(root, 'scripts/tally-reporter.mjs')}`];
   try {
     const { status } = runTool('vitest/vitest.mjs', ['run', ...reporters, ...vitestArgs], {
@@ -67,6 +67,6 @@ function runSuites(vitestArgs) {
     console.error(`Vitest left no tally: ${error instanceof Error ? error.message : error}`);
     return { failed: 1, passed: 0, projects: {}, skipped: 0 };
   } finally {
-    rmSync(folder, { force: true, recursive: true });
+    rmSync(file, { force: true });
   }
 }
