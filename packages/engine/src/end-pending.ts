@@ -1,7 +1,7 @@
 import type { EventType, FinalState } from './action.ts';
 import { eventName } from './action.ts';
 import type { Transition, Wake } from './context.ts';
-import { NOW } from './sql.ts';
+import { lockLanes, NOW, raiseLanes } from './sql.ts';
 
 /**
  * The end of actions that nobody holds: cancelled, expired, past their deadline, of an old generation, or succeeded
@@ -10,33 +10,26 @@ import { NOW } from './sql.ts';
  * The source `x` has: ord, tenant_id, lane_id, ver (of the lane, as read), runner_id, action_id, attempt, channel, state,
  * type (of the event), why (the ending's reason), note (the event's reason), worker, result.
  */
-export const endPending = (s: string) => `k as materialized (
-    select l.tenant_id, l.lane_id from (select distinct x.tenant_id, x.lane_id, x.ver from x) x
-    join ${s}.lanes l on l.tenant_id = x.tenant_id and l.lane_id = x.lane_id and l.ver = x.ver
-    order by l.tenant_id, l.lane_id
-    for update of l skip locked
-  ), u as (
-    update ${s}.lanes l set ver = l.ver + 1 from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+export const endPending = (s: string) => `k as materialized (${lockLanes(s, 'x')}
+  ), u as (${raiseLanes(s, 'k')}
   ), d as (
-    delete from ${s}.pending p using x join k on k.tenant_id = x.tenant_id and k.lane_id = x.lane_id
-    where p.tenant_id = x.tenant_id and p.action_id = x.action_id
-    returning x.*
+    delete from ${s}.pending p using k where p.tenant_id = k.tenant_id and p.action_id = k.action_id
   ), z as (
     insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, result, ended_at)
-      select d.tenant_id, d.action_id, d.state, d.attempt, d.why, d.result, ${NOW} from d
+      select k.tenant_id, k.action_id, k.state, k.attempt, k.why, k.result, ${NOW} from k
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
-      select d.tenant_id, d.action_id, d.lane_id, ${NOW}, d.type, d.attempt, d.worker, d.note from d order by d.ord
+      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, k.type, k.attempt, k.worker, k.note from k
   ), c as (
     insert into ${s}.count_changes (tenant_id, channel, state, change)
-      select d.tenant_id, d.channel, y.state, sum(y.change) from d
-      cross join lateral (values ('pending', -1), (d.state, 1)) y(state, change)
+      select k.tenant_id, k.channel, y.state, sum(y.change) from k
+      cross join lateral (values ('pending', -1), (k.state, 1)) y(state, change)
       group by 1, 2, 3
   )
-  select x.ord::int, x.tenant_id, x.lane_id, x.runner_id, x.action_id, x.attempt, x.channel, x.state, x.type, x.why,
-    d.ord is not null as ended, ${NOW} as at
-  from x left join d on d.ord = x.ord`;
+  select k.ord::int, k.tenant_id, k.lane_id, k.runner_id, k.action_id, k.attempt, k.channel, k.state, k.type, k.why, ${NOW} as at
+  from k`;
 
+/** What was ended; a row that is missing lost its lane to somebody else. */
 export interface EndedRow {
   ord: number;
   tenant_id: number;
@@ -48,8 +41,6 @@ export interface EndedRow {
   state: FinalState;
   type: number;
   why: string;
-  /** False: the lane changed meanwhile or is locked. */
-  ended: boolean;
   at: Date;
 }
 

@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from './action.ts';
 import { ACTION_COLUMNS } from './claimed-action.ts';
-import { backoff, ms, NOW } from './sql.ts';
+import { backoff, lockLanes, ms, NOW } from './sql.ts';
 
 /**
  * The end of an attempt, whoever ends it: a report, a release, a lease end, a raised generation. The source names the
@@ -30,12 +30,7 @@ export const NO_NEXT = `null::bigint as n_action, null::int as n_attempt, null::
 
 const E = EVENT_TYPES;
 
-export const settle = (s: string) => `k as materialized (
-    select h.* from (select * from h order by h.tenant_id, h.lane_id) h
-    cross join lateral (
-      select 1 from ${s}.lanes l where l.tenant_id = h.tenant_id and l.lane_id = h.lane_id and l.ver = h.ver limit 1
-      for update skip locked
-    ) l
+export const settle = (s: string) => `k as materialized (${lockLanes(s, 'h')}
   ), w as materialized (
     select k.*, c.counts, k.failures + c.counts::int as new_failures,
       case when k.outcome in ('failed', 'timeout') then 0 else k.deferrals + 1 end as new_deferrals,

@@ -48,6 +48,22 @@ export const head = (s: string, on: { channel: string; when: string; except: str
       ) p where p.not_before is null or p.not_before <= ${NOW}`;
 };
 
+/**
+ * Locks the lane of each row of `from`, in one order for all statements, and keeps only the rows whose lane is still at the
+ * version that was read. A lane that somebody else has locked is skipped, never waited for.
+ */
+export const lockLanes = (s: string, from: string, where = 'true') => `
+    select x.* from (select * from ${from} x where ${where} order by x.tenant_id, x.lane_id) x
+    cross join lateral (
+      select 1 from ${s}.lanes l where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id and l.ver = x.ver limit 1
+      for update skip locked
+    ) l`;
+
+/** Several rows of `from` may be of one lane: its version is raised once for all of them. */
+export const raiseLanes = (s: string, from: string) => `
+    update ${s}.lanes l set ver = l.ver + 1
+    from (select distinct tenant_id, lane_id from ${from}) k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id`;
+
 /** A wait before try n + 1: base, doubled n - 1 times, at most max, spread by ±20 % without a die (tests need none). */
 export const backoff = (on: { base: string; max: string; nth: string; action: string }) => `(
       least(${on.base} * power(2, least(${on.nth}, 30) - 1), ${on.max})

@@ -35,7 +35,7 @@ export function createEndStale(context: Context): Duty {
       const revoked = await client.query({ name: 'muster_revoke', text: revoke, values: [context.now()] });
       const settled = revoked.rows as SettledRow[];
       const stale = await client.query({ name: 'muster_end_stale', text: end, values: [context.now()] });
-      const ended = (stale.rows as EndedRow[]).filter((row) => row.ended);
+      const ended = stale.rows as EndedRow[];
       await client.query({ name: 'muster_forget_stale', text: forget });
       return dutyRun(settled.length + ended.length, MOST, {
         transitions: [...settled.flatMap(transitionsOf), ...ended.map(endedTransition)],

@@ -17,7 +17,7 @@ export function createExpire(context: Context): Duty {
     everyMs: 1_000,
     async runOnce(client) {
       const { rows } = await client.query({ name: 'muster_expire', text, values: [context.now()] });
-      const ended = (rows as EndedRow[]).filter((row) => row.ended);
+      const ended = rows as EndedRow[];
       return dutyRun(ended.length, MOST, {
         transitions: ended.map(endedTransition),
         wakes: ended.map(endedWake),

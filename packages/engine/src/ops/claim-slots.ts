@@ -1,13 +1,14 @@
 import { EVENT_TYPES } from '../action.ts';
 import {
-  CLAIMED_COLUMNS,
+  ACTION_COLUMNS,
   type ClaimedAction,
   type ClaimedRow,
   claimedAction,
+  NO_ACTION_COLUMNS,
   sent,
 } from '../claimed-action.ts';
 import { BUSY, type Busy, type Context, type Operation, type Transition } from '../context.ts';
-import { head, ms, NOW, pauses } from '../sql.ts';
+import { head, lockLanes, ms, NOW, pauses, rows } from '../sql.ts';
 
 /**
  * Slotted claim: a runner takes the oldest heads of its own lanes, one per lane, never more than its slots. Exact by the
@@ -29,7 +30,7 @@ export type ClaimSlotsAnswer =
 
 interface Row extends ClaimedRow {
   ord: number;
-  wanted: number;
+  known: boolean;
 }
 
 export function createClaimSlots(context: Context): Operation<ClaimSlotsItem, ClaimSlotsAnswer> {
@@ -38,7 +39,7 @@ export function createClaimSlots(context: Context): Operation<ClaimSlotsItem, Cl
     name: 'claim-slots',
     key: (item) => `${item.tenantId}:${item.runnerId}`,
     async run(client, items) {
-      const { rows } = await client.query({
+      const { rows: found } = await client.query({
         name: 'muster_claim_slots',
         text,
         values: [
@@ -51,12 +52,13 @@ export function createClaimSlots(context: Context): Operation<ClaimSlotsItem, Cl
           items.map((item) => item.max),
         ],
       });
-      const answers: (ClaimSlotsAnswer | Busy)[] = items.map(() => ({ kind: 'unknown-runner' }));
+      // a runner that is missing in the answer lost its row or all its lanes to somebody else
+      const answers: (ClaimSlotsAnswer | Busy)[] = items.map(() => BUSY);
       const transitions: Transition[] = [];
-      for (const row of rows as Row[]) {
+      for (const row of found as Row[]) {
         const at = row.ord - 1;
         if (!row.action_id) {
-          answers[at] = row.wanted > 0 ? BUSY : { kind: 'claimed', actions: [] };
+          answers[at] = row.known ? { kind: 'claimed', actions: [] } : { kind: 'unknown-runner' };
           continue;
         }
         const before = answers[at];
@@ -76,12 +78,10 @@ export const runningOf = (s: string, r: string) => `(
           and l.lease_runner = ${r}.runner_id and l.runner_id is distinct from ${r}.runner_id))`;
 
 const statement = (s: string) => `
-  with i as materialized (
-    select * from unnest($2::int[], $3::bigint[], $4::text[], $5::text[], $6::int[], $7::int[])
-      with ordinality as i(tenant_id, runner_id, channel, worker, lease_ms, most, ord)
-  ), ${pauses(s)}, f as materialized (
-    select i.*, r.ver as runner_ver, least(i.most, coalesce(r.slots - ${runningOf(s, 'r')}, i.most)) as free
-    from i join ${s}.runners r on r.tenant_id = i.tenant_id and r.runner_id = i.runner_id
+  with ${pauses(s)}, f as materialized (
+    select i.*, r.ver as runner_ver, case when r.ver is not null then least(i.most, coalesce(r.slots - ${runningOf(s, 'r')}, i.most)) else 0 end as free
+    from ${rows(2, { tenant_id: 'int', runner_id: 'bigint', channel: 'text', worker: 'text', lease_ms: 'int', most: 'int' })}
+    left join lateral (select * from ${s}.runners r where r.tenant_id = i.tenant_id and r.runner_id = i.runner_id limit 1) r on true
   ), h as materialized (
     select * from (
       select f.ord, f.tenant_id, f.runner_id, f.runner_ver, f.worker, f.lease_ms, f.free, l.lane_id, l.ver, n.action_id, n.attempt,
@@ -92,37 +92,34 @@ const statement = (s: string) => `
       cross join lateral (${head(s, { channel: 'f.channel', when: 'l.action_id is null', except: 'null' })}) n
     ) x where x.nth <= x.free
   ), rk as materialized (
-    select r.tenant_id, r.runner_id from (select distinct h.tenant_id, h.runner_id, h.runner_ver from h) h
-    join ${s}.runners r on r.tenant_id = h.tenant_id and r.runner_id = h.runner_id and r.ver = h.runner_ver
-    order by r.tenant_id, r.runner_id
-    for update of r skip locked
+    select x.tenant_id, x.runner_id
+    from (select distinct h.tenant_id, h.runner_id, h.runner_ver from h order by 1, 2) x
+    cross join lateral (
+      select 1 from ${s}.runners r where r.tenant_id = x.tenant_id and r.runner_id = x.runner_id and r.ver = x.runner_ver limit 1
+      for update skip locked
+    ) r
   ), ru as (
     update ${s}.runners r set ver = r.ver + 1 from rk
     where r.tenant_id = rk.tenant_id and r.runner_id = rk.runner_id
-    returning r.tenant_id, r.runner_id
-  ), k as materialized (
-    select l.tenant_id, l.lane_id from h
-    join ru on ru.tenant_id = h.tenant_id and ru.runner_id = h.runner_id
-    join ${s}.lanes l on l.tenant_id = h.tenant_id and l.lane_id = h.lane_id and l.ver = h.ver
-    order by l.tenant_id, l.lane_id
-    for update of l skip locked
+  ), k as materialized (${lockLanes(s, 'h', '(x.tenant_id, x.runner_id) in (select rk.tenant_id, rk.runner_id from rk)')}
   ), u as (
-    update ${s}.lanes l set ver = l.ver + 1, action_id = h.action_id, attempt = h.attempt + 1, leased_at = ${NOW},
-      lease_until = least(${NOW} + ${ms('h.lease_ms')}, h.deadline), worker = h.worker, lease_runner = h.runner_id,
+    update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
+      lease_until = least(${NOW} + ${ms('k.lease_ms')}, k.deadline), worker = k.worker, lease_runner = k.runner_id,
       moved_from = null, cancel_requested = false, redelivered = 0
-    from h join k on k.tenant_id = h.tenant_id and k.lane_id = h.lane_id
-    where l.tenant_id = h.tenant_id and l.lane_id = h.lane_id
-    returning h.ord, h.nth, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested, h.channel
+    from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-      select u.tenant_id, u.action_id, u.lane_id, u.leased_at, ${EVENT_TYPES.SENT}, u.attempt, u.worker from u order by u.ord, u.nth
+      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SENT}, k.attempt + 1, k.worker from k
   ), c as (
     insert into ${s}.count_changes (tenant_id, channel, state, change)
-      select u.tenant_id, u.channel, x.state, count(*) * x.sign
-      from u cross join (values ('pending', -1), ('claimed', 1)) x(state, sign)
-      group by u.tenant_id, u.channel, x.state, x.sign
+      select k.tenant_id, k.channel, x.state, count(*) * x.sign
+      from k cross join (values ('pending', -1), ('claimed', 1)) x(state, sign)
+      group by k.tenant_id, k.channel, x.state, x.sign
   )
-  select f.ord::int, f.tenant_id, u.lane_id, (select count(*)::int from h where h.ord = f.ord) as wanted, ${CLAIMED_COLUMNS}
-  from f left join u on u.ord = f.ord
-  left join ${s}.actions a on a.tenant_id = u.tenant_id and a.action_id = u.action_id
-  order by f.ord, u.nth`;
+  select k.ord::int, k.nth::int, true as known, k.tenant_id, k.lane_id, k.action_id, k.attempt + 1 as attempt, ${NOW} as leased_at,
+    least(${NOW} + ${ms('k.lease_ms')}, k.deadline) as lease_until, k.worker, false as cancel_requested, ${ACTION_COLUMNS}
+  from k cross join lateral (select * from ${s}.actions a where a.tenant_id = k.tenant_id and a.action_id = k.action_id limit 1) a
+  union all
+  select f.ord::int, 0, f.runner_ver is not null, f.tenant_id, null, null, null, null, null, null, null, ${NO_ACTION_COLUMNS}
+  from f where f.ord not in (select h.ord from h)
+  order by 1, 2`;

@@ -8,7 +8,7 @@ import {
   sent,
 } from '../claimed-action.ts';
 import { BUSY, type Context, type Operation, type Transition } from '../context.ts';
-import { head, ms, NOW, pauses, rows } from '../sql.ts';
+import { head, lockLanes, ms, NOW, pauses, rows } from '../sql.ts';
 import { createRedeliver } from './redeliver.ts';
 
 /**
@@ -113,12 +113,7 @@ const statement = (s: string) => `
       when: 'l.action_id is null and (i.generation is null or i.generation = l.generation)',
       except: 'i.except_action',
     })}) n on true
-  ), k as materialized (
-    select h.* from (select * from h where h.action_id is not null order by h.tenant_id, h.lane_id) h
-    cross join lateral (
-      select 1 from ${s}.lanes l where l.tenant_id = h.tenant_id and l.lane_id = h.lane_id and l.ver = h.ver limit 1
-      for update skip locked
-    ) l
+  ), k as materialized (${lockLanes(s, 'h', 'x.action_id is not null')}
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
       lease_until = least(${NOW} + ${ms('k.lease_ms')}, k.deadline), worker = k.worker, lease_runner = null,

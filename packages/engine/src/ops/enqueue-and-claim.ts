@@ -2,7 +2,7 @@ import { EVENT_TYPES } from '../action.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
 import type { Context, Run } from '../context.ts';
 import type { Queryable } from '../db.ts';
-import { ms, NOW, pauses } from '../sql.ts';
+import { lockLanes, ms, NOW, pauses } from '../sql.ts';
 import { runningOf } from './claim-slots.ts';
 import type { EncodedAction } from './enqueue.ts';
 
@@ -82,14 +82,9 @@ const statement = (s: string) => `
     update ${s}.runners r set ver = r.ver + 1 from f
     where r.tenant_id = f.tenant_id and r.runner_id = f.runner_id and r.ver = f.runner_ver and exists (select 1 from h)
     returning r.runner_id
-  ), k as materialized (
-    select l.lane_id, h.nth from h
-    join ru on ru.runner_id = h.runner_id
-    join ${s}.lanes l on l.tenant_id = h.tenant_id and l.lane_id = h.lane_id and l.ver = h.ver
-    order by l.lane_id
-    for update of l skip locked
   ), g as materialized (
-    select h.*, row_number() over (order by h.nth)::int as ord from h join k on k.nth = h.nth
+    select x.*, row_number() over (order by x.nth)::int as ord
+    from (${lockLanes(s, 'h', 'x.runner_id in (select ru.runner_id from ru)')}) x
   ), en as materialized (
     select en.* from (
       select array_agg(g.tenant_id order by g.ord) as t, array_agg(g.lane_id order by g.ord) as l, array_agg(g.channel order by g.ord) as c,

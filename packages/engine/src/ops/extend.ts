@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../action.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../context.ts';
-import { ms, NOW } from '../sql.ts';
+import { lockLanes, ms, NOW, rows } from '../sql.ts';
 
 /** A worker that is not done yet asks for more time, up to a limit counted from the hand-out, never past the deadline. */
 export interface ExtendItem {
@@ -23,7 +23,6 @@ export interface ExtendAnswer {
 
 interface Row {
   ord: number;
-  held: boolean;
   lease_until: Date | null;
   cancel_requested: boolean;
 }
@@ -34,7 +33,7 @@ export function createExtend(context: Context): Operation<ExtendItem, ExtendAnsw
     name: 'extend',
     key: (item) => `${item.tenantId}:${item.actionId}`,
     async run(client, items) {
-      const { rows } = await client.query({
+      const { rows: found } = await client.query({
         name: 'muster_extend',
         text,
         values: [
@@ -52,8 +51,7 @@ export function createExtend(context: Context): Operation<ExtendItem, ExtendAnsw
         leaseUntil: null,
         cancelRequested: false,
       }));
-      for (const row of rows as Row[]) {
-        if (!row.held) continue;
+      for (const row of found as Row[]) {
         answers[row.ord - 1] = row.lease_until
           ? { extended: true, leaseUntil: row.lease_until, cancelRequested: row.cancel_requested }
           : BUSY;
@@ -66,22 +64,18 @@ export function createExtend(context: Context): Operation<ExtendItem, ExtendAnsw
 // The version is raised: a lease end that was decided before this must not win over it.
 const statement = (s: string) => `
   with h as materialized (
-    select i.*, l.lane_id, l.ver, p.deadline, (l.action_id = i.action_id and l.attempt = i.attempt) as held
-    from unnest($2::int[], $3::bigint[], $4::int[], $5::int[], $6::int[], $7::text[])
-      with ordinality as i(tenant_id, action_id, attempt, lease_ms, most_ms, channel, ord)
-    join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id and (i.channel is null or p.channel = i.channel)
-    join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id
-  ), k as materialized (
-    select h.ord from h join ${s}.lanes l on l.tenant_id = h.tenant_id and l.lane_id = h.lane_id and l.ver = h.ver
-    where h.held order by l.tenant_id, l.lane_id
-    for update of l skip locked
+    select i.ord, i.tenant_id, l.lane_id, l.ver, i.action_id, i.attempt, l.worker, l.cancel_requested, greatest(l.lease_until,
+      least(${NOW} + ${ms('i.lease_ms')}, l.leased_at + ${ms('i.most_ms')}, p.deadline)) as lease_until
+    from ${rows(2, { tenant_id: 'int', action_id: 'bigint', attempt: 'int', lease_ms: 'int', most_ms: 'int', channel: 'text' })}
+    cross join lateral (select * from ${s}.pending p where p.tenant_id = i.tenant_id and p.action_id = i.action_id limit 1) p
+    cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
+    where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel = i.channel)
+  ), k as materialized (${lockLanes(s, 'h')}
   ), u as (
-    update ${s}.lanes l set ver = l.ver + 1, lease_until = greatest(l.lease_until,
-      least(${NOW} + ${ms('h.lease_ms')}, l.leased_at + ${ms('h.most_ms')}, h.deadline))
-    from h join k on k.ord = h.ord where l.tenant_id = h.tenant_id and l.lane_id = h.lane_id
-    returning h.ord, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.worker, l.lease_until, l.cancel_requested
+    update ${s}.lanes l set ver = l.ver + 1, lease_until = k.lease_until
+    from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-      select u.tenant_id, u.action_id, u.lane_id, ${NOW}, ${EVENT_TYPES.EXTENDED}, u.attempt, u.worker from u order by u.ord
+      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.EXTENDED}, k.attempt, k.worker from k
   )
-  select h.ord::int, h.held, u.lease_until, u.cancel_requested from h left join u on u.ord = h.ord`;
+  select h.ord::int, case when h.ord in (select k.ord from k) then h.lease_until end as lease_until, h.cancel_requested from h`;

@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../action.ts';
 import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
-import { NOW } from '../sql.ts';
+import { lockLanes, NOW, raiseLanes } from '../sql.ts';
 
 /** An operator's act: the action goes before all others of its class in its lane and channel. */
 export interface MoveItem {
@@ -83,19 +83,14 @@ const statement = (s: string) => `
     join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
     left join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id
     left join ${s}.endings z on z.tenant_id = i.tenant_id and z.action_id = i.action_id
-  ), k as materialized (
-    select x.ord from x join ${s}.lanes l on l.tenant_id = x.tenant_id and l.lane_id = x.lane_id and l.ver = x.ver
-    where x.state = 'pending' order by l.tenant_id, l.lane_id
-    for update of l skip locked
-  ), u as (
-    update ${s}.lanes l set ver = l.ver + 1 from x join k on k.ord = x.ord where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id
+  ), k as materialized (${lockLanes(s, 'x', `x.state = 'pending'`)}
+  ), u as (${raiseLanes(s, 'k')}
   ), m as (
-    update ${s}.pending p set seq = x.front - 1 from x join k on k.ord = x.ord
-    where p.tenant_id = x.tenant_id and p.action_id = x.action_id
-    returning x.ord, x.tenant_id, x.action_id, x.lane_id, x.reason, p.attempt
+    update ${s}.pending p set seq = k.front - 1 from k where p.tenant_id = k.tenant_id and p.action_id = k.action_id
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
-      select m.tenant_id, m.action_id, m.lane_id, ${NOW}, ${EVENT_TYPES.MOVED}, m.attempt, m.reason from m
+      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.MOVED}, k.attempt, k.reason from k
   )
-  select x.ord::int, x.tenant_id, x.lane_id, x.runner_id, x.action_id, x.channel, x.attempt, x.state, m.ord is not null as moved, ${NOW} as at
-  from x left join m on m.ord = x.ord`;
+  select x.ord::int, x.tenant_id, x.lane_id, x.runner_id, x.action_id, x.channel, x.attempt, x.state,
+    x.ord in (select k.ord from k) as moved, ${NOW} as at
+  from x`;

@@ -2,7 +2,7 @@ import { EVENT_TYPES } from '../action.ts';
 import { CLAIMED_COLUMNS, type ClaimedRow } from '../claimed-action.ts';
 import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
-import { NOW } from '../sql.ts';
+import { NOW, rows } from '../sql.ts';
 
 /** An answer may be lost ten times; a worker that asks more often for the same attempt must let its lease end. */
 const MOST_REDELIVERIES = 10;
@@ -19,7 +19,7 @@ export function createRedeliver(context: Context) {
       readonly except?: string | undefined;
     }[],
   ): Promise<(ClaimedRow | null)[]> => {
-    const { rows } = await client.query({
+    const { rows: again } = await client.query({
       name: 'muster_redeliver',
       text,
       values: [
@@ -31,29 +31,26 @@ export function createRedeliver(context: Context) {
       ],
     });
     const found: (ClaimedRow | null)[] = items.map(() => null);
-    for (const row of rows as (ClaimedRow & { ord: number })[]) found[row.ord - 1] = row;
+    for (const row of again as (ClaimedRow & { ord: number })[]) found[row.ord - 1] = row;
     return found;
   };
 }
 
 const statement = (s: string) => `
-  with i as materialized (
-    select * from unnest($2::int[], $3::bigint[], $4::text[], $5::text[], $6::bigint[])
-      with ordinality as i(tenant_id, lane_id, worker, except_action, ord)
-  ), k as materialized (
-    select i.ord, l.tenant_id, l.lane_id from i
-    join ${s}.lanes l on l.tenant_id = i.tenant_id and l.lane_id = i.lane_id
-    where l.action_id is not null and l.worker = i.worker and l.redelivered < ${MOST_REDELIVERIES}
-      and l.action_id is distinct from i.except_action
-    order by l.tenant_id, l.lane_id
-    for update of l skip locked
+  with k as materialized (
+    select i.ord, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested
+    from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', worker: 'text', except_action: 'bigint' })}
+    cross join lateral (
+      select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.action_id is not null
+        and l.worker = i.worker and l.redelivered < ${MOST_REDELIVERIES} and l.action_id is distinct from i.except_action
+      limit 1 for update skip locked
+    ) l
   ), u as (
     update ${s}.lanes l set redelivered = l.redelivered + 1
     from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
-    returning k.ord, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-      select u.tenant_id, u.action_id, u.lane_id, ${NOW}, ${EVENT_TYPES.REDELIVERED}, u.attempt, u.worker from u order by u.ord
+      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.REDELIVERED}, k.attempt, k.worker from k
   )
   select u.ord::int, u.tenant_id, u.lane_id, ${CLAIMED_COLUMNS}
-  from u join ${s}.actions a on a.tenant_id = u.tenant_id and a.action_id = u.action_id`;
+  from k u cross join lateral (select * from ${s}.actions a where a.tenant_id = u.tenant_id and a.action_id = u.action_id limit 1) a`;

@@ -97,5 +97,7 @@ const statement = (s: string) => `
       select d.tenant_id, d.channel, y.state, sum(y.change) from d
       cross join (values ('failed', -1), ('pending', 1)) y(state, change) group by 1, 2, 3
   )
-  select i.ord::int, i.tenant_id, i.action_id, i.lane_id, i.channel, i.runner_id, i.state, d.attempt, d.ord is not null as redriven, ${NOW} as at
-  from i left join d on d.ord = i.ord`;
+  select d.ord::int, d.tenant_id, d.action_id, d.lane_id, d.channel, d.runner_id, d.state, d.attempt, true as redriven, ${NOW} as at from d
+  union all
+  select i.ord::int, i.tenant_id, i.action_id, i.lane_id, i.channel, i.runner_id, i.state, null, false, null
+  from i where i.ord not in (select d.ord from d)`;

@@ -136,7 +136,6 @@ export function createReportLate(context: Context) {
       const done = await client.query({ name, text, values: values(by[verdict]) });
       const ended = new Set<number>();
       for (const row of done.rows as EndedRow[]) {
-        if (!row.ended) continue;
         ended.add(row.ord);
         transitions.push(endedTransition(row));
         wakes.push(endedWake(row));
@@ -205,7 +204,7 @@ const succeedFailedStatement = (s: string) => `
       cross join (values ('failed', -1), ('succeeded', 1)) y(state, change) group by 1, 2, 3
   )
   select d.ord, d.tenant_id, d.lane_id, null::bigint as runner_id, d.action_id, d.attempt, d.channel, 'succeeded' as state,
-    ${EVENT_TYPES.SUCCEEDED} as type, 'SUCCEEDED' as why, true as ended, ${NOW} as at from d`;
+    ${EVENT_TYPES.SUCCEEDED} as type, 'SUCCEEDED' as why, ${NOW} as at from d`;
 
 /** A worker that repeats a late report for ever leaves one line, not one per try. */
 const recordStatement = (s: string) => `
