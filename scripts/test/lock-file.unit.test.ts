@@ -1,0 +1,39 @@
+// npm ci refuses a lock file in which optional packages of other platforms are missing, and npm install writes
+// such a file without a word when the registry does not have them yet.
+
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+
+type Lock = {
+  packages: Record<string, { optionalDependencies?: Record<string, string>; resolved?: string }>;
+};
+
+/** Optional packages that the lock file names but does not hold. */
+function missingFrom({ packages }: Lock): string[] {
+  return Object.entries(packages).flatMap(([where, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).filter(
+      (name) => !(`${where}/node_modules/${name}` in packages) && !(`node_modules/${name}` in packages),
+    ),
+  );
+}
+
+const lock: Lock = JSON.parse(
+  readFileSync(path.resolve(import.meta.dirname, '../../package-lock.json'), 'utf8'),
+);
+
+test('the lock file holds the packages of every platform', () => {
+  expect(missingFrom(lock)).toEqual([]);
+});
+
+test('a lock file without the packages of another platform is found out', () => {
+  const optionalDependencies = { 'a-darwin': '1.0.0', 'a-linux': '1.0.0' };
+  expect(
+    missingFrom({ packages: { 'node_modules/a': { optionalDependencies }, 'node_modules/a-linux': {} } }),
+  ).toEqual(['a-darwin']);
+});
+
+test('the lock file names no place to download from', () => {
+  const places = Object.values(lock.packages).flatMap(({ resolved }) => (resolved ? [resolved] : []));
+  expect(places.filter((place) => place.includes('://'))).toEqual([]);
+});
