@@ -22,9 +22,8 @@ export const endPending = (s: string) => `k as materialized (${lockLanes(s, 'x')
       select k.tenant_id, k.action_id, k.lane_id, ${NOW}, k.type, k.attempt, k.worker, k.note from k
   ), c as (
     insert into ${s}.count_changes (tenant_id, channel, state, change)
-      select k.tenant_id, k.channel, y.state, sum(y.change) from k
-      cross join lateral (values ('pending', -1), (k.state, 1)) y(state, change)
-      group by 1, 2, 3
+      select k.tenant_id, k.channel, 'pending', -count(*) from k group by 1, 2
+      union all select k.tenant_id, k.channel, k.state, count(*) from k group by 1, 2, 3
   )
   select k.ord::int, k.tenant_id, k.lane_id, k.runner_id, k.action_id, k.attempt, k.channel, k.state, k.type, k.why, ${NOW} as at
   from k`;

@@ -124,9 +124,8 @@ const statement = (s: string) => `
       select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SENT}, k.attempt + 1, k.worker from k
   ), c as (
     insert into ${s}.count_changes (tenant_id, channel, state, change)
-      select k.tenant_id, k.channel, x.state, count(*) * x.sign
-      from k cross join (values ('pending', -1), ('claimed', 1)) x(state, sign)
-      group by k.tenant_id, k.channel, x.state, x.sign
+      select k.tenant_id, k.channel, 'pending', -count(*) from k group by 1, 2
+      union all select k.tenant_id, k.channel, 'claimed', count(*) from k group by 1, 2
   )
   select k.ord::int, k.tenant_id, k.lane_id, true as known, true as right_generation, null::text as held_by,
     k.action_id, k.attempt + 1 as attempt, ${NOW} as leased_at, least(${NOW} + ${ms('k.lease_ms')}, k.deadline) as lease_until,
