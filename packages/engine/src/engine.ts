@@ -224,6 +224,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     async start() {
       await makeDays(context, db);
       await wakeUps.start();
+      await housekeeping.lead();
+      await wakeUps.announce(); // the others count again, and this node is among them now
       housekeeping.start();
     },
     /** Answers those who wait, finishes what was gathered, gives up the lead. The database stays open. */

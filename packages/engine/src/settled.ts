@@ -58,9 +58,11 @@ export function transitionsOf(row: SettledRow): Transition[] {
   return row.action_id ? [ended, sent(row)] : [ended];
 }
 
-/** The lane is free for what waits behind, and a slot of its runner (before and after a move). */
+/** The lane is free for what waits behind, unless it was handed out again, and so is a slot (before and after a move). */
 export function wakesOf(row: SettledRow): Wake[] {
-  const wakes: Wake[] = [{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }];
+  const wakes: Wake[] = row.action_id
+    ? []
+    : [{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }];
   if (row.lease_runner && row.lease_runner !== row.runner_id)
     wakes.push({ tenantId: row.tenant_id, runnerId: row.lease_runner });
   return wakes;

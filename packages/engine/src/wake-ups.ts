@@ -51,6 +51,10 @@ export class WakeUps {
   async start(): Promise<void> {
     this.#heardAt = performance.now();
     this.#listener = await this.#db.listen(this.#channel, (payload) => this.#hear(payload));
+  }
+
+  /** A node has come. */
+  async announce(): Promise<void> {
     await this.#notify('node');
   }
 
