@@ -27,6 +27,7 @@ export default defineConfig({
         test: {
           name: 'pglite',
           exclude: [...never, unit, postgresOnly],
+          globalSetup: 'packages/engine/testing/embedded-image.ts',
           include: suites,
           provide: { database: 'pglite' },
         },

@@ -1,3 +1,4 @@
 export { type TestClock, testClock } from './clock.ts';
+export { brokenInvariants } from './invariants.ts';
 export { testDatabase } from './test-database.ts';
-export { type TestEngine, testEngine } from './test-engine.ts';
+export { TENANT, type TestEngine, testEngine } from './test-engine.ts';

@@ -37,7 +37,8 @@ export async function testDatabase(
 }
 
 async function embedded() {
-  const db = await openEmbedded();
+  const image = inject('embeddedImage');
+  const db = await openEmbedded(image === undefined ? {} : { image });
   return { db, url: null, drop: () => db.close() };
 }
 

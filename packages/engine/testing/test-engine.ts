@@ -1,5 +1,13 @@
-import { createEngine, type Engine, type EngineOptions, type NewAction } from '../src/index.ts';
+import {
+  createEngine,
+  type Engine,
+  type EngineOptions,
+  type NewAction,
+  type ReportAnswer,
+  type ReportRequest,
+} from '../src/index.ts';
 import { type TestClock, testClock } from './clock.ts';
+import { brokenInvariants } from './invariants.ts';
 import { type TestDatabase, testDatabase } from './test-database.ts';
 
 /** An engine on a database of its own that lives by a test clock; housekeeping runs only when the test says so. */
@@ -10,10 +18,18 @@ export interface TestEngine extends TestDatabase {
   lane(name?: string): Promise<{ tenantId: number; laneId: string }>;
   enqueue(laneId: string, action?: Partial<NewAction>): Promise<string>;
   claim(laneId: string, worker?: string, leaseMs?: number): ReturnType<Engine['claim']>;
+  /** Reports an attempt of an action, succeeded unless said otherwise. */
+  report(
+    id: string,
+    attempt: number,
+    status?: ReportRequest['status'],
+    more?: Partial<ReportRequest>,
+  ): Promise<ReportAnswer>;
   state(id: string): Promise<string>;
   eventTypes(id: string): Promise<string[]>;
   /** Moves the clock and does the housekeeping of that moment. */
   pass(ms: number): Promise<void>;
+  /** Checks what must hold at any time (see invariants.ts) and that nothing went wrong in the background. */
   close(): Promise<void>;
 }
 
@@ -43,6 +59,8 @@ export async function testEngine(options: EngineOptions = {}): Promise<TestEngin
     },
     claim: (laneId, worker = 'worker', leaseMs = 60_000) =>
       engine.claim(db, { tenantId: TENANT, laneId, channel: 'any', worker, leaseMs }),
+    report: (id, attempt, status = 'succeeded', more = {}) =>
+      engine.report(db, { tenantId: TENANT, actionId: id, attempt, status, ...more }),
     async state(id) {
       return (await engine.get(db, TENANT, id))?.state ?? 'unknown';
     },
@@ -55,7 +73,9 @@ export async function testEngine(options: EngineOptions = {}): Promise<TestEngin
     },
     async close() {
       await engine.stop();
+      const broken = await brokenInvariants(db, options.schema);
       await database.drop();
+      if (broken.length > 0) throw new Error(`The tables contradict each other:\n${broken.join('\n')}`);
       if (errors.length > 0) throw new AggregateError(errors, 'The engine met errors in the background.');
     },
   };

@@ -1,17 +1,18 @@
 // The thread of the embedded database: bytes of the wire protocol in, bytes out, strictly one after the other.
 // Plain JavaScript, so that a thread can run it from the sources as well as from the build.
 
+import { openAsBlob } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 
 const port = parentPort;
 if (!port) throw new Error('This file is started as a worker thread.');
 
-/** @type {{ dataDir: string }} */
-const { dataDir } = workerData;
+/** @type {{ dataDir: string, image?: string }} */
+const { dataDir, image } = workerData;
 
 try {
-  const db = await PGlite.create(dataDir);
+  const db = await PGlite.create(dataDir, image ? { loadDataDir: await openAsBlob(image) } : {});
   port.on('message', async (/** @type {Uint8Array | 'close'} */ message) => {
     if (message === 'close') {
       await db.close();

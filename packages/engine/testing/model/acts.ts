@@ -1,0 +1,299 @@
+/** What callers do to the model. Each function answers as the engine must. */
+import type { ActionState, EventType } from '../../src/index.ts';
+import { backoff } from './backoff.ts';
+import {
+  type Action,
+  before,
+  isRunning,
+  type Lane,
+  type Lease,
+  lease,
+  type Model,
+  nextOf,
+  type Runner,
+  runningUnder,
+  unfinishedIn,
+  type Wanted,
+} from './state.ts';
+
+export interface By {
+  readonly worker: string;
+  readonly leaseMs: number;
+}
+
+/** `id` is the one that the engine gave, used if the action comes into being. */
+export function enqueue(
+  model: Model,
+  lane: Lane,
+  wanted: Wanted,
+  id: string,
+): { outcome: string; action?: Action } {
+  const body = JSON.stringify([lane.id, { ...wanted, key: null }]);
+  const known = wanted.key === null ? undefined : model.keys.get(wanted.key);
+  if (known)
+    return known.body === body ? { outcome: 'present', action: known.action } : { outcome: 'mismatch' };
+  const mode = wanted.supersede?.mode;
+  const same = unfinishedIn(model, lane)
+    .filter(
+      (a) => wanted.supersede && a.supersedeKey === wanted.supersede.key && a.attempt === 0 && !isRunning(a),
+    )
+    .sort((a, b) => Number(a.id) - Number(b.id));
+  if (mode === 'keep-first' && same[0]) return { outcome: 'kept', action: same[0] };
+  if (unfinishedIn(model, lane).length >= model.depthLimit) return { outcome: 'full' };
+  if (mode === 'replace') for (const old of same) end(old, 'cancelled', 'SUPERSEDED', 'SUPERSEDED');
+  const later = wanted.notBefore !== null && wanted.notBefore > model.now;
+  model.places += 1;
+  const action: Action = {
+    id,
+    lane,
+    wanted,
+    history: [{ type: 'CREATED', attempt: 0 }],
+    answers: new Map(),
+    state: 'pending',
+    reason: null,
+    generation: lane.generation,
+    place: model.places,
+    attempt: 0,
+    failures: 0,
+    deferrals: 0,
+    notBefore: later ? wanted.notBefore : null,
+    apart: later,
+    deliverBy: wanted.deliverBy,
+    deadline: wanted.deadline,
+    supersedeKey: wanted.supersede?.key ?? null,
+  };
+  model.actions.set(id, action);
+  if (wanted.key !== null) model.keys.set(wanted.key, { action, body });
+  return { outcome: 'created', action };
+}
+
+/** Nobody holds it (any more): it ends. */
+export function end(action: Action, state: ActionState, reason: string, event: EventType): void {
+  action.state = state;
+  action.reason = reason;
+  action.history.push({ type: event, attempt: action.attempt });
+}
+
+export function claim(
+  model: Model,
+  lane: Lane,
+  by: By & { channel: string; generation?: number | undefined },
+  except?: Action,
+): Lease | 'wrong-generation' | null {
+  if (by.generation !== undefined && by.generation !== lane.generation) return 'wrong-generation';
+  const held = lane.lease;
+  if (held) {
+    if (held.worker !== by.worker || held.redelivered >= 10 || held.action === except) return null;
+    held.redelivered += 1;
+    held.action.history.push({ type: 'REDELIVERED', attempt: held.attempt });
+    return held;
+  }
+  const next = nextOf(model, lane, by.channel, except);
+  return next && lease(model, next, by, null);
+}
+
+export function claimSlots(model: Model, runner: Runner, by: By & { channel: string; max: number }): Lease[] {
+  const free = Math.min(by.max, (runner.slots ?? Number.POSITIVE_INFINITY) - runningUnder(model, runner));
+  return [...model.lanes.values()]
+    .filter((lane) => lane.runner === runner)
+    .flatMap((lane) => nextOf(model, lane, by.channel) ?? [])
+    .sort(before)
+    .slice(0, Math.max(0, free))
+    .map((action) => lease(model, action, by, runner));
+}
+
+/** May an action that comes into being now be handed out at once? Only if nothing of its way is before it. */
+export function mayComeIntoBeing(model: Model, runner: Runner, lane: Lane, wanted: Wanted): boolean {
+  if (lane.runner !== runner || lane.lease || lane.paused || lane.blocked !== null || model.pausedAll)
+    return false;
+  if (runningUnder(model, runner) >= (runner.slots ?? Number.POSITIVE_INFINITY)) return false;
+  if (wanted.tags.some((tag) => model.pausedTags.has(tag))) return false;
+  return !unfinishedIn(model, lane).some(
+    (other) =>
+      !other.apart &&
+      (other.wanted.channel === 'any' || other.wanted.channel === wanted.channel) &&
+      (other.wanted.urgent || !wanted.urgent),
+  );
+}
+
+export type Outcome = 'succeeded' | 'failed' | 'not_now' | 'released' | 'timeout' | 'revoked';
+
+const FIRST_EVENT: Record<Outcome, EventType | null> = {
+  succeeded: 'SUCCEEDED',
+  failed: 'FAILED',
+  not_now: 'NOT_NOW',
+  released: 'RELEASED',
+  timeout: 'TIMEOUT',
+  revoked: null,
+};
+
+/** The running attempt ends, whoever ends it. */
+export function settle(model: Model, action: Action, outcome: Outcome, delayMs?: number): ActionState {
+  const held = action.lane.lease as Lease;
+  const { wanted } = action;
+  action.lane.lease = null;
+  action.attempt = held.attempt;
+  action.deliverBy = null;
+  action.state = 'pending';
+  const first = FIRST_EVENT[outcome];
+  if (first) action.history.push({ type: first, attempt: held.attempt });
+  if (outcome === 'succeeded') {
+    action.state = 'succeeded';
+    action.reason = 'SUCCEEDED';
+    return action.state;
+  }
+  const failed = outcome === 'failed' || outcome === 'timeout';
+  const counts = failed || (action.deferrals + 1) % 10 === 0;
+  const wait = (nth: number) => backoff(wanted.backoffMs, wanted.backoffMaxMs, nth, action.id);
+  const pause = failed
+    ? wait(action.failures + 1)
+    : outcome === 'not_now'
+      ? (delayMs ?? wait(action.deferrals + 1))
+      : counts
+        ? wait(action.deferrals + 1)
+        : 0;
+  if (counts) action.failures += 1;
+  action.deferrals = failed ? 0 : action.deferrals + 1;
+
+  const over = (state: ActionState, reason: string, event: EventType) => {
+    end(action, state, reason, event);
+    return state;
+  };
+  if (outcome === 'revoked') return over('cancelled', 'GENERATION', 'CANCELLED');
+  if (held.cancelRequested) return over('cancelled', 'CANCELLED', 'CANCELLED');
+  if (outcome === 'timeout') {
+    if (action.deadline !== null && action.deadline <= model.now)
+      return over('failed', 'DEADLINE', 'FAILED_FINAL');
+    if (wanted.onLeaseEnd === 'succeed') return over('succeeded', 'LEASE_END', 'SUCCEEDED');
+    if (wanted.onLeaseEnd === 'fail') return over('failed', 'TIMEOUT', 'FAILED_FINAL');
+  }
+  if (counts && action.failures >= wanted.maxAttempts)
+    return over('failed', outcome.toUpperCase(), 'FAILED_FINAL');
+  action.notBefore = pause > 0 ? model.now + pause : null;
+  action.apart = pause > 0 && !wanted.hold;
+  if (outcome !== 'released') action.history.push({ type: 'RETRY_SCHEDULED', attempt: held.attempt });
+  return 'pending';
+}
+
+export interface Reported {
+  readonly accepted: boolean;
+  readonly state: ActionState;
+  readonly repeated: boolean;
+}
+
+export function report(
+  model: Model,
+  action: Action,
+  attempt: number,
+  outcome: 'succeeded' | 'failed' | 'not_now' | 'released',
+  delayMs?: number,
+): Reported {
+  const words = `${attempt} ${outcome}`;
+  if (isRunning(action) && action.lane.lease?.attempt === attempt) {
+    const state = settle(model, action, outcome, delayMs);
+    action.answers.set(words, state);
+    return { accepted: true, state, repeated: false };
+  }
+  const of = action.history.filter((event) => event.attempt === attempt).map((event) => event.type);
+  if (of.includes(FIRST_EVENT[outcome] as EventType))
+    return { accepted: true, state: action.answers.get(words) ?? 'succeeded', repeated: true };
+  const open = of.includes('TIMEOUT') || of.includes('RELEASED');
+  const waiting = action.state === 'pending' && action.attempt === attempt && open;
+  const timedOut = action.state === 'failed' && action.reason === 'TIMEOUT' && action.attempt === attempt;
+  if (outcome === 'succeeded' && (waiting || timedOut)) {
+    end(action, 'succeeded', 'SUCCEEDED', 'SUCCEEDED');
+    return { accepted: true, state: 'succeeded', repeated: false };
+  }
+  const before = action.history.some(
+    (event) => event.type === 'LATE' && event.attempt === attempt && event.what === outcome,
+  );
+  if (!before) action.history.push({ type: 'LATE', attempt, what: outcome });
+  return { accepted: false, state: action.state, repeated: false };
+}
+
+export function cancel(action: Action): { outcome: string; state: ActionState } {
+  if (isRunning(action)) {
+    const held = action.lane.lease as Lease;
+    if (!held.cancelRequested) action.history.push({ type: 'CANCEL_REQUESTED', attempt: held.attempt });
+    held.cancelRequested = true;
+    return { outcome: 'requested', state: 'claimed' };
+  }
+  if (action.state !== 'pending') return { outcome: 'finished', state: action.state };
+  end(action, 'cancelled', 'CANCELLED', 'CANCELLED');
+  return { outcome: 'cancelled', state: 'cancelled' };
+}
+
+export function redrive(model: Model, action: Action): { outcome: string; state: ActionState } {
+  if (action.state !== 'failed') return { outcome: 'refused', state: action.state };
+  model.places += 1;
+  const fresh = { failures: 0, deferrals: 0, notBefore: null, apart: false, deliverBy: null, deadline: null };
+  Object.assign(action, fresh, { supersedeKey: null, reason: null, state: 'pending' });
+  action.place = model.places;
+  action.generation = action.lane.generation;
+  action.history.push({ type: 'REDRIVEN', attempt: action.attempt });
+  return { outcome: 'redriven', state: 'pending' };
+}
+
+export function moveToFront(model: Model, action: Action): { outcome: string; state: ActionState } {
+  if (action.state !== 'pending') return { outcome: 'refused', state: action.state };
+  const { channel, urgent } = action.wanted;
+  const rivals = unfinishedIn(model, action.lane).filter(
+    (other) => other.wanted.channel === channel && other.wanted.urgent === urgent,
+  );
+  action.place = Math.min(...rivals.map((other) => other.place)) - 1;
+  action.history.push({ type: 'MOVED', attempt: action.attempt });
+  return { outcome: 'moved', state: 'pending' };
+}
+
+export function extend(
+  model: Model,
+  action: Action,
+  attempt: number,
+  leaseMs: number,
+  mostMs: number,
+): boolean {
+  const held = action.lane.lease;
+  if (!held || held.action !== action || held.attempt !== attempt) return false;
+  const wished = Math.min(
+    model.now + leaseMs,
+    held.from + mostMs,
+    action.deadline ?? Number.POSITIVE_INFINITY,
+  );
+  held.until = Math.max(held.until, wished);
+  action.history.push({ type: 'EXTENDED', attempt });
+  return true;
+}
+
+export function acknowledge(action: Action, attempt: number): boolean {
+  if (!isRunning(action) || action.lane.lease?.attempt !== attempt) return false;
+  const before = action.history.some((event) => event.type === 'ACKED' && event.attempt === attempt);
+  if (!before) action.history.push({ type: 'ACKED', attempt });
+  return true;
+}
+
+export function raiseGeneration(model: Model, lane: Lane): number {
+  lane.generation += 1;
+  for (const action of unfinishedIn(model, lane)) {
+    if (isRunning(action)) settle(model, action, 'revoked');
+    else end(action, 'cancelled', 'GENERATION', 'CANCELLED');
+  }
+  return lane.generation;
+}
+
+/** What housekeeping does every second. */
+export function housekeep(model: Model): void {
+  const { now } = model;
+  for (const { lease: held } of model.lanes.values())
+    if (held && held.until <= now) settle(model, held.action, 'timeout');
+  for (const action of model.actions.values()) {
+    if (action.state !== 'pending') continue;
+    if (action.notBefore !== null && action.notBefore <= now) {
+      action.notBefore = null;
+      action.apart = false;
+    }
+    if (action.deliverBy !== null && action.attempt === 0 && action.deliverBy <= now)
+      end(action, 'expired', 'DELIVER_BY', 'EXPIRED');
+    else if (action.deadline !== null && action.deadline <= now)
+      end(action, 'failed', 'DEADLINE', 'FAILED_FINAL');
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * The engine once more, as plain data: what an action, a lane and a runner are, and which action is next. Written from
+ * the design and not from the SQL, so that the two can be held against each other. Times are milliseconds.
+ */
+import type { ActionState, EventType } from '../../src/index.ts';
+
+export interface Lease {
+  readonly action: Action;
+  readonly attempt: number;
+  readonly worker: string;
+  readonly runner: Runner | null;
+  readonly from: number;
+  until: number;
+  cancelRequested: boolean;
+  redelivered: number;
+}
+
+export interface Lane {
+  readonly id: string;
+  generation: number;
+  paused: boolean;
+  blocked: string | null;
+  runner: Runner | null;
+  lease: Lease | null;
+}
+
+export interface Runner {
+  readonly id: string;
+  slots: number | null;
+}
+
+export interface Happened {
+  readonly type: EventType;
+  readonly attempt: number;
+  /** Only kept for LATE: what was reported. */
+  readonly what?: string;
+}
+
+/** What is asked for; all of it optional in the engine, all of it spelled out here. */
+export interface Wanted {
+  readonly channel: string;
+  readonly urgent: boolean;
+  readonly tags: readonly string[];
+  readonly notBefore: number | null;
+  readonly deliverBy: number | null;
+  readonly deadline: number | null;
+  readonly maxAttempts: number;
+  readonly backoffMs: number;
+  readonly backoffMaxMs: number;
+  readonly hold: boolean;
+  readonly onLeaseEnd: 'retry' | 'fail' | 'succeed';
+  readonly supersede: { readonly key: string; readonly mode: 'keep-first' | 'replace' | 'append' } | null;
+  readonly key: string | null;
+}
+
+export interface Action {
+  readonly id: string;
+  readonly lane: Lane;
+  readonly wanted: Wanted;
+  readonly history: Happened[];
+  /** What each report of an attempt was answered when it was accepted. */
+  readonly answers: Map<string, ActionState>;
+  state: ActionState;
+  reason: string | null;
+  generation: number;
+  /** The place in its class. */
+  place: number;
+  attempt: number;
+  failures: number;
+  deferrals: number;
+  notBefore: number | null;
+  /** It waits beside the line; a retry under `hold` waits in it. */
+  apart: boolean;
+  deliverBy: number | null;
+  deadline: number | null;
+  supersedeKey: string | null;
+}
+
+export interface Model {
+  now: number;
+  readonly depthLimit: number;
+  readonly lanes: Map<string, Lane>;
+  readonly runners: Map<string, Runner>;
+  readonly actions: Map<string, Action>;
+  readonly keys: Map<string, { readonly action: Action; readonly body: string }>;
+  readonly pausedTags: Set<string>;
+  pausedAll: boolean;
+  places: number;
+}
+
+export function createModel(now: number, depthLimit: number): Model {
+  const none = { lanes: new Map(), runners: new Map(), actions: new Map(), keys: new Map() };
+  return { now, depthLimit, ...none, pausedTags: new Set(), pausedAll: false, places: 0 };
+}
+
+export const isRunning = (action: Action) => action.lane.lease?.action === action;
+
+export const runningUnder = (model: Model, runner: Runner) =>
+  [...model.lanes.values()].filter((lane) => lane.lease?.runner === runner).length;
+
+export const unfinishedIn = (model: Model, lane: Lane) =>
+  [...model.actions.values()].filter(
+    (action) => action.lane === lane && (action.state === 'pending' || action.state === 'claimed'),
+  );
+
+export function before(a: Action, b: Action): number {
+  return Number(b.wanted.urgent) - Number(a.wanted.urgent) || a.place - b.place;
+}
+
+/** What the lane hands out next on a channel. `except` is passed over, unless it holds the lane. */
+export function nextOf(model: Model, lane: Lane, channel: string, except?: Action): Action | null {
+  if (lane.lease || lane.paused || lane.blocked !== null || model.pausedAll) return null;
+  const head = unfinishedIn(model, lane)
+    .filter((action) => action.wanted.channel === 'any' || action.wanted.channel === channel)
+    .filter((action) => !action.apart && action.generation === lane.generation)
+    .filter((action) => action.deadline === null || action.deadline > model.now)
+    .filter((action) => action.deliverBy === null || action.attempt > 0 || action.deliverBy > model.now)
+    .filter((action) => !action.wanted.tags.some((tag) => model.pausedTags.has(tag)))
+    .filter((action) => action !== except || action.wanted.hold)
+    .sort(before)[0];
+  if (!head || head === except || (head.notBefore !== null && head.notBefore > model.now)) return null;
+  return head;
+}
+
+export function lease(
+  model: Model,
+  action: Action,
+  by: { worker: string; leaseMs: number },
+  runner: Runner | null,
+): Lease {
+  const attempt = action.attempt + 1;
+  const given: Lease = {
+    action,
+    attempt,
+    worker: by.worker,
+    runner,
+    from: model.now,
+    until: Math.min(model.now + by.leaseMs, action.deadline ?? Number.POSITIVE_INFINITY),
+    cancelRequested: false,
+    redelivered: 0,
+  };
+  action.lane.lease = given;
+  action.state = 'claimed';
+  action.history.push({ type: 'SENT', attempt });
+  return given;
+}
+
+export function waitingCode(model: Model, action: Action): string | null {
+  const { lane } = action;
+  if (isRunning(action)) return lane.lease?.cancelRequested ? 'CANCEL_REQUESTED' : 'RUNNING';
+  if (action.state !== 'pending') return null;
+  if (lane.paused) return 'LANE_PAUSED';
+  if (model.pausedAll) return 'TENANT_PAUSED';
+  if (action.wanted.tags.some((tag) => model.pausedTags.has(tag))) return 'TAG_PAUSED';
+  if (lane.blocked !== null) return 'LANE_BLOCKED';
+  if (action.notBefore !== null && action.notBefore > model.now) {
+    if (action.failures > 0) return 'RETRY';
+    return action.deferrals > 0 ? 'NOT_NOW' : 'NOT_BEFORE';
+  }
+  const ahead = unfinishedIn(model, lane).some(
+    (other) => !other.apart && other.wanted.channel === action.wanted.channel && before(other, action) < 0,
+  );
+  if (lane.lease || ahead) return 'BEHIND';
+  if (lane.runner?.slots != null && runningUnder(model, lane.runner) >= lane.runner.slots)
+    return 'NO_FREE_SLOT';
+  return action.deferrals > 0 ? 'NOT_NOW' : 'NEXT_CONTACT';
+}
