@@ -31,41 +31,42 @@ export const NO_NEXT = `null::bigint as n_action, null::int as n_attempt, null::
 const E = EVENT_TYPES;
 
 export const settle = (s: string) => `k as materialized (${lockLanes(s, 'h')}
-  ), w as materialized (
-    select k.*, c.counts, k.failures + c.counts::int as new_failures,
-      case when k.outcome in ('failed', 'timeout') then 0 else k.deferrals + 1 end as new_deferrals,
-      case
-        when k.outcome = 'succeeded' then 'SUCCEEDED'
-        when k.outcome = 'revoked' then 'GENERATION'
-        when k.cancel_requested then 'CANCELLED'
-        when k.outcome = 'timeout' and k.deadline <= ${NOW} then 'DEADLINE'
-        when k.outcome = 'timeout' and k.on_lease_end = 'succeed' then 'LEASE_END'
-        when k.outcome = 'timeout' and k.on_lease_end = 'fail' then 'TIMEOUT'
-        when c.counts and k.failures + 1 >= k.max_attempts then upper(k.outcome)
-      end as why
-    from k
-    cross join lateral (
-      select k.outcome in ('failed', 'timeout') or (k.outcome in ('not_now', 'released') and (k.deferrals + 1) % 10 = 0) as counts
-    ) c
-  ), f as materialized (
-    select w.*,
-      case when w.why in ('SUCCEEDED', 'LEASE_END') then 'succeeded' when w.why in ('GENERATION', 'CANCELLED') then 'cancelled'
-        when w.why is not null then 'failed' end as state,
-      case
-        when w.why is not null then null
-        when w.outcome in ('failed', 'timeout') then ${backoff({ base: 'w.backoff_ms', max: 'w.backoff_max_ms', nth: 'w.new_failures', action: 'w.action_id' })}
-        when w.outcome = 'not_now' and w.delay_ms is not null then w.delay_ms
-        when w.outcome = 'not_now' or w.counts then ${backoff({ base: 'w.backoff_ms', max: 'w.backoff_max_ms', nth: 'w.new_deferrals', action: 'w.action_id' })}
-        else 0
-      end as wait_ms
-    from w
   ), g as materialized (
     select f.*, case when f.wait_ms > 0 then ${NOW} + ${ms('f.wait_ms')} end as retry_at,
       -- what retries under 'hold' lets nothing behind it pass
       f.n_action is not null and not (f.state is null and f.head_of_line = 'hold' and f.wait_ms > 0
         and (f.n_priority, f.n_seq) > (f.priority, f.seq)) as goes_on,
       least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until
-    from f
+    from (
+      select w.*,
+        case when w.why in ('SUCCEEDED', 'LEASE_END') then 'succeeded' when w.why in ('GENERATION', 'CANCELLED') then 'cancelled'
+          when w.why is not null then 'failed' end as state,
+        case
+          when w.why is not null then null
+          when w.outcome in ('failed', 'timeout') then ${backoff({ base: 'w.backoff_ms', max: 'w.backoff_max_ms', nth: 'w.new_failures', action: 'w.action_id' })}
+          when w.outcome = 'not_now' and w.delay_ms is not null then w.delay_ms
+          when w.outcome = 'not_now' or w.counts then ${backoff({ base: 'w.backoff_ms', max: 'w.backoff_max_ms', nth: 'w.new_deferrals', action: 'w.action_id' })}
+          else 0
+        end as wait_ms
+      from (
+        select c.*, c.failures + c.counts::int as new_failures,
+          case when c.outcome in ('failed', 'timeout') then 0 else c.deferrals + 1 end as new_deferrals,
+          case
+            when c.outcome = 'succeeded' then 'SUCCEEDED'
+            when c.outcome = 'revoked' then 'GENERATION'
+            when c.cancel_requested then 'CANCELLED'
+            when c.outcome = 'timeout' and c.deadline <= ${NOW} then 'DEADLINE'
+            when c.outcome = 'timeout' and c.on_lease_end = 'succeed' then 'LEASE_END'
+            when c.outcome = 'timeout' and c.on_lease_end = 'fail' then 'TIMEOUT'
+            when c.counts and c.failures + 1 >= c.max_attempts then upper(c.outcome)
+          end as why
+        from (
+          select k.*, k.outcome in ('failed', 'timeout')
+            or (k.outcome in ('not_now', 'released') and (k.deferrals + 1) % 10 = 0) as counts
+          from k
+        ) c
+      ) w
+    ) f
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1,
       action_id = case when g.goes_on then g.n_action end,
