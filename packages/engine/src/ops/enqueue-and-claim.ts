@@ -2,13 +2,13 @@ import { EVENT_TYPES } from '../action.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
 import type { Context, Run } from '../context.ts';
 import type { Queryable } from '../db.ts';
-import { lockLanes, ms, NOW, pauses } from '../sql.ts';
+import { ANY_CHANNEL, lockLanes, ms, NOW, pauses } from '../sql.ts';
 import { runningOf } from './claim-slots.ts';
 import type { EncodedAction } from './enqueue.ts';
 
 /**
  * Actions that come into being as they are handed out: for each free lane of the runner, in the order given, as long as
- * slots are free. What finds its lane busy or no slot free is not created at all.
+ * slots are free. What finds its lane busy, something before it in the lane or no slot free is not created at all.
  */
 export interface EnqueueAndClaimRequest {
   readonly tenantId: number;
@@ -77,6 +77,10 @@ const statement = (s: string) => `
       where l.action_id is null and not l.paused and l.blocked is null and not coalesce(pz.everything, false)
         and not coalesce(pz.tags && array(select jsonb_array_elements_text(i.o->'tags')), false)
         and not exists (select 1 from unnest($6::bigint[]) with ordinality as b(lane_id, nth) where b.lane_id = i.lane_id and b.nth < i.nth)
+        -- nothing that was assigned before it may be passed
+        and not exists (select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id
+          and p.channel in (i.channel, '${ANY_CHANNEL}') and not p.delayed and p.generation = l.generation
+          and p.priority <= case i.o->>'priority' when 'urgent' then 0 else 1 end)
     ) x where x.place <= x.free
   ), ru as (
     update ${s}.runners r set ver = r.ver + 1 from f

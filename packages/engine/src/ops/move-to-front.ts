@@ -2,7 +2,7 @@ import { EVENT_TYPES } from '../action.ts';
 import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
 import { lockLanes, NOW, raiseLanes } from '../sql.ts';
 
-/** An operator's act: the action goes before all others of its class in its lane and channel. */
+/** An operator's act: the action goes before all others of its class in its lane. */
 export interface MoveItem {
   readonly tenantId: number;
   readonly actionId: string;
@@ -76,8 +76,8 @@ const statement = (s: string) => `
   with x as materialized (
     select i.ord, i.tenant_id, a.lane_id, l.ver, l.runner_id, i.action_id, a.channel, i.reason, p.attempt,
       coalesce(z.state, case when l.action_id = i.action_id then 'claimed' else 'pending' end) as state,
-      (select min(q.seq) from ${s}.pending q where q.tenant_id = p.tenant_id and q.lane_id = p.lane_id and q.channel = p.channel
-        and q.priority = p.priority) as front
+      -- over all channels: with the front of its own alone it could come level with an action of another
+      (select min(q.seq) from ${s}.pending q where q.tenant_id = p.tenant_id and q.lane_id = p.lane_id and q.priority = p.priority) as front
     from unnest($2::int[], $3::bigint[], $4::text[]) with ordinality as i(tenant_id, action_id, reason, ord)
     join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
     join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
