@@ -24,11 +24,12 @@ end $$;
 -- Adds many actions in one statement and says for each what became of it:
 --   created | present (same idempotency key and body) | mismatch (same key, other body) | kept (supersede: keep-first)
 --   | deep (the lane is full) | busy (the lane changed or is locked, try again). Unknown lanes are missing.
+-- Besides, one row `superseded` for each action that was replaced, under the number of the one that replaced it.
 -- Takes no lock on a lane unless a supersede key asks for one: an open transaction elsewhere must not stall a batch.
 create function {schema}.enqueue_actions(
   p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads jsonb[],
   p_options jsonb[]
-) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint) language plpgsql as $$
+) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text) language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(p_now, now());
@@ -61,6 +62,7 @@ begin
       where i.mode = 'keep-first' and p.tenant_id = i.tenant_id and p.lane_id = i.lane_id
         and p.supersede_key = i.supersede_key and p.attempt = 0 and p.action_id is distinct from i.leased
         and p.generation = i.generation
+        and (p.deliver_by is null or p.deliver_by > v_now) and (p.deadline is null or p.deadline > v_now)
       order by p.action_id limit 1
     ) kept on true
     cross join lateral (
@@ -100,7 +102,7 @@ begin
     delete from {schema}.pending p using (select * from go where mode = 'replace') go
     where p.tenant_id = go.tenant_id and p.lane_id = go.lane_id
       and p.supersede_key = go.supersede_key and p.attempt = 0 and p.action_id is distinct from go.leased
-    returning p.tenant_id, p.action_id, p.lane_id, p.channel, go.action_id as by_action
+    returning p.tenant_id, p.action_id, p.lane_id, p.channel, go.ord, go.runner_id, go.action_id as by_action
   ), raised as (
     update {schema}.lanes l set ver = l.ver + 1 from locked k
     where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
@@ -149,8 +151,10 @@ begin
   select j.ord,
     case when j.verdict = 'created' and j.key is not null and j.action_id not in (select k.action_id from keyed k) then 'busy'
       else j.verdict end,
-    case when j.verdict = 'created' then j.action_id else coalesce(j.key_action, j.kept_action) end, j.lane_id, j.runner_id
-  from judged j;
+    case when j.verdict = 'created' then j.action_id else coalesce(j.key_action, j.kept_action) end, j.lane_id, j.runner_id, j.channel
+  from judged j
+  union all
+  select s.ord, 'superseded', s.action_id, s.lane_id, s.runner_id, s.channel from superseded s;
 end $$;
 
 -- Tells every node which lanes have something new. Past 7,000 bytes: everything may have (8,000 abort a transaction).
@@ -181,7 +185,8 @@ declare
 begin
   for i in 1..20 loop
     select * into v from {schema}.enqueue_actions(null, array[p_tenant], array[p_lane],
-      array[coalesce(p_options->>'channel', 'any')], array[p_kind], array[p_payload], array[p_options - 'channel']);
+      array[coalesce(p_options->>'channel', 'any')], array[p_kind], array[p_payload], array[p_options - 'channel'])
+      where outcome <> 'superseded';
     if v is null then
       raise exception 'There is no lane % in tenant %.', p_lane, p_tenant using errcode = 'no_data_found';
     elsif v.outcome = 'mismatch' then

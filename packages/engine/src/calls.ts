@@ -94,6 +94,13 @@ export class Calls {
     return run;
   }
 
+  /** One transaction around several calls: the one that was passed, or one of our own. */
+  transaction<T>(client: Queryable, run: (client: Queryable) => Promise<T>): Promise<T> {
+    if (client !== this.db) return run(client);
+    refuseInsideTransaction();
+    return this.#withDays(() => this.db.transaction(run));
+  }
+
   async duty(duty: Duty): Promise<DutyRun> {
     return this.#withDays(async () => {
       if (this.#effects.any) return this.inside(this.db, (tx) => duty.runOnce(tx));

@@ -3,6 +3,7 @@ import type { Queryable } from './db.ts';
 import { EngineError } from './errors.ts';
 import type { ClaimAnswer, ClaimItem } from './ops/claim.ts';
 import type { ClaimSlotsAnswer, ClaimSlotsItem } from './ops/claim-slots.ts';
+import { checkLane, checkLease, checkName, checkRunner, checkTenant, checkWhole, ifGiven } from './values.ts';
 import type { Waiters } from './waiters.ts';
 import { laneKey, runnerKey } from './wake-ups.ts';
 
@@ -42,6 +43,20 @@ async function lookUntil<T>(
   }
 }
 
+const LONGEST_WAIT_MS = 86_400_000;
+
+/** What everybody says who claims something. */
+function checkClaimer(
+  request: { tenantId: number; channel: string; worker: string; leaseMs: number } & Wait,
+): void {
+  checkTenant(request.tenantId);
+  checkName(request.channel, 'channel');
+  checkName(request.worker, 'worker', 0);
+  checkLease(request.leaseMs);
+  if (request.waitMs !== undefined && !(request.waitMs >= 0 && request.waitMs <= LONGEST_WAIT_MS))
+    throw new EngineError('MUSTER_BAD_VALUE', `waitMs must be a number from 0 to ${LONGEST_WAIT_MS}.`);
+}
+
 export type ClaimRequest = ClaimItem & Wait;
 export type ClaimSlotsRequest = ClaimSlotsItem & Wait;
 
@@ -54,6 +69,9 @@ export function createClaiming(options: {
   const { waiters, release } = options;
   return {
     async claim(client: Queryable, request: ClaimRequest): Promise<ClaimedAction | null> {
+      checkLane(request.laneId);
+      checkClaimer(request);
+      ifGiven(request.generation, (generation) => checkWhole(generation, 'generation', 1));
       const answer = await lookUntil(
         waiters,
         { keys: [laneKey(request.tenantId, request.laneId)], ...request },
@@ -74,6 +92,9 @@ export function createClaiming(options: {
     },
 
     async claimSlots(client: Queryable, request: ClaimSlotsRequest): Promise<ClaimedAction[]> {
+      checkRunner(request.runnerId);
+      checkClaimer(request);
+      checkWhole(request.max, 'max', 0);
       const answer = await lookUntil(
         waiters,
         { keys: [runnerKey(request.tenantId, request.runnerId)], ...request },

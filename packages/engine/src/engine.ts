@@ -25,13 +25,14 @@ import { createEnqueueOps } from './ops/enqueue-ops.ts';
 import { createExtend, type ExtendItem } from './ops/extend.ts';
 import { createHeld } from './ops/held.ts';
 import { createLaneOps, type LaneRef } from './ops/lanes.ts';
-import { createLookUp, isId } from './ops/look-up.ts';
+import { createLookUp } from './ops/look-up.ts';
 import { createPauseOps, type PauseScope } from './ops/pause.ts';
 import { createReport } from './ops/report.ts';
 import { createRunnerOps } from './ops/runners.ts';
 import { type GiveReasons, Reasons } from './reasons.ts';
 import { createReporting } from './reporting.ts';
 import { checkAttempt } from './text.ts';
+import { checkLease, checkName, checkTenant, checkWhole, ifGiven, isId } from './values.ts';
 import { WakeUps } from './wake-ups.ts';
 
 export interface EngineOptions {
@@ -147,6 +148,10 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       claiming.claimSlots(client, request),
     async extend(client: Queryable, item: ExtendItem) {
       if (!isId(item.actionId)) return { extended: false, leaseUntil: null, cancelRequested: false };
+      checkTenant(item.tenantId);
+      checkLease(item.leaseMs);
+      ifGiven(item.mostMs, (ms) => checkWhole(ms, 'mostMs', 0));
+      ifGiven(item.channel, (channel) => checkName(channel, 'channel'));
       return gatheredExtend(client, { ...item, attempt: checkAttempt(item.attempt) });
     },
     /** The worker has received the attempt. False: it is not running (any more). */
@@ -154,9 +159,9 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       client: Queryable,
       item: { tenantId: number; actionId: string; attempt: number },
     ): Promise<boolean> {
-      return (
-        isId(item.actionId) && gatheredAcknowledge(client, { ...item, attempt: checkAttempt(item.attempt) })
-      );
+      if (!isId(item.actionId)) return false;
+      checkTenant(item.tenantId);
+      return gatheredAcknowledge(client, { ...item, attempt: checkAttempt(item.attempt) });
     },
     held: createHeld(context),
 

@@ -1,9 +1,9 @@
 import type { ClaimedAction } from './claimed-action.ts';
 import type { Queryable } from './db.ts';
 import type { ClaimAnswer, ClaimItem } from './ops/claim.ts';
-import { isId } from './ops/look-up.ts';
 import type { ReportAnswer, ReportItem } from './ops/report-item.ts';
 import { checkAttempt, checkText, encodeJson } from './text.ts';
+import { checkLease, checkName, checkOneOf, checkTenant, checkWhole, ifGiven, isId } from './values.ts';
 
 /** What a worker says at the end of an attempt. */
 export interface ReportRequest {
@@ -31,6 +31,18 @@ const UNKNOWN: ReportAnswer = {
   next: null,
 };
 
+function outcomeOf(status: ReportRequest['status']): ReportItem['outcome'] {
+  checkOneOf(status, 'status', ['succeeded', 'failed', 'notNow']);
+  return status === 'notNow' ? 'not_now' : status;
+}
+
+function checkNext(next: NonNullable<ReportRequest['next']>) {
+  checkName(next.channel, 'channel');
+  checkName(next.worker, 'worker', 0);
+  checkLease(next.leaseMs);
+  return next;
+}
+
 export function createReporting(options: {
   report: (client: Queryable, item: ReportItem) => Promise<ReportAnswer>;
   claim: (client: Queryable, item: ClaimItem) => Promise<ClaimAnswer>;
@@ -57,16 +69,16 @@ export function createReporting(options: {
     async report(client: Queryable, request: ReportRequest): Promise<ReportAnswer> {
       if (!isId(request.actionId)) return UNKNOWN;
       const answer = await options.report(client, {
-        tenantId: request.tenantId,
+        tenantId: checkTenant(request.tenantId),
         actionId: request.actionId,
         attempt: checkAttempt(request.attempt),
-        outcome: request.status === 'notNow' ? 'not_now' : request.status,
-        worker: request.worker,
-        error: request.error === undefined ? undefined : checkText(request.error, 'error'),
-        result: request.result === undefined ? undefined : encodeJson(request.result, 'result'),
-        delayMs: request.retryAfterMs,
-        channel: request.channel,
-        next: request.next,
+        outcome: outcomeOf(request.status),
+        worker: ifGiven(request.worker, (worker) => checkName(worker, 'worker', 0)),
+        error: ifGiven(request.error, (error) => checkText(error, 'error')),
+        result: ifGiven(request.result, (result) => encodeJson(result, 'result')),
+        delayMs: ifGiven(request.retryAfterMs, (ms) => checkWhole(ms, 'retryAfterMs', 0)),
+        channel: ifGiven(request.channel, (channel) => checkName(channel, 'channel')),
+        next: ifGiven(request.next, checkNext),
       });
       if (answer.reason === 'LATE') options.onLate?.(request.tenantId);
       if (!request.next || answer.next || answer.laneId === null) return answer;
@@ -80,21 +92,20 @@ export function createReporting(options: {
         tenantId: number;
         actionId: string;
         attempt: number;
-        worker?: string;
-        channel?: string;
-        reason?: string;
+        worker?: string | undefined;
+        channel?: string | undefined;
+        reason?: string | undefined;
       },
     ): Promise<ReportAnswer> {
       if (!isId(request.actionId)) return UNKNOWN;
-      const { tenantId, actionId, worker, channel, reason } = request;
       return options.report(client, {
-        tenantId,
-        actionId,
+        tenantId: checkTenant(request.tenantId),
+        actionId: request.actionId,
         attempt: checkAttempt(request.attempt),
         outcome: 'released',
-        worker,
-        channel,
-        error: reason,
+        worker: ifGiven(request.worker, (worker) => checkName(worker, 'worker', 0)),
+        channel: ifGiven(request.channel, (channel) => checkName(channel, 'channel')),
+        error: ifGiven(request.reason, (reason) => checkText(reason, 'reason')),
       });
     },
   };

@@ -10,11 +10,20 @@ export function checkText(text: string, what: string): string {
 }
 
 export function encodeJson(value: unknown, what: string): string {
-  const json = JSON.stringify(value);
+  const json = stringify(value);
   if (json === undefined) throw new EngineError('MUSTER_BAD_VALUE', `The ${what} is not a JSON value.`);
-  // JSON.stringify writes both as escapes; only then is a closer look needed.
-  if (json.includes('\\u') && !isStorableJson(value)) throw badText(what);
+  // JSON.stringify writes both as escapes; only then is a closer look needed, at what it made of the value.
+  if (json.includes('\\u') && !isStorableJson(JSON.parse(json))) throw badText(what);
   return json;
+}
+
+/** A circle, a bigint or endless nesting throws; a function or a symbol is no JSON either. */
+function stringify(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 function isStorable(text: string): boolean {

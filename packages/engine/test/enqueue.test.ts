@@ -132,9 +132,13 @@ test('G36: of many, each has its own answer or error, and none fails another', a
     { tenantId: 1, laneId, kind: 'bad', payload: '\ud800' },
     { tenantId: 1, laneId, kind: 'good' },
   ]);
-  expect(
-    answers.map((answer) => (answer instanceof EngineError ? answer.code : answer.outcome)),
-  ).toEqual(['created', 'MUSTER_UNKNOWN_LANE', 'MUSTER_BAD_TEXT', 'MUSTER_BAD_TEXT', 'created']);
+  expect(answers.map((answer) => (answer instanceof EngineError ? answer.code : answer.outcome))).toEqual([
+    'created',
+    'MUSTER_UNKNOWN_LANE',
+    'MUSTER_BAD_TEXT',
+    'MUSTER_BAD_TEXT',
+    'created',
+  ]);
 });
 
 test('an edited copy of a dead letter names it', async () => {

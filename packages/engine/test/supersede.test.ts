@@ -12,7 +12,9 @@ type Mode = 'keep-first' | 'replace' | 'append';
 const put = (laneId: string, mode: Mode, more: Partial<NewAction> = {}) =>
   t.engine.enqueue(t.db, { tenantId: 1, laneId, kind: 'lock', supersede: { key: 'lock', mode }, ...more });
 const waiting = async (laneId: string) =>
-  (await t.engine.list(t.db, { tenantId: 1, laneId, state: 'unfinished' })).actions.map((a) => a.id).reverse();
+  (await t.engine.list(t.db, { tenantId: 1, laneId, state: 'unfinished' })).actions
+    .map((a) => a.id)
+    .reverse();
 
 test('G26: replace ends the old one as SUPERSEDED and the new one goes to the end', async () => {
   const { laneId } = await t.lane();
@@ -69,7 +71,10 @@ test('G26: replace ends all earlier ones with the key', async () => {
 test.each<[string, (id: string) => Promise<unknown>]>([
   ['is running', async () => {}],
   ['was handed out and failed', (id) => t.report(id, 1, 'failed')],
-  ['was handed out and given back', (id) => t.engine.release(t.db, { tenantId: 1, actionId: id, attempt: 1 })],
+  [
+    'was handed out and given back',
+    (id) => t.engine.release(t.db, { tenantId: 1, actionId: id, attempt: 1 }),
+  ],
 ])('G26: an action that %s is not superseded', async (_name, then) => {
   const { laneId } = await t.lane();
   const old = await put(laneId, 'replace', { maxAttempts: 5 });

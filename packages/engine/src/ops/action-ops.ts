@@ -1,9 +1,11 @@
 import type { Calls } from '../calls.ts';
 import type { Context, Operation } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import { checkText } from '../text.ts';
+import { checkTenant, ifGiven, isId } from '../values.ts';
 import { forEachMatch } from './by-filter.ts';
 import { type CancelAnswer, createCancel } from './cancel.ts';
-import { type ActionFilter, type createLookUp, isId } from './look-up.ts';
+import type { ActionFilter, createLookUp } from './look-up.ts';
 import { createMoveToFront, type MoveAnswer } from './move-to-front.ts';
 import { createRedrive, type RedriveAnswer } from './redrive.ts';
 
@@ -13,6 +15,10 @@ export interface ActionRef {
   readonly actionId: string;
   readonly reason?: string | undefined;
 }
+
+const UNFINISHED = ['pending', 'claimed', 'unfinished'];
+
+const checkReason = (reason: string | undefined) => ifGiven(reason, (text) => checkText(text, 'reason'));
 
 export function createActionOps(context: Context, calls: Calls, lookUp: ReturnType<typeof createLookUp>) {
   const cancel = createCancel(context);
@@ -25,6 +31,8 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
     action: ActionRef,
     unknown: Answer,
   ): Promise<Answer> {
+    checkTenant(action.tenantId);
+    checkReason(action.reason);
     if (!isId(action.actionId)) return unknown;
     return (await calls.many(operation, client, [action]))[0] as Answer;
   }
@@ -35,6 +43,7 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
     filter: ActionFilter,
     reason: string | undefined,
   ): Promise<Answer[]> {
+    checkReason(reason);
     return forEachMatch(lookUp, client, filter, (ids) =>
       calls.many(
         operation,
@@ -61,7 +70,8 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
       filter: ActionFilter,
       reason?: string,
     ): Promise<{ cancelled: number; requested: number }> {
-      const state = filter.state === 'pending' || filter.state === 'claimed' ? filter.state : 'unfinished';
+      const state = filter.state ?? 'unfinished';
+      if (!UNFINISHED.includes(state)) return { cancelled: 0, requested: 0 };
       const answers = await byFilter(cancel, client, { ...filter, state }, reason);
       return { cancelled: count(answers, 'cancelled'), requested: count(answers, 'requested') };
     },
@@ -72,6 +82,7 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
       filter: ActionFilter,
       reason?: string,
     ): Promise<{ redriven: number }> {
+      if (filter.state !== undefined && filter.state !== 'failed') return { redriven: 0 };
       const answers = await byFilter(redrive, client, { ...filter, state: 'failed' }, reason);
       return { redriven: count(answers, 'redriven') };
     },

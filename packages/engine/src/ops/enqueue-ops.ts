@@ -3,8 +3,28 @@ import type { ClaimedAction } from '../claimed-action.ts';
 import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
-import { createEnqueue, type Enqueued, encodeAction, type NewAction } from './enqueue.ts';
+import { checkLease, checkName, checkRunner, checkTenant } from '../values.ts';
+import { createEnqueue, type EncodedAction, type Enqueued, encodeAction, type NewAction } from './enqueue.ts';
 import { createEnqueueAndClaim } from './enqueue-and-claim.ts';
+
+function tryToEncode(context: Context, action: NewAction): EncodedAction | EngineError {
+  try {
+    return encodeAction(context, action);
+  } catch (error) {
+    if (error instanceof EngineError) return error;
+    throw error;
+  }
+}
+
+/** What is handed out as it comes into being waits for nothing and stands for nothing but itself. */
+function refuseWaiting(action: Partial<NewAction>): void {
+  for (const name of ['notBefore', 'idempotencyKey', 'supersede'] as const)
+    if (action[name] !== undefined)
+      throw new EngineError(
+        'MUSTER_BAD_VALUE',
+        `${name} makes no sense for an action that is handed out at once.`,
+      );
+}
 
 export function createEnqueueOps(context: Context, calls: Calls) {
   const operation = createEnqueue(context);
@@ -24,9 +44,12 @@ export function createEnqueueOps(context: Context, calls: Calls) {
 
     /** Adds many in the order given, in one transaction; each has its own answer or error, and none fails another. */
     async enqueueMany(client: Queryable, actions: readonly NewAction[]): Promise<(Enqueued | EngineError)[]> {
-      const encoded = actions.map((action) => encodeAction(context, action));
-      if (client !== calls.db) return calls.many(operation, client, encoded);
-      return calls.db.transaction((tx) => calls.many(operation, tx, encoded));
+      const encoded = actions.map((action) => tryToEncode(context, action));
+      const good = encoded.filter((action) => !(action instanceof EngineError));
+      const answers = await calls.transaction(client, (inner) => calls.many(operation, inner, good));
+      return encoded.map((action) =>
+        action instanceof EngineError ? action : (answers.shift() as Enqueued | EngineError),
+      );
     },
 
     /** For each action whose lane is free, as long as the runner has slots: created and handed out in one statement. */
@@ -37,12 +60,17 @@ export function createEnqueueOps(context: Context, calls: Calls) {
         runnerId: string;
         worker: string;
         leaseMs: number;
-        actions: readonly Omit<NewAction, 'tenantId' | 'idempotencyKey' | 'supersede'>[];
+        actions: readonly Omit<NewAction, 'tenantId' | 'idempotencyKey' | 'supersede' | 'notBefore'>[];
       },
     ): Promise<(ClaimedAction | null)[]> {
-      const actions = request.actions.map((action) =>
-        encodeAction(context, { ...action, tenantId: request.tenantId }),
-      );
+      checkTenant(request.tenantId);
+      checkRunner(request.runnerId);
+      checkName(request.worker, 'worker', 0);
+      checkLease(request.leaseMs);
+      const actions = request.actions.map((action) => {
+        refuseWaiting(action);
+        return encodeAction(context, { ...action, tenantId: request.tenantId });
+      });
       const run = await calls.inside(client, (inner) => enqueueAndClaim(inner, { ...request, actions }));
       return run.answers;
     },

@@ -1,7 +1,8 @@
 import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
 import { EngineError } from '../errors.ts';
 import { ANY_CHANNEL } from '../sql.ts';
-import { checkText, encodeJson } from '../text.ts';
+import { encodeJson } from '../text.ts';
+import { checkLane, checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
 
 /** The work itself is done by the SQL function of migration 002; this checks, encodes and reads the verdicts. */
 export interface NewAction {
@@ -54,49 +55,60 @@ export interface EncodedAction {
 
 interface Row {
   ord: number;
-  outcome: 'created' | 'present' | 'mismatch' | 'kept' | 'deep' | 'busy';
+  outcome: 'created' | 'present' | 'mismatch' | 'kept' | 'deep' | 'busy' | 'superseded';
   action_id: string;
   lane_id: string;
   runner_id: string | null;
+  channel: string;
 }
 
 export function encodeAction(context: Context, action: NewAction): EncodedAction {
-  if (
-    action.maxAttempts !== undefined &&
-    !(Number.isInteger(action.maxAttempts) && action.maxAttempts > 0 && action.maxAttempts <= 1000)
-  )
-    throw new EngineError('MUSTER_BAD_VALUE', 'maxAttempts must be a whole number from 1 to 1000.');
-  checkText(action.kind, 'kind');
-  const options: Record<string, unknown> = {};
-  if (action.priority === 'urgent') options.priority = 'urgent';
-  if (action.tags && action.tags.length > 0) options.tags = action.tags;
-  for (const name of ['notBefore', 'deliverBy', 'deadline'] as const)
-    if (action[name]) options[name] = action[name].toISOString();
-  for (const name of [
-    'maxAttempts',
-    'backoffMs',
-    'backoffMaxMs',
-    'headOfLine',
-    'onLeaseEnd',
-    'idempotencyKey',
-    'createdBy',
-    'copiedFrom',
-  ] as const)
-    if (action[name] !== undefined) options[name] = action[name];
-  if (action.supersede) {
-    options.supersedeKey = action.supersede.key;
-    options.supersedeMode = action.supersede.mode;
-  }
+  const options = encodeOptions(action);
   if (context.depthLimit !== 1000) options.depthLimit = context.depthLimit;
   return {
-    tenantId: action.tenantId,
-    laneId: action.laneId,
-    channel: action.channel ?? ANY_CHANNEL,
-    kind: action.kind,
-    payload: encodeJson(action.payload ?? {}, 'payload'),
-    options: Object.keys(options).length > 0 ? encodeJson(options, 'options') : null,
+    tenantId: checkTenant(action.tenantId),
+    laneId: checkLane(action.laneId),
+    channel: checkName(action.channel ?? ANY_CHANNEL, 'channel'),
+    kind: checkName(action.kind, 'kind'),
+    payload: encodeJson(action.payload === undefined ? {} : action.payload, 'payload'),
+    options: Object.keys(options).length > 0 ? JSON.stringify(options) : null,
     key: keyOf(action),
   };
+}
+
+/** How each option is checked, and what is stored of it. */
+const OPTIONS: { [Name in keyof NewAction]?: (value: never) => unknown } = {
+  priority: (priority: string) =>
+    checkOneOf(priority, 'priority', ['urgent', 'normal']) === 'urgent' ? priority : undefined,
+  tags: (tags: readonly string[]) => (tags.length > 0 ? tags.map((tag) => checkName(tag, 'tag')) : undefined),
+  notBefore: (at: Date) => checkTime(at, 'notBefore').toISOString(),
+  deliverBy: (at: Date) => checkTime(at, 'deliverBy').toISOString(),
+  deadline: (at: Date) => checkTime(at, 'deadline').toISOString(),
+  maxAttempts: (most: number) => checkWhole(most, 'maxAttempts', 1, 1_000),
+  backoffMs: (ms: number) => checkWhole(ms, 'backoffMs', 0),
+  backoffMaxMs: (ms: number) => checkWhole(ms, 'backoffMaxMs', 0),
+  headOfLine: (policy: string) => checkOneOf(policy, 'headOfLine', ['skip', 'hold']),
+  onLeaseEnd: (policy: string) => checkOneOf(policy, 'onLeaseEnd', ['retry', 'fail', 'succeed']),
+  idempotencyKey: (key: string) => checkName(key, 'idempotency key'),
+  createdBy: (name: string) => checkName(name, 'creator', 0),
+  copiedFrom(id: string) {
+    if (!isId(id)) throw new EngineError('MUSTER_BAD_VALUE', 'copiedFrom must be the id of an action.');
+    return id;
+  },
+};
+
+function encodeOptions(action: NewAction): Record<string, unknown> {
+  const options: Record<string, unknown> = {};
+  for (const name of Object.keys(OPTIONS) as (keyof typeof OPTIONS)[]) {
+    if (action[name] === undefined) continue;
+    const value = OPTIONS[name]?.(action[name] as never);
+    if (value !== undefined) options[name] = value;
+  }
+  if (action.supersede) {
+    options.supersedeKey = checkName(action.supersede.key, 'supersede key');
+    options.supersedeMode = checkOneOf(action.supersede.mode, 'mode', ['keep-first', 'replace', 'append']);
+  }
+  return options;
 }
 
 function keyOf(action: NewAction): string | null {
@@ -130,31 +142,28 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Enqueu
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
       for (const row of rows as Row[]) {
-        const item = items[row.ord - 1] as EncodedAction;
-        answers[row.ord - 1] = answerOf(row, context);
-        if (row.outcome !== 'created') continue;
-        transitions.push(createdTransition(item, row, now));
-        wakes.push({ tenantId: item.tenantId, laneId: row.lane_id, runnerId: row.runner_id });
+        const { tenantId } = items[row.ord - 1] as EncodedAction;
+        if (row.outcome !== 'superseded') answers[row.ord - 1] = answerOf(row, context);
+        if (row.outcome !== 'created' && row.outcome !== 'superseded') continue;
+        transitions.push(transitionOf(tenantId, row, now));
+        wakes.push({ tenantId, laneId: row.lane_id, runnerId: row.runner_id });
       }
       return { answers, transitions, wakes };
     },
   };
 }
 
-export function createdTransition(
-  item: EncodedAction,
-  row: { action_id: string; lane_id: string },
-  now: Date | null,
-): Transition {
+function transitionOf(tenantId: number, row: Row, now: Date | null): Transition {
+  const created = row.outcome === 'created';
   return {
-    tenantId: item.tenantId,
+    tenantId,
     laneId: row.lane_id,
     actionId: row.action_id,
-    channel: item.channel,
-    events: ['CREATED'],
-    state: 'pending',
+    channel: row.channel,
+    events: [created ? 'CREATED' : 'SUPERSEDED'],
+    state: created ? 'pending' : 'cancelled',
     attempt: 0,
-    reason: null,
+    reason: created ? null : 'SUPERSEDED',
     at: now ?? new Date(),
   };
 }
@@ -174,6 +183,6 @@ function answerOf(row: Row, context: Context): Enqueued | EngineError | Busy {
         `The lane already has ${context.depthLimit} unfinished actions.`,
       );
     default:
-      return { id: row.action_id, outcome: row.outcome };
+      return { id: row.action_id, outcome: row.outcome as Enqueued['outcome'] };
   }
 }

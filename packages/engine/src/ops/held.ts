@@ -1,6 +1,7 @@
 import { CLAIMED_COLUMNS, type ClaimedAction, claimedAction } from '../claimed-action.ts';
 import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import { checkName, checkTenant, isId } from '../values.ts';
 
 /** What somebody holds: a runner (by index), or a worker by name (by reading the lanes, 7 ms per 100,000). */
 export type Holder =
@@ -10,6 +11,10 @@ export type Holder =
 export function createHeld(context: Context) {
   const s = context.schema;
   return async (client: Queryable, holder: Holder): Promise<ClaimedAction[]> => {
+    checkTenant(holder.tenantId);
+    if ('runnerId' in holder) {
+      if (!isId(holder.runnerId)) return [];
+    } else checkName(holder.worker, 'worker', 0);
     const { rows } = await client.query(
       'runnerId' in holder
         ? {

@@ -2,6 +2,7 @@ import type { Context, Run, Wake } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import { checkText } from '../text.ts';
+import { checkLane, checkName, checkRunner, checkTenant } from '../values.ts';
 
 /** Everything an operator or a door does to a lane itself. Each raises its version: a claim may be under way. */
 export interface LaneRef {
@@ -16,6 +17,12 @@ interface LaneRow {
   generation: number;
 }
 
+function checkNames(tenantId: number, space: string, name: string): void {
+  checkTenant(tenantId);
+  checkName(space, 'space of the lane', 1, 100);
+  checkName(name, 'name of the lane');
+}
+
 export function createLaneOps(context: Context) {
   const s = context.schema;
 
@@ -28,7 +35,7 @@ export function createLaneOps(context: Context) {
     const { rows } = await client.query({
       text: `update ${s}.lanes l set ver = l.ver + 1, ${set} where l.tenant_id = $1 and l.lane_id = $2
         returning l.tenant_id, l.lane_id, l.runner_id, l.generation`,
-      values: [lane.tenantId, lane.laneId, ...values],
+      values: [checkTenant(lane.tenantId), checkLane(lane.laneId), ...values],
     });
     if (rows.length === 0) throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
     const row = rows[0] as LaneRow;
@@ -39,7 +46,7 @@ export function createLaneOps(context: Context) {
   return {
     /** The lane of that name, made on first use. */
     async ensure(client: Queryable, tenantId: number, space: string, name: string): Promise<string> {
-      checkText(name, 'name of the lane');
+      checkNames(tenantId, space, name);
       const { rows } = await client.query({
         name: 'muster_ensure_lane',
         text: `select ${s}.ensure_lane($1, $2, $3) as lane_id`,
@@ -50,10 +57,11 @@ export function createLaneOps(context: Context) {
 
     /** The lane of that name, or null. Never makes one. */
     async find(client: Queryable, tenantId: number, space: string, name: string): Promise<string | null> {
+      checkNames(tenantId, space, name);
       const { rows } = await client.query({
         name: 'muster_find_lane',
         text: `select lane_id from ${s}.lane_names where tenant_id = $1 and space = $2 and name = $3`,
-        values: [tenantId, space, checkText(name, 'name of the lane')],
+        values: [tenantId, space, name],
       });
       return rows[0]?.lane_id ?? null;
     },
@@ -65,13 +73,22 @@ export function createLaneOps(context: Context) {
     unblock: (client: Queryable, lane: LaneRef) => change(client, lane, 'blocked = null'),
 
     /** Another runner serves the lane from now on; one that holds a lease there finishes it under the old one. */
-    assignRunner: (client: Queryable, lane: LaneRef, runnerId: string | null) =>
-      change(
+    async assignRunner(client: Queryable, lane: LaneRef, runnerId: string | null): Promise<Run<LaneRow>> {
+      if (runnerId !== null) {
+        checkRunner(runnerId);
+        const { rows } = await client.query({
+          text: `select 1 from ${s}.runners where tenant_id = $1 and runner_id = $2`,
+          values: [checkTenant(lane.tenantId), runnerId],
+        });
+        if (rows.length === 0) throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
+      }
+      return change(
         client,
         lane,
         'runner_id = $3::bigint, moved_from = case when l.lease_runner is distinct from $3::bigint then l.lease_runner end',
         runnerId,
-      ),
+      );
+    },
 
     /** Old pending actions and the running one end; what an older transaction still adds is ended by housekeeping. */
     async raiseGeneration(client: Queryable, lane: LaneRef): Promise<Run<LaneRow>> {

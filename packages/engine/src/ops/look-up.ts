@@ -4,8 +4,12 @@ import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import type { Reasons } from '../reasons.ts';
+import { checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
 import { type DoorReason, type WaitingFor, waitingFor } from '../waiting-for.ts';
 import { runningOf } from './claim-slots.ts';
+
+const MOST_PER_PAGE = 10_000;
+const STATES = ['pending', 'claimed', 'unfinished', ...FINAL_STATES];
 
 /** Reading: one action, a filtered page, a history. A read never repairs and never locks. */
 export interface ActionFilter {
@@ -88,6 +92,7 @@ export function createLookUp(context: Context, reasons: Reasons) {
   return {
     async get(client: Queryable, tenantId: number, id: string): Promise<ActionView | null> {
       if (!isId(id)) return null;
+      checkTenant(tenantId);
       const { rows } = await client.query({
         name: 'muster_get',
         text: `${select(s, 'actions')} and a.action_id = $3`,
@@ -102,7 +107,7 @@ export function createLookUp(context: Context, reasons: Reasons) {
       filter: ActionFilter,
       page: { cursor?: string; limit?: number } = {},
     ): Promise<ActionPage> {
-      const limit = page.limit ?? 100;
+      const limit = checkWhole(page.limit ?? 100, 'limit', 1, MOST_PER_PAGE);
       const { text, values } = filtered(context, filter, select(s, driverOf(filter)), page.cursor);
       const { rows } = await client.query({
         text: `${text} order by a.action_id desc limit ${limit + 1}`,
@@ -133,6 +138,8 @@ export function createLookUp(context: Context, reasons: Reasons) {
     },
 
     async events(client: Queryable, tenantId: number, id: string): Promise<ActionEvent[]> {
+      if (!isId(id)) return [];
+      checkTenant(tenantId);
       const { rows } = await client.query({
         name: 'muster_events',
         text: `select type, attempt, at, worker, reason from ${s}.events where tenant_id = $1 and action_id = $2 order by event_id`,
@@ -147,11 +154,6 @@ export function createLookUp(context: Context, reasons: Reasons) {
       }));
     },
   };
-}
-
-/** Ids are opaque: whatever is not one of ours is simply unknown. */
-export function isId(id: string): boolean {
-  return /^[1-9]\d{0,17}$/.test(id);
 }
 
 type Driver = 'actions' | 'pending' | 'unfinished' | 'lanes' | 'endings';
@@ -199,21 +201,24 @@ function filtered(
   head: string,
   cursor?: string,
 ): { text: string; values: unknown[] } {
-  const values: unknown[] = [context.now(), filter.tenantId];
+  const values: unknown[] = [context.now(), checkTenant(filter.tenantId)];
   const conditions: string[] = [];
   const add = (sql: (n: string) => string, value: unknown) => {
     values.push(value);
     conditions.push(sql(`$${values.length}`));
   };
   if (filter.ids) add((n) => `a.action_id = any(${n}::bigint[])`, filter.ids.filter(isId));
-  if (filter.laneId) add((n) => `a.lane_id = ${n}`, filter.laneId);
-  if (filter.channel !== undefined) add((n) => `a.channel = ${n}`, filter.channel);
-  if (filter.kind !== undefined) add((n) => `a.kind = ${n}`, filter.kind);
-  if (filter.tag !== undefined) add((n) => `a.tags @> array[${n}::text]`, filter.tag);
+  // what is no id names no lane
+  if (filter.laneId !== undefined) add((n) => `a.lane_id = ${n}`, isId(filter.laneId) ? filter.laneId : '0');
+  if (filter.channel !== undefined) add((n) => `a.channel = ${n}`, checkName(filter.channel, 'channel', 0));
+  if (filter.kind !== undefined) add((n) => `a.kind = ${n}`, checkName(filter.kind, 'kind', 0));
+  if (filter.tag !== undefined) add((n) => `a.tags @> array[${n}::text]`, checkName(filter.tag, 'tag', 0));
+  if (filter.state !== undefined) checkOneOf(filter.state, 'state', STATES);
   if (filter.state && FINAL_STATES.includes(filter.state as never))
     add((n) => `z.state = ${n}`, filter.state);
-  if (filter.createdBefore) add((n) => `a.created_at < ${n}`, filter.createdBefore);
-  if (filter.createdAfter) add((n) => `a.created_at >= ${n}`, filter.createdAfter);
+  if (filter.createdBefore)
+    add((n) => `a.created_at < ${n}`, checkTime(filter.createdBefore, 'createdBefore'));
+  if (filter.createdAfter) add((n) => `a.created_at >= ${n}`, checkTime(filter.createdAfter, 'createdAfter'));
   if (cursor !== undefined) {
     if (!isId(cursor)) throw new EngineError('MUSTER_BAD_VALUE', 'This is not a cursor of this list.');
     add((n) => `a.action_id < ${n}`, cursor);

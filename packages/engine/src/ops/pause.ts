@@ -1,7 +1,6 @@
 import type { Context, Run } from '../context.ts';
 import type { Queryable } from '../db.ts';
-import { EngineError } from '../errors.ts';
-import { checkText } from '../text.ts';
+import { checkName, checkTenant } from '../values.ts';
 
 /**
  * "Stop everything": a tenant, or all its actions with a tag. What runs goes on; nothing new is handed out to a claim
@@ -14,9 +13,8 @@ const EVERYTHING = '';
 export function createPauseOps(context: Context) {
   const s = context.schema;
   const tagOf = (scope: PauseScope) => {
-    if (scope.tag === undefined) return EVERYTHING;
-    if (scope.tag === '') throw new EngineError('MUSTER_BAD_VALUE', 'A tag must not be empty.');
-    return checkText(scope.tag, 'tag');
+    checkTenant(scope.tenantId);
+    return scope.tag === undefined ? EVERYTHING : checkName(scope.tag, 'tag');
   };
   return {
     async pause(client: Queryable, scope: PauseScope): Promise<Run<null>> {

@@ -75,7 +75,7 @@ export function createRedrive(context: Context): Operation<RedriveItem, RedriveA
 
 const statement = (s: string) => `
   with i as materialized (
-    select i.ord, i.tenant_id, i.action_id, i.reason, a.lane_id, a.channel, a.priority, l.generation, l.runner_id,
+    select i.ord, i.tenant_id, i.action_id, i.reason, a.lane_id, a.channel, a.priority, a.supersede_key, l.generation, l.runner_id,
       coalesce(z.state, case when l.action_id = i.action_id then 'claimed' else 'pending' end) as state
     from unnest($2::int[], $3::bigint[], $4::text[]) with ordinality as i(tenant_id, action_id, reason, ord)
     join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
@@ -86,8 +86,8 @@ const statement = (s: string) => `
     where z.tenant_id = i.tenant_id and z.action_id = i.action_id and z.state = 'failed'
     returning i.*, z.attempt
   ), p as (
-    insert into ${s}.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, attempt)
-      select x.tenant_id, x.action_id, x.lane_id, x.generation, x.channel, x.priority, nextval('${s}.action_seq'), x.attempt
+    insert into ${s}.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, attempt, supersede_key)
+      select x.tenant_id, x.action_id, x.lane_id, x.generation, x.channel, x.priority, nextval('${s}.action_seq'), x.attempt, x.supersede_key
       from (select * from d order by d.ord) x
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)

@@ -1,6 +1,7 @@
 import type { Context, Run } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
+import { checkRunner, checkTenant, checkWhole, isId } from '../values.ts';
 import { runningOf } from './claim-slots.ts';
 
 /** Runners and their slots. A change of slots raises the version, so no claim that counted before wins after. */
@@ -10,7 +11,7 @@ export function createRunnerOps(context: Context) {
     async create(client: Queryable, tenantId: number, slots: number | null): Promise<string> {
       const { rows } = await client.query({
         text: `insert into ${s}.runners (tenant_id, slots) values ($1, $2) returning runner_id`,
-        values: [tenantId, checkSlots(slots)],
+        values: [checkTenant(tenantId), checkSlots(slots)],
       });
       return rows[0].runner_id;
     },
@@ -23,7 +24,7 @@ export function createRunnerOps(context: Context) {
     ): Promise<Run<null>> {
       const { rows } = await client.query({
         text: `update ${s}.runners set slots = $3, ver = ver + 1 where tenant_id = $1 and runner_id = $2 returning runner_id`,
-        values: [tenantId, runnerId, checkSlots(slots)],
+        values: [checkTenant(tenantId), checkRunner(runnerId), checkSlots(slots)],
       });
       if (rows.length === 0) throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
       return { answers: [null], transitions: [], wakes: [{ tenantId, runnerId }] };
@@ -34,6 +35,7 @@ export function createRunnerOps(context: Context) {
       tenantId: number,
       runnerId: string,
     ): Promise<{ slots: number | null; running: number } | null> {
+      if (!isId(runnerId)) return null;
       const { rows } = await client.query({
         name: 'muster_runner_load',
         text: `select r.slots, ${runningOf(s, 'r')}::int as running from ${s}.runners r where r.tenant_id = $1 and r.runner_id = $2`,
@@ -45,7 +47,5 @@ export function createRunnerOps(context: Context) {
 }
 
 function checkSlots(slots: number | null): number | null {
-  if (slots !== null && !(Number.isInteger(slots) && slots > 0))
-    throw new EngineError('MUSTER_BAD_VALUE', 'slots must be a whole number above 0, or null for no limit.');
-  return slots;
+  return slots === null ? null : checkWhole(slots, 'slots', 1);
 }
