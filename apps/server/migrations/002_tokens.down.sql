@@ -1,0 +1,2 @@
+drop table {schema}.tokens;
+drop sequence {schema}.token_seq;

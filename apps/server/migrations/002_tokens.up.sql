@@ -1,0 +1,24 @@
+-- breaking: no
+-- Bearer tokens. Only their SHA-256 is stored; a token carries its tenant in clear, so the first look-up already names
+-- the tenant. `replaces` is the token that this one takes the place of once it is used for the first time: clients that
+-- are offline keep their old one until then.
+create sequence {schema}.token_seq;
+create table {schema}.tokens (
+  tenant_id int not null,
+  token_id bigint not null default nextval('{schema}.token_seq'),
+  kind text collate "C" not null,
+  role text collate "C",
+  name text not null,
+  sha256 bytea not null,
+  -- where it comes from: 'issued' by somebody, or kept by a 'setting' or the data 'folder' of the server
+  origin text collate "C" not null default 'issued',
+  restriction jsonb,
+  created_at timestamptz not null default now(),
+  created_by text,
+  replaces bigint,
+  first_used_at timestamptz,
+  revoked_at timestamptz,
+  primary key (tenant_id, token_id)
+);
+create unique index one_token_per_hash on {schema}.tokens (tenant_id, sha256);
+create index tokens_that_replace on {schema}.tokens (tenant_id, replaces) where replaces is not null;

@@ -1,0 +1,2 @@
+drop table {schema}.audit;
+drop sequence {schema}.audit_seq;

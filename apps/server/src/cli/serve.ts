@@ -1,0 +1,72 @@
+import { readConfig, SettingError } from '../config.ts';
+import { FolderInUseError } from '../data-folder/lock.ts';
+import { type Server, startServer } from '../main.ts';
+import type { OperatorToken } from '../operator-token.ts';
+
+/** `muster serve`: runs until it is told to stop. Ends with 0 after a stop, 1 after a failure; a second signal insists. */
+export async function serve(): Promise<void> {
+  let server: Server | undefined;
+  let stopping = false;
+  const starting = start();
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => {
+      if (stopping) process.exit(130);
+      stopping = true;
+      void starting.then(async () => {
+        await server?.stop();
+        process.exit(0);
+      });
+    });
+  for (const fault of ['uncaughtException', 'unhandledRejection'] as const)
+    process.on(fault, (error: unknown) => {
+      // Nobody knows what state this process is in; the database does, and the next start begins there.
+      console.error(
+        JSON.stringify({
+          level: 60,
+          time: Date.now(),
+          msg: fault,
+          err: String((error as Error)?.stack ?? error),
+        }),
+      );
+      process.exit(1);
+    });
+  await starting;
+
+  async function start(): Promise<void> {
+    try {
+      server = await startServer(readConfig());
+    } catch (error) {
+      console.error(sentenceOf(error));
+      process.exit(1);
+    }
+    console.log(`Muster listens on ${server.url}`);
+    console.log(howToGetIn(server.operatorToken));
+  }
+}
+
+function howToGetIn(operator: OperatorToken): string {
+  switch (operator.from) {
+    case 'new':
+      return `Operator token, shown this once and kept in ${operator.file}:\n\n  ${operator.token}\n`;
+    case 'file':
+      return `The operator token is in ${operator.file}`;
+    case 'setting':
+      return 'The operator token is the one in MUSTER_OPERATOR_TOKEN.';
+    case 'issued':
+      return 'Operator tokens were issued before; "muster token create" makes another one.';
+  }
+}
+
+/** What the person in front of it can do something about comes as a sentence, the rest with its trace. */
+function sentenceOf(error: unknown): string {
+  if (error instanceof SettingError || error instanceof FolderInUseError) return error.message;
+  if (!(error instanceof Error)) return String(error);
+  const { code, port } = error as NodeJS.ErrnoException & { port?: number };
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is in use by another program. Stop that one, or set PORT to another number.`;
+  if (code === 'EACCES' && port !== undefined)
+    return `Port ${port} may not be used by this user. Set PORT to one above 1023.`;
+  if (code === 'EADDRNOTAVAIL') return 'HOST is not an address of this machine.';
+  return `The server could not be started: ${error.stack ?? error.message}`;
+}

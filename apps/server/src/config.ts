@@ -1,0 +1,200 @@
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import path from 'node:path';
+
+/**
+ * The only reader of the environment. SETTINGS describes every setting once; docs/operations.md is compared with it by
+ * a test. A wrong value is refused with one sentence that names the variable.
+ */
+interface Setting<T> {
+  /** As it would be written in the environment; null: not set. */
+  readonly default: string | null;
+  readonly meaning: string;
+  /** Throws the rest of a sentence that begins with the name of the variable. */
+  read(text: string): T;
+}
+
+export class SettingError extends Error {
+  readonly setting: string;
+  constructor(setting: string, complaint: string) {
+    super(`${setting} ${complaint}`);
+    this.name = 'SettingError';
+    this.setting = setting;
+  }
+}
+
+class Complaint extends Error {}
+
+const text = (value: string) => value;
+
+function wholeNumber(from: number, to: number) {
+  return (value: string): number => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < from || number > to)
+      throw new Complaint(`must be a whole number from ${from} to ${to}, not "${value}".`);
+    return number;
+  };
+}
+
+function oneOf<T extends string>(...allowed: T[]) {
+  return (value: string): T => {
+    const found = allowed.find((one) => one === value);
+    if (!found) throw new Complaint(`must be one of ${allowed.join(', ')}, not "${value}".`);
+    return found;
+  };
+}
+
+function databaseUrl(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  // The value is not repeated: it holds a password.
+  if (!url || !['postgres:', 'postgresql:'].includes(url.protocol))
+    throw new Complaint('must be an address like postgres://user:password@host:5432/database.');
+  return value;
+}
+
+function operatorToken(value: string): string {
+  if (value.length < 32)
+    throw new Complaint(
+      `must have 32 characters or more, and has ${value.length}. Try: openssl rand -base64 32`,
+    );
+  if (!/^[\x21-\x7e]+$/.test(value) || value.length > 1_000)
+    throw new Complaint(
+      'must be at most 1000 visible ASCII characters without spaces: it is sent in a header.',
+    );
+  return value;
+}
+
+function schemaName(value: string): string {
+  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(value))
+    throw new Complaint('must be lower-case letters, digits and underscores, and not begin with a digit.');
+  return value;
+}
+
+function addresses(value: string): BlockList {
+  const list = new BlockList();
+  for (const one of value
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)) {
+    const [address = '', bits] = one.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    const most = family === 'ipv6' ? 128 : 32;
+    if (isIP(address) === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most)))
+      throw new Complaint(
+        `must be a list of addresses or networks like 10.0.0.7, 192.168.0.0/16; "${one}" is neither.`,
+      );
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}
+
+const setting = <T, D extends string | null>(
+  fallback: D,
+  meaning: string,
+  read: (value: string) => T,
+): Setting<T> & { readonly default: D } => ({ default: fallback, meaning, read });
+
+export const SETTINGS = {
+  PORT: setting('4000', 'The port of the HTTP server; 0 takes any free one.', wholeNumber(0, 65_535)),
+  HOST: setting('127.0.0.1', 'The address it listens on; 0.0.0.0 for every network of the machine.', text),
+  DATABASE_URL: setting(
+    null,
+    'A PostgreSQL 15+ server. Without it the embedded database in the data folder is used.',
+    databaseUrl,
+  ),
+  MUSTER_DATA_DIR: setting(
+    './data',
+    'The data folder: embedded database, operator token, control socket.',
+    (value) => path.resolve(value),
+  ),
+  MUSTER_OPERATOR_TOKEN: setting(
+    null,
+    'An admin token of the default tenant, made sure of at each start; 32 characters or more. Changing it ends the old one.',
+    operatorToken,
+  ),
+  MUSTER_SCHEMA: setting('muster', 'The schema of all tables.', schemaName),
+  MUSTER_AUTO_MIGRATE: setting(
+    'yes',
+    'Whether a start brings the schema up to date; with "no" run muster migrate up yourself.',
+    oneOf('yes', 'no'),
+  ),
+  MUSTER_LEASE_SECONDS: setting(
+    '60',
+    'How long a claim in a generic lane holds its action when it does not say so itself.',
+    wholeNumber(1, 86_400),
+  ),
+  MUSTER_LANE_DEPTH_LIMIT: setting(
+    '1000',
+    'How many unfinished actions a lane may hold.',
+    wholeNumber(1, 1_000_000),
+  ),
+  MUSTER_RETENTION_DAYS: setting(
+    '14',
+    'Finished actions are forgotten so many days after their end.',
+    wholeNumber(1, 3_650),
+  ),
+  MUSTER_AUDIT_DAYS: setting(
+    '365',
+    'Lines of the audit log are forgotten after so many days.',
+    wholeNumber(1, 36_500),
+  ),
+  MUSTER_METRICS_ALLOW: setting(
+    '',
+    'Addresses and networks, separated by commas, that may read /metrics without a token.',
+    addresses,
+  ),
+  MUSTER_LOG_LEVEL: setting(
+    'info',
+    'The least important log lines to write: debug has one per request.',
+    oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+  ),
+};
+
+type Settings = typeof SETTINGS;
+type ValueOf<S> = S extends Setting<infer T> & { readonly default: infer D }
+  ? null extends D
+    ? T | null
+    : T
+  : never;
+export type SettingName = keyof Settings;
+export type Config = { readonly [Name in SettingName]: ValueOf<Settings[Name]> };
+
+/** All settings, or one SettingError for the first wrong one. An empty variable counts as not set. */
+export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
+  const entries = (Object.keys(SETTINGS) as SettingName[]).map((name) => [
+    name,
+    readSetting(name, environment),
+  ]);
+  return Object.fromEntries(entries) as Config;
+}
+
+/** The sentences for all wrong settings. */
+export function complaints(environment: Record<string, string | undefined> = process.env): string[] {
+  return (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => {
+    try {
+      readSetting(name, environment);
+      return [];
+    } catch (error) {
+      return [(error as Error).message];
+    }
+  });
+}
+
+/** Variables that look like settings and are none: most likely a slip of the finger. */
+export function unknownSettings(environment: Record<string, string | undefined> = process.env): string[] {
+  return Object.keys(environment).filter(
+    (name) => /^MUSTER_(?!TEST_)/.test(name) && !Object.hasOwn(SETTINGS, name),
+  );
+}
+
+function readSetting(name: SettingName, environment: Record<string, string | undefined>): unknown {
+  const { default: fallback, read } = SETTINGS[name];
+  const value = environment[name] || fallback;
+  if (value === null) return null;
+  try {
+    return read(value);
+  } catch (error) {
+    if (error instanceof Complaint) throw new SettingError(name, error.message);
+    throw error;
+  }
+}

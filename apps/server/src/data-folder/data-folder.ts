@@ -1,0 +1,46 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** The folder that belongs to one installation and to one owner: nobody else may look into it. */
+export interface DataFolder {
+  readonly path: string;
+  readonly database: string;
+  readonly tokenFile: string;
+}
+
+export function dataFolder(folder: string): DataFolder {
+  return {
+    path: folder,
+    database: path.join(folder, 'db'),
+    tokenFile: path.join(folder, 'operator-token'),
+  };
+}
+
+/** Makes it if it is missing; a folder that others may read is closed. */
+export function makeDataFolder(folder: string): DataFolder {
+  try {
+    mkdirSync(folder, { mode: 0o700, recursive: true });
+    if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+  } catch (error) {
+    throw new Error(`The data folder ${folder} cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  return dataFolder(folder);
+}
+
+export function readTokenFile(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').trim() || null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw new Error(`The operator token in ${file} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+export function writeTokenFile(file: string, token: string): void {
+  writeFileSync(file, `${token}\n`, { mode: 0o600 });
+  chmodSync(file, 0o600); // the mode above counts for a new file only
+}

@@ -1,0 +1,39 @@
+/**
+ * Every error this server makes on purpose: a code that stays, a sentence for people, the HTTP status it becomes. Each
+ * feature declares its codes in one catalogue; docs/errors.md is compared with all of them by a test.
+ */
+export interface ErrorEntry {
+  readonly status: number;
+  /** What happened and what to do about it, for docs/errors.md. */
+  readonly meaning: string;
+}
+export type ErrorCatalogue = Readonly<Record<`MUSTER_${string}`, ErrorEntry>>;
+
+export class MusterError extends Error {
+  readonly code: string;
+  readonly status: number;
+  /** Seconds; told to the client in Retry-After. */
+  readonly retryAfter: number | undefined;
+
+  constructor(
+    code: string,
+    status: number,
+    message: string,
+    options: { cause?: unknown; retryAfter?: number } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'MusterError';
+    this.code = code;
+    this.status = status;
+    this.retryAfter = options.retryAfter;
+  }
+}
+
+/** `const refuse = errorsOf(CATALOGUE)`, then `throw refuse('MUSTER_…', 'A sentence.')`. */
+export function errorsOf<C extends ErrorCatalogue>(catalogue: C) {
+  return (
+    code: keyof C & string,
+    message: string,
+    options?: { cause?: unknown; retryAfter?: number },
+  ): MusterError => new MusterError(code, (catalogue[code] as ErrorEntry).status, message, options);
+}

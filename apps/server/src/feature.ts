@@ -1,0 +1,32 @@
+import type { Database, Engine } from '@muster/engine';
+import type { Logger } from 'pino';
+import type { Audit } from './audit/audit.ts';
+import type { Config } from './config.ts';
+import type { ErrorCatalogue } from './errors.ts';
+import type { Route } from './http/define-route.ts';
+import type { LongPolls } from './http/long-poll.ts';
+import type { Tokens } from './tokens/tokens.ts';
+
+/** What the shell offers to a feature. */
+export interface Shell {
+  readonly config: Config;
+  readonly db: Database;
+  readonly engine: Engine;
+  readonly tokens: Tokens;
+  readonly audit: Audit;
+  readonly longPolls: LongPolls;
+  readonly log: Log;
+}
+
+export type Log = Pick<Logger, 'debug' | 'error' | 'fatal' | 'info' | 'warn'>;
+
+/** A folder under features/ exports one function that makes this; main.ts lists them. */
+export interface Feature {
+  readonly name: string;
+  readonly routes: readonly Route[];
+  readonly errors?: ErrorCatalogue;
+  start?(): Promise<void>;
+  stop?(): Promise<void>;
+}
+
+export type CreateFeature = (shell: Shell) => Feature;

@@ -1,0 +1,105 @@
+import type { ActionView, Engine } from '@muster/engine';
+import { type Audit, by } from '../../audit/audit.ts';
+import { operators } from '../../http/access.ts';
+import { defineRoute, type Route } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
+import { created } from '../../http/replies.ts';
+import { action } from './answers.ts';
+import { GENERIC, type Lanes } from './lanes.ts';
+import { checkLane, unknownAction } from './restriction.ts';
+import { enqueueBody, laneParams } from './schemas.ts';
+import type { Views } from './views.ts';
+import { wireAction } from './wire.ts';
+
+const LONGEST_KEY = 255;
+
+export function enqueueRoute(tools: { audit: Audit; engine: Engine; lanes: Lanes; views: Views }): Route {
+  const { audit, engine, lanes, views } = tools;
+  return defineRoute({
+    method: 'POST',
+    path: '/api/lanes/:lane/actions',
+    access: operators('operator', 'worker'),
+    summary: 'Queue an action in a lane, which is made on first use',
+    params: laneParams,
+    body: enqueueBody,
+    headers: { 'Idempotency-Key': 'The same key and body again answer 200 with the action that is there.' },
+    responses: {
+      200: {
+        description: 'It was there already: by its Idempotency-Key or its supersede key.',
+        schema: action,
+      },
+      201: { description: 'Queued.', schema: action },
+    },
+    async handler({ body, caller, params: { lane }, request, reply }) {
+      checkLane(caller, lane);
+      const idempotencyKey = readKey(request.headers['idempotency-key']);
+      const { tenantId } = caller;
+      const { id, outcome } = await engine.enqueue(engine.db, {
+        tenantId,
+        laneId: await lanes.ensure(tenantId, lane),
+        channel: GENERIC,
+        kind: body.kind,
+        payload: body.payload,
+        priority: body.priority,
+        tags: body.tags,
+        notBefore: date(body.notBefore),
+        deliverBy: date(body.deliverBy),
+        deadline: date(body.deadline),
+        maxAttempts: body.maxAttempts,
+        headOfLine: body.headOfLine,
+        supersede: body.supersede && { key: body.supersede.key, mode: body.supersede.mode ?? 'replace' },
+        idempotencyKey,
+        createdBy: caller.name,
+      });
+      const isNew = outcome === 'created';
+      // Enqueues are gathered and have no transaction to share; the action names its creator as well.
+      if (isNew && caller.kind === 'operator')
+        await audit.writeGathered({
+          ...by(caller),
+          act: 'enqueue',
+          target: `action ${id}`,
+          detail: { lane, kind: body.kind },
+        });
+      const view = await views.get(tenantId, id);
+      if (!view) throw unknownAction();
+      if (!isNew) return wireAction(view);
+      created(reply);
+      return wireAction(asCreated(view));
+    },
+  });
+}
+
+/** A waiting worker may have been faster than this answer, which says what was created, not what became of it. */
+function asCreated(view: ActionView): ActionView {
+  if (view.state === 'pending' && view.attempt === 0) return view;
+  return {
+    ...view,
+    state: 'pending',
+    attempt: 0,
+    failures: 0,
+    worker: null,
+    leasedAt: null,
+    leaseUntil: null,
+    cancelRequested: false,
+    waitingFor: { code: 'NEXT_CONTACT', text: 'The next contact of its worker.' },
+    endedAt: null,
+    reason: null,
+    error: null,
+    result: null,
+  };
+}
+
+function readKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const key = [header].flat().join(', ');
+  if (!/^[\x20-\x7e]+$/.test(key) || key.length > LONGEST_KEY)
+    throw httpError(
+      'MUSTER_BAD_HEADER',
+      `Idempotency-Key must have from 1 to ${LONGEST_KEY} ASCII characters.`,
+    );
+  return key;
+}
+
+function date(text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : new Date(text);
+}

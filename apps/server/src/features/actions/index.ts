@@ -1,0 +1,32 @@
+import type { CreateFeature } from '../../feature.ts';
+import { changeRoutes } from './change-routes.ts';
+import { enqueueRoute } from './enqueue-route.ts';
+import { ACTION_ERRORS } from './errors.ts';
+import { filterRoutes } from './filter-routes.ts';
+import { Handed } from './handed.ts';
+import { createHandingOut } from './handing-out.ts';
+import { Lanes } from './lanes.ts';
+import { pauseRoutes } from './pause-routes.ts';
+import { readRoutes } from './read-routes.ts';
+import { Views } from './views.ts';
+import { workerRoutes } from './worker-routes.ts';
+
+/** Generic lanes for anybody, and the operator's hand on the actions of every door. */
+export const actions: CreateFeature = (shell) => {
+  const { audit, config, engine, log, longPolls } = shell;
+  const lanes = new Lanes(engine);
+  const handed = new Handed();
+  const handingOut = createHandingOut({ engine, handed, log, longPolls });
+  return {
+    name: 'actions',
+    errors: ACTION_ERRORS,
+    routes: [
+      enqueueRoute({ audit, engine, lanes, views: new Views(engine) }),
+      ...workerRoutes({ engine, handed, handingOut, lanes, leaseSeconds: config.MUSTER_LEASE_SECONDS }),
+      ...readRoutes({ engine, lanes }),
+      ...changeRoutes({ audit, engine }),
+      ...filterRoutes({ audit, engine, lanes }),
+      ...pauseRoutes({ audit, engine, lanes }),
+    ],
+  };
+};

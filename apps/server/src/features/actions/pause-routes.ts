@@ -1,0 +1,60 @@
+import { type Engine, EngineError } from '@muster/engine';
+import { type Audit, by } from '../../audit/audit.ts';
+import { change } from '../../changes.ts';
+import { operators } from '../../http/access.ts';
+import { defineRoute, type Route } from '../../http/define-route.ts';
+import { laneState, pauseState } from './answers.ts';
+import type { Lanes } from './lanes.ts';
+import { laneParams, pauseBody, reasonBody } from './schemas.ts';
+
+/** Stop and go: a lane by operators, a tag or everything by admins. What runs goes on. */
+export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes }): Route[] {
+  const { audit, engine, lanes } = tools;
+
+  const ofLane = (act: 'pause' | 'resume') =>
+    defineRoute({
+      method: 'POST',
+      path: `/api/lanes/:lane/${act}`,
+      access: operators('operator'),
+      summary: act === 'pause' ? 'Hand out nothing more from a lane' : 'Hand out from a lane again',
+      params: laneParams,
+      body: reasonBody,
+      responses: { 200: { description: 'Done.', schema: laneState } },
+      async handler({ body, caller, params: { lane } }) {
+        const { tenantId } = caller;
+        const laneId = await lanes.find(tenantId, lane);
+        if (laneId === null) throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no lane with this name.');
+        await change(engine.db, async (tx) => {
+          await (act === 'pause' ? engine.pauseLane : engine.resumeLane)(tx, { tenantId, laneId });
+          await audit.write(tx, {
+            ...by(caller),
+            act,
+            target: `lane ${lane}`,
+            detail: { reason: body.reason },
+          });
+        });
+        return { lane, paused: act === 'pause' };
+      },
+    });
+
+  const ofTag = (act: 'pause' | 'resume') =>
+    defineRoute({
+      method: 'POST',
+      path: `/api/${act}`,
+      access: operators('admin'),
+      summary: act === 'pause' ? 'Hand out nothing more, at all or with a tag' : 'End such a pause',
+      body: pauseBody,
+      responses: { 200: { description: 'Done.', schema: pauseState } },
+      async handler({ body, caller }) {
+        const scope = { tenantId: caller.tenantId, ...(body.tag === undefined ? {} : { tag: body.tag }) };
+        await change(engine.db, async (tx) => {
+          await (act === 'pause' ? engine.pause : engine.resume)(tx, scope);
+          const target = body.tag === undefined ? 'everything' : `tag ${body.tag}`;
+          await audit.write(tx, { ...by(caller), act, target });
+        });
+        return { tag: body.tag ?? null, paused: act === 'pause' };
+      },
+    });
+
+  return [ofLane('pause'), ofLane('resume'), ofTag('pause'), ofTag('resume')];
+}

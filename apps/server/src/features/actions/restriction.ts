@@ -1,0 +1,46 @@
+import type { Engine } from '@muster/engine';
+import { MusterError } from '../../errors.ts';
+import type { Caller } from '../../tokens/caller.ts';
+import { actionError } from './errors.ts';
+import type { Handed } from './handed.ts';
+import { GENERIC } from './lanes.ts';
+
+/** Worker tokens may be for named lanes only: `{lanes: ["printer-7"]}`. Other tokens are never restricted here. */
+function lanesOf(caller: Caller): readonly string[] | null {
+  if (caller.kind !== 'worker' || caller.restriction === null) return null;
+  const { lanes } = caller.restriction as { lanes?: readonly string[] };
+  return lanes ?? [];
+}
+
+export function checkLane(caller: Caller, lane: string): void {
+  const allowed = lanesOf(caller);
+  if (allowed && !allowed.includes(lane))
+    throw actionError('MUSTER_LANE_NOT_ALLOWED', 'This token is for other lanes.');
+}
+
+/**
+ * An action of another lane is as unknown to a restricted worker as one that does not exist. Says the lane, as far as it
+ * had to be found out or is remembered.
+ */
+export async function checkAction(
+  caller: Caller,
+  id: string,
+  engine: Engine,
+  handed: Handed,
+): Promise<string | null> {
+  const remembered = handed.get(caller.tenantId, id)?.lane ?? null;
+  const allowed = lanesOf(caller);
+  if (!allowed) return remembered;
+  const lane = remembered ?? (await laneOf(engine, caller.tenantId, id));
+  if (lane === null || !allowed.includes(lane)) throw unknownAction();
+  return lane;
+}
+
+async function laneOf(engine: Engine, tenantId: number, id: string): Promise<string | null> {
+  const action = await engine.get(engine.db, tenantId, id);
+  return action?.space === GENERIC ? action.laneName : null;
+}
+
+export function unknownAction(): MusterError {
+  return new MusterError('MUSTER_UNKNOWN_ACTION', 404, 'There is no action with this id.');
+}

@@ -1,0 +1,184 @@
+import type { Engine } from '@muster/engine';
+import type { z } from 'zod';
+import { operators } from '../../http/access.ts';
+import { type Call, defineRoute, type Route } from '../../http/define-route.ts';
+import { claimAnswer, extendAnswer, reportAnswer } from './answers.ts';
+import { actionError } from './errors.ts';
+import type { Handed } from './handed.ts';
+import type { HandingOut } from './handing-out.ts';
+import { GENERIC, type Lanes } from './lanes.ts';
+import { checkAction, checkLane, unknownAction } from './restriction.ts';
+import { claimBody, extendBody, idParams, laneParams, releaseBody, reportBody } from './schemas.ts';
+
+/** What workers do: claim, report, extend, release; in generic lanes only. */
+const LARGEST_RESULT = 65_536;
+const workers = operators('operator', 'worker');
+
+export function workerRoutes(tools: {
+  engine: Engine;
+  handed: Handed;
+  handingOut: HandingOut;
+  lanes: Lanes;
+  leaseSeconds: number;
+}): Route[] {
+  const { engine, handed, handingOut, lanes } = tools;
+  const leaseMs = (seconds: number | undefined) => Math.round((seconds ?? tools.leaseSeconds) * 1_000);
+
+  /** The name under which the next action is claimed, if the report does not say it: the one that held this one. */
+  async function workerOf({
+    body,
+    caller,
+    params,
+  }: Call<z.input<typeof reportBody>, unknown, { id: string }>): Promise<string> {
+    const said = body.next?.worker ?? body.worker ?? handed.get(caller.tenantId, params.id)?.worker;
+    return said ?? (await engine.get(engine.db, caller.tenantId, params.id))?.worker ?? caller.name;
+  }
+
+  async function stateOf(tenantId: number, id: string) {
+    const action = await engine.get(engine.db, tenantId, id);
+    if (action?.channel !== GENERIC) throw unknownAction();
+    return action.state;
+  }
+
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/api/lanes/:lane/claim',
+      access: workers,
+      summary: 'Claim the next action of a lane, or wait for one',
+      params: laneParams,
+      body: claimBody,
+      responses: {
+        200: { description: 'One action at most; none after a wait in vain.', schema: claimAnswer },
+      },
+      async handler({ body, caller, params: { lane }, request, reply }) {
+        checkLane(caller, lane);
+        return {
+          actions: await handingOut.claim({
+            request,
+            reply,
+            caller,
+            lane,
+            laneId: await lanes.ensure(caller.tenantId, lane),
+            worker: body.worker,
+            leaseMs: leaseMs(body.leaseSeconds),
+            waitSeconds: body.wait ?? 0,
+          }),
+        };
+      },
+    }),
+
+    defineRoute({
+      method: 'POST',
+      path: '/api/actions/:id/report',
+      access: workers,
+      summary: 'Say how an attempt went, and perhaps claim the next action with it',
+      params: idParams,
+      body: reportBody,
+      responses: {
+        200: {
+          description: 'Whether the report counted; late ones are recorded and change nothing.',
+          schema: reportAnswer,
+        },
+      },
+      async handler(call) {
+        const { body, caller, params, request, reply } = call;
+        const { tenantId } = caller;
+        checkSize('result', body.result === undefined ? '' : JSON.stringify(body.result));
+        checkSize('error', body.error ?? '');
+        const lane = await checkAction(caller, params.id, engine, handed);
+        const next = body.next
+          ? { channel: GENERIC, worker: await workerOf(call), leaseMs: leaseMs(body.next.leaseSeconds) }
+          : undefined;
+        const answer = await engine.report(engine.db, {
+          tenantId,
+          actionId: params.id,
+          attempt: body.attempt,
+          status: body.status,
+          worker: body.worker,
+          error: body.error,
+          result: body.result,
+          retryAfterMs:
+            body.retryAfterSeconds === undefined ? undefined : Math.round(body.retryAfterSeconds * 1_000),
+          channel: GENERIC,
+          next,
+        });
+        if (answer.laneId === null) throw unknownAction();
+        if (answer.accepted) handed.forget(tenantId, params.id);
+        const told = { accepted: answer.accepted, status: answer.state, reason: answer.reason ?? undefined };
+        if (!next) return told;
+        const to = { request, reply, caller, lane, worker: next.worker };
+        if (answer.next || !body.next?.wait) return { ...told, actions: handingOut.give(to, answer.next) };
+        const actions = await handingOut.claim({
+          ...to,
+          laneId: answer.laneId,
+          leaseMs: next.leaseMs,
+          waitSeconds: body.next.wait,
+          except: answer.accepted ? undefined : params.id,
+        });
+        return { ...told, actions };
+      },
+    }),
+
+    defineRoute({
+      method: 'POST',
+      path: '/api/actions/:id/extend',
+      access: workers,
+      summary: 'Ask for more time for a running attempt',
+      params: idParams,
+      body: extendBody,
+      responses: {
+        200: {
+          description: 'Until when; or that the attempt is not running any more.',
+          schema: extendAnswer,
+        },
+      },
+      async handler({ body, caller, params }) {
+        await checkAction(caller, params.id, engine, handed);
+        const answer = await engine.extend(engine.db, {
+          tenantId: caller.tenantId,
+          actionId: params.id,
+          attempt: body.attempt,
+          leaseMs: leaseMs(body.leaseSeconds),
+          channel: GENERIC,
+        });
+        if (!answer.extended)
+          return { accepted: false, status: await stateOf(caller.tenantId, params.id), reason: 'LATE' };
+        return {
+          accepted: true,
+          status: 'claimed',
+          leaseUntil: answer.leaseUntil,
+          cancelRequested: answer.cancelRequested || undefined,
+        };
+      },
+    }),
+
+    defineRoute({
+      method: 'POST',
+      path: '/api/actions/:id/release',
+      access: workers,
+      summary: 'Give an attempt back that was not begun',
+      params: idParams,
+      body: releaseBody,
+      responses: { 200: { description: 'Whether it was given back.', schema: reportAnswer } },
+      async handler({ body, caller, params }) {
+        await checkAction(caller, params.id, engine, handed);
+        const answer = await engine.release(engine.db, {
+          tenantId: caller.tenantId,
+          actionId: params.id,
+          attempt: body.attempt,
+          channel: GENERIC,
+          ...(body.reason === undefined ? {} : { reason: body.reason }),
+        });
+        if (answer.laneId === null) throw unknownAction();
+        if (answer.accepted) handed.forget(caller.tenantId, params.id);
+        return { accepted: answer.accepted, status: answer.state, reason: answer.reason ?? undefined };
+      },
+    }),
+  ];
+}
+
+function checkSize(what: string, text: string): void {
+  if (text.length > LARGEST_RESULT / 4 && Buffer.byteLength(text) > LARGEST_RESULT)
+    throw actionError('MUSTER_RESULT_TOO_LARGE', `The ${what} is larger than 64 KiB.`);
+}

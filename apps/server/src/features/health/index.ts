@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import type { CreateFeature } from '../../feature.ts';
+import { anybody } from '../../http/access.ts';
+import { defineRoute } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
+
+/** Is the process alive, and can it serve? Anybody may ask, so the database is asked once a second at most. */
+const KEPT_MS = 1_000;
+const PATIENCE_MS = 5_000;
+const status = z.strictObject({ status: z.string() });
+
+/** A database that neither answers nor refuses is not ready either. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`The database did not answer within ${ms} ms.`)), ms);
+  });
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+export function health(checkSchema: () => Promise<void>): CreateFeature {
+  return ({ db, log }) => {
+    let asked: { at: number; ready: Promise<boolean> } | undefined;
+
+    async function look(): Promise<boolean> {
+      try {
+        await within(PATIENCE_MS, db.query({ text: 'select 1' }).then(checkSchema));
+        return true;
+      } catch (error) {
+        log.warn({ err: error }, 'Not ready.');
+        return false;
+      }
+    }
+
+    function ready(): Promise<boolean> {
+      const now = performance.now();
+      if (!asked || now - asked.at > KEPT_MS) asked = { at: now, ready: look() };
+      return asked.ready;
+    }
+
+    return {
+      name: 'health',
+      routes: [
+        defineRoute({
+          method: 'GET',
+          path: '/healthz',
+          access: anybody,
+          summary: 'Is the process alive?',
+          responses: { 200: { description: 'Yes.', schema: status } },
+          handler: async () => ({ status: 'ok' }),
+        }),
+        defineRoute({
+          method: 'GET',
+          path: '/readyz',
+          access: anybody,
+          summary: 'Does the database answer, and is its schema one that this version knows?',
+          responses: { 200: { description: 'Yes; 503 means no, and the log says why.', schema: status } },
+          async handler() {
+            if (await ready()) return { status: 'ready' };
+            throw httpError(
+              'MUSTER_DATABASE_AWAY',
+              'The database does not answer, or its schema is too new.',
+            );
+          },
+        }),
+      ],
+    };
+  };
+}

@@ -1,0 +1,31 @@
+import type { BlockList } from 'node:net';
+import type { Role, TokenKind } from '../tokens/kinds.ts';
+
+/** Who may use a route. There is no default: a route without such a rule cannot be registered. */
+export type Access =
+  | { readonly public: true }
+  | {
+      readonly public: false;
+      /** Operators of this role or a higher one; null: none. */
+      readonly role: Role | null;
+      /** Other kinds of tokens. */
+      readonly kinds: readonly TokenKind[];
+      /** Addresses that need no token at all. */
+      readonly addresses?: BlockList;
+      /** The default tenant only: what is shown or changed belongs to the whole installation. */
+      readonly wholeInstallation?: boolean;
+      /** Clients that are no browsers: a cookie is a sign that somebody is being used. */
+      readonly refuseCookies?: boolean;
+    };
+
+export const anybody: Access = { public: true };
+
+/** Operators from this role up, and perhaps other kinds of tokens. */
+export function operators(role: Role, ...kinds: Exclude<TokenKind, 'operator'>[]): Access {
+  return { public: false, role, kinds };
+}
+
+/** Only these kinds of tokens, without cookies. */
+export function only(...kinds: Exclude<TokenKind, 'operator'>[]): Access {
+  return { public: false, role: null, kinds, refuseCookies: true };
+}

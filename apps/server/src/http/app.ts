@@ -1,0 +1,127 @@
+import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
+import type { Logger } from 'pino';
+import type { Tokens } from '../tokens/tokens.ts';
+import { authorise } from './auth.ts';
+import { answerClientError } from './client-error.ts';
+import type { Route } from './define-route.ts';
+import { errorReply } from './error-reply.ts';
+import { httpError } from './errors.ts';
+import { unstorable, useJsonBodies } from './json-body.ts';
+import { schemaForAjv } from './json-schema.ts';
+import { compileValidator } from './validation.ts';
+import { WrongMethods } from './wrong-method.ts';
+
+/**
+ * The HTTP server: routes in, JSON out, everything bounded. Closed by default: whatever is registered without an access
+ * rule, by whomever, stops the start.
+ */
+const BODY_LIMIT = 1_048_576;
+/** A lane's name may have 200 characters, each up to twelve in a path (%F0%9F%9A%80). */
+const LONGEST_PARAMETER = 2_400;
+
+export interface AppOptions {
+  readonly log: Logger;
+  readonly tokens: Tokens;
+  readonly routes: readonly Route[];
+  /** Told of every answered request. */
+  readonly onAnswer?: (route: string, method: string, status: number, seconds: number) => void;
+}
+
+export interface App {
+  readonly fastify: FastifyInstance;
+  /** From now on requests are refused with 503 and connections closed after their answer. */
+  refuse(): void;
+}
+
+export function createApp(options: AppOptions): App {
+  const app = fastify({
+    bodyLimit: BODY_LIMIT,
+    clientErrorHandler: answerClientError,
+    logController: new LogController({ disableRequestLogging: true }), // one line of ours instead, at debug
+    exposeHeadRoutes: false, // HEAD never runs a GET handler: some of them claim
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => void errorReply(error, request, reply as never),
+    // A request must arrive whole within 30 s, its head within 10; how long its answer takes is up to the route
+    // (long polls take 25 s). Idle connections live longer than the 60 s of most proxies, so that those hang up first.
+    http: { headersTimeout: 10_000 },
+    keepAliveTimeout: 75_000,
+    loggerInstance: options.log as FastifyBaseLogger,
+    requestTimeout: 30_000,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+  });
+  let refusing = false;
+  const wrongMethods = new WrongMethods(options.routes);
+
+  app.decorateRequest('caller', null);
+  app.setErrorHandler(errorReply);
+  app.setValidatorCompiler(compileValidator as never);
+  useJsonBodies(app);
+  app.addHook('onRoute', (route) => {
+    if (!route.config?.access)
+      throw new Error(`The route ${route.method} ${route.url} has no access rule and is not registered.`);
+  });
+  app.setNotFoundHandler((request, reply) => wrongMethods.answer(request, reply));
+  app.addHook('onRequest', async (_request, reply) => {
+    if (!refusing) return;
+    reply.header('connection', 'close');
+    throw httpError('MUSTER_STOPPING', 'The server is stopping. Try again.');
+  });
+  app.addHook('preValidation', async (request) => {
+    // Whoever sends no body means an empty one; what is missing in it is said by the schema.
+    request.body ??= {};
+    for (const part of [request.params, request.query]) if (hasNul(part)) throw unstorable('address');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    options.onAnswer?.(route, request.method, reply.statusCode, reply.elapsedTime / 1_000);
+    request.log.debug(
+      {
+        method: request.method,
+        url: request.url,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'Answered.',
+    );
+  });
+  for (const route of options.routes) register(app, route, options.tokens);
+  return {
+    fastify: app,
+    refuse: () => {
+      refusing = true;
+    },
+  };
+}
+
+function register(app: FastifyInstance, route: Route, tokens: Tokens): void {
+  const check = authorise(route.access, tokens);
+  app.route({
+    method: route.method,
+    url: route.path,
+    config: { access: route.access },
+    ...(check ? { onRequest: check } : {}),
+    schema: {
+      ...(route.body ? { body: schemaForAjv(route.body) } : {}),
+      ...(route.query ? { querystring: schemaForAjv(route.query) } : {}),
+      ...(route.params ? { params: schemaForAjv(route.params) } : {}),
+    },
+    handler: (request, reply) =>
+      route.handler({
+        body: request.body,
+        query: request.query,
+        params: request.params,
+        caller: request.caller as never, // null on public routes only, whose handlers do not ask
+        request,
+        reply,
+      }),
+  });
+}
+
+function hasNul(part: unknown): boolean {
+  for (const key in part as object) {
+    const value = (part as Record<string, unknown>)[key];
+    if (key.includes('\u0000') || (typeof value === 'string' && value.includes('\u0000'))) return true;
+  }
+  return false;
+}

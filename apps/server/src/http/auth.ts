@@ -1,0 +1,57 @@
+import type { BlockList } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
+import type { Caller } from '../tokens/caller.ts';
+import { atLeast } from '../tokens/kinds.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+import type { Access } from './access.ts';
+import { httpError } from './errors.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before anything of the request but its head is read; null on public routes only. */
+    caller: Caller | null;
+  }
+  interface FastifyContextConfig {
+    access?: Access;
+  }
+}
+
+/** The check before a route's handler; for a public route there is none. */
+export function authorise(access: Access, tokens: Tokens) {
+  if (access.public) return undefined;
+  return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
+    if (access.addresses && request.ip && isListed(access.addresses, request.ip)) return;
+    if (access.refuseCookies && request.headers.cookie !== undefined)
+      throw httpError('MUSTER_FORBIDDEN', 'Requests with cookies are refused here.');
+    const caller = await authenticate(request.headers.authorization, tokens);
+    if (caller.kind === 'operator') {
+      if (access.role === null)
+        throw httpError('MUSTER_FORBIDDEN', 'An operator token is not for this request.');
+      if (caller.role === null || !atLeast(caller.role, access.role))
+        throw httpError(
+          'MUSTER_FORBIDDEN',
+          `This needs the role ${access.role}, and the token has the role ${caller.role}.`,
+        );
+    } else if (!access.kinds.includes(caller.kind))
+      throw httpError('MUSTER_FORBIDDEN', `A ${caller.kind} token is not for this request.`);
+    if (access.wholeInstallation && caller.tenantId !== DEFAULT_TENANT)
+      throw httpError('MUSTER_FORBIDDEN', 'This is for operators of the default tenant.');
+    request.caller = caller;
+  };
+}
+
+async function authenticate(header: string | undefined, tokens: Tokens): Promise<Caller> {
+  if (header === undefined)
+    throw httpError('MUSTER_UNAUTHORIZED', 'Send a token in the header "Authorization: Bearer <token>".');
+  const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
+  const caller = text === undefined ? null : await tokens.authenticate(text);
+  if (!caller) throw httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
+  return caller;
+}
+
+function isListed(addresses: BlockList, ip: string): boolean {
+  // A dual-stack socket shows IPv4 clients as ::ffff:10.0.0.7
+  const plain = ip.startsWith('::ffff:') ? ip.slice(7) : ip;
+  return addresses.check(plain, plain.includes(':') ? 'ipv6' : 'ipv4');
+}

@@ -1,0 +1,40 @@
+import type { EngineErrorCode } from '@muster/engine';
+import type { ErrorEntry } from '../errors.ts';
+
+/** What the engine's refusals become. A code that is missing here does not compile. */
+export const ENGINE_ERRORS: Record<EngineErrorCode, ErrorEntry> = {
+  MUSTER_BAD_TEXT: {
+    status: 400,
+    meaning: 'A text contains a character that cannot be stored: NUL, or half of a surrogate pair.',
+  },
+  MUSTER_BAD_VALUE: { status: 400, meaning: 'A value is outside of what is allowed. The sentence names it.' },
+  MUSTER_IDEMPOTENCY_MISMATCH: {
+    status: 409,
+    meaning: 'The Idempotency-Key was used before, for another body. Nothing was queued.',
+  },
+  MUSTER_LANE_BUSY: {
+    status: 503,
+    meaning: 'The lane stayed locked by another transaction for too long. Try again.',
+  },
+  MUSTER_LANE_FULL: {
+    status: 409,
+    meaning: 'The lane holds as many unfinished actions as MUSTER_LANE_DEPTH_LIMIT allows.',
+  },
+  MUSTER_OUTSIDE_TRANSACTION: {
+    status: 500,
+    meaning: 'A fault of the server: a call was made outside of the transaction it belongs to.',
+  },
+  MUSTER_SCHEMA_TOO_NEW: {
+    status: 503,
+    meaning:
+      'The database was migrated by a newer version, and this one must not touch it. Run the newer one.',
+  },
+  MUSTER_STOPPED: { status: 503, meaning: 'The engine is stopping. Try again, perhaps at another node.' },
+  MUSTER_UNKNOWN_ACTION: { status: 404, meaning: 'There is no action with this id.' },
+  MUSTER_UNKNOWN_LANE: { status: 404, meaning: 'There is no lane with this name.' },
+  MUSTER_UNKNOWN_RUNNER: { status: 404, meaning: 'There is no such runner.' },
+  MUSTER_WRONG_GENERATION: {
+    status: 409,
+    meaning: 'The worker belongs to an older generation of the lane and gets nothing from it any more.',
+  },
+};

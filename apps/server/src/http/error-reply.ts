@@ -1,0 +1,83 @@
+import { EngineError } from '@muster/engine';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { MusterError } from '../errors.ts';
+import { isDatabaseAway, isDataFailure, isLockFailure } from './database-away.ts';
+import { ENGINE_ERRORS } from './engine-errors.ts';
+import { httpError } from './errors.ts';
+import { sentenceOf } from './validation.ts';
+
+/** The one translator: whatever was thrown becomes {"error": sentence, "code": "MUSTER_…"} and a status. */
+export function errorReply(
+  error: FastifyError | Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const known = translate(error, request);
+  if (known.status >= 500)
+    request.log[known.status === 500 ? 'error' : 'warn'](
+      { err: error, code: known.code },
+      'The request failed.',
+    );
+  // The rest of a refused body is not read: the connection cannot be used again.
+  if (known.status === 413) reply.header('connection', 'close');
+  if (known.status === 401) reply.header('www-authenticate', 'Bearer realm="muster"');
+  if (known.status === 503) reply.header('retry-after', String(known.retryAfter ?? someSeconds()));
+  return reply.code(known.status).send({ error: known.message, code: known.code });
+}
+
+/** Clients that were refused together should not come back together. */
+function someSeconds(): number {
+  return 1 + Math.floor(Math.random() * 4);
+}
+
+function translate(error: FastifyError | Error, request: FastifyRequest): MusterError {
+  if (error instanceof MusterError) return error;
+  if (error instanceof EngineError) {
+    const { status } = ENGINE_ERRORS[error.code];
+    return status === 500 ? internal(request, error) : new MusterError(error.code, status, error.message);
+  }
+  if ('validation' in error && error.validation) return sentenceOf(error.validation, error.validationContext);
+  return (
+    ofFastify(error) ?? ofDatabase(error) ?? internal(request, error) // never the message of an unknown error: it may hold a secret
+  );
+}
+
+function ofFastify(error: FastifyError | Error): MusterError | undefined {
+  switch ('code' in error ? error.code : '') {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return httpError('MUSTER_TOO_LARGE', 'The body is too large: at most 1 MiB is read.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return httpError(
+        'MUSTER_BAD_CONTENT_TYPE',
+        'Send the body as JSON, with the header "content-type: application/json".',
+      );
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return httpError('MUSTER_BAD_REQUEST', 'The body is not as long as its Content-Length says.');
+    case 'FST_ERR_BAD_URL':
+      return httpError('MUSTER_BAD_PATH', 'The path of the request cannot be decoded.');
+    default:
+      return undefined;
+  }
+}
+
+function ofDatabase(error: Error): MusterError | undefined {
+  if (isDatabaseAway(error))
+    return httpError('MUSTER_DATABASE_AWAY', 'The database does not answer at the moment. Try again.');
+  if (isLockFailure(error))
+    return new MusterError(
+      'MUSTER_LANE_BUSY',
+      503,
+      'What this request needs is locked by another transaction. Try again.',
+    );
+  if (isDataFailure(error))
+    return new MusterError('MUSTER_BAD_VALUE', 400, 'A value of the request cannot be stored.');
+  return undefined;
+}
+
+function internal(request: FastifyRequest, cause: unknown): MusterError {
+  return httpError(
+    'MUSTER_INTERNAL',
+    `Something went wrong in the server. Its log has the details under request ${request.id}.`,
+    { cause },
+  );
+}

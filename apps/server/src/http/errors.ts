@@ -1,0 +1,52 @@
+import { type ErrorCatalogue, errorsOf } from '../errors.ts';
+
+/** What can go wrong before a request reaches a feature. */
+export const HTTP_ERRORS = {
+  MUSTER_BAD_BODY: {
+    status: 400,
+    meaning: 'A field of the body is missing, unknown or has a wrong value. The sentence names it.',
+  },
+  MUSTER_BAD_CONTENT_TYPE: { status: 400, meaning: 'A body must be JSON, sent as application/json.' },
+  MUSTER_BAD_HEADER: { status: 400, meaning: 'A header has a wrong value. The sentence names it.' },
+  MUSTER_BAD_JSON: {
+    status: 400,
+    meaning: 'The body is not JSON, not UTF-8, or nested deeper than 64 levels.',
+  },
+  MUSTER_BAD_PATH: {
+    status: 400,
+    meaning: 'A part of the path cannot be decoded, is too long or has control characters.',
+  },
+  MUSTER_BAD_QUERY: {
+    status: 400,
+    meaning: 'A query parameter is missing, unknown or has a wrong value. The sentence names it.',
+  },
+  MUSTER_BAD_REQUEST: { status: 400, meaning: 'What arrived is not a request that HTTP allows.' },
+  MUSTER_DATABASE_AWAY: {
+    status: 503,
+    meaning: 'The database does not answer. Nothing was changed as far as is known; try again.',
+  },
+  MUSTER_FORBIDDEN: {
+    status: 403,
+    meaning: 'The token is good, but its kind or role does not allow this request.',
+  },
+  MUSTER_INTERNAL: {
+    status: 500,
+    meaning: 'A fault of the server. Its log has the details under the request id of the sentence.',
+  },
+  MUSTER_STOPPING: { status: 503, meaning: 'The server is stopping. Try again, perhaps at another node.' },
+  MUSTER_TOO_LARGE: {
+    status: 413,
+    meaning: 'The body is above 1 MiB, or the result or error of a report is above 64 KiB.',
+  },
+  MUSTER_UNAUTHORIZED: {
+    status: 401,
+    meaning: 'There is no token, or the token is unknown or revoked. Send "Authorization: Bearer <token>".',
+  },
+  MUSTER_UNKNOWN_ROUTE: { status: 404, meaning: 'There is nothing under this path.' },
+  MUSTER_WRONG_METHOD: {
+    status: 405,
+    meaning: 'The path exists, but not with this method. The Allow header names those it has.',
+  },
+} as const satisfies ErrorCatalogue;
+
+export const httpError = errorsOf(HTTP_ERRORS);

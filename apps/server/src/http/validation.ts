@@ -1,0 +1,104 @@
+import { Ajv, type ErrorObject } from 'ajv';
+import type { FastifySchemaCompiler } from 'fastify';
+import type { MusterError } from '../errors.ts';
+import { httpError } from './errors.ts';
+
+/**
+ * Schemas are written in zod, compiled once by ajv, and what ajv finds becomes one sentence that names the field.
+ * A body is taken as it is; a query comes as text, so numbers and booleans are read from it.
+ */
+const EARLIEST = Date.UTC(1970, 0, 1);
+const LATEST = Date.UTC(9000, 0, 1);
+
+const options = {
+  allErrors: false,
+  formats: {
+    // The pattern beside it has checked the form; this is about times that PostgreSQL and Date both can hold.
+    'date-time': (text: string) => {
+      const at = Date.parse(text);
+      return at >= EARLIEST && at < LATEST;
+    },
+  },
+  strict: true,
+  // parentSchema, for sentences like "from 0 to 25"
+  verbose: true,
+} as const;
+const exact = new Ajv(options);
+const coercing = new Ajv({ ...options, coerceTypes: true });
+
+export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) =>
+  (httpPart === 'querystring' ? coercing : exact).compile(schema);
+
+const CODES = {
+  body: 'MUSTER_BAD_BODY',
+  headers: 'MUSTER_BAD_HEADER',
+  params: 'MUSTER_BAD_PATH',
+  querystring: 'MUSTER_BAD_QUERY',
+} as const;
+
+export function sentenceOf(found: unknown, context: string | undefined): MusterError {
+  const part = (context ?? 'body') as keyof typeof CODES;
+  const [first] = found as ErrorObject[];
+  const whole = part === 'body' ? 'the body' : part === 'querystring' ? 'the query' : `the ${part}`;
+  return httpError(CODES[part], first ? sentence(first, whole) : `Something is wrong with ${whole}.`);
+}
+
+function sentence(found: ErrorObject, whole: string): string {
+  const field = found.instancePath.slice(1).replaceAll('/', '.');
+  const name = field === '' ? capital(whole) : field;
+  const { params, parentSchema: rule = {} } = found;
+  switch (found.keyword) {
+    case 'required':
+      return `${inside(field, params.missingProperty)} is missing in ${whole}.`;
+    case 'additionalProperties':
+      return `${capital(whole)} has an unknown field ${JSON.stringify(inside(field, params.additionalProperty).slice(0, 100))}.`;
+    case 'type':
+      return `${name} must be ${article(params.type)}.`;
+    case 'enum':
+      return `${name} must be one of ${params.allowedValues.join(', ')}.`;
+    case 'minimum':
+    case 'maximum':
+      return `${name} must be ${range(rule, 'minimum', 'maximum')}.`;
+    case 'minLength':
+    case 'maxLength':
+      return `${name} must have ${range(rule, 'minLength', 'maxLength')} characters.`;
+    case 'minItems':
+    case 'maxItems':
+      return `${name} must have ${range(rule, 'minItems', 'maxItems')} entries.`;
+    case 'format':
+    case 'pattern':
+      return `${name} must be ${rule.format === 'date-time' ? 'a time such as 2026-03-01T12:00:00Z' : (rule.description ?? 'of the right form')}.`;
+    default:
+      return `${name} ${found.message ?? 'has a wrong value'}.`;
+  }
+}
+
+function inside(field: string, name: string): string {
+  return field === '' ? name : `${field}.${name}`;
+}
+
+function range(rule: Record<string, number | undefined>, lower: string, upper: string): string {
+  const [from, to] = [rule[lower], rule[upper]];
+  if (from === undefined) return `at most ${to}`;
+  return to === undefined || to === Number.MAX_SAFE_INTEGER ? `at least ${from}` : `from ${from} to ${to}`;
+}
+
+function article(type: string | string[]): string {
+  const words: Record<string, string> = {
+    array: 'a list',
+    boolean: 'true or false',
+    integer: 'a whole number',
+    null: 'null',
+    number: 'a number',
+    object: 'an object',
+    string: 'a text',
+  };
+  return [type]
+    .flat()
+    .map((one) => words[one] ?? one)
+    .join(' or ');
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,23 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Route } from './define-route.ts';
+import { httpError } from './errors.ts';
+
+/** Tells a wrong method (405, with those that exist) from a wrong path (404). Only asked when nothing matched. */
+export class WrongMethods {
+  readonly #paths: { readonly form: RegExp; readonly method: string }[];
+
+  constructor(routes: readonly Route[]) {
+    this.#paths = routes.map(({ method, path }) => ({
+      form: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`),
+      method,
+    }));
+  }
+
+  answer(request: FastifyRequest, reply: FastifyReply): never {
+    const [path = '/'] = request.url.split('?');
+    const allowed = this.#paths.filter(({ form }) => form.test(path)).map(({ method }) => method);
+    if (allowed.length === 0) throw httpError('MUSTER_UNKNOWN_ROUTE', 'There is nothing under this path.');
+    reply.header('allow', [...new Set(allowed)].sort().join(', '));
+    throw httpError('MUSTER_WRONG_METHOD', `This path does not know ${request.method}.`);
+  }
+}

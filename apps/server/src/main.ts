@@ -1,0 +1,128 @@
+import type { AddressInfo } from 'node:net';
+import { createEngine, type Database, type Engine } from '@muster/engine';
+import { createAudit } from './audit/audit.ts';
+import { pruneAudit } from './audit/prune-audit.ts';
+import type { Config } from './config.ts';
+import { type OpenDatabase, openDatabase } from './database.ts';
+import type { CreateFeature, Feature, Shell } from './feature.ts';
+import { actions } from './features/actions/index.ts';
+import { health } from './features/health/index.ts';
+import { createApp } from './http/app.ts';
+import { describe } from './http/describe.ts';
+import { createLog, type LogStream } from './http/logging.ts';
+import { LongPolls } from './http/long-poll.ts';
+import { migrations } from './migrations.ts';
+import { ensureOperatorToken, type OperatorToken } from './operator-token.ts';
+import { createTenantQueries } from './tenants/queries.ts';
+import { createTokens } from './tokens/tokens.ts';
+import { VERSION } from './version.ts';
+
+/**
+ * The composition root: settings → database → engine → features → HTTP. Nothing but the command line and tests knows it.
+ * A new feature is a folder under features/ and one line in FEATURES.
+ */
+const FEATURES: readonly CreateFeature[] = [actions];
+
+export interface ServerOptions {
+  /** For tests: a database that somebody else opened, migrated and will close. */
+  readonly db?: Database;
+  /** For tests: the time to live by. */
+  readonly clock?: () => Date;
+  readonly logStream?: LogStream;
+}
+
+export interface Server {
+  readonly engine: Engine;
+  readonly operatorToken: OperatorToken;
+  readonly url: string;
+  /** Answers those who wait, finishes what was begun, closes the database. */
+  stop(): Promise<void>;
+}
+
+export async function startServer(config: Config, options: ServerOptions = {}): Promise<Server> {
+  const log = createLog(config.MUSTER_LOG_LEVEL, options.logStream ?? process.stderr);
+  const onError = (error: unknown) => log.error({ err: error }, 'An error in the background.');
+  const undo: (() => Promise<void>)[] = [];
+  try {
+    const opened: OpenDatabase = options.db
+      ? { db: options.db, close: async () => {} }
+      : await openDatabase(config, onError);
+    undo.push(() => opened.close());
+    return await startOn(opened, undo);
+  } catch (error) {
+    for (const step of undo.reverse()) await step().catch(onError);
+    throw error;
+  }
+
+  async function startOn({ db }: OpenDatabase, undo: (() => Promise<void>)[]): Promise<Server> {
+    const schema = config.MUSTER_SCHEMA;
+    const migrate = migrations(db, schema);
+    await migrate.checkNotTooNew();
+    if (config.MUSTER_AUTO_MIGRATE === 'yes') await migrate.up();
+
+    const engine = createEngine(db, {
+      schema,
+      retentionDays: config.MUSTER_RETENTION_DAYS,
+      depthLimit: config.MUSTER_LANE_DEPTH_LIMIT,
+      onError,
+      ...(options.clock ? { clock: options.clock } : {}),
+    });
+    const tokens = createTokens(db, schema);
+    const audit = createAudit(db, schema);
+    engine.addDuty(pruneAudit(audit, config.MUSTER_AUDIT_DAYS));
+    await createTenantQueries(schema).ensureDefault(db);
+    const operatorToken = await ensureOperatorToken(config, db, tokens);
+
+    const longPolls = new LongPolls();
+    const shell: Shell = { config, db, engine, tokens, audit, longPolls, log };
+    const features: Feature[] = [...FEATURES, health(() => migrate.checkNotTooNew())].map((create) =>
+      create(shell),
+    );
+    const app = createApp({
+      log,
+      tokens,
+      routes: describe(
+        features.flatMap((feature) => feature.routes),
+        VERSION,
+      ),
+    });
+
+    await engine.start();
+    undo.push(() => engine.stop());
+    const listening = await tokens.start();
+    undo.push(() => listening.stop());
+    for (const feature of features) {
+      await feature.start?.();
+      undo.push(async () => feature.stop?.());
+    }
+    await app.fastify.listen({ host: config.HOST, port: config.PORT });
+    const url = addressOf(config.HOST, app.fastify.server.address() as AddressInfo);
+    log.info({ url, database: db.kind, version: VERSION }, 'Listening.');
+    // The last to come is the first to go: no new requests, parked ones answered, then everything below.
+    undo.push(async () => {
+      app.refuse();
+      longPolls.stop();
+      await app.fastify.close();
+    });
+
+    let stopped: Promise<void> | undefined;
+    return {
+      engine,
+      operatorToken,
+      url,
+      stop: () => {
+        stopped ??= (async () => {
+          for (const step of undo.reverse()) await step().catch(onError);
+          log.info('Stopped.');
+        })();
+        return stopped;
+      },
+    };
+  }
+}
+
+function addressOf(host: string, { address, family, port }: AddressInfo): string {
+  const shown =
+    host === '0.0.0.0' || host === '::' ? '127.0.0.1' : family === 'IPv6' ? `[${address}]` : address;
+  return `http://${shown}:${port}`;
+}

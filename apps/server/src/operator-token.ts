@@ -1,0 +1,38 @@
+import type { Database } from '@muster/engine';
+import { change } from './changes.ts';
+import type { Config } from './config.ts';
+import { dataFolder, makeDataFolder, readTokenFile, writeTokenFile } from './data-folder/data-folder.ts';
+import { DEFAULT_TENANT } from './tenants/default-tenant.ts';
+import { newSecret } from './tokens/secret.ts';
+import type { Tokens } from './tokens/tokens.ts';
+
+/** How somebody gets in: by the setting, by the file of an earlier start, or by a token made now and shown once. */
+export type OperatorToken =
+  | { readonly from: 'setting' }
+  | { readonly from: 'file'; readonly file: string }
+  | { readonly from: 'new'; readonly file: string; readonly token: string }
+  | { readonly from: 'issued' };
+
+export async function ensureOperatorToken(
+  config: Config,
+  db: Database,
+  tokens: Tokens,
+): Promise<OperatorToken> {
+  const setting = config.MUSTER_OPERATOR_TOKEN;
+  if (setting !== null) {
+    await change(db, (tx) => tokens.ensureAdmin(tx, DEFAULT_TENANT, setting, 'setting'));
+    return { from: 'setting' };
+  }
+  await change(db, (tx) => tokens.endOrigin(tx, DEFAULT_TENANT, 'setting'));
+  const { tokenFile: file } = dataFolder(config.MUSTER_DATA_DIR);
+  const kept = readTokenFile(file);
+  if (kept !== null && (await tokens.isValid(db, DEFAULT_TENANT, kept))) return { from: 'file', file };
+  if (await tokens.hasAdmin(db, DEFAULT_TENANT)) return { from: 'issued' };
+
+  const token = newSecret('operator', DEFAULT_TENANT);
+  makeDataFolder(config.MUSTER_DATA_DIR);
+  // The file first: a token that is valid and lost would lock everybody out.
+  writeTokenFile(file, token);
+  await change(db, (tx) => tokens.ensureAdmin(tx, DEFAULT_TENANT, token, 'folder'));
+  return { from: 'new', file, token };
+}

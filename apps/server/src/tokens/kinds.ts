@@ -1,0 +1,22 @@
+/**
+ * The kinds of tokens. Each token is of one kind and opens only the routes that name it. A feature with clients of its
+ * own adds a line here; `byHand` is for kinds that an admin issues himself, others are issued by their feature.
+ */
+export const TOKEN_KINDS = {
+  operator: { byHand: true, meaning: 'a person or an application, with a role' },
+  worker: { byHand: true, meaning: 'claims and reports actions of generic lanes' },
+} as const satisfies Record<string, { byHand: boolean; meaning: string }>;
+
+export type TokenKind = keyof typeof TOKEN_KINDS;
+
+export function isTokenKind(text: string): text is TokenKind {
+  return Object.hasOwn(TOKEN_KINDS, text);
+}
+
+/** Each role may do what the one before it may. */
+export const ROLES = ['viewer', 'operator', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
+
+export function atLeast(role: Role, needed: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(needed);
+}

@@ -1,0 +1,156 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Database, Queryable } from '@muster/engine';
+import type { Caller } from './caller.ts';
+import { tokenError } from './errors.ts';
+import type { Role, TokenKind } from './kinds.ts';
+import { createTokenQueries, type TokenRow } from './queries.ts';
+import { newSecret, readSecret, sha256 } from './secret.ts';
+import { TokenCache } from './token-cache.ts';
+
+/**
+ * Tokens of every kind: issued (the secret is shown once), looked up, revoked, rotated. A rotation leaves the old token
+ * valid until the new one is used for the first time:
+ *
+ *   old valid ──rotate──► old and new valid ──first use of new──► only new valid
+ */
+export interface TokenRequest {
+  readonly tenantId: number;
+  readonly kind: TokenKind;
+  readonly role?: Role | null;
+  readonly name: string;
+  readonly restriction?: unknown;
+  readonly createdBy?: string | null;
+}
+
+export type Tokens = ReturnType<typeof createTokens>;
+
+export function createTokens(db: Database, schema: string) {
+  const queries = createTokenQueries(schema);
+  const channel = `${schema}_tokens`;
+  const cache = new TokenCache();
+  const word = (tenantId: number, tokenId: string) => `${tenantId}:${tokenId}`;
+
+  function forget(told: string): void {
+    const [tenantId, tokenId] = told.split(':');
+    if (tenantId && tokenId) cache.drop(Number(tenantId), tokenId);
+  }
+
+  /** In the transaction of the change, so the news and the change come together; this node need not wait for it. */
+  async function tell(client: Queryable, tenantId: number, tokenIds: readonly string[]): Promise<void> {
+    const words = tokenIds.map((tokenId) => word(tenantId, tokenId));
+    await queries.notify(client, channel, words);
+    for (const one of words) forget(one);
+  }
+
+  async function known(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow> {
+    const found = /^[1-9]\d{0,17}$/.test(tokenId) ? await queries.get(client, tenantId, tokenId) : null;
+    if (!found) throw tokenError('MUSTER_UNKNOWN_TOKEN', 'There is no token with this id.');
+    return found;
+  }
+
+  async function issue(
+    client: Queryable,
+    request: TokenRequest,
+    replaces: string | null,
+  ): Promise<{ token: TokenRow; secret: string }> {
+    const secret = newSecret(request.kind, request.tenantId);
+    const token = await queries.insert(client, {
+      tenantId: request.tenantId,
+      kind: request.kind,
+      role: request.role ?? null,
+      name: request.name,
+      sha256: sha256(secret),
+      origin: 'issued',
+      restriction: request.restriction ?? null,
+      createdBy: request.createdBy ?? null,
+      replaces,
+    });
+    return { token, secret };
+  }
+
+  return {
+    create: (client: Queryable, request: TokenRequest) => issue(client, request, null),
+    list: (client: Queryable, tenantId: number) => queries.list(client, tenantId),
+
+    async revoke(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow> {
+      const token = await known(client, tenantId, tokenId);
+      const isAdmin = token.role === 'admin' && token.revokedAt === null;
+      if (isAdmin && (await queries.countAdmins(client, tenantId, tokenId)) === 0)
+        throw tokenError(
+          'MUSTER_LAST_ADMIN',
+          'This is the last admin token of the tenant. Create another one first.',
+        );
+      const revoked = (await queries.revoke(client, tenantId, tokenId)) as TokenRow;
+      await tell(client, tenantId, [tokenId]);
+      return revoked;
+    },
+
+    async rotate(client: Queryable, tenantId: number, tokenId: string, createdBy: string | null) {
+      const old = await known(client, tenantId, tokenId);
+      if (old.revokedAt !== null)
+        throw tokenError('MUSTER_TOKEN_REVOKED', 'This token is revoked. Create a new one instead.');
+      return issue(client, { ...old, createdBy }, tokenId);
+    },
+
+    /** The caller of a bearer text, or null. Cached; the first use of a rotated token ends the old one. */
+    async authenticate(text: string): Promise<Caller | null> {
+      const presented = readSecret(text);
+      if (!presented) return null;
+      const hash = presented.sha256.toString('latin1');
+      const cached = cache.get(hash);
+      if (cached) return cached;
+      const { version } = cache;
+      const found = await queries.find(db, presented.tenantId, presented.sha256);
+      if (!found || !timingSafeEqual(found.sha256, presented.sha256)) return null;
+      if (presented.kind !== null && presented.kind !== found.kind) return null;
+      if (found.firstUsedAt === null) {
+        const ended = await queries.markFirstUse(db, found.tenantId, found.tokenId);
+        await tell(db, found.tenantId, ended);
+      }
+      const { tenantId, tokenId, kind, role, name, restriction } = found;
+      const caller: Caller = { tenantId, tokenId, kind, role, name, restriction };
+      cache.keep(hash, caller, version);
+      return caller;
+    },
+
+    /** Makes sure of an admin token that the server was told: valid, and the only one of its origin. */
+    async ensureAdmin(
+      client: Queryable,
+      tenantId: number,
+      text: string,
+      origin: 'setting' | 'folder',
+    ): Promise<void> {
+      const token = await queries.insert(client, {
+        tenantId,
+        kind: 'operator',
+        role: 'admin',
+        name: origin === 'setting' ? 'MUSTER_OPERATOR_TOKEN' : 'operator-token file',
+        sha256: sha256(text),
+        origin,
+        restriction: null,
+        createdBy: null,
+        replaces: null,
+      });
+      await tell(client, tenantId, await queries.revokeOthersOf(client, tenantId, origin, token.tokenId));
+    },
+
+    /** No setting any more: what it once allowed is over. */
+    async endOrigin(client: Queryable, tenantId: number, origin: 'setting' | 'folder'): Promise<void> {
+      await tell(client, tenantId, await queries.revokeOthersOf(client, tenantId, origin, null));
+    },
+
+    async hasAdmin(client: Queryable, tenantId: number): Promise<boolean> {
+      return (await queries.countAdmins(client, tenantId, null)) > 0;
+    },
+
+    async isValid(client: Queryable, tenantId: number, text: string): Promise<boolean> {
+      return (await queries.find(client, tenantId, sha256(text))) !== null;
+    },
+
+    /** Hears of revocations on other nodes. */
+    async start() {
+      const listener = await db.listen(channel, forget);
+      return { stop: () => listener.close() };
+    },
+  };
+}
