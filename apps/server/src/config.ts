@@ -138,6 +138,21 @@ export const SETTINGS = {
     'Lines of the audit log are forgotten after so many days.',
     wholeNumber(1, 36_500),
   ),
+  MUSTER_CONTROL_LEASE_SECONDS: setting(
+    '300',
+    'How long the agent of a host may be silent about an action before the action is tried again.',
+    wholeNumber(1, 86_400),
+  ),
+  MUSTER_CONTROL_MAX_LEASE_SECONDS: setting(
+    '3600',
+    'How long after its hand-out an action of a host can be kept by heartbeats.',
+    wholeNumber(1, 604_800),
+  ),
+  MUSTER_CONTROL_MAX_WAITING: setting(
+    '20000',
+    'How many requests may wait at this node; further agents are told to come back later.',
+    wholeNumber(1, 1_000_000),
+  ),
   MUSTER_METRICS_ALLOW: setting(
     '',
     'Addresses and networks, separated by commas, that may read /metrics without a token.',

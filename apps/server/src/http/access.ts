@@ -1,5 +1,14 @@
 import type { BlockList } from 'node:net';
+import type { MusterError } from '../errors.ts';
 import type { Role, TokenKind } from '../tokens/kinds.ts';
+
+/** What is said instead of the usual sentences; a token of a wrong kind is refused like an unknown one. */
+export interface Refusals {
+  cookies(): MusterError;
+  /** There is no `Authorization: Bearer …`. */
+  header(): MusterError;
+  token(): MusterError;
+}
 
 /** Who may use a route. There is no default: a route without such a rule cannot be registered. */
 export type Access =
@@ -16,6 +25,8 @@ export type Access =
       readonly wholeInstallation?: boolean;
       /** Clients that are no browsers: a cookie is a sign that somebody is being used. */
       readonly refuseCookies?: boolean;
+      /** A protocol of its own has its own words for a refusal. */
+      readonly refusals?: Refusals;
     };
 
 export const anybody: Access = { public: true };

@@ -62,7 +62,9 @@ export function createApp(options: AppOptions): App {
       throw new Error(`The route ${route.method} ${route.url} has no access rule and is not registered.`);
   });
   app.setNotFoundHandler((request, reply) => wrongMethods.answer(request, reply));
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', async (request, reply) => {
+    const { answerHeaders } = request.routeOptions.config;
+    if (answerHeaders) reply.headers(answerHeaders);
     if (!refusing) return;
     reply.header('connection', 'close');
     throw httpError('MUSTER_STOPPING', 'The server is stopping. Try again.');
@@ -99,7 +101,10 @@ function register(app: FastifyInstance, route: Route, tokens: Tokens): void {
   app.route({
     method: route.method,
     url: route.path,
-    config: { access: route.access },
+    config: {
+      access: route.access,
+      ...(route.answerHeaders ? { answerHeaders: route.answerHeaders } : {}),
+    },
     ...(check ? { onRequest: check } : {}),
     schema: {
       ...(route.body ? { body: schemaForAjv(route.body) } : {}),

@@ -4,7 +4,7 @@ import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import type { Caller } from '../tokens/caller.ts';
 import { atLeast } from '../tokens/kinds.ts';
 import type { Tokens } from '../tokens/tokens.ts';
-import type { Access } from './access.ts';
+import type { Access, Refusals } from './access.ts';
 import { httpError } from './errors.ts';
 
 declare module 'fastify' {
@@ -14,6 +14,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     access?: Access;
+    answerHeaders?: Readonly<Record<string, string>>;
   }
 }
 
@@ -23,8 +24,11 @@ export function authorise(access: Access, tokens: Tokens) {
   return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
     if (access.addresses && request.ip && isListed(access.addresses, request.ip)) return;
     if (access.refuseCookies && request.headers.cookie !== undefined)
-      throw httpError('MUSTER_FORBIDDEN', 'Requests with cookies are refused here.');
-    const caller = await authenticate(request.headers.authorization, tokens);
+      throw (
+        access.refusals?.cookies() ?? httpError('MUSTER_FORBIDDEN', 'Requests with cookies are refused here.')
+      );
+    const caller = await authenticate(request.headers.authorization, tokens, access.refusals);
+    if (access.refusals && !access.kinds.includes(caller.kind)) throw access.refusals.token();
     if (caller.kind === 'operator') {
       if (access.role === null)
         throw httpError('MUSTER_FORBIDDEN', 'An operator token is not for this request.');
@@ -41,12 +45,18 @@ export function authorise(access: Access, tokens: Tokens) {
   };
 }
 
-async function authenticate(header: string | undefined, tokens: Tokens): Promise<Caller> {
+async function authenticate(
+  header: string | undefined,
+  tokens: Tokens,
+  refusals: Refusals | undefined,
+): Promise<Caller> {
+  const [, text] = /^Bearer +(\S+) *$/i.exec(header ?? '') ?? [];
+  if (refusals && text === undefined) throw refusals.header();
   if (header === undefined)
     throw httpError('MUSTER_UNAUTHORIZED', 'Send a token in the header "Authorization: Bearer <token>".');
-  const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
   const caller = text === undefined ? null : await tokens.authenticate(text);
-  if (!caller) throw httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
+  if (!caller)
+    throw refusals?.token() ?? httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
   return caller;
 }
 

@@ -23,6 +23,8 @@ interface RouteFacts {
   readonly responses: Readonly<Record<number, { readonly description: string; readonly schema?: z.ZodType }>>;
   /** Request headers that mean something here. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** On every answer, refusals included. */
+  readonly answerHeaders?: Readonly<Record<string, string>>;
   /** What is answered if it is not JSON. */
   readonly produces?: string;
 }

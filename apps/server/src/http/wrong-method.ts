@@ -4,18 +4,20 @@ import { httpError } from './errors.ts';
 
 /** Tells a wrong method (405, with those that exist) from a wrong path (404). Only asked when nothing matched. */
 export class WrongMethods {
-  readonly #paths: { readonly form: RegExp; readonly method: string }[];
+  readonly #paths: { readonly form: RegExp; readonly route: Route }[];
 
   constructor(routes: readonly Route[]) {
-    this.#paths = routes.map(({ method, path }) => ({
-      form: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`),
-      method,
+    this.#paths = routes.map((route) => ({
+      form: new RegExp(`^${route.path.replaceAll(/:\w+/g, '[^/]+')}$`),
+      route,
     }));
   }
 
   answer(request: FastifyRequest, reply: FastifyReply): never {
     const [path = '/'] = request.url.split('?');
-    const allowed = this.#paths.filter(({ form }) => form.test(path)).map(({ method }) => method);
+    const routes = this.#paths.filter(({ form }) => form.test(path)).map(({ route }) => route);
+    for (const { answerHeaders } of routes) if (answerHeaders) reply.headers(answerHeaders);
+    const allowed = routes.map(({ method }) => method);
     if (allowed.length === 0) throw httpError('MUSTER_UNKNOWN_ROUTE', 'There is nothing under this path.');
     reply.header('allow', [...new Set(allowed)].sort().join(', '));
     throw httpError('MUSTER_WRONG_METHOD', `This path does not know ${request.method}.`);
