@@ -34,7 +34,7 @@ export const settle = (s: string) => `k as materialized (${lockLanes(s, 'h')}
   ), g as materialized (
     select f.*, case when f.wait_ms > 0 then ${NOW} + ${ms('f.wait_ms')} end as retry_at,
       -- what retries under 'hold' lets nothing behind it pass
-      f.n_action is not null and not (f.state is null and f.head_of_line = 'hold' and f.wait_ms > 0
+      f.n_action is not null and not (f.state is null and f.head_of_line = 'hold'
         and (f.n_priority, f.n_seq) > (f.priority, f.seq)) as goes_on,
       least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until
     from (

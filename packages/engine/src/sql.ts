@@ -32,21 +32,25 @@ const mayRun = (s: string) => `not p.delayed and p.generation = l.generation
  * The action that lane `l` hands out next on channel `${'${channel}'}`: two index probes, one for the channel and one
  * for 'any'. A row that holds the lane until its retry is due is found here and lets nothing behind it pass.
  */
-export const head = (s: string, on: { channel: string; when: string; except: string }) => {
+export const head = (s: string, on: { channel: string; when: string; except: string; passes?: string }) => {
   const first = (which: string) => `(
         select p.action_id, p.attempt, p.priority, p.seq, p.deadline, p.not_before, p.channel
         from ${s}.pending p
         where ${on.when} and not l.paused and l.blocked is null and not coalesce(pz.everything, false)
           and p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and ${which}
-          and p.action_id is distinct from ${on.except}
+          and ${on.passes ?? `p.action_id is distinct from ${on.except}`}
           and ${mayRun(s)}
         order by p.priority, p.seq limit 1)`;
   return `
       select * from (
         select * from (${first(`p.channel = '${ANY_CHANNEL}'`)} union all ${first(`p.channel = ${on.channel} and ${on.channel} <> '${ANY_CHANNEL}'`)}) p
         order by p.priority, p.seq limit 1
-      ) p where p.not_before is null or p.not_before <= ${NOW}`;
+      ) p where (p.not_before is null or p.not_before <= ${NOW})${on.passes ? ` and p.action_id is distinct from ${on.except}` : ''}`;
 };
+
+/** One that is not to be handed out now is passed over only while it is to be tried again under 'skip'. */
+export const passesOver = (s: string, except: string) => `(${except} is null or p.action_id <> ${except} or p.attempt = 0 or exists (
+            select 1 from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id and a.head_of_line = 'hold'))`;
 
 /**
  * Locks the lane of each row of `from`, in one order for all statements, and keeps only the rows whose lane is still at the

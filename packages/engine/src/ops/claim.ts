@@ -8,7 +8,7 @@ import {
   sent,
 } from '../claimed-action.ts';
 import { BUSY, type Context, type Operation, type Transition } from '../context.ts';
-import { head, lockLanes, ms, NOW, pauses, rows } from '../sql.ts';
+import { head, lockLanes, ms, NOW, passesOver, pauses, rows } from '../sql.ts';
 import { createRedeliver } from './redeliver.ts';
 
 /**
@@ -112,6 +112,7 @@ const statement = (s: string) => `
       channel: 'i.channel',
       when: 'l.action_id is null and (i.generation is null or i.generation = l.generation)',
       except: 'i.except_action',
+      passes: passesOver(s, 'i.except_action'),
     })}) n on true
   ), k as materialized (${lockLanes(s, 'h', 'x.action_id is not null')}
   ), u as (
