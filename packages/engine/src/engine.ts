@@ -27,6 +27,7 @@ import { createHeld } from './ops/held.ts';
 import { createLaneOps, type LaneRef } from './ops/lanes.ts';
 import { createLookUp } from './ops/look-up.ts';
 import { createPauseOps, type PauseScope } from './ops/pause.ts';
+import { createQueueReads } from './ops/queue.ts';
 import { createReport } from './ops/report.ts';
 import { createRunnerOps } from './ops/runners.ts';
 import { type GiveReasons, Reasons } from './reasons.ts';
@@ -79,6 +80,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   const runners = createRunnerOps(context);
   const pauses = createPauseOps(context);
   const lookUp = createLookUp(context, reasons);
+  const queues = createQueueReads(context, lookUp.viewsOf);
   const endStale = createEndStale(context);
   const duties: Duty[] = [
     createEndLeases(context),
@@ -103,7 +105,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     ...(observer.duty ? { onDuty: observer.duty.bind(observer) } : {}),
   });
 
-  const gatheredReport = calls.gathered(createReport(context));
+  const report = createReport(context);
+  const gatheredReport = calls.gathered(report);
   const gatheredClaim = calls.gathered(createClaim(context));
   const gatheredExtend = calls.gathered(createExtend(context));
   const gatheredAcknowledge = calls.gathered(createAcknowledge(context));
@@ -122,6 +125,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   });
   const reporting = createReporting({
     report: gatheredReport,
+    reportMany: (client, items) => calls.many(report, client, items),
     claim: gatheredClaim,
     ...(observer.late ? { onLate: observer.late.bind(observer) } : {}),
   });
@@ -135,9 +139,12 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   return {
     db,
     schema,
+    /** The time to use in statements beside the engine's: the injected one, or null for the database's own clock. */
+    now: context.now,
     ...createEnqueueOps(context, calls),
     ...createActionOps(context, calls, lookUp),
     report: reporting.report,
+    reportMany: reporting.reportMany,
     release: reporting.release,
 
     /** The lane's next action, or null. With `waitMs` it waits for one, at the cost of no query. */
@@ -202,6 +209,9 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
 
     get: lookUp.get,
     list: lookUp.list,
+    queue: queues.queue,
+    positions: queues.positions,
+    laneLoads: queues.laneLoads,
     events: lookUp.events,
     ...createCounts(context),
     feed: createFeed(context),

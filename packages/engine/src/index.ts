@@ -34,6 +34,7 @@ export type { Enqueued, NewAction } from './ops/enqueue.ts';
 export type { ExtendAnswer } from './ops/extend.ts';
 export type { LaneRef } from './ops/lanes.ts';
 export type { ActionEvent, ActionFilter, ActionPage, ActionView } from './ops/look-up.ts';
+export type { LaneLoad } from './ops/queue.ts';
 export type { RedriveAnswer } from './ops/redrive.ts';
 export type { ReportAnswer } from './ops/report-item.ts';
 export type { GiveReasons, WaitingAction } from './reasons.ts';

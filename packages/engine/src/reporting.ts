@@ -3,7 +3,16 @@ import type { Queryable } from './db.ts';
 import type { ClaimAnswer, ClaimItem } from './ops/claim.ts';
 import type { ReportAnswer, ReportItem } from './ops/report-item.ts';
 import { checkAttempt, checkText, encodeJson } from './text.ts';
-import { checkLease, checkName, checkOneOf, checkTenant, checkWhole, ifGiven, isId } from './values.ts';
+import {
+  checkLane,
+  checkLease,
+  checkName,
+  checkOneOf,
+  checkTenant,
+  checkWhole,
+  ifGiven,
+  isId,
+} from './values.ts';
 
 /** What a worker says at the end of an attempt. */
 export interface ReportRequest {
@@ -18,8 +27,18 @@ export interface ReportRequest {
   readonly retryAfterMs?: number | undefined;
   /** Only an action of this channel. */
   readonly channel?: string | undefined;
+  /** Only an action of this lane: any other is unknown. What comes next comes from this lane even then. */
+  readonly laneId?: string | undefined;
   /** Claim the lane's next action in the same statement. */
-  readonly next?: { readonly channel: string; readonly worker: string; readonly leaseMs: number } | undefined;
+  readonly next?:
+    | {
+        readonly channel: string;
+        readonly worker: string;
+        readonly leaseMs: number;
+        /** The generation the worker belongs to: nothing comes if the lane has a newer one. */
+        readonly generation?: number | undefined;
+      }
+    | undefined;
 }
 
 const UNKNOWN: ReportAnswer = {
@@ -40,11 +59,29 @@ function checkNext(next: NonNullable<ReportRequest['next']>) {
   checkName(next.channel, 'channel');
   checkName(next.worker, 'worker', 0);
   checkLease(next.leaseMs);
+  ifGiven(next.generation, (generation) => checkWhole(generation, 'generation', 1));
   return next;
+}
+
+function itemOf(request: ReportRequest): ReportItem {
+  return {
+    tenantId: checkTenant(request.tenantId),
+    actionId: request.actionId,
+    attempt: checkAttempt(request.attempt),
+    outcome: outcomeOf(request.status),
+    worker: ifGiven(request.worker, (worker) => checkName(worker, 'worker', 0)),
+    error: ifGiven(request.error, (error) => checkText(error, 'error')),
+    result: ifGiven(request.result, (result) => encodeJson(result, 'result')),
+    delayMs: ifGiven(request.retryAfterMs, (ms) => checkWhole(ms, 'retryAfterMs', 0)),
+    channel: ifGiven(request.channel, (channel) => checkName(channel, 'channel')),
+    laneId: ifGiven(request.laneId, checkLane),
+    next: ifGiven(request.next, checkNext),
+  };
 }
 
 export function createReporting(options: {
   report: (client: Queryable, item: ReportItem) => Promise<ReportAnswer>;
+  reportMany: (client: Queryable, items: readonly ReportItem[]) => Promise<ReportAnswer[]>;
   claim: (client: Queryable, item: ClaimItem) => Promise<ClaimAnswer>;
   onLate?: (tenantId: number) => void;
 }) {
@@ -59,7 +96,7 @@ export function createReporting(options: {
       tenantId: request.tenantId,
       laneId,
       ...request.next,
-      except: request.actionId,
+      except: isId(request.actionId) ? request.actionId : undefined,
     });
     return answer.kind === 'claimed' ? answer.action : null;
   }
@@ -67,23 +104,19 @@ export function createReporting(options: {
   return {
     /** Ends the running attempt, once; repeated and late reports change nothing. */
     async report(client: Queryable, request: ReportRequest): Promise<ReportAnswer> {
-      if (!isId(request.actionId)) return UNKNOWN;
-      const answer = await options.report(client, {
-        tenantId: checkTenant(request.tenantId),
-        actionId: request.actionId,
-        attempt: checkAttempt(request.attempt),
-        outcome: outcomeOf(request.status),
-        worker: ifGiven(request.worker, (worker) => checkName(worker, 'worker', 0)),
-        error: ifGiven(request.error, (error) => checkText(error, 'error')),
-        result: ifGiven(request.result, (result) => encodeJson(result, 'result')),
-        delayMs: ifGiven(request.retryAfterMs, (ms) => checkWhole(ms, 'retryAfterMs', 0)),
-        channel: ifGiven(request.channel, (channel) => checkName(channel, 'channel')),
-        next: ifGiven(request.next, checkNext),
-      });
+      const item = itemOf(request);
+      const answer = isId(request.actionId) ? await options.report(client, item) : UNKNOWN;
       if (answer.reason === 'LATE') options.onLate?.(request.tenantId);
-      if (!request.next || answer.next || answer.laneId === null) return answer;
-      return { ...answer, next: await claimInstead(client, request, answer.laneId) };
+      const laneId = item.laneId ?? answer.laneId;
+      if (!request.next || answer.next || laneId === null) return answer;
+      return { ...answer, next: await claimInstead(client, request, laneId) };
     },
+
+    /** Many reports of one caller in one statement, without a next action. */
+    reportMany: (
+      client: Queryable,
+      requests: readonly Omit<ReportRequest, 'next'>[],
+    ): Promise<ReportAnswer[]> => options.reportMany(client, requests.map(itemOf)),
 
     /** Gives an attempt back that was not begun: no failure is counted, the action is pending again at once. */
     async release(

@@ -90,6 +90,9 @@ export function createLookUp(context: Context, reasons: Reasons) {
   }
 
   return {
+    /** For other reads: rows of `selectUnfinished`. */
+    viewsOf: views as (client: Queryable, rows: unknown[]) => Promise<ActionView[]>,
+
     async get(client: Queryable, tenantId: number, id: string): Promise<ActionView | null> {
       if (!isId(id)) return null;
       checkTenant(tenantId);
@@ -194,6 +197,9 @@ const select = (s: string, driver: Driver) => `
     `left join ${s}.runners r on r.tenant_id = l.tenant_id and r.runner_id = l.runner_id
     where a.tenant_id`,
   )}`;
+
+/** Every unfinished action as `viewsOf` reads it; `$1` is the time, `$2` the tenant. */
+export const selectUnfinished = (s: string) => select(s, 'unfinished');
 
 function filtered(
   context: Context,

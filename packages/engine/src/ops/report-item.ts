@@ -14,6 +14,8 @@ export interface ReportItem {
   readonly delayMs?: number | undefined;
   /** Only an action of this channel; others are unknown to the caller. */
   readonly channel?: string | undefined;
+  /** Only an action of this lane; others are unknown to the caller. */
+  readonly laneId?: string | undefined;
   readonly next?: { readonly channel: string; readonly worker: string; readonly leaseMs: number } | undefined;
 }
 

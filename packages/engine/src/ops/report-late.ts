@@ -76,6 +76,7 @@ export function createReportLate(context: Context) {
         items.map((i) => i.actionId),
         items.map((i) => i.attempt),
         items.map((i) => i.channel ?? null),
+        items.map((i) => i.laneId ?? null),
       ],
     });
     const unknown: ReportAnswer = {
@@ -168,8 +169,10 @@ const lookUpStatement = (s: string) => `
     z.state as ended_state, z.reason as ended_reason, z.attempt as ended_attempt,
     array(select e.type from ${s}.events e
       where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = i.attempt order by e.event_id)::int[] as types
-  from unnest($1::int[], $2::bigint[], $3::int[], $4::text[]) with ordinality as i(tenant_id, action_id, attempt, channel, ord)
+  from unnest($1::int[], $2::bigint[], $3::int[], $4::text[], $5::bigint[])
+    with ordinality as i(tenant_id, action_id, attempt, channel, only_lane, ord)
   join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id and (i.channel is null or a.channel = i.channel)
+    and (i.only_lane is null or a.lane_id = i.only_lane)
   join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
   left join ${s}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
   left join ${s}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id`;

@@ -68,6 +68,7 @@ function values(context: Context, items: readonly ReportItem[]): unknown[] {
     items.map((item) => item.next?.channel ?? null),
     items.map((item) => item.next?.worker ?? null),
     items.map((item) => item.next?.leaseMs ?? null),
+    items.map((item) => item.laneId ?? null),
   ];
 }
 
@@ -91,6 +92,7 @@ const statement = (s: string) => `
       next_channel: 'text',
       next_worker: 'text',
       next_lease_ms: 'int',
+      only_lane: 'bigint',
     })}
     cross join lateral (select * from ${s}.pending p where p.tenant_id = i.tenant_id and p.action_id = i.action_id limit 1) p
     cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
@@ -105,4 +107,5 @@ const statement = (s: string) => `
       except: 'i.action_id',
     })}) n on true
     where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel = i.channel)
+      and (i.only_lane is null or p.lane_id = i.only_lane)
   ), ${settle(s)}`;

@@ -1,0 +1,2 @@
+drop view {schema}.action_states;
+drop view {schema}.unfinished_actions;

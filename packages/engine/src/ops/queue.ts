@@ -1,0 +1,113 @@
+import type { Context } from '../context.ts';
+import type { Queryable } from '../db.ts';
+import { checkLane, checkTenant, checkWhole, isId } from '../values.ts';
+import type { LaneRef } from './lanes.ts';
+import { type ActionView, selectUnfinished } from './look-up.ts';
+
+/**
+ * What is in a lane, and in which order it will be handed out: the running action, those that are ready by class and
+ * place, those that wait for their time. Reads only.
+ */
+export interface LaneLoad {
+  readonly laneId: string;
+  /** Unfinished actions that nobody holds, counted up to the limit. */
+  readonly waiting: number;
+  readonly leased: {
+    readonly id: string;
+    readonly kind: string;
+    readonly channel: string;
+    readonly attempt: number;
+    readonly leasedAt: Date;
+    readonly leaseUntil: Date;
+    readonly worker: string;
+    readonly cancelRequested: boolean;
+  } | null;
+}
+
+/** Those that wait for their time come last, by that time. */
+const place = (p: string) =>
+  `${p}.delayed, case when ${p}.delayed then ${p}.not_before else '-infinity' end, ${p}.priority, ${p}.seq`;
+
+export function createQueueReads(
+  context: Context,
+  viewsOf: (client: Queryable, rows: unknown[]) => Promise<ActionView[]>,
+) {
+  const s = context.schema;
+  return {
+    /** The unfinished actions of a lane, in the order of their delivery. */
+    async queue(client: Queryable, lane: LaneRef, limit = 1_000): Promise<ActionView[]> {
+      checkTenant(lane.tenantId);
+      checkWhole(limit, 'limit', 1);
+      const { rows } = await client.query({
+        name: 'muster_queue',
+        text: `${selectUnfinished(s)} and a.lane_id = $3
+          order by (l.action_id is not distinct from a.action_id) desc, ${place('p')} limit $4`,
+        values: [context.now(), lane.tenantId, checkLane(lane.laneId), limit],
+      });
+      return viewsOf(client, rows);
+    },
+
+    /** The place of each unfinished action in that order: 1 is next, 0 is running. Finished ones are missing. */
+    async positions(
+      client: Queryable,
+      tenantId: number,
+      ids: readonly string[],
+    ): Promise<Map<string, number>> {
+      const { rows } = await client.query({
+        name: 'muster_positions',
+        text: `select p.action_id, case when l.action_id = p.action_id then 0 else (
+              select count(*) from ${s}.pending q
+              where q.tenant_id = p.tenant_id and q.lane_id = p.lane_id and q.action_id is distinct from l.action_id
+                and (${place('q')}) <= (${place('p')})
+            ) end::int as position
+          from unnest($2::bigint[]) i(action_id)
+          join ${s}.pending p on p.tenant_id = $1 and p.action_id = i.action_id
+          join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id`,
+        values: [checkTenant(tenantId), ids.filter(isId)],
+      });
+      return new Map(rows.map((row) => [row.action_id, row.position]));
+    },
+
+    /** How much waits in each lane and what is leased there. Lanes that do not exist are missing. */
+    async laneLoads(client: Queryable, lanes: readonly LaneRef[], upTo = 1_000): Promise<LaneLoad[]> {
+      checkWhole(upTo, 'upTo', 1);
+      const { rows } = await client.query({
+        name: 'muster_lane_loads',
+        text: `select l.lane_id, w.waiting, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested,
+            a.kind, a.channel
+          from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, lane_id)
+          cross join lateral (select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1) l
+          cross join lateral (
+            select count(*)::int as waiting from (
+              select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id
+                and p.generation = l.generation and p.action_id is distinct from l.action_id limit $3
+            ) x
+          ) w
+          left join lateral (
+            select a.kind, a.channel from ${s}.actions a where a.tenant_id = l.tenant_id and a.action_id = l.action_id limit 1
+          ) a on true`,
+        values: [
+          lanes.map((lane) => checkTenant(lane.tenantId)),
+          lanes.map((lane) => checkLane(lane.laneId)),
+          upTo,
+        ],
+      });
+      return rows.map((row) => ({
+        laneId: row.lane_id,
+        waiting: row.waiting,
+        leased: row.action_id
+          ? {
+              id: row.action_id,
+              kind: row.kind,
+              channel: row.channel,
+              attempt: row.attempt,
+              leasedAt: row.leased_at,
+              leaseUntil: row.lease_until,
+              worker: row.worker,
+              cancelRequested: row.cancel_requested,
+            }
+          : null,
+      }));
+    },
+  };
+}
