@@ -153,6 +153,11 @@ export const SETTINGS = {
     'How many requests may wait at this node; further agents are told to come back later.',
     wholeNumber(1, 1_000_000),
   ),
+  MUSTER_ONLINE_WINDOW_SECONDS: setting(
+    '900',
+    'Whoever was heard of within so many seconds counts as online.',
+    wholeNumber(1, 31_536_000),
+  ),
   MUSTER_METRICS_ALLOW: setting(
     '',
     'Addresses and networks, separated by commas, that may read /metrics without a token.',
