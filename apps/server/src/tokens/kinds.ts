@@ -5,7 +5,8 @@
 export const TOKEN_KINDS = {
   operator: { byHand: true, meaning: 'a person or an application, with a role' },
   agent: { byHand: false, meaning: 'the agent of one host: takes its actions and reports them' },
-  enrolment: { byHand: true, meaning: 'lets hosts register themselves, any number of them' },
+  device: { byHand: false, meaning: 'one device: checks in, gets its actions and reports them' },
+  enrolment: { byHand: true, meaning: 'lets hosts and devices register themselves, any number of them' },
   worker: { byHand: true, meaning: 'claims and reports actions of generic lanes' },
 } as const satisfies Record<string, { byHand: boolean; meaning: string }>;
 

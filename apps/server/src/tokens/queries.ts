@@ -28,6 +28,9 @@ export interface NewToken {
   readonly replaces: string | null;
 }
 
+/** What a restriction may be looked up by: each has an index, made by the feature that issues such tokens. */
+export type RestrictionField = 'deviceId';
+
 const COLUMNS = `tenant_id, token_id, kind, role, name, origin, restriction, created_at, created_by, replaces, first_used_at, revoked_at`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
@@ -50,17 +53,23 @@ function token(row: any): TokenRow {
 
 export function createTokenQueries(s: string) {
   return {
-    async find(
+    /** Many at once: fleets of devices come back one by one, each with its own token. */
+    async findMany(
       client: Queryable,
-      tenantId: number,
-      sha256: Buffer,
-    ): Promise<(TokenRow & { sha256: Buffer }) | null> {
+      wanted: readonly { tenantId: number; sha256: Buffer }[],
+    ): Promise<((TokenRow & { sha256: Buffer }) | null)[]> {
       const { rows } = await client.query({
-        name: 'muster_find_token',
-        text: `select ${COLUMNS}, sha256 from ${s}.tokens where tenant_id = $1 and sha256 = $2 and revoked_at is null`,
-        values: [tenantId, sha256],
+        name: 'muster_find_tokens',
+        text: `select i.ord::int, t.* from unnest((select $1::int[]), (select $2::bytea[])) with ordinality as i(of_tenant, hash, ord)
+          cross join lateral (
+            select ${COLUMNS}, sha256 from ${s}.tokens t
+            where t.tenant_id = i.of_tenant and t.sha256 = i.hash and t.revoked_at is null limit 1
+          ) t`,
+        values: [wanted.map((one) => one.tenantId), wanted.map((one) => one.sha256)],
       });
-      return rows[0] ? { ...token(rows[0]), sha256: rows[0].sha256 } : null;
+      const found: ((TokenRow & { sha256: Buffer }) | null)[] = wanted.map(() => null);
+      for (const row of rows) found[row.ord - 1] = { ...token(row), sha256: row.sha256 };
+      return found;
     },
 
     async get(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow | null> {
@@ -101,6 +110,54 @@ export function createTokenQueries(s: string) {
       return token(rows[0]);
     },
 
+    /** Many new ones; null for a hash that is taken already. */
+    async insertMany(
+      client: Queryable,
+      given: readonly Omit<NewToken, 'origin' | 'role'>[],
+    ): Promise<(string | null)[]> {
+      const { rows } = await client.query({
+        text: `insert into ${s}.tokens (tenant_id, kind, name, sha256, restriction, created_by, replaces)
+          select * from unnest($1::int[], $2::text[], $3::text[], $4::bytea[], $5::jsonb[], $6::text[], $7::bigint[])
+          on conflict (tenant_id, sha256) do nothing returning token_id, sha256`,
+        values: [
+          given.map((one) => one.tenantId),
+          given.map((one) => one.kind),
+          given.map((one) => one.name),
+          given.map((one) => one.sha256),
+          given.map((one) => (one.restriction === null ? null : JSON.stringify(one.restriction))),
+          given.map((one) => one.createdBy),
+          given.map((one) => one.replaces),
+        ],
+      });
+      const ids = new Map(rows.map((row) => [row.sha256.toString('latin1'), row.token_id as string]));
+      return given.map((one) => ids.get(one.sha256.toString('latin1')) ?? null);
+    },
+
+    /** The valid tokens of one kind whose restriction names these, newest first. */
+    async idsOf(
+      client: Queryable,
+      tenantId: number,
+      kind: TokenKind,
+      field: RestrictionField,
+      values: readonly string[],
+    ): Promise<{ tokenId: string; value: string }[]> {
+      const { rows } = await client.query({
+        text: `select token_id, restriction->>'${field}' as value from ${s}.tokens
+          where tenant_id = $1 and kind = '${kind}' and restriction->>'${field}' = any($2::text[]) and revoked_at is null
+          order by token_id desc`,
+        values: [tenantId, values],
+      });
+      return rows.map((row) => ({ tokenId: row.token_id, value: row.value }));
+    },
+
+    async revokeMany(client: Queryable, tenantId: number, tokenIds: readonly string[]): Promise<void> {
+      await client.query({
+        text: `update ${s}.tokens set revoked_at = now()
+          where tenant_id = $1 and token_id = any($2::bigint[]) and revoked_at is null`,
+        values: [tenantId, tokenIds],
+      });
+    },
+
     /** Null: unknown. A token that was revoked before keeps its time. */
     async revoke(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow | null> {
       const { rows } = await client.query({
@@ -127,20 +184,29 @@ export function createTokenQueries(s: string) {
     },
 
     /** The first use of a token ends those that it replaces, however often the rotation was repeated meanwhile. */
-    async markFirstUse(client: Queryable, tenantId: number, tokenId: string): Promise<string[]> {
+    async markFirstUses(
+      client: Queryable,
+      used: readonly { tenantId: number; tokenId: string }[],
+    ): Promise<{ tenantId: number; tokenId: string }[]> {
       const { rows } = await client.query({
+        name: 'muster_first_uses',
         text: `with recursive used as (
-            update ${s}.tokens set first_used_at = coalesce(first_used_at, now()) where tenant_id = $1 and token_id = $2 returning replaces
+            update ${s}.tokens t set first_used_at = coalesce(t.first_used_at, now())
+            from (select * from unnest($1::int[], $2::bigint[]) as i(tenant_id, token_id) order by 1, 2) i
+            where t.tenant_id = i.tenant_id and t.token_id = i.token_id returning t.tenant_id, t.replaces
           ), older as (
-            select t.token_id, t.replaces from ${s}.tokens t join used u on t.tenant_id = $1 and t.token_id = u.replaces
+            select t.tenant_id, t.token_id, t.replaces from ${s}.tokens t
+            join used u on t.tenant_id = u.tenant_id and t.token_id = u.replaces
             union
-            select t.token_id, t.replaces from ${s}.tokens t join older o on t.tenant_id = $1 and t.token_id = o.replaces
+            select t.tenant_id, t.token_id, t.replaces from ${s}.tokens t
+            join older o on t.tenant_id = o.tenant_id and t.token_id = o.replaces
           )
           update ${s}.tokens t set revoked_at = now() from older o
-          where t.tenant_id = $1 and t.token_id = o.token_id and t.revoked_at is null returning t.token_id`,
-        values: [tenantId, tokenId],
+          where t.tenant_id = o.tenant_id and t.token_id = o.token_id and t.revoked_at is null
+          returning t.tenant_id, t.token_id`,
+        values: [used.map((one) => one.tenantId), used.map((one) => one.tokenId)],
       });
-      return rows.map((row) => row.token_id);
+      return rows.map((row) => ({ tenantId: row.tenant_id, tokenId: row.token_id }));
     },
 
     async countAdmins(client: Queryable, tenantId: number, except: string | null): Promise<number> {

@@ -1,10 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Database, Queryable } from '@muster/engine';
+import { gatherReads } from '../gathered-reads.ts';
 import type { Caller } from './caller.ts';
 import { tokenError } from './errors.ts';
 import type { Role, TokenKind } from './kinds.ts';
-import { createTokenQueries, type TokenRow } from './queries.ts';
-import { newSecret, readSecret, sha256 } from './secret.ts';
+import { createTokenQueries, type RestrictionField, type TokenRow } from './queries.ts';
+import { newSecret, type Presented, readSecret, sha256 } from './secret.ts';
 import { TokenCache } from './token-cache.ts';
 
 /**
@@ -42,6 +43,14 @@ export function createTokens(db: Database, schema: string) {
     for (const one of words) forget(one);
   }
 
+  const find = gatherReads((wanted: readonly Presented[]) => queries.findMany(db, wanted), db.writers);
+  // Written only once in the life of a token; two that come together are both content with the first time.
+  const firstUse = gatherReads(async (used: readonly { tenantId: number; tokenId: string }[]) => {
+    for (const ended of await queries.markFirstUses(db, used))
+      await tell(db, ended.tenantId, [ended.tokenId]);
+    return used.map(() => null);
+  }, 1);
+
   async function known(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow> {
     const found = /^[1-9]\d{0,17}$/.test(tokenId) ? await queries.get(client, tenantId, tokenId) : null;
     if (!found) throw tokenError('MUSTER_UNKNOWN_TOKEN', 'There is no token with this id.');
@@ -70,6 +79,51 @@ export function createTokens(db: Database, schema: string) {
 
   return {
     create: (client: Queryable, request: TokenRequest) => issue(client, request, null),
+
+    /**
+     * Many at once, each with a new secret or with the hash of one that its owner has already. `replaces` is the token
+     * that ends with the first use of this one. Null: the hash is taken.
+     */
+    async createMany(
+      client: Queryable,
+      requests: readonly (TokenRequest & {
+        readonly sha256?: Buffer | undefined;
+        readonly replaces?: string | null;
+      })[],
+    ): Promise<({ tokenId: string; secret: string | null } | null)[]> {
+      const secrets = requests.map((one) => (one.sha256 ? null : newSecret(one.kind, one.tenantId)));
+      const ids = await queries.insertMany(
+        client,
+        requests.map((one, n) => ({
+          tenantId: one.tenantId,
+          kind: one.kind,
+          name: one.name,
+          sha256: one.sha256 ?? sha256(secrets[n] as string),
+          restriction: one.restriction ?? null,
+          createdBy: one.createdBy ?? null,
+          replaces: one.replaces ?? null,
+        })),
+      );
+      return ids.map((tokenId, n) => (tokenId === null ? null : { tokenId, secret: secrets[n] ?? null }));
+    },
+
+    /** The valid tokens of one kind whose restriction names these, newest first. */
+    idsOf: queries.idsOf,
+
+    /** Ends all of them. */
+    async revokeOf(
+      client: Queryable,
+      tenantId: number,
+      kind: TokenKind,
+      field: RestrictionField,
+      value: string,
+    ): Promise<void> {
+      const ids = (await queries.idsOf(client, tenantId, kind, field, [value])).map(({ tokenId }) => tokenId);
+      if (ids.length === 0) return;
+      await queries.revokeMany(client, tenantId, ids);
+      await tell(client, tenantId, ids);
+    },
+
     list: (client: Queryable, tenantId: number) => queries.list(client, tenantId),
 
     async revoke(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow> {
@@ -100,13 +154,10 @@ export function createTokens(db: Database, schema: string) {
       const cached = cache.get(hash);
       if (cached) return cached;
       const { version } = cache;
-      const found = await queries.find(db, presented.tenantId, presented.sha256);
+      const found = await find(presented);
       if (!found || !timingSafeEqual(found.sha256, presented.sha256)) return null;
       if (presented.kind !== null && presented.kind !== found.kind) return null;
-      if (found.firstUsedAt === null) {
-        const ended = await queries.markFirstUse(db, found.tenantId, found.tokenId);
-        await tell(db, found.tenantId, ended);
-      }
+      if (found.firstUsedAt === null) await firstUse(found);
       const { tenantId, tokenId, kind, role, name, restriction } = found;
       const caller: Caller = { tenantId, tokenId, kind, role, name, restriction };
       cache.keep(hash, caller, version);
@@ -144,7 +195,7 @@ export function createTokens(db: Database, schema: string) {
     },
 
     async isValid(client: Queryable, tenantId: number, text: string): Promise<boolean> {
-      return (await queries.find(client, tenantId, sha256(text))) !== null;
+      return (await queries.findMany(client, [{ tenantId, sha256: sha256(text) }]))[0] !== null;
     },
 
     /** Hears of revocations on other nodes. */
