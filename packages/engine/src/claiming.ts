@@ -24,9 +24,8 @@ async function lookUntil<T>(
   found: (result: T) => boolean,
   giveBack: (result: T) => Promise<void>,
 ): Promise<T> {
-  if (!on.waitMs || on.signal?.aborted) return look();
-  const waiter = waiters.add(on.keys, on.tenantId, on.waitMs);
-  const gone = () => waiter.end();
+  const waiter = on.waitMs && !on.signal?.aborted ? waiters.add(on.keys, on.tenantId, on.waitMs) : null;
+  const gone = () => waiter?.end();
   on.signal?.addEventListener('abort', gone, { once: true });
   try {
     for (;;) {
@@ -35,11 +34,11 @@ async function lookUntil<T>(
         if (on.signal?.aborted) await giveBack(result);
         return result;
       }
-      if (!(await waiter.next())) return result;
+      if (!(await waiter?.next())) return result;
     }
   } finally {
     on.signal?.removeEventListener('abort', gone);
-    waiter.end();
+    waiter?.end();
   }
 }
 
@@ -78,7 +77,8 @@ export function createClaiming(options: {
         () => options.claim(client, request),
         (found) => found.kind !== 'empty' && found.kind !== 'held',
         async (found) => {
-          if (found.kind === 'claimed') await release(client, found.action);
+          // what is handed out again may be running at the worker: only its first delivery is taken back
+          if (found.kind === 'claimed' && !found.action.redelivered) await release(client, found.action);
         },
       );
       if (answer.kind === 'unknown-lane')

@@ -47,6 +47,7 @@ const UNKNOWN: ReportAnswer = {
   reason: 'UNKNOWN_ACTION',
   laneId: null,
   repeated: false,
+  settled: false,
   next: null,
 };
 
@@ -108,7 +109,7 @@ export function createReporting(options: {
       const answer = isId(request.actionId) ? await options.report(client, item) : UNKNOWN;
       if (answer.reason === 'LATE') options.onLate?.(request.tenantId);
       const laneId = item.laneId ?? answer.laneId;
-      if (!request.next || answer.next || laneId === null) return answer;
+      if (!request.next || answer.settled || laneId === null) return answer;
       return { ...answer, next: await claimInstead(client, request, laneId) };
     },
 

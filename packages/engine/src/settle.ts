@@ -74,7 +74,8 @@ export const settle = (s: string) => `k as materialized (${lockLanes(s, 'h')}
       leased_at = case when g.goes_on then ${NOW} end,
       lease_until = case when g.goes_on then g.n_lease_until end,
       worker = case when g.goes_on then g.n_worker end,
-      lease_runner = null, moved_from = null, cancel_requested = false, redelivered = 0
+      -- the next action keeps the slot of the one that ended
+      lease_runner = case when g.goes_on then g.lease_runner end, moved_from = null, cancel_requested = false, redelivered = 0
     from g where l.tenant_id = g.tenant_id and l.lane_id = g.lane_id
   ), d as (
     delete from ${s}.pending p using (select * from g where g.state is not null) g

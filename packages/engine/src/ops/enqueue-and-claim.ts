@@ -2,6 +2,7 @@ import { EVENT_TYPES } from '../action.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
 import type { Context, Run } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import { EngineError } from '../errors.ts';
 import { ANY_CHANNEL, lockLanes, ms, NOW, pauses } from '../sql.ts';
 import { runningOf } from './claim-slots.ts';
 import type { EncodedAction } from './enqueue.ts';
@@ -19,15 +20,21 @@ export interface EnqueueAndClaimRequest {
 }
 
 interface Row extends ClaimedRow {
-  nth: number;
+  /** Null: nothing was made. */
+  nth: number | null;
+  known: boolean;
+  wanted: number;
 }
+
+/** Another claim may take the runner's row between look and lock; then it is looked at again, so many times. */
+const MOST_TRIES = 20;
 
 export function createEnqueueAndClaim(context: Context) {
   const text = statement(context.schema);
   return async (client: Queryable, request: EnqueueAndClaimRequest): Promise<Run<ClaimedAction | null>> => {
     const answers: (ClaimedAction | null)[] = request.actions.map(() => null);
     if (request.actions.length === 0) return { answers, transitions: [], wakes: [] };
-    const { rows } = await client.query({
+    const query = {
       name: 'muster_enqueue_and_claim',
       text,
       values: [
@@ -42,8 +49,15 @@ export function createEnqueueAndClaim(context: Context) {
         request.actions.map((action) => action.payload),
         request.actions.map((action) => action.options),
       ],
-    });
-    const transitions = (rows as Row[]).map((row) => {
+    };
+    let rows: Row[] = [];
+    for (let round = 0; round < MOST_TRIES; round += 1) {
+      rows = (await client.query(query)).rows;
+      if (!rows[0]?.known) throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
+      if (rows[0].nth !== null || rows[0].wanted === 0) break;
+    }
+    const made = rows.filter((row): row is Row & { nth: number } => row.nth !== null);
+    const transitions = made.map((row) => {
       answers[row.nth - 1] = claimedAction(row);
       return {
         tenantId: row.tenant_id,
@@ -111,8 +125,9 @@ const statement = (s: string) => `
       from u cross join (values ('pending', -1), ('claimed', 1)) x(state, sign)
       group by u.tenant_id, u.channel, x.state, x.sign
   )
-  select u.nth::int, u.tenant_id, u.lane_id, u.action_id, u.attempt, u.leased_at, u.lease_until, u.worker, u.cancel_requested,
-    u.channel, u.kind, u.payload, case when u.o ? 'tags' then array(select jsonb_array_elements_text(u.o->'tags')) end as tags,
+  select exists (select 1 from f) as known, (select count(*) from h)::int as wanted, u.nth::int, u.tenant_id, u.lane_id, u.action_id,
+    u.attempt, u.leased_at, u.lease_until, u.worker, u.cancel_requested, u.channel, u.kind, u.payload,
+    case when u.o ? 'tags' then array(select jsonb_array_elements_text(u.o->'tags')) end as tags,
     case u.o->>'priority' when 'urgent' then 0 else 1 end as priority, coalesce((u.o->>'maxAttempts')::int, 3) as max_attempts,
     u.leased_at as created_at, u.o->>'createdBy' as created_by
-  from u order by u.nth`;
+  from (values (1)) one left join u on true order by u.nth`;

@@ -2,7 +2,7 @@ import { EVENT_TYPES } from '../action.ts';
 import { CLAIMED_COLUMNS, type ClaimedRow } from '../claimed-action.ts';
 import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
-import { NOW, rows } from '../sql.ts';
+import { ANY_CHANNEL, NOW, rows } from '../sql.ts';
 
 /** An answer may be lost ten times; a worker that asks more often for the same attempt must let its lease end. */
 const MOST_REDELIVERIES = 10;
@@ -16,6 +16,7 @@ export function createRedeliver(context: Context) {
       readonly tenantId: number;
       readonly laneId: string;
       readonly worker: string;
+      readonly channel: string;
       readonly except?: string | undefined;
     }[],
   ): Promise<(ClaimedRow | null)[]> => {
@@ -28,6 +29,7 @@ export function createRedeliver(context: Context) {
         items.map((item) => item.laneId),
         items.map((item) => item.worker),
         items.map((item) => item.except ?? null),
+        items.map((item) => item.channel),
       ],
     });
     const found: (ClaimedRow | null)[] = items.map(() => null);
@@ -39,10 +41,12 @@ export function createRedeliver(context: Context) {
 const statement = (s: string) => `
   with k as materialized (
     select i.ord, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested
-    from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', worker: 'text', except_action: 'bigint' })}
+    from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', worker: 'text', except_action: 'bigint', channel: 'text' })}
     cross join lateral (
       select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.action_id is not null
         and l.worker = i.worker and l.redelivered < ${MOST_REDELIVERIES} and l.action_id is distinct from i.except_action
+        and exists (select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id
+          and p.channel in (i.channel, '${ANY_CHANNEL}'))
       limit 1 for update skip locked
     ) l
   ), u as (

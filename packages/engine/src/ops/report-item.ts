@@ -28,5 +28,7 @@ export interface ReportAnswer {
   readonly laneId: string | null;
   /** The attempt had ended before by the same report. */
   readonly repeated: boolean;
+  /** This very report ended the running attempt; `next` was looked for in the same breath. */
+  readonly settled: boolean;
   readonly next: ClaimedAction | null;
 }

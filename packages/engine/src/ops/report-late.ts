@@ -85,6 +85,7 @@ export function createReportLate(context: Context) {
       reason: 'UNKNOWN_ACTION',
       laneId: null,
       repeated: false,
+      settled: false,
       next: null,
     };
     const answers: (ReportAnswer | Busy)[] = items.map(() => unknown);
@@ -117,6 +118,7 @@ export function createReportLate(context: Context) {
               reason: accepted ? null : 'LATE',
               laneId: known.lane_id,
               repeated: verdict === 'repeated',
+              settled: false,
               next: null,
             };
     }

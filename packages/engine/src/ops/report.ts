@@ -2,6 +2,7 @@ import type { Busy, Context, Operation, Transition, Wake } from '../context.ts';
 import { settle } from '../settle.ts';
 import { nextOf, type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
 import { head, pauses, rows } from '../sql.ts';
+import { runningOf } from './claim-slots.ts';
 import type { ReportAnswer, ReportItem } from './report-item.ts';
 import { createReportLate } from './report-late.ts';
 
@@ -31,6 +32,7 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
           reason: null,
           laneId: row.lane_id,
           repeated: false,
+          settled: true,
           next: nextOf(row),
         };
         transitions.push(...transitionsOf(row));
@@ -72,6 +74,11 @@ function values(context: Context, items: readonly ReportItem[]): unknown[] {
   ];
 }
 
+/** A runner goes on in a lane that is still its own, unless it has fewer slots than it holds. */
+const mayGoOn = (s: string) => `(l.lease_runner is null or exists (
+        select 1 from ${s}.runners r where r.tenant_id = l.tenant_id and r.runner_id = l.lease_runner and r.runner_id = l.runner_id
+          and (r.slots is null or r.slots >= ${runningOf(s, 'r')})))`;
+
 const statement = (s: string) => `
   with ${pauses(s)}, h as materialized (
     select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, i.outcome, coalesce(i.worker, l.worker) as worker,
@@ -103,7 +110,7 @@ const statement = (s: string) => `
     ) o on true
     left join lateral (${head(s, {
       channel: 'i.next_channel',
-      when: 'i.next_channel is not null and l.action_id = i.action_id and l.attempt = i.attempt',
+      when: `i.next_channel is not null and l.action_id = i.action_id and l.attempt = i.attempt and ${mayGoOn(s)}`,
       except: 'i.action_id',
     })}) n on true
     where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel = i.channel)

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClaim } from '../src/ops/claim.ts';
+import { type TestEngine, testEngine } from '../testing/index.ts';
+
+let t: TestEngine;
+beforeAll(async () => {
+  t = await testEngine();
+});
+afterAll(() => t.close());
+
+/** Pages that a claim of the lane touches, counted by the database itself: no clock is involved. */
+async function pagesOfClaim(laneId: string): Promise<number> {
+  let statement: { text: string; values: unknown[] } | undefined;
+  const claim = createClaim({ schema: 'muster', now: t.clock, depthLimit: 1_000 });
+  await claim.run(
+    {
+      query: async (query) => {
+        statement ??= query;
+        return { rows: [] };
+      },
+    },
+    [{ tenantId: 1, laneId, channel: 'any', worker: 'w', leaseMs: 1_000 }],
+  );
+  return t.db
+    .transaction(async (tx) => {
+      const { rows } = await tx.query({
+        text: `explain (analyze, buffers, timing off, format json) ${statement?.text}`,
+        values: statement?.values,
+      });
+      const plan = (
+        typeof rows[0]['QUERY PLAN'] === 'string' ? JSON.parse(rows[0]['QUERY PLAN']) : rows[0]['QUERY PLAN']
+      )[0].Plan;
+      throw Object.assign(new Error('undo'), {
+        pages: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'],
+      });
+    })
+    .catch((error) => {
+      if (error.pages === undefined) throw error;
+      return error.pages;
+    });
+}
+
+test.each([
+  ['wait behind', 'null::timestamptz, 1'],
+  ['are not yet due', `timestamptz '2026-03-02', 1`],
+  ['are urgent and not yet due', `timestamptz '2026-03-02', 0`],
+])('G47: a claim touches as few pages when 20,000 other actions %s', async (_name, columns) => {
+  const { laneId } = await t.lane();
+  const head = await t.enqueue(laneId);
+  await t.enqueue(laneId);
+  await t.db.query({ text: 'analyze muster.pending' });
+  const few = await pagesOfClaim(laneId);
+  // straight into the table: it is only the claim that counts here
+  await t.db.query({
+    text: `insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, delayed, seq, not_before, priority)
+      select 1, 1000000 + n, ${laneId}, 1, 'any', x.not_before is not null, 1000000 + n, x.not_before, x.priority
+      from generate_series(1, 20000) n, (select ${columns}) x(not_before, priority)`,
+  });
+  await t.db.query({ text: 'analyze muster.pending' });
+  const many = await pagesOfClaim(laneId);
+  await t.db.query({ text: 'delete from muster.pending where action_id > 1000000' });
+  expect(many).toBeLessThan(few + 60);
+  expect((await t.claim(laneId))?.id).toBe(head);
+});
