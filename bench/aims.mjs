@@ -1,0 +1,99 @@
+// What the project aims for, as ratios of rows of the same run.
+
+/**
+ * @typedef {Record<string, { value: number } & Record<string, number>>} Figures by the name of the row
+ * @typedef {{ text: string, unit: string, target: number, atMost?: boolean, actual: (figures: Figures) => number }} Aim
+ */
+
+/** @param {string} above @param {string} below @returns {(figures: Figures) => number} */
+const ratio = (above, below) => (figures) => of(figures, above).value / of(figures, below).value;
+
+/** @param {Figures} figures @param {string} row */
+function of(figures, row) {
+  const found = figures[row];
+  if (!found) throw new MissingRow(row);
+  return found;
+}
+
+export class MissingRow extends Error {}
+
+/** @type {Aim[]} */
+export const aims = [
+  {
+    text: 'ordered report-and-claim through the engine, over graphile-worker with one queue per key, no batching',
+    unit: '×',
+    target: 30,
+    actual: ratio('engine-fused-postgres', 'graphile-queue-defaults'),
+  },
+  {
+    text: 'the same over graphile-worker with one queue per key, batching',
+    unit: '×',
+    target: 30,
+    actual: ratio('engine-fused-postgres', 'graphile-queue-per-key'),
+  },
+  {
+    text: 'ordered report-and-claim through the engine, over graphile-worker unordered',
+    unit: '×',
+    target: 1,
+    actual: ratio('engine-fused-postgres', 'graphile-unordered'),
+  },
+  {
+    text: 'single enqueues by concurrent callers, over BullMQ on Redis',
+    unit: '×',
+    target: 1,
+    actual: ratio('engine-enqueue-postgres', 'bullmq-add'),
+  },
+  {
+    text: 'report-and-claim over HTTP, of the bare route',
+    unit: '×',
+    target: 0.5,
+    actual: ratio('http-fused-postgres', 'bare-route'),
+  },
+  ...['million', 'finished', 'delayed'].map((backlog) => ({
+    text:
+      {
+        million: 'claim p99 with a million pending, of that with a thousand',
+        finished: 'claim p99 with ten million finished, of that with a thousand pending',
+        delayed: 'claim p99 with 100,000 delayed in the lane, of that with a thousand pending',
+      }[backlog] ?? backlog,
+    unit: '×',
+    target: 1.3,
+    atMost: true,
+    actual: ratio(`claim-latency-${backlog}`, 'claim-latency-thousand'),
+  })),
+  {
+    text: 'report-and-claim with an old snapshot held open, of that without',
+    unit: '×',
+    target: 0.5,
+    actual: ratio('snapshot-held', 'snapshot-free'),
+  },
+  ...['engine', 'http'].flatMap((level) => [
+    {
+      text: `queries while ten thousand wait (${level})`,
+      unit: '/s',
+      target: 5,
+      atMost: true,
+      actual: (/** @type {Figures} */ figures) => Number(of(figures, `waiters-${level}`).queriesPerSecond),
+    },
+    {
+      text: `memory of a parked waiter (${level})`,
+      unit: ' bytes',
+      target: 12 * 1_024,
+      atMost: true,
+      actual: (/** @type {Figures} */ figures) => of(figures, `waiters-${level}`).value,
+    },
+  ]),
+];
+
+/** @param {Figures} figures */
+export function judge(figures) {
+  return aims.map(({ actual, ...aim }) => {
+    try {
+      const value = actual(figures);
+      return { ...aim, value, reached: aim.atMost ? value <= aim.target : value >= aim.target };
+    } catch (error) {
+      if (!(error instanceof MissingRow)) throw error;
+      return { ...aim, value: null, reached: null };
+    }
+  });
+}

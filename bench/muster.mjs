@@ -1,0 +1,112 @@
+// Muster as the rows use it: opened on either database, filled through its own API.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createEngine, createMigrate, ENGINE_LINE, openEmbedded, openPostgres } from '@muster/engine';
+import { payload } from './measure.mjs';
+
+export const TENANT = 1;
+export const LEASE_MS = 24 * 3_600_000;
+
+/**
+ * @param {string | null} url null for the embedded database, in a folder of its own
+ * @param {import('@muster/engine').EngineOptions} [options]
+ */
+export async function openMuster(url, options = {}) {
+  const dataDir = url === null ? mkdtempSync(path.join(tmpdir(), 'muster-bench-')) : null;
+  const db = url === null ? await openEmbedded({ dataDir: String(dataDir) }) : openPostgres({ url });
+  await createMigrate(db, { schema: 'muster', lines: [ENGINE_LINE] }).up();
+  const engine = createEngine(db, {
+    onError: (error) => console.error('engine:', error),
+    ...options,
+  });
+  await engine.start();
+  return {
+    db,
+    engine,
+    async close() {
+      await engine.stop();
+      await db.close();
+      if (dataDir !== null) rmSync(dataDir, { force: true, recursive: true });
+    },
+  };
+}
+
+/**
+ * @typedef {Awaited<ReturnType<typeof openMuster>>} Muster
+ */
+
+/** @param {Muster} muster @param {number} lanes */
+export async function makeLanes({ db }, lanes) {
+  await db.query({
+    text: `select count(muster.ensure_lane($1, 'bench', 'lane ' || n)) from generate_series(1, $2::int) n`,
+    values: [TENANT, lanes],
+  });
+}
+
+/** @param {Muster} muster @returns {Promise<string[]>} */
+export async function laneIds({ db }) {
+  const { rows } = await db.query({
+    text: `select lane_id from muster.lane_names where tenant_id = $1 and space = 'bench' order by lane_id`,
+    values: [TENANT],
+  });
+  return rows.map((row) => row.lane_id);
+}
+
+/**
+ * One action per lane, then the next one per lane: as they come in, not sorted by lane.
+ * @param {Muster} muster @param {number} perLane
+ */
+export async function fill({ db, engine }, perLane) {
+  const lanes = await laneIds(/** @type {Muster} */ ({ db }));
+  for (let round = 0; round < perLane; round += 1)
+    for (let at = 0; at < lanes.length; at += 5_000)
+      await engine.enqueueMany(db, lanes.slice(at, at + 5_000).map(newAction));
+}
+
+/** @param {string} laneId */
+export function newAction(laneId) {
+  return { tenantId: TENANT, laneId, kind: 'bench', payload };
+}
+
+/** @param {string} laneId */
+export function claimOf(laneId) {
+  return { tenantId: TENANT, laneId, channel: 'any', worker: `worker ${laneId}`, leaseMs: LEASE_MS };
+}
+
+/**
+ * Every lane hands out its head.
+ * @param {Muster} muster
+ */
+export async function leaseAll({ db, engine }) {
+  const lanes = await laneIds(/** @type {Muster} */ ({ db }));
+  for (let at = 0; at < lanes.length; at += 2_000)
+    await Promise.all(lanes.slice(at, at + 2_000).map((lane) => engine.claim(db, claimOf(lane))));
+}
+
+/**
+ * What is handed out now, lane by lane.
+ * @param {Muster} muster
+ * @returns {Promise<{ laneId: string, actionId: string, attempt: number }[]>}
+ */
+export async function leases({ db }) {
+  const { rows } = await db.query({
+    text: `select lane_id as "laneId", action_id as "actionId", attempt from muster.lanes
+      where tenant_id = $1 and action_id is not null order by lane_id`,
+    values: [TENANT],
+  });
+  return rows;
+}
+
+/** @param {{ laneId: string, actionId: string, attempt: number }} lease */
+export function reportOf(lease) {
+  return {
+    tenantId: TENANT,
+    actionId: lease.actionId,
+    attempt: lease.attempt,
+    status: /** @type {const} */ ('succeeded'),
+    worker: `worker ${lease.laneId}`,
+    next: { channel: 'any', worker: `worker ${lease.laneId}`, leaseMs: LEASE_MS },
+  };
+}

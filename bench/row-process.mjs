@@ -1,0 +1,25 @@
+// One measurement (or one template) in a process of its own, started by run.mjs, so that no row inherits the memory,
+// compiled code or connections of another.
+
+import { rows } from './rows.mjs';
+import { templates } from './templates.mjs';
+
+process.once('message', (/** @type {any} */ task) => {
+  perform(task).then(
+    (result) => process.send?.({ result }, () => process.exit(0)),
+    (error) => process.send?.({ error: String(error?.stack ?? error) }, () => process.exit(1)),
+  );
+});
+
+/** @param {any} task */
+async function perform(task) {
+  if (task.template) {
+    const template = templates[task.template];
+    if (!template) throw new Error(`There is no template ${task.template}.`);
+    await template.build(task.url, task.sizes);
+    return {};
+  }
+  const row = rows.find((one) => one.name === task.row);
+  if (!row) throw new Error(`There is no row ${task.row}.`);
+  return row.measure(task);
+}

@@ -1,0 +1,45 @@
+// All rows, in the order of the table.
+
+import bareDatabase from './rows/bare-database.mjs';
+import bareRoute from './rows/bare-route.mjs';
+import bullmq from './rows/bullmq.mjs';
+import claimLatency from './rows/claim-latency.mjs';
+import engine from './rows/engine.mjs';
+import graphileWorker from './rows/graphile-worker.mjs';
+import heldSnapshot from './rows/held-snapshot.mjs';
+import pgBoss from './rows/pg-boss.mjs';
+import waiters from './rows/waiters.mjs';
+
+/**
+ * @typedef {object} Task
+ * @property {string} row
+ * @property {string} url of a database of the row's own; empty if it uses none
+ * @property {number} redisPort
+ * @property {import('./options.mjs').Sizes} sizes
+ *
+ * @typedef {object} Row
+ * @property {string} name
+ * @property {string} title
+ * @property {string} unit
+ * @property {boolean} [lower] less is better
+ * @property {('postgres' | 'pglite' | 'redis')[]} uses
+ * @property {string} [template] which database it starts from; an empty one otherwise
+ * @property {'newer'} [node] a newer Node than the product needs
+ * @property {string[]} [execArgv]
+ * @property {string} [versionOf] the package in bench/ that it measures
+ * @property {string} settings
+ * @property {(task: Task) => Promise<{ value: number } & Record<string, number>>} measure
+ */
+
+/** @type {Row[]} */
+export const rows = [
+  ...bareDatabase,
+  ...bareRoute,
+  ...graphileWorker,
+  ...pgBoss,
+  ...bullmq,
+  ...engine,
+  ...claimLatency,
+  ...heldSnapshot,
+  ...waiters,
+];

