@@ -1,0 +1,141 @@
+import type { ActionFilter, ActionView, Engine } from '@muster/engine';
+import { type Audit, by } from '../../audit/audit.ts';
+import { change } from '../../changes.ts';
+import type { Caller } from '../../tokens/caller.ts';
+import { controlError, unknownAction } from './errors.ts';
+import { SERVICE_DELETED } from './reasons.ts';
+import type { Services } from './services.ts';
+import { CHANNEL, type Payload, payloadOf, type Status, stateOf, statusOf, tagOf } from './wire.ts';
+
+/** What an operator asks of a host: start, stop and restart its services, look at it, take it back. */
+export type HostActions = ReturnType<typeof createHostActions>;
+
+export interface NewHostAction {
+  readonly serviceId: string;
+  readonly kind: 'start' | 'stop' | 'restart';
+  readonly priority?: 'normal' | 'urgent' | undefined;
+  readonly deliverBy?: string | undefined;
+}
+
+const TRIES = 3;
+
+export function createHostActions(tools: { audit: Audit; engine: Engine; services: Services }) {
+  const { audit, engine, services } = tools;
+  const { db } = engine;
+
+  async function get(caller: Caller, hostId: string, id: string): Promise<ActionView> {
+    const action = await engine.get(db, caller.tenantId, id);
+    if (action?.channel !== CHANNEL || payloadOf(action).hostId !== hostId) throw unknownAction();
+    return action;
+  }
+
+  return {
+    get,
+
+    async enqueue(caller: Caller, hostId: string, given: NewHostAction, idempotencyKey: string | undefined) {
+      const { tenantId } = caller;
+      const service = await services.get(caller, hostId, given.serviceId);
+      const payload: Payload = { hostId, serviceId: service.id, unitName: service.unitName };
+      const { id, outcome } = await engine.enqueue(db, {
+        tenantId,
+        laneId: service.laneId,
+        channel: CHANNEL,
+        kind: given.kind,
+        payload,
+        priority: given.priority,
+        deliverBy: given.deliverBy === undefined ? undefined : new Date(given.deliverBy),
+        tags: [tagOf(hostId)],
+        maxAttempts: TRIES,
+        idempotencyKey,
+        createdBy: caller.name,
+      });
+      const isNew = outcome === 'created';
+      if (isNew)
+        await audit.writeGathered({
+          ...by(caller),
+          act: 'enqueue',
+          target: `action ${id}`,
+          detail: { hostId, serviceId: service.id, kind: given.kind },
+        });
+      const action = await engine.get(db, tenantId, id);
+      if (!action) throw unknownAction();
+      if (isNew && action.waitingFor?.code === SERVICE_DELETED) {
+        // The service was deleted between the look at it and the enqueue, so nobody would ever end this.
+        await engine.cancel(db, { tenantId, actionId: id, reason: 'Its service was deleted.' });
+        return { action: null, isNew };
+      }
+      return { action: isNew ? asCreated(action) : action, isNew };
+    },
+
+    async list(
+      caller: Caller,
+      hostId: string,
+      given: {
+        status?: Status | 'unfinished' | undefined;
+        serviceId?: string | undefined;
+        cursor?: string | undefined;
+        limit: number;
+      },
+    ) {
+      const filter: ActionFilter = {
+        tenantId: caller.tenantId,
+        channel: CHANNEL,
+        ...(given.serviceId === undefined
+          ? { tag: tagOf(hostId) }
+          : { laneId: (await services.get(caller, hostId, given.serviceId)).laneId }),
+        ...(given.status === undefined ? {} : { state: stateOf(given.status) }),
+      };
+      return engine.list(db, filter, {
+        limit: given.limit,
+        ...(given.cursor === undefined ? {} : { cursor: given.cursor }),
+      });
+    },
+
+    events: (caller: Caller, id: string) => engine.events(db, caller.tenantId, id),
+
+    /** A queued one ends at once; a running one is told to its agent. */
+    async cancel(
+      caller: Caller,
+      hostId: string,
+      id: string,
+      reason: string | undefined,
+    ): Promise<ActionView> {
+      await get(caller, hostId, id);
+      await change(db, async (tx) => {
+        const { outcome, state } = await engine.cancel(tx, {
+          tenantId: caller.tenantId,
+          actionId: id,
+          reason,
+        });
+        if (outcome === 'unknown') throw unknownAction();
+        if (outcome === 'finished' && state !== 'cancelled')
+          throw controlError('MUSTER_CONTROL_FINISHED', `This action has ended already: ${statusOf(state)}.`);
+        await audit.write(tx, {
+          ...by(caller),
+          act: 'cancel',
+          target: `action ${id}`,
+          detail: { hostId, reason },
+        });
+      });
+      return get(caller, hostId, id);
+    },
+  };
+}
+
+/** A waiting agent may have been faster than this answer, which says what was created, not what became of it. */
+function asCreated(action: ActionView): ActionView {
+  if (action.state === 'pending' && action.attempt === 0) return action;
+  return {
+    ...action,
+    state: 'pending',
+    attempt: 0,
+    leasedAt: null,
+    leaseUntil: null,
+    cancelRequested: false,
+    waitingFor: { code: 'NEXT_CONTACT', text: 'The next contact of its worker.' },
+    endedAt: null,
+    reason: null,
+    error: null,
+    result: null,
+  };
+}

@@ -1,0 +1,161 @@
+import type { Engine, Queryable, Transaction } from '@muster/engine';
+import { type Audit, by } from '../../audit/audit.ts';
+import { change } from '../../changes.ts';
+import type { Caller } from '../../tokens/caller.ts';
+import { sha256 } from '../../tokens/secret.ts';
+import type { Tokens } from '../../tokens/tokens.ts';
+import { controlError, unknownHost } from './errors.ts';
+import type { ControlQueries, Host } from './queries.ts';
+import type { Services } from './services.ts';
+
+/** Hosts and the tokens of their agents. A host is a runner of the engine; its services are the runner's lanes. */
+export type Hosts = ReturnType<typeof createHosts>;
+
+export function createHosts(tools: {
+  audit: Audit;
+  engine: Engine;
+  queries: ControlQueries;
+  services: Services;
+  tokens: Tokens;
+}) {
+  const { audit, engine, queries, services, tokens } = tools;
+  const { db } = engine;
+
+  async function locked(tx: Transaction, caller: Caller, hostId: string): Promise<Host> {
+    const host = await queries.lockHost(tx, caller.tenantId, hostId);
+    if (!host) throw unknownHost();
+    return host;
+  }
+
+  async function insert(
+    tx: Transaction,
+    caller: Caller,
+    given: { name: string; slots: number | null; enrolment: Buffer | null },
+  ) {
+    const { tenantId } = caller;
+    const runnerId = await engine.createRunner(tx, tenantId, given.slots);
+    const id = await queries.insertHost(tx, { tenantId, runnerId, ...given });
+    if (id === null)
+      throw controlError('MUSTER_HOST_EXISTS', 'There is a host with this name. Choose another one.');
+    const agentToken = await issue(tx, caller, { id, name: given.name, runnerId });
+    return { id, name: given.name, agentToken };
+  }
+
+  async function issue(
+    tx: Queryable,
+    caller: Caller,
+    host: Pick<Host, 'id' | 'name' | 'runnerId'>,
+  ): Promise<string> {
+    const { token, secret } = await tokens.create(tx, {
+      tenantId: caller.tenantId,
+      kind: 'agent',
+      name: host.name,
+      restriction: { hostId: host.id, runnerId: host.runnerId },
+      createdBy: caller.name,
+    });
+    await queries.setToken(tx, caller.tenantId, host.id, token.tokenId);
+    return secret;
+  }
+
+  /** The old token stays valid until the new one is used; one that was revoked is replaced by a fresh one. */
+  async function renew(tx: Queryable, caller: Caller, host: Host): Promise<string> {
+    const { tenantId } = caller;
+    const valid = host.tokenId === null ? [] : await queries.validTokens(tx, tenantId, host.tokenId);
+    if (host.tokenId === null || !valid.includes(host.tokenId)) return issue(tx, caller, host);
+    const { token, secret } = await tokens.rotate(tx, tenantId, host.tokenId, caller.name);
+    await queries.setToken(tx, tenantId, host.id, token.tokenId);
+    return secret;
+  }
+
+  async function revokeTokens(tx: Queryable, caller: Caller, host: Host): Promise<number> {
+    const { tenantId } = caller;
+    const valid = host.tokenId === null ? [] : await queries.validTokens(tx, tenantId, host.tokenId);
+    for (const tokenId of valid) await tokens.revoke(tx, tenantId, tokenId);
+    return valid.length;
+  }
+
+  return {
+    create: (caller: Caller, given: { name: string; slots: number | null }) =>
+      change(db, async (tx) => {
+        const host = await insert(tx, caller, { ...given, enrolment: null });
+        await audit.write(tx, {
+          ...by(caller),
+          act: 'host.create',
+          target: `host ${host.id}`,
+          detail: given,
+        });
+        return host;
+      }),
+
+    /** A host registers itself. With the secret of the first time it gets a new token for the host it is. */
+    enrol: (caller: Caller, given: { name: string; secret?: string | undefined }) =>
+      change(db, async (tx) => {
+        const enrolment = given.secret === undefined ? null : sha256(given.secret);
+        const known = enrolment && (await queries.findEnrolled(tx, caller.tenantId, enrolment));
+        const host = known
+          ? { id: known.id, name: known.name, agentToken: await renew(tx, caller, known) }
+          : await insert(tx, caller, { name: given.name, slots: null, enrolment });
+        await audit.write(tx, {
+          ...by(caller),
+          act: 'host.enrol',
+          target: `host ${host.id}`,
+          detail: { name: given.name },
+        });
+        return { host, isNew: !known };
+      }),
+
+    async get(caller: Caller, hostId: string): Promise<Host> {
+      const host = await queries.getHost(db, caller.tenantId, hostId);
+      if (!host) throw unknownHost();
+      return host;
+    },
+
+    list: (caller: Caller, after: string, limit: number) =>
+      queries.listHosts(db, caller.tenantId, after, limit),
+
+    update: (
+      caller: Caller,
+      hostId: string,
+      to: { name?: string | undefined; slots?: number | null | undefined },
+    ) =>
+      change(db, async (tx) => {
+        const host = await locked(tx, caller, hostId);
+        if (to.name !== undefined && !(await queries.renameHost(tx, caller.tenantId, hostId, to.name)))
+          throw controlError('MUSTER_HOST_EXISTS', 'There is a host with this name. Choose another one.');
+        if (to.slots !== undefined) await engine.setSlots(tx, caller.tenantId, host.runnerId, to.slots);
+        await audit.write(tx, { ...by(caller), act: 'host.update', target: `host ${hostId}`, detail: to });
+      }),
+
+    rotate: (caller: Caller, hostId: string) =>
+      change(db, async (tx) => {
+        const host = await locked(tx, caller, hostId);
+        const agentToken = await renew(tx, caller, host);
+        await audit.write(tx, { ...by(caller), act: 'host.rotate-token', target: `host ${hostId}` });
+        return { id: host.id, name: host.name, agentToken };
+      }),
+
+    revoke: (caller: Caller, hostId: string) =>
+      change(db, async (tx) => {
+        const host = await locked(tx, caller, hostId);
+        if ((await revokeTokens(tx, caller, host)) === 0)
+          throw controlError('MUSTER_NO_AGENT_TOKEN', 'This host has no valid token.');
+        await audit.write(tx, { ...by(caller), act: 'host.revoke-token', target: `host ${hostId}` });
+      }),
+
+    /** Whatever is unfinished there ends, and its agent is not let in any more. */
+    remove: (caller: Caller, hostId: string) =>
+      change(db, async (tx) => {
+        const host = await locked(tx, caller, hostId);
+        await revokeTokens(tx, caller, host);
+        for (const service of await queries.listServices(tx, caller.tenantId, hostId))
+          await services.removeInside(tx, service);
+        await queries.deleteHost(tx, caller.tenantId, hostId);
+        await audit.write(tx, {
+          ...by(caller),
+          act: 'host.delete',
+          target: `host ${hostId}`,
+          detail: { name: host.name },
+        });
+      }),
+  };
+}

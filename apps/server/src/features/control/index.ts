@@ -1,0 +1,76 @@
+import type { Registry } from 'prom-client';
+import type { CreateFeature } from '../../feature.ts';
+import { actionRoutes } from './action-routes.ts';
+import { agentRoutes } from './agent-routes.ts';
+import { Contacts } from './contacts.ts';
+import { CONTROL_ERRORS } from './errors.ts';
+import { Handed } from './handed.ts';
+import { createHandingOut } from './handing-out.ts';
+import { createHeartbeats } from './heartbeats.ts';
+import { createHostActions } from './host-actions.ts';
+import { hostRoutes } from './host-routes.ts';
+import { createHosts } from './hosts.ts';
+import { createLoadQueries } from './load-queries.ts';
+import { loadRoutes } from './load-routes.ts';
+import { createMetrics } from './metrics.ts';
+import { createPressure } from './pressure.ts';
+import { createQueries } from './queries.ts';
+import { createReasons } from './reasons.ts';
+import { createReports } from './reports.ts';
+import { ServiceCache } from './service-cache.ts';
+import { serviceRoutes } from './service-routes.ts';
+import { createServices } from './services.ts';
+import { CHANNEL } from './wire.ts';
+
+/**
+ * The control door: agents on hosts start, stop and restart services. It knows hosts, services and the words that agents
+ * speak; what is queued, running or finished only the engine knows.
+ */
+export const control =
+  (registry: Registry): CreateFeature =>
+  ({ audit, config, db, engine, log, longPolls, tokens }) => {
+    const leaseMs = config.MUSTER_CONTROL_LEASE_SECONDS * 1_000;
+    const mostMs = config.MUSTER_CONTROL_MAX_LEASE_SECONDS * 1_000;
+    const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
+    const queries = createQueries(engine.schema);
+    const cache = new ServiceCache(db, queries, engine.schema);
+    const contacts = new Contacts(db, queries, log);
+    const handed = new Handed(engine);
+    const metrics = createMetrics(registry);
+    const services = createServices({ audit, cache, engine, queries });
+    const hosts = createHosts({ audit, engine, queries, services, tokens });
+    engine.giveReasons(CHANNEL, createReasons(queries, onlineSeconds));
+
+    let listening: { stop(): Promise<void> } | undefined;
+    return {
+      name: 'control',
+      errors: CONTROL_ERRORS,
+      routes: [
+        ...hostRoutes({ hosts, onlineSeconds }),
+        ...serviceRoutes({ services }),
+        ...actionRoutes({ hosts, hostActions: createHostActions({ audit, engine, services }) }),
+        ...loadRoutes({
+          db,
+          hosts,
+          loadQueries: createLoadQueries(engine.schema),
+          onlineSeconds,
+          stuckSeconds: config.MUSTER_CONTROL_LEASE_SECONDS,
+        }),
+        ...agentRoutes({
+          contacts,
+          engine,
+          handingOut: createHandingOut({ cache, engine, handed, leaseMs, log, longPolls, metrics }),
+          heartbeats: createHeartbeats({ engine, handed, leaseMs, mostMs }),
+          pressure: createPressure(longPolls, config.MUSTER_CONTROL_MAX_WAITING),
+          reports: createReports({ engine, handed, metrics }),
+        }),
+      ],
+      async start() {
+        listening = await cache.start();
+      },
+      async stop() {
+        await contacts.write();
+        await listening?.stop();
+      },
+    };
+  };

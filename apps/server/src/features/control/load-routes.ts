@@ -1,0 +1,70 @@
+import type { Database } from '@muster/engine';
+import { operators } from '../../http/access.ts';
+import { defineRoute, type Route } from '../../http/define-route.ts';
+import { loads as loadPage, loadWithTimes } from './answers.ts';
+import { PAGE, pageOf, readCursor } from './cursor.ts';
+import type { Hosts } from './hosts.ts';
+import type { createLoadQueries } from './load-queries.ts';
+import type { Host } from './queries.ts';
+import { isOnline } from './reasons.ts';
+import { hostParams, statsQuery } from './schemas.ts';
+
+/** For administrators: what waits, runs, is stuck, and how long things take, host by host. */
+export function loadRoutes(tools: {
+  db: Database;
+  hosts: Hosts;
+  loadQueries: ReturnType<typeof createLoadQueries>;
+  onlineSeconds: number;
+  stuckSeconds: number;
+}): Route[] {
+  const { db, hosts, loadQueries, onlineSeconds } = tools;
+
+  async function describe(tenantId: number, page: readonly Host[], stuckAfter = tools.stuckSeconds) {
+    const ids = page.map(({ id }) => id);
+    const loads = new Map((await loadQueries.loads(db, tenantId, ids)).map((load) => [load.hostId, load]));
+    const stuck = await loadQueries.stuck(db, tenantId, ids, stuckAfter);
+    return page.map((host) => {
+      const load = loads.get(host.id);
+      return {
+        id: host.id,
+        name: host.name,
+        online: isOnline(host.seenAt, new Date(), onlineSeconds),
+        lastSeenAt: host.seenAt,
+        queued: load?.queued ?? 0,
+        running: load?.running ?? 0,
+        oldestQueuedAt: load?.oldestQueuedAt ?? null,
+        stuck: stuck.filter(({ hostId }) => hostId === host.id).map(({ hostId: _, ...action }) => action),
+      };
+    });
+  }
+
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/hosts/load',
+      access: operators('viewer'),
+      summary: 'Depth, running and stuck actions of every host',
+      query: statsQuery,
+      responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: loadPage } },
+      async handler({ caller, query: { cursor, limit = PAGE, stuckAfter } }) {
+        const page = pageOf(await hosts.list(caller, readCursor(cursor), limit + 1), limit);
+        return { hosts: await describe(caller.tenantId, page.items, stuckAfter), cursor: page.cursor };
+      },
+    }),
+
+    defineRoute({
+      method: 'GET',
+      path: '/api/hosts/:hostId/load',
+      access: operators('viewer'),
+      summary: 'Depth, running and stuck actions of a host, and how long its last actions took',
+      params: hostParams,
+      query: statsQuery.pick({ stuckAfter: true }),
+      responses: { 200: { description: 'Derived from the queue as it is now.', schema: loadWithTimes } },
+      async handler({ caller, params, query }) {
+        const host = await hosts.get(caller, params.hostId);
+        const [load] = await describe(caller.tenantId, [host], query.stuckAfter);
+        return { ...load, finished: await loadQueries.times(db, caller.tenantId, host.id) };
+      },
+    }),
+  ];
+}

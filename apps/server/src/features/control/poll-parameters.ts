@@ -1,0 +1,35 @@
+import { controlError } from './errors.ts';
+
+/** `max` and `wait` of a poll, read strictly: what is not a whole number in range is refused, never rounded or ignored. */
+export const MOST_ACTIONS = 10;
+export const LONGEST_WAIT = 25;
+
+export interface PollParameters {
+  readonly max: number;
+  readonly wait: number;
+}
+
+export function readPoll(query: { max?: unknown; wait?: unknown }): PollParameters {
+  return { max: readMax(query.max), wait: readWait(query.wait) };
+}
+
+function readMax(value: unknown): number {
+  const max = wholeNumber(value, 1);
+  if (max === null || max < 1 || max > MOST_ACTIONS)
+    throw controlError('MUSTER_BAD_MAX', 'Max parameter must be between 1 and 10');
+  return max;
+}
+
+function readWait(value: unknown): number {
+  const wait = wholeNumber(value, 0);
+  if (wait === null || wait > LONGEST_WAIT)
+    throw controlError('MUSTER_BAD_WAIT', 'Wait parameter must be between 0 and 25 seconds');
+  return wait;
+}
+
+/** Text from an address, or a number from a body. A repeated parameter is a list, and no number. */
+function wholeNumber(value: unknown, ifMissing: number): number | null {
+  if (value === undefined) return ifMissing;
+  if (typeof value === 'number') return Number.isInteger(value) && value >= 0 ? value : null;
+  return typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : null;
+}

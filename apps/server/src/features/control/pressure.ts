@@ -1,0 +1,40 @@
+import type { LongPolls } from '../../http/long-poll.ts';
+import { controlError } from './errors.ts';
+import { LONGEST_WAIT } from './poll-parameters.ts';
+
+/**
+ * When too many wait, and what agents are advised to do next. With wake-ups the longest wait is the cheapest poll, so that
+ * is the advice, until the node fills up: then waits get shorter with pauses between them, which frees connections before
+ * anybody has to be refused.
+ */
+export const NEXT_POLL = 'muster-next-poll';
+const FILLING = 0.8;
+const SHORTER_WAIT = 10;
+const LONGEST_PAUSE = 15;
+
+export type Pressure = ReturnType<typeof createPressure>;
+
+export function createPressure(
+  longPolls: Pick<LongPolls, 'count'>,
+  mostWaiting: number,
+  random = Math.random,
+) {
+  return {
+    /** Throws if somebody wants to wait and there is no room. Whoever does not wait is always answered. */
+    check(waitSeconds: number): void {
+      if (waitSeconds === 0 || longPolls.count < mostWaiting) return;
+      throw controlError(
+        'MUSTER_CONTROL_OVERLOADED',
+        'Too many requests are waiting at this node. Try again after the time in Retry-After.',
+        // spread, so that those who were refused together do not come back together
+        { retryAfter: 5 + Math.floor(random() * 11) },
+      );
+    },
+
+    /** `after=<seconds>, wait=<seconds>`: how long to pause, and how long to wait then. */
+    advice(): string {
+      if (longPolls.count < mostWaiting * FILLING) return `after=0, wait=${LONGEST_WAIT}`;
+      return `after=${1 + Math.floor(random() * LONGEST_PAUSE)}, wait=${SHORTER_WAIT}`;
+    },
+  };
+}

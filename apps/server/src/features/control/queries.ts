@@ -1,0 +1,263 @@
+import type { Queryable } from '@muster/engine';
+
+/** Hosts and services as they are stored. Slots are the engine's, so they are read from there. */
+export interface Host {
+  readonly id: string;
+  readonly tenantId: number;
+  readonly name: string;
+  readonly runnerId: string;
+  readonly tokenId: string | null;
+  readonly slots: number | null;
+  readonly createdAt: Date;
+  readonly seenAt: Date | null;
+}
+
+export interface Service {
+  readonly id: string;
+  readonly tenantId: number;
+  readonly hostId: string;
+  readonly laneId: string;
+  readonly unitName: string;
+  readonly displayName: string;
+  readonly description: string;
+  readonly createdAt: Date;
+}
+
+export interface NewHost {
+  readonly tenantId: number;
+  readonly name: string;
+  readonly runnerId: string;
+  readonly enrolment: Buffer | null;
+}
+
+/** Ids are opaque: one that is not ours is unknown, not wrong. */
+export function isId(text: string): boolean {
+  return /^[1-9]\d{0,17}$/.test(text);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of a statement below
+type Row = any;
+
+const host = (row: Row): Host => ({
+  id: row.host_id,
+  tenantId: row.tenant_id,
+  name: row.name,
+  runnerId: row.runner_id,
+  tokenId: row.token_id,
+  slots: row.slots,
+  createdAt: row.created_at,
+  seenAt: row.seen_at,
+});
+
+const service = (row: Row): Service => ({
+  id: row.service_id,
+  tenantId: row.tenant_id,
+  hostId: row.host_id,
+  laneId: row.lane_id,
+  unitName: row.unit_name,
+  displayName: row.display_name,
+  description: row.description,
+  createdAt: row.created_at,
+});
+
+export type ControlQueries = ReturnType<typeof createQueries>;
+
+export function createQueries(s: string) {
+  const hosts = `select h.*, r.slots from ${s}.hosts h
+    left join ${s}.runners r on r.tenant_id = h.tenant_id and r.runner_id = h.runner_id where h.tenant_id = $1`;
+
+  return {
+    /** Null: the name is taken. */
+    async insertHost(client: Queryable, given: NewHost): Promise<string | null> {
+      const { rows } = await client.query({
+        text: `insert into ${s}.hosts (tenant_id, name, runner_id, enrolment_sha256) values ($1, $2, $3, $4)
+          on conflict (tenant_id, name) do nothing returning host_id`,
+        values: [given.tenantId, given.name, given.runnerId, given.enrolment],
+      });
+      return rows[0]?.host_id ?? null;
+    },
+
+    /** Locked for a change, so that two changes of its token come one after the other. */
+    async lockHost(client: Queryable, tenantId: number, hostId: string): Promise<Host | null> {
+      if (!isId(hostId)) return null;
+      const { rows } = await client.query({
+        text: `${hosts} and h.host_id = $2 for update of h`,
+        values: [tenantId, hostId],
+      });
+      return rows[0] ? host(rows[0]) : null;
+    },
+
+    async getHost(client: Queryable, tenantId: number, hostId: string): Promise<Host | null> {
+      if (!isId(hostId)) return null;
+      const { rows } = await client.query({
+        text: `${hosts} and h.host_id = $2`,
+        values: [tenantId, hostId],
+      });
+      return rows[0] ? host(rows[0]) : null;
+    },
+
+    async findEnrolled(client: Queryable, tenantId: number, enrolment: Buffer): Promise<Host | null> {
+      const { rows } = await client.query({
+        text: `${hosts} and h.enrolment_sha256 = $2 for update of h`,
+        values: [tenantId, enrolment],
+      });
+      return rows[0] ? host(rows[0]) : null;
+    },
+
+    /** In the order of their creation. */
+    async listHosts(client: Queryable, tenantId: number, after: string, limit: number): Promise<Host[]> {
+      const { rows } = await client.query({
+        text: `${hosts} and h.host_id > $2 order by h.host_id limit $3`,
+        values: [tenantId, after, limit],
+      });
+      return rows.map(host);
+    },
+
+    /** False: the name is taken. */
+    async renameHost(client: Queryable, tenantId: number, hostId: string, name: string): Promise<boolean> {
+      const { rows } = await client.query({
+        text: `update ${s}.hosts h set name = $3 where h.tenant_id = $1 and h.host_id = $2
+          and not exists (select 1 from ${s}.hosts o where o.tenant_id = $1 and o.name = $3 and o.host_id <> $2) returning 1`,
+        values: [tenantId, hostId, name],
+      });
+      return rows.length > 0;
+    },
+
+    async setToken(client: Queryable, tenantId: number, hostId: string, tokenId: string): Promise<void> {
+      await client.query({
+        text: `update ${s}.hosts set token_id = $3 where tenant_id = $1 and host_id = $2`,
+        values: [tenantId, hostId, tokenId],
+      });
+    },
+
+    /** The newest token and those it replaces, as far as they are valid. */
+    async validTokens(client: Queryable, tenantId: number, newest: string): Promise<string[]> {
+      const { rows } = await client.query({
+        text: `with recursive chain as (
+            select t.token_id, t.replaces, t.revoked_at from ${s}.tokens t where t.tenant_id = $1 and t.token_id = $2
+            union
+            select t.token_id, t.replaces, t.revoked_at from ${s}.tokens t join chain c on t.tenant_id = $1 and t.token_id = c.replaces
+          ) select token_id from chain where revoked_at is null`,
+        values: [tenantId, newest],
+      });
+      return rows.map((row) => row.token_id);
+    },
+
+    async deleteHost(client: Queryable, tenantId: number, hostId: string): Promise<void> {
+      await client.query({
+        text: `delete from ${s}.hosts where tenant_id = $1 and host_id = $2`,
+        values: [tenantId, hostId],
+      });
+    },
+
+    /** Contacts of many hosts in one statement, each in its own tenant. */
+    async markSeen(client: Queryable, seen: readonly { tenantId: number; hostId: string }[]): Promise<void> {
+      await client.query({
+        name: 'muster_hosts_seen',
+        text: `update ${s}.hosts h set seen_at = now() from unnest($1::int[], $2::bigint[]) i(tenant_id, host_id)
+          where h.tenant_id = i.tenant_id and h.host_id = i.host_id`,
+        values: [seen.map(({ tenantId }) => tenantId), seen.map(({ hostId }) => hostId)],
+      });
+    },
+
+    async nextServiceId(client: Queryable): Promise<string> {
+      const { rows } = await client.query({ text: `select nextval('${s}.service_seq') as id` });
+      return rows[0].id;
+    },
+
+    async countServices(client: Queryable, tenantId: number, hostId: string): Promise<number> {
+      const { rows } = await client.query({
+        text: `select count(*)::int as n from ${s}.services where tenant_id = $1 and host_id = $2`,
+        values: [tenantId, hostId],
+      });
+      return rows[0].n;
+    },
+
+    /** Null: the host has a service for this unit. */
+    async insertService(client: Queryable, given: Omit<Service, 'createdAt'>): Promise<Service | null> {
+      const { rows } = await client.query({
+        text: `insert into ${s}.services (tenant_id, service_id, host_id, lane_id, unit_name, display_name, description)
+          values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning *`,
+        values: [
+          given.tenantId,
+          given.id,
+          given.hostId,
+          given.laneId,
+          given.unitName,
+          given.displayName,
+          given.description,
+        ],
+      });
+      return rows[0] ? service(rows[0]) : null;
+    },
+
+    async getServices(
+      client: Queryable,
+      wanted: readonly { tenantId: number; id: string }[],
+    ): Promise<Service[]> {
+      const { rows } = await client.query({
+        name: 'muster_get_services',
+        text: `select x.* from unnest($1::int[], $2::bigint[]) i(tenant_id, service_id)
+          join ${s}.services x on x.tenant_id = i.tenant_id and x.service_id = i.service_id`,
+        values: [wanted.map(({ tenantId }) => tenantId), wanted.map(({ id }) => id)],
+      });
+      return rows.map(service);
+    },
+
+    async listServices(client: Queryable, tenantId: number, hostId: string): Promise<Service[]> {
+      const { rows } = await client.query({
+        text: `select * from ${s}.services where tenant_id = $1 and host_id = $2 order by service_id`,
+        values: [tenantId, hostId],
+      });
+      return rows.map(service);
+    },
+
+    async changeService(
+      client: Queryable,
+      of: { tenantId: number; hostId: string; id: string },
+      to: { displayName: string | null; description: string | null },
+    ): Promise<Service | null> {
+      if (!isId(of.id)) return null;
+      const { rows } = await client.query({
+        text: `update ${s}.services set display_name = coalesce($4, display_name), description = coalesce($5, description)
+          where tenant_id = $1 and host_id = $2 and service_id = $3 returning *`,
+        values: [of.tenantId, of.hostId, of.id, to.displayName, to.description],
+      });
+      return rows[0] ? service(rows[0]) : null;
+    },
+
+    async deleteService(
+      client: Queryable,
+      of: { tenantId: number; hostId: string; id: string },
+    ): Promise<Service | null> {
+      if (!isId(of.id)) return null;
+      const { rows } = await client.query({
+        text: `delete from ${s}.services where tenant_id = $1 and host_id = $2 and service_id = $3 returning *`,
+        values: [of.tenantId, of.hostId, of.id],
+      });
+      return rows[0] ? service(rows[0]) : null;
+    },
+
+    /** When the hosts of these lanes were last heard of; lanes without a service are missing. */
+    async contactsOfLanes(
+      client: Queryable,
+      lanes: readonly { tenantId: number; laneId: string }[],
+    ): Promise<{ tenantId: number; laneId: string; hostId: string; seenAt: Date | null; now: Date }[]> {
+      const { rows } = await client.query({
+        name: 'muster_contacts_of_lanes',
+        text: `select x.tenant_id, x.lane_id, x.host_id, h.seen_at, now() as now
+          from (select distinct * from unnest($1::int[], $2::bigint[]) i(tenant_id, lane_id)) i
+          join ${s}.services x on x.tenant_id = i.tenant_id and x.lane_id = i.lane_id
+          join ${s}.hosts h on h.tenant_id = x.tenant_id and h.host_id = x.host_id`,
+        values: [lanes.map(({ tenantId }) => tenantId), lanes.map(({ laneId }) => laneId)],
+      });
+      return rows.map((row) => ({
+        tenantId: row.tenant_id,
+        laneId: row.lane_id,
+        hostId: row.host_id,
+        seenAt: row.seen_at,
+        now: row.now,
+      }));
+    },
+  };
+}
