@@ -173,6 +173,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     held: createHeld(context),
 
     ensureLane: lanes.ensure,
+    ensureLanes: lanes.ensureMany.bind(lanes),
     findLane: lanes.find,
     pauseLane: onLane(lanes.pause),
     resumeLane: onLane(lanes.resume),

@@ -25,7 +25,7 @@ export interface ReportRequest {
   readonly result?: unknown;
   /** After notNow: when to try again, instead of the usual wait. */
   readonly retryAfterMs?: number | undefined;
-  /** Only an action of this channel. */
+  /** Only an action of this channel, or for any: what a claim by it gets. */
   readonly channel?: string | undefined;
   /** Only an action of this lane: any other is unknown. What comes next comes from this lane even then. */
   readonly laneId?: string | undefined;

@@ -40,6 +40,7 @@ test('the load of a lane is what waits in it, up to a limit, and what is leased'
   });
   expect(loads.find((load) => load.laneId === empty.laneId)).toEqual({
     laneId: empty.laneId,
+    generation: 1,
     waiting: 0,
     leased: null,
   });
@@ -124,4 +125,37 @@ test('the views show states that others can join with', async () => {
     values: [laneId],
   });
   expect(unfinished.rows.map((row) => row.action_id)).toEqual([running, waiting]);
+});
+
+test('many lanes are made at once, and those that are there keep their ids', async () => {
+  const known = await t.engine.ensureLane(t.db, 1, 'many', 'b');
+  const ids = await t.engine.ensureLanes(t.db, 1, 'many', ['a', 'b', 'c', 'a']);
+  expect(ids[1]).toBe(known);
+  expect(ids[0]).toBe(ids[3]);
+  expect(new Set(ids).size).toBe(3);
+  expect(await t.engine.ensureLanes(t.db, 1, 'many', ['c', 'a'])).toEqual([ids[2], ids[0]]);
+  for (const laneId of new Set(ids)) await t.enqueue(laneId);
+});
+
+test('whoever claims by a channel may also report and extend what is for any channel, and nothing else', async () => {
+  const { laneId } = await t.lane();
+  for (const channel of ['any', 'own', 'other']) await t.enqueue(laneId, { channel });
+  const claim = (channel: string) =>
+    t.engine.claim(t.db, { tenantId: 1, laneId, channel, worker: channel, leaseMs: 60_000 });
+  for (let n = 0; n < 2; n += 1) {
+    const action = await claim('own');
+    const ref = { tenantId: 1, actionId: action?.id as string, attempt: 1, channel: 'own' };
+    expect(await t.engine.extend(t.db, { ...ref, leaseMs: 90_000 })).toMatchObject({ extended: true });
+    expect(await t.engine.report(t.db, { ...ref, status: 'succeeded' })).toMatchObject({ accepted: true });
+    expect(await t.engine.report(t.db, { ...ref, status: 'succeeded' })).toMatchObject({
+      accepted: true,
+      repeated: true,
+    });
+  }
+  const other = await claim('other');
+  const ref = { tenantId: 1, actionId: other?.id as string, attempt: 1, channel: 'own' };
+  expect(await t.engine.extend(t.db, { ...ref, leaseMs: 90_000 })).toMatchObject({ extended: false });
+  expect(await t.engine.report(t.db, { ...ref, status: 'succeeded' })).toMatchObject({
+    reason: 'UNKNOWN_ACTION',
+  });
 });

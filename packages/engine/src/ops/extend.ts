@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../action.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../context.ts';
-import { lockLanes, ms, NOW, rows } from '../sql.ts';
+import { ANY_CHANNEL, lockLanes, ms, NOW, rows } from '../sql.ts';
 
 /** A worker that is not done yet asks for more time, up to a limit counted from the hand-out, never past the deadline. */
 export interface ExtendItem {
@@ -69,7 +69,7 @@ const statement = (s: string) => `
     from ${rows(2, { tenant_id: 'int', action_id: 'bigint', attempt: 'int', lease_ms: 'int', most_ms: 'int', channel: 'text' })}
     cross join lateral (select * from ${s}.pending p where p.tenant_id = i.tenant_id and p.action_id = i.action_id limit 1) p
     cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
-    where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel = i.channel)
+    where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel in (i.channel, '${ANY_CHANNEL}'))
   ), k as materialized (${lockLanes(s, 'h')}
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1, lease_until = k.lease_until

@@ -55,6 +55,38 @@ export function createLaneOps(context: Context) {
       return rows[0].lane_id;
     },
 
+    /** The lanes of these names in their order, made on first use: one statement for a whole import. */
+    async ensureMany(
+      client: Queryable,
+      tenantId: number,
+      space: string,
+      names: readonly string[],
+    ): Promise<string[]> {
+      checkTenant(tenantId);
+      checkName(space, 'space');
+      for (const name of names) checkName(name, 'name of the lane');
+      const { rows } = await client.query({
+        name: 'muster_ensure_lanes',
+        text: `with made as (
+            insert into ${s}.lane_names (tenant_id, space, name, lane_id)
+              select $1, $2, i.name, nextval('${s}.lane_seq') from (select distinct name from unnest($3::text[]) i(name) order by 1) i
+              on conflict (tenant_id, space, name) do nothing returning name, lane_id
+          ), l as (
+            insert into ${s}.lanes (tenant_id, lane_id) select $1, made.lane_id from made
+          )
+          select name, lane_id from made
+          union all
+          select n.name, n.lane_id from ${s}.lane_names n where n.tenant_id = $1 and n.space = $2 and n.name = any($3::text[])`,
+        values: [tenantId, space, names],
+      });
+      const ids = new Map(rows.map((row) => [row.name as string, row.lane_id as string]));
+      const lanes: string[] = [];
+      // One that another transaction made meanwhile is in neither half.
+      for (const name of names)
+        lanes.push(ids.get(name) ?? (await this.ensure(client, tenantId, space, name)));
+      return lanes;
+    },
+
     /** The lane of that name, or null. Never makes one. */
     async find(client: Queryable, tenantId: number, space: string, name: string): Promise<string | null> {
       checkNames(tenantId, space, name);

@@ -10,6 +10,7 @@ import { type ActionView, selectUnfinished } from './look-up.ts';
  */
 export interface LaneLoad {
   readonly laneId: string;
+  readonly generation: number;
   /** Unfinished actions that nobody holds, counted up to the limit. */
   readonly waiting: number;
   readonly leased: {
@@ -73,7 +74,7 @@ export function createQueueReads(
       checkWhole(upTo, 'upTo', 1);
       const { rows } = await client.query({
         name: 'muster_lane_loads',
-        text: `select l.lane_id, w.waiting, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested,
+        text: `select l.lane_id, l.generation, w.waiting, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested,
             a.kind, a.channel
           from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, lane_id)
           cross join lateral (select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1) l
@@ -94,6 +95,7 @@ export function createQueueReads(
       });
       return rows.map((row) => ({
         laneId: row.lane_id,
+        generation: row.generation,
         waiting: row.waiting,
         leased: row.action_id
           ? {

@@ -12,7 +12,7 @@ export interface ReportItem {
   readonly result?: string | undefined;
   /** After a NotNow: when to try again, instead of the usual wait. */
   readonly delayMs?: number | undefined;
-  /** Only an action of this channel; others are unknown to the caller. */
+  /** Only an action of this channel, or for any; others are unknown to the caller. */
   readonly channel?: string | undefined;
   /** Only an action of this lane; others are unknown to the caller. */
   readonly laneId?: string | undefined;

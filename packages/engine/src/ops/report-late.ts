@@ -2,7 +2,7 @@ import { EVENT_TYPES, type EventType, eventName } from '../action.ts';
 import { BUSY, type Busy, type Context, type Run, type Transition, type Wake } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
-import { NOW } from '../sql.ts';
+import { ANY_CHANNEL, NOW } from '../sql.ts';
 import type { ReportAnswer, ReportItem } from './report-item.ts';
 
 /**
@@ -173,7 +173,7 @@ const lookUpStatement = (s: string) => `
       where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = i.attempt order by e.event_id)::int[] as types
   from unnest($1::int[], $2::bigint[], $3::int[], $4::text[], $5::bigint[])
     with ordinality as i(tenant_id, action_id, attempt, channel, only_lane, ord)
-  join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id and (i.channel is null or a.channel = i.channel)
+  join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id and (i.channel is null or a.channel in (i.channel, '${ANY_CHANNEL}'))
     and (i.only_lane is null or a.lane_id = i.only_lane)
   join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
   left join ${s}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id

@@ -1,7 +1,7 @@
 import type { Busy, Context, Operation, Transition, Wake } from '../context.ts';
 import { settle } from '../settle.ts';
 import { nextOf, type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
-import { head, pauses, rows } from '../sql.ts';
+import { ANY_CHANNEL, head, pauses, rows } from '../sql.ts';
 import { runningOf } from './claim-slots.ts';
 import type { ReportAnswer, ReportItem } from './report-item.ts';
 import { createReportLate } from './report-late.ts';
@@ -113,6 +113,6 @@ const statement = (s: string) => `
       when: `i.next_channel is not null and l.action_id = i.action_id and l.attempt = i.attempt and ${mayGoOn(s)}`,
       except: 'i.action_id',
     })}) n on true
-    where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel = i.channel)
+    where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel in (i.channel, '${ANY_CHANNEL}'))
       and (i.only_lane is null or p.lane_id = i.only_lane)
   ), ${settle(s)}`;
