@@ -1,16 +1,25 @@
 import type { AddressInfo } from 'node:net';
 import { createEngine, type Database, type Engine } from '@muster/engine';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createAudit } from './audit/audit.ts';
 import { pruneAudit } from './audit/prune-audit.ts';
 import type { Config } from './config.ts';
+import { listenForCommands } from './control/server.ts';
+import { socketPath } from './control/socket-path.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
 import { actions } from './features/actions/index.ts';
+import { auditRoutes } from './features/audit/index.ts';
+import { control } from './features/control/index.ts';
 import { health } from './features/health/index.ts';
+import { metrics } from './features/metrics/index.ts';
+import { tokenRoutes } from './features/tokens/index.ts';
 import { createApp } from './http/app.ts';
 import { describe } from './http/describe.ts';
 import { createLog, type LogStream } from './http/logging.ts';
 import { LongPolls } from './http/long-poll.ts';
+import { observeEngine } from './metrics/engine-metrics.ts';
+import { observeHttp } from './metrics/http-metrics.ts';
 import { migrations } from './migrations.ts';
 import { ensureOperatorToken, type OperatorToken } from './operator-token.ts';
 import { createTenantQueries } from './tenants/queries.ts';
@@ -21,7 +30,7 @@ import { VERSION } from './version.ts';
  * The composition root: settings → database → engine → features → HTTP. Nothing but the command line and tests knows it.
  * A new feature is a folder under features/ and one line in FEATURES.
  */
-const FEATURES: readonly CreateFeature[] = [actions];
+const FEATURES: readonly CreateFeature[] = [actions, tokenRoutes, auditRoutes];
 
 export interface ServerOptions {
   /** For tests: a database that somebody else opened, migrated and will close. */
@@ -60,11 +69,14 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     await migrate.checkNotTooNew();
     if (config.MUSTER_AUTO_MIGRATE === 'yes') await migrate.up();
 
+    const registry = new Registry();
+    collectDefaultMetrics({ register: registry });
     const engine = createEngine(db, {
       schema,
       retentionDays: config.MUSTER_RETENTION_DAYS,
       depthLimit: config.MUSTER_LANE_DEPTH_LIMIT,
       onError,
+      observer: observeEngine(registry),
       ...(options.clock ? { clock: options.clock } : {}),
     });
     const tokens = createTokens(db, schema);
@@ -75,12 +87,16 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
     const longPolls = new LongPolls();
     const shell: Shell = { config, db, engine, tokens, audit, longPolls, log };
-    const features: Feature[] = [...FEATURES, health(() => migrate.checkNotTooNew())].map((create) =>
-      create(shell),
-    );
+    const features: Feature[] = [
+      ...FEATURES,
+      health(() => migrate.checkNotTooNew()),
+      metrics(registry),
+      control(registry),
+    ].map((create) => create(shell));
     const app = createApp({
       log,
       tokens,
+      onAnswer: observeHttp(registry),
       routes: describe(
         features.flatMap((feature) => feature.routes),
         VERSION,
@@ -94,6 +110,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     for (const feature of features) {
       await feature.start?.();
       undo.push(async () => feature.stop?.());
+    }
+    if (db.kind === 'embedded' && !options.db) {
+      const control = await listenForCommands(socketPath(config.MUSTER_DATA_DIR), { config, db }, log);
+      undo.push(() => control.stop());
     }
     await app.fastify.listen({ host: config.HOST, port: config.PORT });
     const url = addressOf(config.HOST, app.fastify.server.address() as AddressInfo);

@@ -1,15 +1,91 @@
 import { Command } from 'commander';
+import { ROLES } from '../tokens/kinds.ts';
 import { VERSION } from '../version.ts';
+import { doctor } from './doctor.ts';
+import { command, runCommand } from './run-command.ts';
 import { serve } from './serve.ts';
+import { exportTo, importFrom } from './transfer.ts';
 
 /** `muster …`: takes the words apart and hands them on. */
 const program = new Command('muster')
   .description('A self-hosted command plane for fleets that are not always online')
-  .version(VERSION);
+  .version(VERSION)
+  .addHelpText('after', '\nSettings come from the environment; docs/operations.md describes each of them.');
+
+program.command('serve').description('Start the server').action(serve);
+
+const migrate = program.command('migrate').description('The tables of the database');
+migrate
+  .command('up')
+  .description('Bring them up to date')
+  .action(command(() => runCommand('migrate up', {})));
+migrate
+  .command('down')
+  .description('Take the newest migration back, with what is in its tables')
+  .option('--all', 'take every migration back: everything is gone')
+  .action(command((options: { all?: boolean }) => runCommand('migrate down', options)));
+migrate
+  .command('list')
+  .description('Show all migrations and when they were applied')
+  .action(command(() => runCommand('migrate list', {})));
+migrate
+  .command('validate')
+  .description('Compare the tables with what they should be')
+  .action(command(() => runCommand('migrate validate', {})));
+
+const token = program.command('token').description('Tokens; secrets are shown once');
+const TENANT = ['--tenant <name>', 'the tenant it belongs to (default: "default")'] as const;
+token
+  .command('create')
+  .description('Issue a token')
+  .requiredOption('--name <name>', 'what it is for; shows up as creator of actions and in the audit log')
+  .option('--kind <kind>', 'operator or worker', 'operator')
+  .option('--role <role>', `for operators: ${ROLES.join(', ')} (default: operator)`)
+  .option('--lane <lane...>', 'for workers: the only lanes it is for')
+  .option(...TENANT)
+  .action(
+    command((options: { lane?: string[]; kind: string; name: string; role?: string; tenant?: string }) => {
+      const { lane: lanes, ...rest } = options;
+      return runCommand('token create', { ...rest, ...(lanes ? { lanes } : {}) });
+    }),
+  );
+token
+  .command('list')
+  .description('Show all tokens, without their secrets')
+  .option(...TENANT)
+  .action(command((options: object) => runCommand('token list', options)));
+token
+  .command('revoke <id>')
+  .description('End a token, at once and on all nodes')
+  .option(...TENANT)
+  .action(command((id: string, options: object) => runCommand('token revoke', { ...options, id })));
+token
+  .command('rotate <id>')
+  .description('Issue a new secret; the old one is valid until the new one is first used')
+  .option(...TENANT)
+  .action(command((id: string, options: object) => runCommand('token rotate', { ...options, id })));
+
+const tenant = program.command('tenant').description('Tenants');
+tenant
+  .command('create <name>')
+  .description('Add a tenant')
+  .action(command((name: string) => runCommand('tenant create', { name })));
+tenant
+  .command('list')
+  .description('Show all tenants')
+  .action(command(() => runCommand('tenant list', {})));
 
 program
-  .command('serve')
-  .description('Start the server; settings come from the environment (see docs/operations.md)')
-  .action(serve);
+  .command('doctor')
+  .description('Say what is wrong with Node, settings, data folder, database, clock and port')
+  .action(command(doctor));
+program
+  .command('export <file>')
+  .description('Write everything into a file, to move it to another database')
+  .action(command(exportTo));
+program
+  .command('import <file>')
+  .description('Read such a file into an empty database')
+  .action(command(importFrom));
 
 await program.parseAsync();

@@ -1,7 +1,7 @@
-import { readConfig, SettingError } from '../config.ts';
-import { FolderInUseError } from '../data-folder/lock.ts';
+import { readConfig } from '../config.ts';
 import { type Server, startServer } from '../main.ts';
 import type { OperatorToken } from '../operator-token.ts';
+import { sentenceOf } from './sentence.ts';
 
 /** `muster serve`: runs until it is told to stop. Ends with 0 after a stop, 1 after a failure; a second signal insists. */
 export async function serve(): Promise<void> {
@@ -56,17 +56,4 @@ function howToGetIn(operator: OperatorToken): string {
     case 'issued':
       return 'Operator tokens were issued before; "muster token create" makes another one.';
   }
-}
-
-/** What the person in front of it can do something about comes as a sentence, the rest with its trace. */
-function sentenceOf(error: unknown): string {
-  if (error instanceof SettingError || error instanceof FolderInUseError) return error.message;
-  if (!(error instanceof Error)) return String(error);
-  const { code, port } = error as NodeJS.ErrnoException & { port?: number };
-  if (code === 'EADDRINUSE')
-    return `Port ${port} is in use by another program. Stop that one, or set PORT to another number.`;
-  if (code === 'EACCES' && port !== undefined)
-    return `Port ${port} may not be used by this user. Set PORT to one above 1023.`;
-  if (code === 'EADDRNOTAVAIL') return 'HOST is not an address of this machine.';
-  return `The server could not be started: ${error.stack ?? error.message}`;
 }

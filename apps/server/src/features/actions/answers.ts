@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { attempt, priority, state, time } from './schemas.ts';
+import { time } from '../../http/schemas.ts';
+import { attempt, priority, state } from './schemas.ts';
 
 /** What the routes answer, for the published description; a test compares every answer with it. */
 export const waitingFor = z.strictObject({

@@ -1,19 +1,7 @@
 import { z } from 'zod';
+import { name, time, wait } from '../../http/schemas.ts';
 
 /** What goes over the wire. Names and bounds are those of the engine; the sentences for wrong values come from here. */
-const LONGEST_NAME = 200;
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it is about
-const VISIBLE = /^[^\u0000-\u001f\u007f-\u009f]+$/u;
-
-export const name = z
-  .string()
-  .min(1)
-  .max(LONGEST_NAME)
-  .regex(VISIBLE)
-  .describe('text without control characters');
-export const time = z.iso.datetime({ offset: true });
-export const wait = z.number().min(0).max(25).describe('How many seconds to wait for something to do.');
 export const leaseSeconds = z
   .number()
   .min(1)

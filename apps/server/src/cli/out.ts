@@ -1,0 +1,10 @@
+import type { Out } from '../commands/command.ts';
+
+/** Answers to the standard output, notes beside it. */
+export function terminal(data: Out['data'] = unexpected): Out {
+  return { say: (line) => console.log(line), note: (line) => console.error(line), data };
+}
+
+function unexpected(): Promise<void> {
+  throw new Error('This command has no file to write.');
+}

@@ -1,0 +1,33 @@
+import { EngineError } from '@muster/engine';
+import { CommandError } from '../commands/command.ts';
+import { SettingError } from '../config.ts';
+import { FolderInUseError } from '../data-folder/lock.ts';
+import { MusterError } from '../errors.ts';
+import { isDatabaseAway } from '../http/database-away.ts';
+
+const OURS = [CommandError, EngineError, FolderInUseError, MusterError, SettingError];
+
+/** What the person in front of it can do something about comes as a sentence, the rest with its trace. */
+export function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (OURS.some((kind) => error instanceof kind)) return error.message;
+  const { code, port, syscall } = error as NodeJS.ErrnoException & { port?: number };
+  if (syscall === 'listen') {
+    if (code === 'EADDRINUSE')
+      return `Port ${port} is in use by another program. Stop that one, or set PORT to another number.`;
+    if (code === 'EACCES') return `Port ${port} may not be used by this user. Set PORT to one above 1023.`;
+    return `HOST is not an address that this machine can listen on (${code}).`;
+  }
+  if (syscall === 'getaddrinfo' && !isDatabaseAway(error)) return `HOST cannot be found (${code}).`;
+  if (isDatabaseAway(error))
+    return `The database of DATABASE_URL does not answer: ${reasonOf(error)}. "muster doctor" looks closer.`;
+  if (code === '28P01' || code === '28000' || code === '3D000' || code === '42501')
+    return `The database of DATABASE_URL refuses: ${error.message}.`;
+  return `It did not work: ${error.stack ?? error.message}`;
+}
+
+/** Of several tries (IPv6, IPv4) the first says enough. */
+function reasonOf(error: Error): string {
+  const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [error];
+  return first?.message || 'no reason given';
+}

@@ -1,0 +1,11 @@
+/** Rows as aligned text, with a head; empty cells are dashes. */
+export function table(head: readonly string[], rows: readonly (readonly (string | null)[])[]): string[] {
+  const lines = [head, ...rows].map((row) => row.map((cell) => cell ?? '-'));
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,48 @@
+import { createAudit } from '../audit/audit.ts';
+import { change } from '../changes.ts';
+import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
+import { createTenantQueries } from '../tenants/queries.ts';
+import { type Command, CommandError } from './command.ts';
+import { table } from './table.ts';
+
+const LONGEST = 100;
+
+export const tenantCreate: Command<{ name: string }> = {
+  besideServer: true,
+  needsSchema: true,
+  async run({ config, db }, { name }, out) {
+    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._-]*$/u.test(name) || name.length > LONGEST)
+      throw new CommandError(
+        `The name of a tenant has up to ${LONGEST} letters, digits, spaces, dots, dashes and underscores.`,
+      );
+    const tenant = await change(db, async (tx) => {
+      const made = await createTenantQueries(config.MUSTER_SCHEMA).create(tx, name);
+      if (!made) throw new CommandError(`There is a tenant "${name}" already.`);
+      await createAudit(db, config.MUSTER_SCHEMA).write(tx, {
+        tenantId: DEFAULT_TENANT,
+        tokenId: null,
+        actor: 'command line',
+        act: 'tenant.create',
+        target: `tenant ${made.tenantId}`,
+        detail: { name },
+      });
+      return made;
+    });
+    out.say(`Tenant ${tenant.tenantId} "${tenant.name}" is there.`);
+    out.note(
+      `Its first token: muster token create --tenant "${name}" --kind operator --role admin --name <name>`,
+    );
+    return 0;
+  },
+};
+
+export const tenantList: Command<Record<string, never>> = {
+  besideServer: true,
+  needsSchema: true,
+  async run({ config, db }, _args, out) {
+    const tenants = await createTenantQueries(config.MUSTER_SCHEMA).list(db);
+    const rows = tenants.map((one) => [String(one.tenantId), one.name, one.createdAt.toISOString()]);
+    for (const line of table(['id', 'name', 'created'], rows)) out.say(line);
+    return 0;
+  },
+};

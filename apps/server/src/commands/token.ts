@@ -1,0 +1,138 @@
+import { createAudit } from '../audit/audit.ts';
+import { change } from '../changes.ts';
+import { MusterError } from '../errors.ts';
+import { DEFAULT_TENANT_NAME } from '../tenants/default-tenant.ts';
+import { createTenantQueries } from '../tenants/queries.ts';
+import { isTokenKind, ROLES, type Role, TOKEN_KINDS } from '../tokens/kinds.ts';
+import type { TokenRow } from '../tokens/queries.ts';
+import { createTokens } from '../tokens/tokens.ts';
+import { type Command, type CommandContext, CommandError } from './command.ts';
+import { table } from './table.ts';
+
+/** `muster token …`. Secrets go out once, as the only line of the answer, so that a script can keep them. */
+const ACTOR = { tokenId: null, actor: 'command line' } as const;
+type TenantArg = { tenant?: string };
+
+async function tools({ config, db }: CommandContext, { tenant = DEFAULT_TENANT_NAME }: TenantArg) {
+  const schema = config.MUSTER_SCHEMA;
+  const found = await createTenantQueries(schema).find(db, tenant);
+  if (!found)
+    throw new CommandError(`There is no tenant "${tenant}". "muster tenant list" shows those that exist.`);
+  return { tenantId: found.tenantId, tokens: createTokens(db, schema), audit: createAudit(db, schema) };
+}
+
+/** The refusals of tokens are sentences already. */
+async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof MusterError) throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+export const tokenCreate: Command<
+  TenantArg & { kind: string; role?: string; name: string; lanes?: string[] }
+> = {
+  besideServer: true,
+  needsSchema: true,
+  async run(context, args, out) {
+    const { kind, name, lanes } = args;
+    if (!isTokenKind(kind) || !TOKEN_KINDS[kind].byHand)
+      throw new CommandError(`There is no kind of token "${kind}".`);
+    const role = kind === 'operator' ? ((args.role ?? 'operator') as Role) : null;
+    if (role !== null && !ROLES.includes(role))
+      throw new CommandError(`The role must be one of ${ROLES.join(', ')}.`);
+    if (role === null && args.role !== undefined) throw new CommandError('Only operator tokens have a role.');
+    if (lanes && kind !== 'worker') throw new CommandError('Only worker tokens are for named lanes.');
+    const { tenantId, tokens, audit } = await tools(context, args);
+    const { token, secret } = await change(context.db, async (tx) => {
+      const made = await tokens.create(tx, {
+        tenantId,
+        kind,
+        role,
+        name,
+        restriction: lanes ? { lanes } : null,
+        createdBy: ACTOR.actor,
+      });
+      const target = `token ${made.token.tokenId}`;
+      await audit.write(tx, {
+        tenantId,
+        ...ACTOR,
+        act: 'token.create',
+        target,
+        detail: { kind, role, name, lanes },
+      });
+      return made;
+    });
+    out.note(`Token ${token.tokenId} "${name}" (${kind}${role ? `, ${role}` : ''}), shown this once:`);
+    out.say(secret);
+    return 0;
+  },
+};
+
+export const tokenList: Command<TenantArg> = {
+  besideServer: true,
+  needsSchema: true,
+  async run(context, args, out) {
+    const { tenantId, tokens } = await tools(context, args);
+    const rows = (await tokens.list(context.db, tenantId)).map((token) => [
+      token.tokenId,
+      token.kind,
+      token.role,
+      token.name,
+      token.createdAt.toISOString(),
+      stateOf(token),
+    ]);
+    for (const line of table(['id', 'kind', 'role', 'name', 'created', 'state'], rows)) out.say(line);
+    return 0;
+  },
+};
+
+function stateOf(token: TokenRow): string {
+  if (token.revokedAt) return `revoked ${token.revokedAt.toISOString()}`;
+  if (token.replaces && !token.firstUsedAt)
+    return `valid, takes the place of ${token.replaces} when first used`;
+  return token.firstUsedAt ? 'valid' : 'valid, not used yet';
+}
+
+export const tokenRevoke: Command<TenantArg & { id: string }> = {
+  besideServer: true,
+  needsSchema: true,
+  async run(context, args, out) {
+    const { tenantId, tokens, audit } = await tools(context, args);
+    await told(
+      change(context.db, async (tx) => {
+        await tokens.revoke(tx, tenantId, args.id);
+        await audit.write(tx, { tenantId, ...ACTOR, act: 'token.revoke', target: `token ${args.id}` });
+      }),
+    );
+    out.say(`Token ${args.id} is revoked.`);
+    return 0;
+  },
+};
+
+export const tokenRotate: Command<TenantArg & { id: string }> = {
+  besideServer: true,
+  needsSchema: true,
+  async run(context, args, out) {
+    const { tenantId, tokens, audit } = await tools(context, args);
+    const { token, secret } = await told(
+      change(context.db, async (tx) => {
+        const made = await tokens.rotate(tx, tenantId, args.id, ACTOR.actor);
+        const target = `token ${made.token.tokenId}`;
+        await audit.write(tx, {
+          tenantId,
+          ...ACTOR,
+          act: 'token.rotate',
+          target,
+          detail: { replaces: args.id },
+        });
+        return made;
+      }),
+    );
+    out.note(`Token ${token.tokenId} takes the place of ${args.id} when it is first used; shown this once:`);
+    out.say(secret);
+    return 0;
+  },
+};

@@ -1,0 +1,64 @@
+import type { Queryable } from '@muster/engine';
+
+/**
+ * What export and import agree on. A file is JSON lines: a head, then for each table a line that names it and its rows
+ * exactly as PostgreSQL writes them, then the sequences and the counts. Rows are never parsed here, so a number of any
+ * length survives. No table refers to another, so their order does not matter.
+ */
+export const FORMAT = 1;
+
+export interface Head {
+  readonly 'muster:export': number;
+  readonly version: string;
+  /** Which migrations the tables had: the target must have the same. */
+  readonly migrations: readonly string[];
+  /** The day of the oldest event; its partition must exist before the rows come. */
+  readonly firstDay: string | null;
+}
+export interface TableMark {
+  readonly 'muster:table': string;
+  readonly columns: readonly string[];
+}
+export interface End {
+  readonly 'muster:end': true;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly sequences: Readonly<Record<string, { value: string; called: boolean }>>;
+}
+
+/** Rows never begin like this: their first key is a column. */
+export const MARK = '{"muster:';
+
+export interface TransferTable {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+/**
+ * Everything that is kept, by name. Left out: who leads and which nodes are alive, which is about processes; the list of
+ * migrations, which the target makes itself; and transaction ids, which mean nothing in another database: there the
+ * rows are as old as the import.
+ */
+export async function transferTables(client: Queryable, schema: string): Promise<TransferTable[]> {
+  const { rows } = await client.query({
+    text: `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        and a.attgenerated = '' and a.atttypid <> 'xid8'::regtype
+      where n.nspname = $1 and c.relkind in ('r', 'p') and not c.relispartition
+        and c.relname not in ('migrations', 'leaders', 'nodes')
+      group by c.relname order by c.relname`,
+    values: [schema],
+  });
+  return rows;
+}
+
+export async function appliedMigrations(client: Queryable, schema: string): Promise<string[]> {
+  const { rows } = await client.query({
+    text: `select line || ' ' || version || ' ' || name as migration from ${schema}.migrations order by line, version`,
+  });
+  return rows.map((row) => row.migration);
+}
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,37 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { CommandError, type Out } from '../commands/command.ts';
+import type { FromServer, ToServer } from './messages.ts';
+
+/** Nobody listens: no file, a file of a killed server, or a name that cannot be one. */
+const NOBODY = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTSOCK', 'EINVAL']);
+
+/** The running server of a data folder, or null. */
+export async function findServer(file: string): Promise<Socket | null> {
+  const socket = connect(file);
+  try {
+    await once(socket, 'connect');
+    return socket;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (NOBODY.has(code)) return null;
+    if (code === 'EACCES')
+      throw new CommandError(`The running server belongs to another user: ${file} may not be opened.`);
+    throw error;
+  }
+}
+
+/** Has the server run a command; the exit code. */
+export async function askServer(socket: Socket, message: ToServer, out: Out): Promise<number> {
+  socket.write(`${JSON.stringify(message)}\n`);
+  for await (const line of createInterface({ input: socket })) {
+    const told = JSON.parse(line) as FromServer;
+    if ('say' in told) out.say(told.say);
+    else if ('note' in told) out.note(told.note);
+    else if ('data' in told) await out.data(told.data);
+    else if ('error' in told) throw new CommandError(told.error);
+    else return told.end;
+  }
+  throw new CommandError('The server has gone before it was done.');
+}

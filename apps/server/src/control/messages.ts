@@ -1,0 +1,13 @@
+/** One JSON object per line, one command per connection. */
+export interface ToServer {
+  readonly command: string;
+  readonly args: unknown;
+}
+
+export type FromServer =
+  | { readonly say: string }
+  | { readonly note: string }
+  | { readonly data: string }
+  /** The exit code. */
+  | { readonly end: number }
+  | { readonly error: string };

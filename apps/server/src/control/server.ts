@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { type CommandContext, CommandError, type Out } from '../commands/command.ts';
+import { commandOf, isCommandName } from '../commands/index.ts';
+import { runOn } from '../commands/run.ts';
+import type { Log } from '../feature.ts';
+import type { FromServer, ToServer } from './messages.ts';
+
+/**
+ * The embedded database has one owner, so beside a running server the command line asks it, over a socket that only the
+ * owner of the data folder can open.
+ */
+export async function listenForCommands(
+  file: string,
+  context: CommandContext,
+  log: Log,
+): Promise<{ stop(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    answer(socket, context, log).catch((error) => {
+      log.warn({ err: error }, 'A command of the command line failed.');
+      socket.destroy();
+    });
+  });
+  rmSync(file, { force: true }); // of a killed server: whoever has the lock of the folder has its socket
+  const umask = process.umask(0o177);
+  server.listen(file);
+  process.umask(umask);
+  await once(server, 'listening');
+  return {
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function answer(socket: Socket, context: CommandContext, log: Log): Promise<void> {
+  const send = (message: FromServer) => socket.write(`${JSON.stringify(message)}\n`);
+  const out: Out = {
+    say: (line) => void send({ say: line }),
+    note: (line) => void send({ note: line }),
+    async data(text) {
+      if (socket.destroyed) throw new CommandError('The command line has gone.');
+      if (!send({ data: text })) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+    },
+  };
+  for await (const line of createInterface({ input: socket })) {
+    const { command, args } = JSON.parse(line) as ToServer;
+    try {
+      if (!isCommandName(command))
+        throw new CommandError(`This server does not know the command "${command}".`);
+      if (!commandOf(command).besideServer)
+        throw new CommandError('This cannot be done while the server is running. Stop it first.');
+      send({ end: await runOn(context, command, args, out) });
+    } catch (error) {
+      if (!(error instanceof CommandError)) log.error({ err: error, command }, 'A command failed.');
+      send({ error: error instanceof CommandError ? error.message : `The command failed: ${String(error)}` });
+    }
+    socket.end();
+    return;
+  }
+}

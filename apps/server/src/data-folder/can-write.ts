@@ -1,0 +1,14 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import path from 'node:path';
+
+/** Whether this user could write there, or could make it: the nearest folder that exists decides. */
+export function canWrite(folder: string): boolean {
+  let nearest = path.resolve(folder);
+  while (!existsSync(nearest)) nearest = path.dirname(nearest);
+  try {
+    accessSync(nearest, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

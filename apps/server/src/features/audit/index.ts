@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { CreateFeature } from '../../feature.ts';
+import { operators } from '../../http/access.ts';
+import { defineRoute } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
+import { time } from '../../http/schemas.ts';
+
+const PAGE = 100;
+
+/** Who changed what. */
+export const auditRoutes: CreateFeature = ({ audit, db }) => ({
+  name: 'audit',
+  routes: [
+    defineRoute({
+      method: 'GET',
+      path: '/api/audit',
+      access: operators('admin'),
+      summary: 'What operators changed, newest first',
+      query: z.strictObject({
+        cursor: z.string().max(100).optional(),
+        limit: z.int().min(1).max(500).optional(),
+      }),
+      responses: {
+        200: {
+          description: 'A page; its cursor leads to the next one.',
+          schema: z.strictObject({
+            audit: z.array(
+              z.strictObject({
+                id: z.string(),
+                at: time,
+                actor: z.string(),
+                act: z.string(),
+                target: z.string().nullable(),
+                detail: z.unknown(),
+              }),
+            ),
+            cursor: z.string().nullable(),
+          }),
+        },
+      },
+      async handler({ caller, query: { cursor, limit = PAGE } }) {
+        if (cursor !== undefined && !/^[1-9]\d{0,17}$/.test(cursor))
+          throw httpError('MUSTER_BAD_QUERY', 'cursor is not one of this list.');
+        const rows = await audit.list(db, caller.tenantId, { before: cursor, limit: limit + 1 });
+        const page = rows.slice(0, limit);
+        return { audit: page, cursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
+      },
+    }),
+  ],
+});

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { by } from '../../audit/audit.ts';
+import { change } from '../../changes.ts';
+import type { CreateFeature } from '../../feature.ts';
+import { operators } from '../../http/access.ts';
+import { defineRoute } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
+import { created } from '../../http/replies.ts';
+import { TOKEN_ERRORS } from '../../tokens/errors.ts';
+import type { TokenRow } from '../../tokens/queries.ts';
+import { createTokenBody, idParams, issuedToken, tokenList, tokenView } from './schemas.ts';
+
+/** Admins manage the tokens of their tenant. A secret is in the answer to its creation and nowhere else. */
+const admins = operators('admin');
+
+export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
+  name: 'tokens',
+  errors: TOKEN_ERRORS,
+  routes: [
+    defineRoute({
+      method: 'POST',
+      path: '/api/tokens',
+      access: admins,
+      summary: 'Issue a token; its secret is shown this once',
+      body: createTokenBody,
+      responses: { 201: { description: 'The token with its secret.', schema: issuedToken } },
+      async handler({ body, caller, reply }) {
+        const { kind, name, lanes } = body;
+        const role = roleOf(body);
+        if (lanes && kind !== 'worker')
+          throw httpError('MUSTER_BAD_BODY', 'lanes is for worker tokens only.');
+        const issued = await change(db, async (tx) => {
+          const made = await tokens.create(tx, {
+            tenantId: caller.tenantId,
+            kind,
+            role,
+            name,
+            restriction: lanes ? { lanes } : null,
+            createdBy: caller.name,
+          });
+          const detail = { kind, role, name, lanes };
+          await audit.write(tx, { ...by(caller), act: 'token.create', target: target(made.token), detail });
+          return made;
+        });
+        created(reply);
+        return { ...view(issued.token), token: issued.secret };
+      },
+    }),
+
+    defineRoute({
+      method: 'GET',
+      path: '/api/tokens',
+      access: admins,
+      summary: 'List the tokens of the tenant, without their secrets',
+      responses: { 200: { description: 'Newest first, revoked ones included.', schema: tokenList } },
+      async handler({ caller }) {
+        return { tokens: (await tokens.list(db, caller.tenantId)).map(view) };
+      },
+    }),
+
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/tokens/:id',
+      access: admins,
+      summary: 'Revoke a token, on all nodes at once',
+      params: idParams,
+      responses: { 200: { description: 'The revoked token.', schema: tokenView } },
+      async handler({ caller, params }) {
+        const revoked = await change(db, async (tx) => {
+          const token = await tokens.revoke(tx, caller.tenantId, params.id);
+          await audit.write(tx, { ...by(caller), act: 'token.revoke', target: target(token) });
+          return token;
+        });
+        return view(revoked);
+      },
+    }),
+
+    defineRoute({
+      method: 'POST',
+      path: '/api/tokens/:id/rotate',
+      access: admins,
+      summary: 'Issue a new secret; the old one is valid until the new one is first used',
+      params: idParams,
+      body: z.strictObject({}),
+      responses: { 201: { description: 'The new token with its secret.', schema: issuedToken } },
+      async handler({ caller, params, reply }) {
+        const issued = await change(db, async (tx) => {
+          const made = await tokens.rotate(tx, caller.tenantId, params.id, caller.name);
+          const detail = { replaces: params.id };
+          await audit.write(tx, { ...by(caller), act: 'token.rotate', target: target(made.token), detail });
+          return made;
+        });
+        created(reply);
+        return { ...view(issued.token), token: issued.secret };
+      },
+    }),
+  ],
+});
+
+function roleOf({ kind, role }: z.input<typeof createTokenBody>) {
+  if (kind === 'operator') {
+    if (!role)
+      throw httpError('MUSTER_BAD_BODY', 'role is missing in the body: an operator token needs one.');
+    return role;
+  }
+  if (role) throw httpError('MUSTER_BAD_BODY', 'role is for operator tokens only.');
+  return null;
+}
+
+function target(token: TokenRow): string {
+  return `token ${token.tokenId}`;
+}
+
+function view(token: TokenRow) {
+  return {
+    id: token.tokenId,
+    kind: token.kind,
+    role: token.role ?? undefined,
+    name: token.name,
+    restriction: token.restriction ?? undefined,
+    createdAt: token.createdAt,
+    createdBy: token.createdBy,
+    replaces: token.replaces ?? undefined,
+    firstUsedAt: token.firstUsedAt ?? undefined,
+    revokedAt: token.revokedAt ?? undefined,
+  };
+}
