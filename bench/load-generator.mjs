@@ -14,7 +14,7 @@ import { quantile } from './measure.mjs';
  * @property {Record<string, string>} headers
  * @property {{ method: string, path: string, body: string }} [same] the same request again and again
  * @property {{ actionId: string, attempt: number, worker: string }[]} [leases] or reports, each with the next claim
- * @property {number} [leaseMs]
+ * @property {number} [leaseSeconds]
  */
 
 process.once('message', (/** @type {Load} */ load) => {
@@ -90,7 +90,7 @@ function drive(load, head, leases, state) {
         resolve();
         return;
       }
-      const body = `{"attempt":${lease.attempt},"status":"succeeded","worker":"${lease.worker}","next":{"worker":"${lease.worker}","leaseMs":${load.leaseMs}}}`;
+      const body = `{"attempt":${lease.attempt},"status":"succeeded","worker":"${lease.worker}","next":{"worker":"${lease.worker}","leaseSeconds":${load.leaseSeconds}}}`;
       socket.write(
         `POST /api/actions/${lease.actionId}/report HTTP/1.1\r\n${head}content-length: ${body.length}\r\n\r\n${body}`,
       );
@@ -128,8 +128,9 @@ function drive(load, head, leases, state) {
 
     /** @param {string} body */
     function take(body) {
-      const { accepted, next } = JSON.parse(body);
+      const { accepted, actions } = JSON.parse(body);
       if (accepted !== true) return false;
+      const next = actions[0];
       const lease = leases[at];
       if (next && lease) {
         lease.actionId = next.id;

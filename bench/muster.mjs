@@ -7,7 +7,11 @@ import { createEngine, createMigrate, ENGINE_LINE, openEmbedded, openPostgres } 
 import { payload } from './measure.mjs';
 
 export const TENANT = 1;
-export const LEASE_MS = 24 * 3_600_000;
+/** Lanes and channel of the generic HTTP routes, so that all rows do the same work. */
+export const SPACE = 'generic';
+export const CHANNEL = 'generic';
+export const LEASE_SECONDS = 24 * 3_600;
+const LEASE_MS = LEASE_SECONDS * 1_000;
 
 /**
  * @param {string | null} url null for the embedded database, in a folder of its own
@@ -37,18 +41,18 @@ export async function openMuster(url, options = {}) {
  * @typedef {Awaited<ReturnType<typeof openMuster>>} Muster
  */
 
-/** @param {Muster} muster @param {number} lanes */
+/** @param {Pick<Muster, 'db'>} muster @param {number} lanes */
 export async function makeLanes({ db }, lanes) {
   await db.query({
-    text: `select count(muster.ensure_lane($1, 'bench', 'lane ' || n)) from generate_series(1, $2::int) n`,
+    text: `select count(muster.ensure_lane($1, '${SPACE}', 'lane-' || n)) from generate_series(1, $2::int) n`,
     values: [TENANT, lanes],
   });
 }
 
-/** @param {Muster} muster @returns {Promise<string[]>} */
+/** @param {Pick<Muster, 'db'>} muster @returns {Promise<string[]>} */
 export async function laneIds({ db }) {
   const { rows } = await db.query({
-    text: `select lane_id from muster.lane_names where tenant_id = $1 and space = 'bench' order by lane_id`,
+    text: `select lane_id from muster.lane_names where tenant_id = $1 and space = '${SPACE}' order by lane_id`,
     values: [TENANT],
   });
   return rows.map((row) => row.lane_id);
@@ -56,10 +60,10 @@ export async function laneIds({ db }) {
 
 /**
  * One action per lane, then the next one per lane: as they come in, not sorted by lane.
- * @param {Muster} muster @param {number} perLane
+ * @param {Pick<Muster, 'db' | 'engine'>} muster @param {number} perLane
  */
 export async function fill({ db, engine }, perLane) {
-  const lanes = await laneIds(/** @type {Muster} */ ({ db }));
+  const lanes = await laneIds({ db });
   for (let round = 0; round < perLane; round += 1)
     for (let at = 0; at < lanes.length; at += 5_000)
       await engine.enqueueMany(db, lanes.slice(at, at + 5_000).map(newAction));
@@ -67,27 +71,27 @@ export async function fill({ db, engine }, perLane) {
 
 /** @param {string} laneId */
 export function newAction(laneId) {
-  return { tenantId: TENANT, laneId, kind: 'bench', payload };
+  return { tenantId: TENANT, laneId, channel: CHANNEL, kind: 'bench', payload };
 }
 
 /** @param {string} laneId */
 export function claimOf(laneId) {
-  return { tenantId: TENANT, laneId, channel: 'any', worker: `worker ${laneId}`, leaseMs: LEASE_MS };
+  return { tenantId: TENANT, laneId, channel: CHANNEL, worker: `worker ${laneId}`, leaseMs: LEASE_MS };
 }
 
 /**
  * Every lane hands out its head.
- * @param {Muster} muster
+ * @param {Pick<Muster, 'db' | 'engine'>} muster
  */
 export async function leaseAll({ db, engine }) {
-  const lanes = await laneIds(/** @type {Muster} */ ({ db }));
+  const lanes = await laneIds({ db });
   for (let at = 0; at < lanes.length; at += 2_000)
     await Promise.all(lanes.slice(at, at + 2_000).map((lane) => engine.claim(db, claimOf(lane))));
 }
 
 /**
  * What is handed out now, lane by lane.
- * @param {Muster} muster
+ * @param {Pick<Muster, 'db'>} muster
  * @returns {Promise<{ laneId: string, actionId: string, attempt: number }[]>}
  */
 export async function leases({ db }) {
@@ -107,6 +111,6 @@ export function reportOf(lease) {
     attempt: lease.attempt,
     status: /** @type {const} */ ('succeeded'),
     worker: `worker ${lease.laneId}`,
-    next: { channel: 'any', worker: `worker ${lease.laneId}`, leaseMs: LEASE_MS },
+    next: { channel: CHANNEL, worker: `worker ${lease.laneId}`, leaseMs: LEASE_MS },
   };
 }

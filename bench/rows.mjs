@@ -7,6 +7,7 @@ import claimLatency from './rows/claim-latency.mjs';
 import engine from './rows/engine.mjs';
 import graphileWorker from './rows/graphile-worker.mjs';
 import heldSnapshot from './rows/held-snapshot.mjs';
+import http from './rows/http.mjs';
 import pgBoss from './rows/pg-boss.mjs';
 import waiters from './rows/waiters.mjs';
 
@@ -39,6 +40,7 @@ export const rows = [
   ...pgBoss,
   ...bullmq,
   ...engine,
+  ...http,
   ...claimLatency,
   ...heldSnapshot,
   ...waiters,

@@ -3,7 +3,7 @@
 
 import pg from 'pg';
 import { payload } from './measure.mjs';
-import { fill, leaseAll, makeLanes, openMuster, TENANT } from './muster.mjs';
+import { CHANNEL, fill, leaseAll, makeLanes, openMuster, TENANT } from './muster.mjs';
 
 /**
  * @typedef {import('./options.mjs').Sizes} Sizes
@@ -100,13 +100,13 @@ async function insertActions(url, count, due) {
         from generate_series(0, $1::int - 1) g join l on l.at = g % (select count(*) from l)
       ), a as (
         insert into muster.actions ${actionColumns}
-          select ${TENANT}, action_id, lane_id, 'any', 'bench', $2::jsonb, 1, now(), ${policy} from n
+          select ${TENANT}, action_id, lane_id, '${CHANNEL}', 'bench', $2::jsonb, 1, now(), ${policy} from n
       ), e as (
         insert into muster.events (tenant_id, action_id, lane_id, at, type, attempt)
           select ${TENANT}, action_id, lane_id, now(), 1, 0 from n
       )
       insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, delayed, not_before)
-        select ${TENANT}, action_id, lane_id, 1, 'any', 1, action_id, ${due} from n`,
+        select ${TENANT}, action_id, lane_id, 1, '${CHANNEL}', 1, action_id, ${due} from n`,
     values: [count, JSON.stringify(payload)],
   });
 }
@@ -129,7 +129,7 @@ async function insertFinished(url, count) {
           from generate_series(0, $1::int - 1) g join l on l.at = g % (select count(*) from l)
         ), a as (
           insert into muster.actions ${actionColumns}
-            select ${TENANT}, action_id, lane_id, 'any', 'bench', '{}', 1, at, ${policy} from n
+            select ${TENANT}, action_id, lane_id, '${CHANNEL}', 'bench', '{}', 1, at, ${policy} from n
         ), e as (
           insert into muster.events (tenant_id, action_id, lane_id, at, type, attempt)
             select ${TENANT}, action_id, lane_id, at, t.type, t.attempt from n

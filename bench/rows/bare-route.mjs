@@ -5,27 +5,19 @@ import { payload } from '../measure.mjs';
 
 const answer = {
   accepted: true,
-  state: 'succeeded',
-  reason: null,
-  repeated: false,
-  next: {
-    id: '123456',
-    laneId: '12345',
-    channel: 'any',
-    kind: 'bench',
-    payload,
-    tags: [],
-    priority: 'normal',
-    attempt: 1,
-    maxAttempts: 3,
-    worker: 'worker 12345',
-    leasedAt: new Date(0),
-    leaseUntil: new Date(0),
-    createdAt: new Date(0),
-    createdBy: null,
-    redelivered: false,
-    cancelRequested: false,
-  },
+  status: 'succeeded',
+  actions: [
+    {
+      id: '123456',
+      kind: 'bench',
+      payload,
+      attempt: 1,
+      maxAttempts: 3,
+      priority: 'normal',
+      tags: [],
+      leaseUntil: new Date(0),
+    },
+  ],
 };
 
 export default [
@@ -36,7 +28,7 @@ export default [
     uses: [],
     versionOf: 'fastify',
     settings:
-      'POST with a JSON body of 120 bytes, answered with a JSON body of 600 bytes; no database; load from a process of its own, pipelining 1',
+      'POST with a JSON body of 120 bytes, answered with a JSON body of 400 bytes; no database; load from a process of its own, pipelining 1',
     async measure({ sizes }) {
       const { default: fastify } = await import('fastify');
       const server = fastify();
@@ -50,7 +42,7 @@ export default [
         same: {
           method: 'POST',
           path: '/api/actions/123456/report',
-          body: '{"attempt":1,"status":"succeeded","worker":"worker 12345","next":{"worker":"worker 12345","leaseMs":86400000}}',
+          body: '{"attempt":1,"status":"succeeded","worker":"worker 12345","next":{"worker":"worker 12345","leaseSeconds":86400}}',
         },
       });
       await server.close();

@@ -1,6 +1,7 @@
 // What ten thousand parked claims cost: memory of the process, and queries that the database sees.
 
 import pg from 'pg';
+import { LONGEST_WAIT, parkingCrowd } from '../crowd.mjs';
 import { pause } from '../measure.mjs';
 import { claimOf, laneIds, makeLanes, openMuster } from '../muster.mjs';
 
@@ -67,6 +68,48 @@ export default [
         heap: (after.heapUsed - before.heapUsed) / lanes.length,
         queriesPerSecond: queries / sizes.watchSeconds,
         waiters: lanes.length,
+      };
+    },
+  },
+  {
+    name: 'waiters-http',
+    title: 'Parked claims, HTTP',
+    unit: 'bytes each',
+    lower: true,
+    uses: ['postgres'],
+    execArgv: ['--expose-gc'],
+    settings:
+      'POST /api/lanes/:lane/claim with wait on empty lanes, one connection and one lane each; resident memory of the server, its sockets included, / waiters; watched for 15 s, because one request waits at most 25',
+    async measure({ url, sizes }) {
+      const { openServer } = await import('../server.mjs');
+      // one request waits 25 s at most, and they must all be parked before and after
+      const watchSeconds = Math.min(sizes.watchSeconds, 15);
+      const server = await openServer(url);
+      await makeLanes(server, sizes.waiters);
+      const crowd = parkingCrowd({ port: server.port, headers: server.headers, count: sizes.waiters });
+      // once round without waiting: every lane is known, all code has run, the sockets are gone again
+      await crowd.park(0);
+      await crowd.leave();
+      await pause(500);
+      const before = memory();
+      await crowd.park(LONGEST_WAIT);
+      while (server.engine.parkedWaiters < sizes.waiters) await pause(20);
+      await pause(2_500);
+      const after = memory();
+      const watch = await observer(url);
+      const first = await watch.count();
+      await pause(watchSeconds * 1_000);
+      const queries = (await watch.count()) - first;
+      await watch.end();
+      if (server.engine.parkedWaiters !== sizes.waiters) throw new Error('Not all were parked to the end.');
+      await crowd.leave();
+      crowd.end();
+      await server.close();
+      return {
+        value: (after.rss - before.rss) / sizes.waiters,
+        heap: (after.heapUsed - before.heapUsed) / sizes.waiters,
+        queriesPerSecond: queries / watchSeconds,
+        waiters: sizes.waiters,
       };
     },
   },

@@ -1,0 +1,33 @@
+// Muster's server in this process, as `muster serve` would run it, so that its memory and its profile can be taken.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { readConfig } from '../apps/server/dist/config.js';
+import { startServer } from '../apps/server/dist/main.js';
+
+const token = 'bench-operator-token-of-32-characters-or-more';
+
+/** @param {string | null} url null for the embedded database, in a folder of its own */
+export async function openServer(url) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'muster-bench-'));
+  const server = await startServer(
+    readConfig({
+      PORT: '0',
+      MUSTER_DATA_DIR: folder,
+      MUSTER_LOG_LEVEL: 'warn',
+      MUSTER_OPERATOR_TOKEN: token,
+      ...(url === null ? {} : { DATABASE_URL: url }),
+    }),
+  );
+  return {
+    db: server.engine.db,
+    engine: server.engine,
+    headers: { authorization: `Bearer ${token}` },
+    port: Number(new URL(server.url).port),
+    async close() {
+      await server.stop();
+      rmSync(folder, { force: true, recursive: true });
+    },
+  };
+}
