@@ -22,11 +22,11 @@ import { backoff, lockLanes, ms, NOW } from './sql.ts';
  * cancel_requested, runner_id, lease_runner, channel, priority, seq, failures, deferrals, deadline (of the attempt's
  * pending row), max_attempts, backoff_ms, backoff_max_ms, head_of_line, on_lease_end (of its action; null for a
  * success, which needs none), and n_action, n_attempt, n_deadline, n_channel, n_priority, n_seq, n_worker, n_lease_ms
- * (the next action to hand out, all null for none). Only what was settled is returned: a row that is missing lost its
- * lane to somebody else between look and lock.
+ * (the next action to hand out, all null for none) and n_behind (the ended one would be in its line again). Only what was
+ * settled is returned: a row that is missing lost its lane to somebody else between look and lock.
  */
 export const NO_NEXT = `null::bigint as n_action, null::int as n_attempt, null::timestamptz as n_deadline, null::text as n_channel,
-      null::smallint as n_priority, null::bigint as n_seq, null::text as n_worker, null::int as n_lease_ms`;
+      null::smallint as n_priority, null::bigint as n_seq, null::text as n_worker, null::int as n_lease_ms, false as n_behind`;
 
 const E = EVENT_TYPES;
 
@@ -34,7 +34,7 @@ export const settle = (s: string) => `k as materialized (${lockLanes(s, 'h')}
   ), g as materialized (
     select f.*, case when f.wait_ms > 0 then ${NOW} + ${ms('f.wait_ms')} end as retry_at,
       -- what retries under 'hold' lets nothing behind it pass
-      f.n_action is not null and not (f.state is null and f.head_of_line = 'hold'
+      f.n_action is not null and not (f.state is null and f.head_of_line = 'hold' and f.n_behind
         and (f.n_priority, f.n_seq) > (f.priority, f.seq)) as goes_on,
       least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until
     from (

@@ -1,7 +1,7 @@
 import type { Busy, Context, Operation, Transition, Wake } from '../context.ts';
 import { settle } from '../settle.ts';
 import { nextOf, type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
-import { ANY_CHANNEL, head, pauses, rows } from '../sql.ts';
+import { ANY_CHANNEL, head, NOW, pauses, rows } from '../sql.ts';
 import { runningOf } from './claim-slots.ts';
 import type { ReportAnswer, ReportItem } from './report-item.ts';
 import { createReportLate } from './report-late.ts';
@@ -85,7 +85,10 @@ const statement = (s: string) => `
       i.error, i.result, i.delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
       p.deferrals, p.deadline, o.max_attempts, o.backoff_ms, o.backoff_max_ms, o.head_of_line, o.on_lease_end,
       n.action_id as n_action, n.attempt as n_attempt, n.deadline as n_deadline, n.channel as n_channel,
-      n.priority as n_priority, n.seq as n_seq, i.next_worker as n_worker, i.next_lease_ms as n_lease_ms
+      n.priority as n_priority, n.seq as n_seq, i.next_worker as n_worker, i.next_lease_ms as n_lease_ms,
+      -- would it stand in the line that the next one is taken from, if it went back?
+      coalesce(p.channel in (i.next_channel, '${ANY_CHANNEL}') and p.generation = l.generation and (p.deadline is null or p.deadline > ${NOW})
+        and (pz.tags is null or o.tags is null or not o.tags && pz.tags), false) as n_behind
     from ${rows(2, {
       tenant_id: 'int',
       action_id: 'bigint',
@@ -105,7 +108,7 @@ const statement = (s: string) => `
     cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
     left join pz on pz.tenant_id = i.tenant_id
     left join lateral (
-      select a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line, a.on_lease_end from ${s}.actions a
+      select a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line, a.on_lease_end, a.tags from ${s}.actions a
       where i.outcome <> 'succeeded' and a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1
     ) o on true
     left join lateral (${head(s, {
