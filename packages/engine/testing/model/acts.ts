@@ -83,7 +83,9 @@ export function claim(
   if (by.generation !== undefined && by.generation !== lane.generation) return 'wrong-generation';
   const held = lane.lease;
   if (held) {
-    if (held.worker !== by.worker || held.redelivered >= 10 || held.action === except) return null;
+    const byThisWay = held.action.wanted.channel === 'any' || held.action.wanted.channel === by.channel;
+    if (!byThisWay || held.worker !== by.worker || held.redelivered >= 10 || held.action === except)
+      return null;
     held.redelivered += 1;
     held.action.history.push({ type: 'REDELIVERED', attempt: held.attempt });
     return held;
@@ -175,6 +177,19 @@ export function settle(model: Model, action: Action, outcome: Outcome, delayMs?:
   return 'pending';
 }
 
+/** The next action in the breath of an accepted report; a runner keeps its slot, if it still has it. */
+export function goOn(model: Model, ended: Lease, by: By & { channel: string }): Lease | null {
+  const { lane } = ended.action;
+  const { runner } = ended;
+  if (
+    runner &&
+    (lane.runner !== runner || runningUnder(model, runner) >= (runner.slots ?? Number.POSITIVE_INFINITY))
+  )
+    return null;
+  const next = nextOf(model, lane, by.channel, ended.action);
+  return next && lease(model, next, by, runner);
+}
+
 export interface Reported {
   readonly accepted: boolean;
   readonly state: ActionState;
@@ -227,7 +242,7 @@ export function redrive(model: Model, action: Action): { outcome: string; state:
   if (action.state !== 'failed') return { outcome: 'refused', state: action.state };
   model.places += 1;
   const fresh = { failures: 0, deferrals: 0, notBefore: null, apart: false, deliverBy: null, deadline: null };
-  Object.assign(action, fresh, { supersedeKey: null, reason: null, state: 'pending' });
+  Object.assign(action, fresh, { reason: null, state: 'pending' });
   action.place = model.places;
   action.generation = action.lane.generation;
   action.history.push({ type: 'REDRIVEN', attempt: action.attempt });
@@ -236,10 +251,7 @@ export function redrive(model: Model, action: Action): { outcome: string; state:
 
 export function moveToFront(model: Model, action: Action): { outcome: string; state: ActionState } {
   if (action.state !== 'pending') return { outcome: 'refused', state: action.state };
-  const { channel, urgent } = action.wanted;
-  const rivals = unfinishedIn(model, action.lane).filter(
-    (other) => other.wanted.channel === channel && other.wanted.urgent === urgent,
-  );
+  const rivals = unfinishedIn(model, action.lane).filter((one) => one.wanted.urgent === action.wanted.urgent);
   action.place = Math.min(...rivals.map((other) => other.place)) - 1;
   action.history.push({ type: 'MOVED', attempt: action.attempt });
   return { outcome: 'moved', state: 'pending' };

@@ -27,7 +27,7 @@ export type Command =
       readonly running: boolean;
       readonly older: number;
     }
-  | { readonly op: 'cancel' | 'redrive' | 'moveToFront'; readonly action: number }
+  | { readonly op: 'cancel' | 'redrive' | 'moveToFront' | 'enqueueAgain'; readonly action: number }
   | {
       readonly op: 'cancelTagged' | 'redriveAll' | 'raiseGeneration' | 'resumeEverything';
       readonly lane: number;
@@ -54,16 +54,18 @@ export interface Enqueue {
   readonly key: string | null;
 }
 
-export const LANES = 3;
+export const LANES = 2;
 export const RUNNERS = 2;
 export const TAG = 'red';
 export const LEASE_MS = 10_000;
 
 const lane = fc.nat(LANES - 1);
-const action = fc.nat(30);
-const channel = fc.constantFrom('any', 'any', 'a', 'b');
-const rarely = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null, freq: 4 });
-const often = fc.integer({ min: 0, max: 3 }).map((n) => n > 0);
+const action = fc.nat(20);
+const channel = fc.constantFrom('any', 'any', 'any', 'a', 'a', 'b');
+const by = fc.constantFrom('a', 'a', 'a', 'a', 'any', 'b');
+const rarely = <T>(value: fc.Arbitrary<T>, oneIn = 8) =>
+  fc.oneof({ weight: oneIn - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value });
+const often = fc.integer({ min: 1, max: 5 }).map((n) => n < 5);
 
 const wanted = {
   lane,
@@ -82,7 +84,7 @@ const wanted = {
       mode: fc.constantFrom('keep-first' as const, 'replace' as const, 'append' as const),
     }),
   ),
-  key: rarely(fc.constantFrom('k1', 'k2')),
+  key: rarely(fc.constantFrom('k1', 'k2'), 16),
 };
 const of = { action, running: often, older: fc.constantFrom(0, 0, 0, 0, 1, -1) };
 const op = <T extends string>(...names: T[]) => fc.constantFrom(...names);
@@ -94,18 +96,22 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: fc.record({
       op: op('claim'),
       lane,
-      worker: fc.constantFrom(0, 0, 1),
-      channel,
-      oldGeneration: fc.nat(9).map((n) => n === 0),
+      worker: fc.constantFrom(0, 0, 0, 1),
+      channel: by,
+      oldGeneration: fc.nat(15).map((n) => n === 0),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ op: op('claimSlots'), channel, max: fc.integer({ min: 1, max: 3 }) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ op: op('claimSlots'), channel: by, max: fc.integer({ min: 1, max: 3 }) }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({
       op: op('enqueueAndClaim'),
       ...wanted,
       supersede: fc.constant(null),
+      notBeforeIn: fc.constant(null),
       key: fc.constant(null),
     }),
   },
@@ -115,12 +121,15 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
       op: op('report'),
       ...of,
       outcome: op('succeeded', 'failed', 'failed', 'not_now', 'released'),
-      delayMs: fc.option(fc.constantFrom(0, 500, 3_000), { nil: undefined, freq: 1 }),
-      next: fc.option(channel, { nil: null, freq: 1 }),
+      delayMs: fc.option(fc.constantFrom(0, 500, 3_000), { nil: undefined, freq: 2 }),
+      next: fc.option(by, { nil: null, freq: 2 }),
     }),
   },
   { weight: 1, arbitrary: fc.record({ op: op('extend', 'acknowledge'), ...of }) },
-  { weight: 3, arbitrary: fc.record({ op: op('cancel', 'redrive', 'redrive', 'moveToFront'), action }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ op: op('cancel', 'redrive', 'redrive', 'moveToFront', 'enqueueAgain'), action }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -129,7 +138,7 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ op: op('pauseLane', 'blockLane'), lane, on: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ op: op('pauseTag', 'pauseTenant'), on: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ op: op('pauseTag', 'pauseTag', 'pauseTenant'), on: fc.boolean() }) },
   {
     weight: 1,
     arbitrary: fc.record({ op: op('assignRunner'), lane, runner: fc.constantFrom(0, 1, null) }),
@@ -143,7 +152,7 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
     }),
   },
   {
-    weight: 5,
+    weight: 3,
     arbitrary: fc.record({
       op: op('pass'),
       ms: fc.constantFrom(0, 400, 2_000, 3_000, 10_000, 10_001, 60_000),

@@ -23,6 +23,9 @@ const EVERY_SECOND = ['end-leases', 'make-due', 'expire', 'end-stale'];
 
 export class Parted extends Error {}
 
+/** What has come about so far: a proof that never saw a redrive proves nothing about redrives. */
+export const seen = new Set<string>();
+
 export interface World {
   readonly engine: Engine;
   readonly clock: TestClock;
@@ -36,14 +39,15 @@ export async function createWorld(engine: Engine, clock: TestClock, tenantId: nu
   clock.advanceTo(new Date(START));
   const { rows } = await engine.db.query({
     text: `with r as (insert into ${engine.schema}.runners (tenant_id, slots) select $1, 1 from generate_series(1, ${RUNNERS}) returning runner_id),
-      l as (insert into ${engine.schema}.lanes (tenant_id) select $1 from generate_series(1, ${LANES}) returning lane_id)
+      l as (insert into ${engine.schema}.lanes (tenant_id, runner_id) select $1, (select min(runner_id) from r) from generate_series(1, ${LANES}) returning lane_id)
       select array(select runner_id from r order by 1)::text[] as runners, array(select lane_id from l order by 1)::text[] as lanes`,
     values: [tenantId],
   });
   const model = createModel(clock().getTime(), DEPTH_LIMIT);
   for (const id of rows[0].runners as string[]) model.runners.set(id, { id, slots: 1 });
+  const runner = [...model.runners.values()][0] ?? null;
   for (const id of rows[0].lanes as string[])
-    model.lanes.set(id, { id, generation: 1, paused: false, blocked: null, runner: null, lease: null });
+    model.lanes.set(id, { id, generation: 1, paused: false, blocked: null, runner, lease: null });
   return {
     engine,
     clock,
@@ -57,11 +61,16 @@ export async function createWorld(engine: Engine, clock: TestClock, tenantId: nu
 /** Unfinished work of a past run would make every later duty slower. */
 export async function clearWorld(world: World): Promise<void> {
   const { engine, tenantId } = world;
-  for (const table of ['pending', 'lanes', 'runners', 'pauses', 'count_changes', 'stale_lanes'])
-    await engine.db.query({
-      text: `delete from ${engine.schema}.${table} where tenant_id = $1`,
-      values: [tenantId],
-    });
+  const tables =
+    'pending lanes runners pauses count_changes stale_lanes actions endings idempotency_keys events';
+  const deletes = tables
+    .split(' ')
+    .map((table) => `d_${table} as (delete from ${engine.schema}.${table} where tenant_id = $1)`);
+  await engine.db.query({
+    name: 'test_clear_world',
+    text: `with ${deletes.join(', ')} select 1`,
+    values: [tenantId],
+  });
 }
 
 export async function play(world: World, commands: readonly Command[]): Promise<void> {
@@ -100,27 +109,19 @@ async function perform(world: World, command: Command): Promise<void> {
   const ref = (n: number) => ({ tenantId, laneId: laneOf(n).id });
 
   switch (command.op) {
-    case 'enqueue': {
-      const { wanted, given } = spell(world, command);
-      const answer = await engine.enqueue(db, { ...given, ...ref(command.lane) }).catch(codeOf);
-      const id = typeof answer === 'string' ? '0' : answer.id;
-      const expected = acts.enqueue(model, laneOf(command.lane), wanted, id);
-      const errors: Record<string, string> = {
-        full: 'MUSTER_LANE_FULL',
-        mismatch: 'MUSTER_IDEMPOTENCY_MISMATCH',
-      };
-      same(
-        'enqueue',
-        answer,
-        errors[expected.outcome] ?? { id: expected.action?.id, outcome: expected.outcome },
-      );
-      return;
+    case 'enqueue':
+      return enqueue(world, laneOf(command.lane), spell(world, command));
+    case 'enqueueAgain': {
+      const keyed = all.filter((action) => action.wanted.key !== null);
+      if (keyed.length === 0) return;
+      const { lane, wanted } = at(keyed, command.action);
+      return enqueue(world, lane, wanted);
     }
     case 'enqueueAndClaim': {
-      const { wanted, given } = spell(world, command);
+      const wanted = spell(world, command);
       const runner = at(runners, 0);
       const by = { worker: 'pc', leaseMs: LEASE_MS };
-      const actions = [{ ...given, laneId: laneOf(command.lane).id }];
+      const actions = [{ ...asked(wanted), laneId: laneOf(command.lane).id }];
       const [answer] = await engine.enqueueAndClaim(db, { tenantId, runnerId: runner.id, ...by, actions });
       const made =
         acts.mayComeIntoBeing(model, runner, laneOf(command.lane), wanted) &&
@@ -131,7 +132,7 @@ async function perform(world: World, command: Command): Promise<void> {
     }
     case 'claim': {
       const lane = laneOf(command.lane);
-      const generation = command.oldGeneration ? lane.generation - 1 : undefined;
+      const generation = command.oldGeneration ? Math.max(1, lane.generation - 1) : undefined;
       const by = { worker: `w${command.worker}`, leaseMs: LEASE_MS, channel: command.channel, generation };
       const answer = await engine.claim(db, { ...ref(command.lane), ...by }).catch(codeOf);
       const expected = acts.claim(model, lane, by);
@@ -142,6 +143,8 @@ async function perform(world: World, command: Command): Promise<void> {
     }
     case 'claimSlots': {
       const runner = at(runners, 0);
+      // where a moved action stands among those of other lanes is not promised
+      if (all.some((action) => action.history.some((event) => event.type === 'MOVED'))) return;
       const by = { worker: 'pc', leaseMs: LEASE_MS, channel: command.channel, max: command.max };
       const answer = await engine.claimSlots(db, { tenantId, runnerId: runner.id, ...by });
       same('claimSlots', answer.map(claimedWords), acts.claimSlots(model, runner, by).map(leaseWords));
@@ -163,11 +166,13 @@ async function perform(world: World, command: Command): Promise<void> {
               retryAfterMs: command.delayMs,
               next,
             });
+      const held = action.lane.lease;
       const expected = acts.report(model, action, attempt, command.outcome, command.delayMs);
       const { accepted, state, repeated } = answer;
       same('report', { accepted, state, repeated }, expected);
       if (command.outcome === 'released' || !next) return;
-      const then = acts.claim(model, action.lane, next, action);
+      const settled = held?.action === action && action.lane.lease !== held;
+      const then = settled ? acts.goOn(model, held, next) : acts.claim(model, action.lane, next, action);
       same('next of the report', claimedWords(answer.next), leaseWords(then as Lease | null));
       return;
     }
@@ -284,14 +289,10 @@ function named(world: World, command: { action: number; running: boolean; older:
   return { action, attempt: Math.max(1, latest - command.older) };
 }
 
-function spell(
-  world: World,
-  command: Enqueue,
-): { wanted: Wanted; given: Omit<NewAction, 'tenantId' | 'laneId'> } {
-  const { now } = world.model;
-  const time = (ms: number | null) => (ms === null ? null : now + ms);
+function spell(world: World, command: Enqueue): Wanted {
+  const time = (ms: number | null) => (ms === null ? null : world.model.now + ms);
   const { channel, urgent, maxAttempts, hold, onLeaseEnd, supersede, key } = command;
-  const wanted: Wanted = {
+  return {
     ...{ channel, urgent, maxAttempts, hold, onLeaseEnd, supersede, key },
     tags: command.tagged ? [TAG] : [],
     notBefore: time(command.notBeforeIn),
@@ -300,23 +301,37 @@ function spell(
     backoffMs: 2_000,
     backoffMaxMs: 5_000,
   };
+}
+
+function asked(wanted: Wanted): Omit<NewAction, 'tenantId' | 'laneId'> {
   const date = (ms: number | null) => (ms === null ? undefined : new Date(ms));
+  const { channel, maxAttempts, onLeaseEnd, tags, backoffMs, backoffMaxMs } = wanted;
   return {
-    wanted,
-    given: {
-      kind: 'test',
-      ...{ channel, maxAttempts, onLeaseEnd, tags: wanted.tags },
-      priority: urgent ? 'urgent' : 'normal',
-      notBefore: date(wanted.notBefore),
-      deliverBy: date(wanted.deliverBy),
-      deadline: date(wanted.deadline),
-      backoffMs: wanted.backoffMs,
-      backoffMaxMs: wanted.backoffMaxMs,
-      headOfLine: hold ? 'hold' : 'skip',
-      supersede: supersede ?? undefined,
-      idempotencyKey: key ?? undefined,
-    },
+    kind: 'test',
+    ...{ channel, maxAttempts, onLeaseEnd, tags, backoffMs, backoffMaxMs },
+    priority: wanted.urgent ? 'urgent' : 'normal',
+    notBefore: date(wanted.notBefore),
+    deliverBy: date(wanted.deliverBy),
+    deadline: date(wanted.deadline),
+    headOfLine: wanted.hold ? 'hold' : 'skip',
+    supersede: wanted.supersede ?? undefined,
+    idempotencyKey: wanted.key ?? undefined,
   };
+}
+
+async function enqueue(world: World, lane: Lane, wanted: Wanted): Promise<void> {
+  const { engine, tenantId, model } = world;
+  const answer = await engine
+    .enqueue(engine.db, { ...asked(wanted), tenantId, laneId: lane.id })
+    .catch(codeOf);
+  const id = typeof answer === 'string' ? '0' : answer.id;
+  const expected = acts.enqueue(model, lane, wanted, id);
+  seen.add(expected.outcome);
+  const errors: Record<string, string> = {
+    full: 'MUSTER_LANE_FULL',
+    mismatch: 'MUSTER_IDEMPOTENCY_MISMATCH',
+  };
+  same('enqueue', answer, errors[expected.outcome] ?? { id: expected.action?.id, outcome: expected.outcome });
 }
 
 /** The whole state, read back through the public calls. */
@@ -365,13 +380,15 @@ export async function compare(world: World): Promise<void> {
       throw new Parted(
         `action ${view.id}: the engine waits until ${until}, the model until ${action.notBefore}`,
       );
-    const history = histories.get(view.id);
-    const names = (history?.types as number[]).map((type, n) => `${eventName(type)} ${history?.attempts[n]}`);
+    const history = histories.get(view.id) ?? { types: [], attempts: [] };
+    const names = (history.types as number[]).map((type, n) => `${eventName(type)} ${history.attempts[n]}`);
     same(
       `history of ${view.id}`,
       names,
       action.history.map((event) => `${event.type} ${event.attempt}`),
     );
+    for (const event of action.history) seen.add(event.type);
+    seen.add(`waiting for ${waitingCode(model, action)}`).add(`ended by ${action.reason}`);
     same(`replay of ${view.id}`, replay(action.history), view.state);
   }
   const counts = new Map<string, number>();

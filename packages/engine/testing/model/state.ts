@@ -107,7 +107,7 @@ export function before(a: Action, b: Action): number {
   return Number(b.wanted.urgent) - Number(a.wanted.urgent) || a.place - b.place;
 }
 
-/** What the lane hands out next on a channel. `except` is passed over, unless it holds the lane. */
+/** What the lane hands out next on a channel. `except` is passed over while it is to be tried again under `skip`. */
 export function nextOf(model: Model, lane: Lane, channel: string, except?: Action): Action | null {
   if (lane.lease || lane.paused || lane.blocked !== null || model.pausedAll) return null;
   const head = unfinishedIn(model, lane)
@@ -116,7 +116,7 @@ export function nextOf(model: Model, lane: Lane, channel: string, except?: Actio
     .filter((action) => action.deadline === null || action.deadline > model.now)
     .filter((action) => action.deliverBy === null || action.attempt > 0 || action.deliverBy > model.now)
     .filter((action) => !action.wanted.tags.some((tag) => model.pausedTags.has(tag)))
-    .filter((action) => action !== except || action.wanted.hold)
+    .filter((action) => action !== except || action.wanted.hold || action.attempt === 0)
     .sort(before)[0];
   if (!head || head === except || (head.notBefore !== null && head.notBefore > model.now)) return null;
   return head;

@@ -1,0 +1,460 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ViolationKind } from '../testing/check-history.ts';
+import { cut, type Sabotage, swap } from '../testing/sabotage.ts';
+import { type Scene, withScene } from '../testing/scene.ts';
+import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
+
+/**
+ * Races that are made, not hoped for: one statement is stopped after it has read and before it locks, another session
+ * acts, the statement goes on. Each is played on the engine as it is, where the whole history must be clean, and on one
+ * that is broken at that place, where the check must say what went wrong.
+ */
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+  await withScene(database, {}, (scene) => scene.lane());
+});
+afterAll(() => database.drop());
+
+interface Race {
+  readonly name: string;
+  readonly play: (scene: Scene) => Promise<unknown>;
+  readonly broken: Readonly<Record<string, { readonly by: Sabotage; readonly kind: ViolationKind }>>;
+}
+
+const NO_VERSION_CHECK = (sql: string) => cut(sql, 'and l.ver = x.ver');
+const NOT_RAISED = (sql: string) => swap(sql, 'set ver = l.ver + 1', 'set ver = l.ver');
+
+const RACES: Race[] = [
+  {
+    name: 'G11: two claims that saw the same free lane',
+    async play(scene) {
+      const laneId = await scene.lane();
+      await scene.enqueue(laneId);
+      const one = await scene.session();
+      await scene.gate.close();
+      const first = scene.claim(laneId, 'a', scene.gate.before(one.db, 'muster_claim'));
+      await scene.gate.reached();
+      const second = await scene.claim(laneId, 'b');
+      await scene.gate.open();
+      return [await first, second];
+    },
+    broken: {
+      'a claim without the version check': { by: { muster_claim: NO_VERSION_CHECK }, kind: 'two-leases' },
+      'a claim that raises no version': { by: { muster_claim: NOT_RAISED }, kind: 'two-leases' },
+    },
+  },
+  {
+    name: 'G20: a cancel of what a claim has found (hole b)',
+    async play(scene) {
+      const laneId = await scene.lane();
+      const id = await scene.enqueue(laneId);
+      const one = await scene.session();
+      await scene.gate.close();
+      const claimed = scene.claim(laneId, 'a', scene.gate.before(one.db, 'muster_claim'));
+      await scene.gate.reached();
+      const { outcome } = await scene.engine.cancel(scene.db, { tenantId: scene.tenantId, actionId: id });
+      if (outcome === 'cancelled') scene.log.cancelled.push({ id });
+      await scene.gate.open();
+      await claimed;
+    },
+    broken: {
+      'a cancel that does not raise the version': {
+        by: { muster_cancel: NOT_RAISED },
+        kind: 'handed-out-after-end',
+      },
+    },
+  },
+  {
+    name: 'G20: a claim of what a cancel has found',
+    async play(scene) {
+      const laneId = await scene.lane();
+      const id = await scene.enqueue(laneId);
+      const one = await scene.session();
+      await scene.gate.close();
+      const cancel = scene.engine.cancel(scene.gate.before(one.db, 'muster_cancel'), {
+        tenantId: scene.tenantId,
+        actionId: id,
+      });
+      await scene.gate.reached();
+      await scene.claim(laneId, 'a');
+      await scene.gate.open();
+      await cancel;
+    },
+    broken: {
+      'a cancel without the version check': {
+        by: { muster_cancel: NO_VERSION_CHECK },
+        kind: 'state-differs',
+      },
+    },
+  },
+  {
+    name: 'G26: a replacement of what a claim has found',
+    async play(scene) {
+      const laneId = await scene.lane();
+      const supersede = { key: 'lock', mode: 'replace' } as const;
+      await scene.enqueue(laneId, { supersede });
+      const one = await scene.session();
+      await scene.gate.close();
+      const claimed = scene.claim(laneId, 'a', scene.gate.before(one.db, 'muster_claim'));
+      await scene.gate.reached();
+      await scene.enqueue(laneId, { supersede });
+      await scene.gate.open();
+      await claimed;
+    },
+    broken: {
+      'a claim without the version check': {
+        by: { muster_claim: NO_VERSION_CHECK },
+        kind: 'handed-out-after-end',
+      },
+    },
+  },
+  {
+    name: 'G31: two claims of one runner that saw different heads (hole d)',
+    async play(scene) {
+      const { engine, tenantId, db } = scene;
+      const runnerId = await engine.createRunner(db, tenantId, 1);
+      scene.log.slots.set(`runner ${runnerId}`, 1);
+      const [one, two] = [await scene.lane(), await scene.lane()];
+      for (const laneId of [one, two]) await engine.assignRunner(db, { tenantId, laneId }, runnerId);
+      await scene.enqueue(one);
+      const session = await scene.session();
+      await scene.gate.close();
+      const claimed = scene.claimSlots(runnerId, scene.gate.before(session.db, 'muster_claim_slots'));
+      await scene.gate.reached();
+      await scene.enqueue(two, { priority: 'urgent' });
+      await scene.claimSlots(runnerId);
+      await scene.gate.open();
+      await claimed;
+    },
+    broken: {
+      "a claim without the runner's version": {
+        by: { muster_claim_slots: (sql) => cut(sql, 'and r.ver = x.runner_ver') },
+        kind: 'too-many-leases',
+      },
+    },
+  },
+  {
+    name: 'G31: a lane moves to another runner under a claim of the first',
+    async play(scene) {
+      const { engine, tenantId, db } = scene;
+      const first = await engine.createRunner(db, tenantId, 1);
+      const second = await engine.createRunner(db, tenantId, 1);
+      const laneId = await scene.lane();
+      await engine.assignRunner(db, { tenantId, laneId }, first);
+      await scene.enqueue(laneId);
+      const session = await scene.session();
+      await scene.gate.close();
+      const claimed = scene.claimSlots(first, scene.gate.before(session.db, 'muster_claim_slots'));
+      await scene.gate.reached();
+      await engine.assignRunner(db, { tenantId, laneId }, second);
+      await scene.claimSlots(second);
+      await scene.gate.open();
+      await claimed;
+    },
+    broken: {
+      'a claim without the version check': {
+        by: { muster_claim_slots: NO_VERSION_CHECK },
+        kind: 'two-leases',
+      },
+    },
+  },
+  {
+    name: 'G33: a lease is extended under a sweep that has found it',
+    async play(scene) {
+      const laneId = await scene.lane();
+      const id = await scene.enqueue(laneId);
+      await scene.claim(laneId, 'a');
+      scene.clock.advance(10_001);
+      const session = await scene.session();
+      await scene.gate.close();
+      const sweep = duty(scene, 'end-leases').runOnce(scene.gate.before(session.db, 'muster_end_leases'));
+      await scene.gate.reached();
+      const item = { tenantId: scene.tenantId, actionId: id, attempt: 1, leaseMs: 10_000 };
+      const { extended, leaseUntil } = await scene.engine.extend(scene.db, item);
+      if (extended) scene.log.extended.push({ id, attempt: 1, until: leaseUntil as Date });
+      await scene.gate.open();
+      await sweep;
+    },
+    broken: {
+      'an extension that does not raise the version': {
+        by: { muster_extend: NOT_RAISED },
+        kind: 'lease-cut-short',
+      },
+    },
+  },
+  {
+    name: 'G40: two sweeps that found the same lease',
+    async play(scene) {
+      const laneId = await scene.lane();
+      await scene.enqueue(laneId);
+      await scene.claim(laneId, 'a');
+      scene.clock.advance(10_001);
+      const session = await scene.session();
+      await scene.gate.close();
+      const sweep = duty(scene, 'end-leases').runOnce(scene.gate.before(session.db, 'muster_end_leases'));
+      await scene.gate.reached();
+      await scene.engine.runDuty('end-leases');
+      await scene.gate.open();
+      await sweep;
+    },
+    broken: {
+      'a sweep without the version check': {
+        by: { muster_end_leases: NO_VERSION_CHECK },
+        kind: 'attempt-ended-twice',
+      },
+    },
+  },
+  {
+    name: 'G15: a report of what a sweep has found',
+    async play(scene) {
+      const laneId = await scene.lane();
+      const id = await scene.enqueue(laneId);
+      await scene.claim(laneId, 'a');
+      scene.clock.advance(10_001);
+      const session = await scene.session();
+      await scene.gate.close();
+      const sweep = duty(scene, 'end-leases').runOnce(scene.gate.before(session.db, 'muster_end_leases'));
+      await scene.gate.reached();
+      await report(scene, id, 1, 'succeeded');
+      await scene.gate.open();
+      await sweep;
+    },
+    broken: {
+      'a sweep without the version check': {
+        by: { muster_end_leases: NO_VERSION_CHECK },
+        kind: 'attempt-ended-twice',
+      },
+      'a report that raises no version': { by: { muster_report: NOT_RAISED }, kind: 'attempt-ended-twice' },
+    },
+  },
+  {
+    name: 'G15: two different reports of one attempt',
+    async play(scene) {
+      const laneId = await scene.lane();
+      const id = await scene.enqueue(laneId);
+      await scene.claim(laneId, 'a');
+      const session = await scene.session();
+      await scene.gate.close();
+      const failed = report(scene, id, 1, 'failed', scene.gate.before(session.db, 'muster_report'));
+      await scene.gate.reached();
+      await report(scene, id, 1, 'succeeded');
+      await scene.gate.open();
+      await failed;
+    },
+    broken: {
+      'a report without the version check': {
+        by: { muster_report: NO_VERSION_CHECK },
+        kind: 'attempt-ended-twice',
+      },
+    },
+  },
+  {
+    name: 'G6: an action expires under a claim that has found it',
+    async play(scene) {
+      const laneId = await scene.lane();
+      await scene.enqueue(laneId, { deliverBy: new Date(scene.clock().getTime() + 1_000) });
+      const session = await scene.session();
+      await scene.gate.close();
+      const claimed = scene.claim(laneId, 'a', scene.gate.before(session.db, 'muster_claim'));
+      await scene.gate.reached();
+      scene.clock.advance(1_001);
+      await scene.engine.runDuty('expire');
+      await scene.gate.open();
+      await claimed;
+    },
+    broken: {
+      'an expiry that does not raise the version': {
+        by: { muster_expire: NOT_RAISED },
+        kind: 'handed-out-after-end',
+      },
+    },
+  },
+  {
+    name: 'G29: an enqueue in flight while the generation is raised (hole c)',
+    async play(scene) {
+      const { engine, tenantId } = scene;
+      const laneId = await scene.lane();
+      const { client, db } = await scene.session();
+      await client.query('begin');
+      const begun = scene.log.tick();
+      const { id } = await engine.enqueue(db, { tenantId, laneId, kind: 'test' });
+      const answered = scene.log.tick();
+      await raise(scene, laneId);
+      await client.query('commit');
+      scene.log.enqueued.push({ id, begun, answered, ended: scene.log.tick() });
+      await scene.claim(laneId, 'new owner');
+      await engine.runDuty('end-stale');
+    },
+    broken: {
+      'a claim that does not look at the generation': {
+        by: { muster_claim: (sql) => cut(sql, 'and p.generation = l.generation') },
+        kind: 'wrong-generation',
+      },
+    },
+  },
+  {
+    name: 'G10: three actions, one after the other',
+    async play(scene) {
+      const laneId = await scene.lane();
+      for (let n = 0; n < 3; n += 1) await scene.enqueue(laneId);
+      for (let n = 0; n < 3; n += 1) {
+        const claimed = await scene.claim(laneId, 'a');
+        if (claimed) await report(scene, claimed.id, claimed.attempt, 'succeeded');
+      }
+    },
+    broken: {
+      'a claim in no order': {
+        by: { muster_claim: (sql) => swap(sql, 'order by p.priority, p.seq', 'order by p.seq desc') },
+        kind: 'order',
+      },
+    },
+  },
+  {
+    name: 'G7 G15: a lease ends, the action runs again, the first worker reports late',
+    async play(scene) {
+      const laneId = await scene.lane();
+      const id = await scene.enqueue(laneId, { backoffMs: 1 });
+      await scene.claim(laneId, 'a');
+      scene.clock.advance(10_001);
+      await scene.engine.runDuty('end-leases');
+      scene.clock.advance(2);
+      await scene.engine.runDuty('make-due');
+      await scene.claim(laneId, 'b');
+      await report(scene, id, 1, 'failed');
+    },
+    broken: {
+      'a report without fence': {
+        by: { muster_report: (sql) => cut(sql, 'and l.attempt = i.attempt') },
+        kind: 'fence',
+      },
+      'a claim that uses the number of an attempt again': {
+        by: { muster_claim: (sql) => swap(sql, 'k.attempt + 1', '1') },
+        kind: 'attempt-reused',
+      },
+    },
+  },
+  {
+    name: 'G18 G19: a lease ends, the worker reports its success late and asks for more (hole a)',
+    async play(scene) {
+      const laneId = await scene.lane();
+      const id = await scene.enqueue(laneId, { backoffMs: 1 });
+      await scene.claim(laneId, 'a');
+      scene.clock.advance(10_001);
+      await scene.engine.runDuty('end-leases');
+      scene.clock.advance(2);
+      await scene.engine.runDuty('make-due');
+      const next = { channel: 'any', worker: 'a', leaseMs: 10_000 };
+      await scene.engine.report(scene.db, {
+        tenantId: scene.tenantId,
+        actionId: id,
+        attempt: 1,
+        status: 'succeeded',
+        next,
+      });
+    },
+    broken: {
+      'a report that drops what is late and claims': {
+        by: {
+          muster_report_look_up: (sql) => swap(sql, 'and e.attempt = i.attempt', 'and e.attempt = -1'),
+          muster_claim: (sql) => swap(sql, 'i.except_action', 'null::bigint'),
+        },
+        kind: 'dropped-success',
+      },
+    },
+  },
+  ...(['retry', 'fail', 'succeed'] as const).map(
+    (onLeaseEnd): Race => ({
+      name: `G7: a lease ends that means ${onLeaseEnd}`,
+      async play(scene) {
+        const laneId = await scene.lane();
+        await scene.enqueue(laneId, { onLeaseEnd });
+        await scene.claim(laneId, 'a');
+        scene.clock.advance(10_001);
+        await scene.engine.runDuty('end-leases');
+      },
+      broken: {
+        'a sweep that forgets the policy': {
+          by: {
+            muster_end_leases: (sql) =>
+              swap(
+                sql,
+                'c.on_lease_end =',
+                onLeaseEnd === 'fail' ? `'succeed' =` : onLeaseEnd === 'retry' ? `'succeed' =` : `'fail' =`,
+              ),
+          },
+          kind: 'policy',
+        },
+      },
+    }),
+  ),
+  {
+    name: 'G2: a worker takes an action and is never heard of again',
+    async play(scene) {
+      const laneId = await scene.lane();
+      await scene.enqueue(laneId);
+      await scene.claim(laneId, 'a');
+      scene.clock.advance(10_001);
+      await scene.engine.runDuty('end-leases');
+    },
+    broken: {
+      'a claim that pops before it sends': {
+        by: {
+          muster_claim: (sql) =>
+            sql.replace(
+              /\), e as \(/,
+              '), pop as (delete from muster.pending p using k where p.tenant_id = k.tenant_id and p.action_id = k.action_id), e as (',
+            ),
+        },
+        kind: 'state-differs',
+      },
+    },
+  },
+  {
+    name: 'G45: counts under a claim',
+    async play(scene) {
+      const laneId = await scene.lane();
+      await scene.enqueue(laneId);
+      await scene.claim(laneId, 'a');
+    },
+    broken: {
+      'a claim that does not count': {
+        by: { muster_claim: (sql) => swap(sql, `'claimed', count(*)`, `'claimed', 0`) },
+        kind: 'counts-differ',
+      },
+    },
+  },
+];
+
+async function raise(scene: Scene, laneId: string) {
+  const begun = scene.log.tick();
+  await scene.engine.raiseGeneration(scene.db, { tenantId: scene.tenantId, laneId });
+  scene.log.raised.push({ laneId, begun, ended: scene.log.tick() });
+}
+
+function duty(scene: Scene, name: string) {
+  const found = scene.engine.duties.find((one) => one.name === name);
+  if (!found) throw new Error(`There is no duty ${name}.`);
+  return found;
+}
+
+async function report(
+  scene: Scene,
+  id: string,
+  attempt: number,
+  status: 'succeeded' | 'failed',
+  on = scene.db,
+) {
+  const answer = await scene.engine.report(on, { tenantId: scene.tenantId, actionId: id, attempt, status });
+  if (answer.accepted && !answer.repeated)
+    scene.log.reported.push({ id, attempt, event: status === 'succeeded' ? 'SUCCEEDED' : 'FAILED' });
+}
+
+describe.each(RACES)('$name', ({ play, broken }) => {
+  test('leaves a clean history', async () => {
+    expect((await withScene(database, {}, play)).violations).toEqual([]);
+  });
+  test.each(Object.entries(broken))('%s is found out', async (_what, { by, kind }) => {
+    expect((await withScene(database, by, play)).kinds).toContain(kind);
+  });
+});

@@ -1,0 +1,65 @@
+import pg from 'pg';
+import type { Query, Queryable } from '../src/index.ts';
+import { swap } from './sabotage.ts';
+
+/**
+ * Stops a statement in its middle: after it has read its snapshot, before it takes its first lock. What another session
+ * does meanwhile is exactly what the statement did not see. So a race is not hoped for but made.
+ *
+ *   await gate.close();
+ *   const claimed = engine.claim(gate.before(session, 'muster_claim'), …);
+ *   await gate.reached();   // the claim has read, and waits
+ *   await engine.cancel(…); // from another session
+ *   await gate.open();
+ */
+export interface Gate {
+  close(): Promise<void>;
+  /** Resolves when a statement stands at the gate. */
+  reached(): Promise<void>;
+  open(): Promise<void>;
+  before(client: Queryable, statement: string): Queryable;
+  end(): Promise<void>;
+}
+
+const KEY = 4711;
+
+export async function createGate(url: string): Promise<Gate> {
+  const control = new pg.Client({ connectionString: url });
+  await control.connect();
+  await control.query(`create or replace function public.test_gate() returns boolean language plpgsql volatile as $$
+    begin perform pg_advisory_xact_lock_shared(${KEY}); return true; end $$`);
+  return {
+    async close() {
+      await control.query(`select pg_advisory_lock(${KEY})`);
+    },
+    async reached() {
+      for (;;) {
+        const { rows } = await control.query(
+          `select 1 from pg_locks where locktype = 'advisory' and objid = ${KEY} and not granted
+            and database = (select oid from pg_database where datname = current_database())`,
+        );
+        if (rows.length > 0) return;
+      }
+    },
+    async open() {
+      await control.query(`select pg_advisory_unlock(${KEY})`);
+    },
+    before: (client, statement) => ({
+      query(query: Query) {
+        if (query.name !== statement) return client.query(query);
+        const text = gated(query.text);
+        if (text === query.text) throw new Error(`${statement} has no place for a gate.`);
+        return client.query({ ...query, name: `${statement}_gated`, text });
+      },
+    }),
+    end: () => control.end(),
+  };
+}
+
+/** Before the lock of a runner if there is one, else before those of the lanes (see `lockLanes` in src/sql.ts). */
+function gated(text: string): string {
+  const before = swap(text, 'from h order by 1, 2) x', 'from h where public.test_gate() order by 1, 2) x');
+  return before === text
+    ? text.replace(/(\(select \* from \w+ x where )/, '$1public.test_gate() and ')
+    : before;
+}

@@ -1,0 +1,54 @@
+import type { Database, Query, Queryable, Transaction } from '../src/index.ts';
+
+/**
+ * Broken on purpose. Rewrites the text of named statements on their way to the database, so that a proof can be shown to
+ * catch the fault it is there for. A rewriting that changes nothing is an error: the statement has moved on, and the
+ * broken variant with it.
+ *
+ *   const engine = createEngine(sabotage(db, { muster_claim: (sql) => cut(sql, 'and l.ver = x.ver') }));
+ */
+export type Rewriting = (text: string) => string;
+export type Sabotage = Readonly<Record<string, Rewriting>>;
+
+export function sabotageClient<C extends Queryable>(client: C, by: Sabotage): Queryable {
+  return { query: (query: Query) => client.query(rewritten(query, by)) };
+}
+
+export function sabotage(db: Database, by: Sabotage): Database {
+  const onTransaction = (tx: Transaction): Transaction => ({
+    query: (query: Query) => tx.query(rewritten(query, by)),
+    afterCommit: (run) => tx.afterCommit(run),
+  });
+  const on = (calls: Database['gathered']): Database['gathered'] => ({
+    query: (query: Query) => calls.query(rewritten(query, by)),
+    transaction: (run) => calls.transaction((tx) => run(onTransaction(tx))),
+  });
+  return { ...db, ...on(db), gathered: on(db.gathered) };
+}
+
+function rewritten(query: Query, by: Sabotage): Query {
+  const rewrite = by[query.name?.replace(/_gated$/, '') ?? ''];
+  if (!rewrite) return query;
+  const text = rewrite(query.text);
+  if (text === query.text) throw new Error(`The sabotage of ${query.name} changes nothing.`);
+  return { ...query, name: `${query.name}_sabotaged_${number(text)}`, text };
+}
+
+/** A prepared statement is known by its name: every variant needs one of its own. */
+const numbers = new Map<string, number>();
+function number(text: string): number {
+  const known = numbers.get(text) ?? numbers.size;
+  numbers.set(text, known);
+  return known;
+}
+
+/** Replaces a piece of SQL, wherever white space lies between its words. */
+export function swap(text: string, piece: string, by: string): string {
+  const words = piece
+    .trim()
+    .split(/\s+/)
+    .map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return text.replace(new RegExp(words.join('\\s+'), 'g'), () => by);
+}
+
+export const cut = (text: string, piece: string) => swap(text, piece, '');

@@ -1,0 +1,90 @@
+import type pg from 'pg';
+import { createEngine, type Engine, type NewAction, type Queryable } from '../src/index.ts';
+import { type CallLog, createCallLog } from './call-log.ts';
+import { checkHistory, type Violation, type ViolationKind } from './check-history.ts';
+import { type TestClock, testClock } from './clock.ts';
+import { createGate, type Gate } from './gate.ts';
+import { readHistory } from './history.ts';
+import { type Sabotage, sabotage, sabotageClient } from './sabotage.ts';
+import { createSessions, type Sessions } from './sessions.ts';
+import type { TestDatabase } from './test-database.ts';
+
+/** A tenant of its own, an engine on the same database (broken or not), a gate, sessions, and a log of the calls. */
+export interface Scene {
+  readonly engine: Engine;
+  readonly db: Queryable;
+  readonly clock: TestClock;
+  readonly tenantId: number;
+  readonly gate: Gate;
+  readonly log: CallLog;
+  /** Another session, under the same sabotage; its own transaction per statement until it begins one. */
+  session(): Promise<{ client: pg.Client; db: Queryable }>;
+  lane(): Promise<string>;
+  enqueue(laneId: string, action?: Partial<NewAction>, on?: Queryable): Promise<string>;
+  claim(laneId: string, worker: string, on?: Queryable): ReturnType<Engine['claim']>;
+  claimSlots(runnerId: string, on?: Queryable): ReturnType<Engine['claimSlots']>;
+  check(): Promise<Violation[]>;
+}
+
+let tenants = 1_000;
+
+export async function withScene<T>(
+  database: TestDatabase,
+  by: Sabotage,
+  play: (scene: Scene) => Promise<T>,
+): Promise<{ result: T; kinds: ViolationKind[]; violations: Violation[] }> {
+  const url = database.url as string;
+  const sessions: Sessions = createSessions(url);
+  const gate = await createGate(url);
+  const db = sabotage(database.db, by);
+  const clock = testClock();
+  const engine = createEngine(db, { clock });
+  const log = createCallLog();
+  tenants += 1;
+  const tenantId = tenants;
+  let lanes = 0;
+  const scene: Scene = {
+    engine,
+    db,
+    clock,
+    tenantId,
+    gate,
+    log,
+    async session() {
+      const client = await sessions.open();
+      return { client, db: sabotageClient(sessions.queryable(client), by) };
+    },
+    lane() {
+      lanes += 1;
+      return engine.ensureLane(db, tenantId, 'scene', `lane ${lanes}`);
+    },
+    async enqueue(laneId, action = {}, on = db) {
+      const begun = log.tick();
+      const { id } = await engine.enqueue(on, { tenantId, laneId, kind: 'test', ...action });
+      const ended = log.tick();
+      log.enqueued.push({ id, begun, answered: ended, ended });
+      return id;
+    },
+    async claim(laneId, worker, on = db) {
+      const begun = log.tick();
+      const claimed = await engine.claim(on, { tenantId, laneId, channel: 'any', worker, leaseMs: 10_000 });
+      if (claimed)
+        log.claimed.push({ id: claimed.id, attempt: claimed.attempt, until: claimed.leaseUntil, begun });
+      return claimed;
+    },
+    async claimSlots(runnerId, on = db) {
+      const worker = `runner ${runnerId}`;
+      return engine.claimSlots(on, { tenantId, runnerId, channel: 'any', worker, leaseMs: 10_000, max: 10 });
+    },
+    check: async () => checkHistory(await readHistory(database.db, tenantId), log),
+  };
+  try {
+    const result = await play(scene);
+    const violations = await scene.check();
+    return { result, violations, kinds: [...new Set(violations.map(({ kind }) => kind))].sort() };
+  } finally {
+    await gate.end();
+    await sessions.end();
+    await engine.stop();
+  }
+}
