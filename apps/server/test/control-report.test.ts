@@ -1,0 +1,286 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { controlHouse, type House } from '../testing/control-house.ts';
+
+/** Reports and heartbeats of agents. */
+let house: House;
+let now = new Date('2026-03-01T12:00:00Z');
+beforeAll(async () => {
+  house = await controlHouse({}, { clock: () => now });
+});
+afterAll(() => house.close());
+
+/** Time passes, and the duties of that moment are done. */
+async function pass(seconds: number) {
+  now = new Date(now.getTime() + seconds * 1_000);
+  for (const duty of ['end-leases', 'make-due', 'expire']) await house.engine.runDuty(duty);
+}
+
+/** A host with one running action. */
+async function running(more: object = {}) {
+  const { id: hostId, token } = await house.host();
+  const service = await house.service(hostId);
+  const actionId = await house.queue(hostId, service, more);
+  const [locked] = (await house.poll(token)).body.actions;
+  expect(locked).toMatchObject({ id: actionId, attempt: 1 });
+  return { hostId, token, service, actionId };
+}
+
+describe('a report', () => {
+  it('ends the action and keeps what the agent said', async () => {
+    const { hostId, token, actionId } = await running();
+    const answer = await house.report(token, {
+      actionId,
+      attempt: 1,
+      status: 'succeeded',
+      exitCode: 0,
+      message: 'done',
+      output: 'started ✓',
+    });
+    expect([answer.status, answer.body]).toEqual([200, { accepted: true, status: 'succeeded' }]);
+    expect(await house.action(hostId, actionId)).toMatchObject({
+      status: 'succeeded',
+      exitCode: 0,
+      message: 'done',
+      output: 'started ✓',
+      waitingFor: null,
+    });
+  });
+
+  it('is answered the same way again and changes nothing', async () => {
+    const { token, hostId, actionId } = await running();
+    const body = { actionId, attempt: 1, status: 'succeeded' };
+    const first = await house.report(token, body);
+    expect((await house.report(token, body)).body).toEqual(first.body);
+    const { events } = await house.action(hostId, actionId);
+    expect(events.map((event: { type: string }) => event.type)).toEqual(['CREATED', 'SENT', 'SUCCEEDED']);
+  });
+
+  it('of a failure is tried again, three times in all, and then it is a dead letter', async () => {
+    const { hostId, token, actionId } = await running();
+    for (const attempt of [1, 2, 3]) {
+      const answer = await house.report(token, { actionId, attempt, status: 'failed', exitCode: 1 });
+      expect(answer.body).toEqual({ accepted: true, status: attempt < 3 ? 'queued' : 'failed' });
+      if (attempt === 3) break;
+      expect((await house.action(hostId, actionId)).waitingFor.code).toBe('RETRY');
+      await pass(10);
+      expect((await house.poll(token)).body.actions[0]).toMatchObject({ id: actionId, attempt: attempt + 1 });
+    }
+    expect(await house.action(hostId, actionId)).toMatchObject({
+      status: 'failed',
+      reason: 'FAILED',
+      exitCode: 1,
+      message: 'Exit code 1.',
+    });
+  });
+
+  it('without an attempt means the only one there was', async () => {
+    const { token, actionId } = await running();
+    expect((await house.report(token, { actionId, status: 'failed' })).body.status).toBe('queued');
+    // again, and still it was handed out once only
+    expect((await house.report(token, { actionId, status: 'failed' })).body).toEqual({
+      accepted: true,
+      status: 'queued',
+    });
+    await pass(10);
+    await house.poll(token);
+    const unclear = await house.report(token, { actionId, status: 'succeeded' });
+    expect([unclear.status, unclear.body.code]).toEqual([409, 'MUSTER_ATTEMPT_MISSING']);
+    expect((await house.report(token, { actionId, attempt: 2, status: 'succeeded' })).body.accepted).toBe(
+      true,
+    );
+  });
+
+  it('without an attempt for an action that was never handed out is unclear too', async () => {
+    const { id, token } = await house.host();
+    const actionId = await house.queue(id, await house.service(id));
+    expect((await house.report(token, { actionId, status: 'succeeded' })).status).toBe(409);
+  });
+
+  it('of an older attempt is late, recorded, and takes nothing', async () => {
+    const { hostId, token, actionId } = await running();
+    await house.report(token, { actionId, attempt: 1, status: 'failed' });
+    await pass(10);
+    await house.poll(token);
+    const late = await house.report(token, {
+      actionId,
+      attempt: 1,
+      status: 'succeeded',
+      next: { max: 10, wait: 0 },
+    });
+    expect(late.body).toEqual({ accepted: false, status: 'running', reason: 'LATE', actions: [] });
+    const { events, status } = await house.action(hostId, actionId);
+    expect(status).toBe('running');
+    expect(events.at(-1)).toMatchObject({ type: 'LATE', attempt: 1 });
+  });
+
+  it('that does not count never brings the same action in the same breath', async () => {
+    const { token, actionId } = await running();
+    await house.report(token, { actionId, attempt: 1, status: 'failed' });
+    await pass(10);
+    const late = await house.report(token, { actionId, attempt: 7, status: 'failed', next: { max: 10 } });
+    expect(late.body).toMatchObject({ accepted: false, reason: 'LATE', actions: [] });
+    expect((await house.poll(token)).body.actions[0].attempt).toBe(2);
+  });
+
+  it('brings the next actions with it', async () => {
+    const { hostId, token, service, actionId } = await running();
+    const same = await house.queue(hostId, service);
+    const other = await house.queue(hostId, await house.service(hostId));
+    const answer = await house.report(token, {
+      actionId,
+      attempt: 1,
+      status: 'succeeded',
+      next: { max: 10, wait: 0 },
+    });
+    expect(answer.body).toMatchObject({ accepted: true, status: 'succeeded' });
+    expect(answer.body.actions.map((action: { id: string }) => action.id)).toEqual([same, other]);
+    expect(answer.headers.get('muster-next-poll')).toBe('after=0, wait=25');
+    const held = await house.call('GET', '/api/control/running', { token });
+    expect(held.body.actions).toEqual(answer.body.actions);
+  });
+
+  it('may wait for the next action', async () => {
+    const { hostId, token, service, actionId } = await running();
+    const waiting = house.report(token, {
+      actionId,
+      attempt: 1,
+      status: 'succeeded',
+      next: { max: 1, wait: 25 },
+    });
+    while (house.engine.parkedWaiters === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    const next = await house.queue(hostId, service);
+    expect((await waiting).body.actions[0].id).toBe(next);
+  });
+
+  it.each([
+    [{ max: 11 }, 'Max parameter must be between 1 and 10'],
+    [{ wait: 26 }, 'Wait parameter must be between 0 and 25 seconds'],
+  ])('with a wrong next is refused and ends nothing', async (next, sentence) => {
+    const { hostId, token, actionId } = await running();
+    const answer = await house.report(token, { actionId, attempt: 1, status: 'succeeded', next });
+    expect([answer.status, answer.body.error]).toEqual([400, sentence]);
+    expect((await house.action(hostId, actionId)).status).toBe('running');
+  });
+
+  it('about an action of another host, or of nobody, finds nothing', async () => {
+    const { hostId, actionId } = await running();
+    const other = await house.host();
+    for (const id of [actionId, '99999999', 'x', '0'])
+      for (const attempt of [1, undefined]) {
+        const answer = await house.report(other.token, { actionId: id, attempt, status: 'succeeded' });
+        expect(answer.status).toBe(404);
+        expect(answer.headers.get('cache-control')).toBe('no-store');
+        expect(answer.headers.get('vary')).toBe('Authorization');
+      }
+    expect((await house.action(hostId, actionId)).status).toBe('running');
+  });
+
+  it('about an action of another door finds nothing', async () => {
+    const { token } = await house.host();
+    const generic = await house.call('POST', '/api/lanes/a/actions', { body: { kind: 'x' } });
+    const answer = await house.report(token, { actionId: generic.body.id, attempt: 1, status: 'succeeded' });
+    expect(answer.status).toBe(404);
+  });
+
+  it('keeps the end of a long output', async () => {
+    const { hostId, token, actionId } = await running();
+    const output = `${'€'.repeat(50_000)}the end`;
+    await house.report(token, { actionId, attempt: 1, status: 'succeeded', output });
+    const action = await house.action(hostId, actionId);
+    expect(action.outputCut).toBe(true);
+    expect(action.output.endsWith('the end')).toBe(true);
+    expect(Buffer.byteLength(action.output)).toBeLessThanOrEqual(65_536);
+    expect(action.output).not.toContain('\ufffd');
+  });
+});
+
+describe('a host that dies', () => {
+  it('loses its leases after five minutes; the action is tried again and after three tries a dead letter', async () => {
+    const { hostId, token, actionId } = await running();
+    await pass(299);
+    expect((await house.action(hostId, actionId)).status).toBe('running');
+    for (const attempt of [2, 3]) {
+      await pass(301);
+      await pass(10);
+      expect((await house.poll(token)).body.actions[0]).toMatchObject({ id: actionId, attempt });
+    }
+    await pass(301);
+    expect(await house.action(hostId, actionId)).toMatchObject({
+      status: 'failed',
+      reason: 'TIMEOUT',
+      attempt: 3,
+    });
+    // its success still counts if nothing was done about it meanwhile
+    expect((await house.report(token, { actionId, attempt: 3, status: 'succeeded' })).body).toEqual({
+      accepted: true,
+      status: 'succeeded',
+    });
+  });
+
+  it('finds its actions at the next start', async () => {
+    const { token, actionId } = await running();
+    const held = await house.call('GET', '/api/control/running', { token });
+    expect(held.body.actions.map((action: { id: string }) => action.id)).toEqual([actionId]);
+  });
+});
+
+describe('a heartbeat', () => {
+  const beat = (token: string, ...actions: { id: string; attempt: number }[]) =>
+    house.call('POST', '/api/control/heartbeat', { token, body: { actions } });
+
+  it('keeps a running action, up to an hour after its hand-out', async () => {
+    const { hostId, token, actionId } = await running();
+    const began = now.getTime();
+    for (let minute = 4; minute < 60; minute += 4) {
+      await pass(240);
+      const [answer] = (await beat(token, { id: actionId, attempt: 1 })).body.actions;
+      const most = Math.min(now.getTime() + 300_000, began + 3_600_000);
+      expect(answer).toEqual({
+        id: actionId,
+        attempt: 1,
+        status: 'running',
+        extended: true,
+        leaseUntil: new Date(most).toISOString(),
+      });
+    }
+    await pass(300);
+    expect((await house.action(hostId, actionId)).status).toBe('queued');
+  });
+
+  it('tells which actions were cancelled, before and after their end', async () => {
+    const { hostId, token, service, actionId } = await running();
+    const cancelled = await house.call('POST', `/api/hosts/${hostId}/actions/${actionId}/cancel`, {
+      body: {},
+    });
+    expect(cancelled.body).toMatchObject({ status: 'running', cancelRequested: true });
+    const [told] = (await beat(token, { id: actionId, attempt: 1 })).body.actions;
+    expect(told).toMatchObject({ extended: true, cancelRequested: true, status: 'running' });
+    expect((await house.report(token, { actionId, attempt: 1, status: 'failed' })).body.status).toBe(
+      'cancelled',
+    );
+    const next = await house.queue(hostId, service);
+    await house.poll(token);
+    await house.call('DELETE', `/api/hosts/${hostId}/services/${service}`);
+    const ended = (await beat(token, { id: actionId, attempt: 1 }, { id: next, attempt: 1 })).body.actions;
+    expect(ended).toEqual([
+      { id: actionId, attempt: 1, status: 'cancelled', extended: false },
+      { id: next, attempt: 1, status: 'cancelled', extended: false },
+    ]);
+  });
+
+  it('does nothing for attempts that are over, other hosts and unknown actions', async () => {
+    const { token, actionId } = await running();
+    const other = await house.host();
+    expect(
+      (await beat(other.token, { id: actionId, attempt: 1 }, { id: 'x', attempt: 1 })).body.actions,
+    ).toEqual([
+      { id: actionId, attempt: 1, status: 'unknown', extended: false },
+      { id: 'x', attempt: 1, status: 'unknown', extended: false },
+    ]);
+    expect((await beat(token, { id: actionId, attempt: 2 })).body.actions[0]).toMatchObject({
+      extended: false,
+      status: 'running',
+    });
+    expect((await beat(token)).body).toEqual({ actions: [] });
+  });
+});

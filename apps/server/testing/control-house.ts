@@ -1,0 +1,125 @@
+import type { Engine, Query, Queryable } from '@muster/engine';
+import { testDatabase } from '@muster/engine/testing';
+import { readConfig } from '../src/config.ts';
+import { type Server, startServer } from '../src/main.ts';
+import { LINES } from '../src/migrations.ts';
+
+/** A server on a database of its own, an operator, and short ways to make hosts, services and actions. */
+export const OPERATOR = 'operator-token-of-the-control-tests-0123456789';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
+  readonly body: any;
+}
+
+export interface House {
+  readonly engine: Engine;
+  readonly server: Server;
+  readonly url: string;
+  /** Every statement since the start, as far as they were watched. */
+  readonly statements: string[];
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  host(name?: string, slots?: number): Promise<{ id: string; token: string }>;
+  service(hostId: string, unitName?: string): Promise<string>;
+  queue(hostId: string, serviceId: string, more?: object): Promise<string>;
+  /** What the agent of that token sees. */
+  poll(token: string, query?: string): Promise<Answer>;
+  report(token: string, body: object): Promise<Answer>;
+  action(hostId: string, id: string): Promise<Answer['body']>;
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly token?: string | null;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+let made = 0;
+
+export async function controlHouse(
+  settings: Record<string, string> = {},
+  options: { clock?: () => Date } = {},
+): Promise<House> {
+  const database = await testDatabase({ lines: LINES });
+  const statements: string[] = [];
+  const watch = <T extends Queryable>(inner: T): T =>
+    new Proxy(inner, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target);
+        if (name === 'query')
+          return (query: Query) => {
+            statements.push(query.name ?? query.text);
+            return value.call(target, query);
+          };
+        if (name === 'gathered') return watch(value);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  const config = readConfig({
+    PORT: '0',
+    MUSTER_OPERATOR_TOKEN: OPERATOR,
+    MUSTER_LOG_LEVEL: 'silent',
+    ...settings,
+  });
+  const server = await startServer(config, { db: watch(database.db), ...options });
+  const { engine, url } = server;
+
+  async function call(method: string, path: string, given: CallOptions = {}): Promise<Answer> {
+    const token = given.token === undefined ? OPERATOR : given.token;
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(given.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...given.headers,
+      },
+      ...(given.body === undefined ? {} : { body: JSON.stringify(given.body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? null : JSON.parse(text),
+    };
+  }
+
+  async function expectStatus(status: number, answer: Promise<Answer>): Promise<Answer['body']> {
+    const got = await answer;
+    if (got.status !== status)
+      throw new Error(`Expected ${status}, got ${got.status}: ${JSON.stringify(got.body)}`);
+    return got.body;
+  }
+
+  return {
+    engine,
+    server,
+    url,
+    statements,
+    call,
+    async host(name, slots) {
+      made += 1;
+      const body = { name: name ?? `host ${made}`, ...(slots === undefined ? {} : { slots }) };
+      const made1 = await expectStatus(201, call('POST', '/api/hosts', { body }));
+      return { id: made1.id, token: made1.agentToken };
+    },
+    async service(hostId, unitName) {
+      made += 1;
+      const body = { unitName: unitName ?? `unit${made}.service` };
+      return (await expectStatus(201, call('POST', `/api/hosts/${hostId}/services`, { body }))).id;
+    },
+    async queue(hostId, serviceId, more = {}) {
+      const body = { serviceId, kind: 'restart', ...more };
+      return (await expectStatus(201, call('POST', `/api/hosts/${hostId}/actions`, { body }))).id;
+    },
+    poll: (token, query = '') => call('GET', `/api/control/queue${query}`, { token }),
+    report: (token, body) => call('POST', '/api/control/report', { token, body }),
+    action: (hostId, id) => expectStatus(200, call('GET', `/api/hosts/${hostId}/actions/${id}`)),
+    async close() {
+      await server.stop();
+      await database.drop();
+    },
+  };
+}
