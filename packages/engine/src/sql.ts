@@ -49,7 +49,10 @@ export const head = (s: string, on: { channel: string; when: string; except: str
 };
 
 /** One that is not to be handed out now is passed over only while it is to be tried again under 'skip'. */
-export const passesOver = (s: string, except: string) => `(${except} is null or p.action_id <> ${except} or p.attempt = 0 or exists (
+export const passesOver = (
+  s: string,
+  except: string,
+) => `(${except} is null or p.action_id <> ${except} or p.attempt = 0 or exists (
             select 1 from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id and a.head_of_line = 'hold'))`;
 
 /**
@@ -70,7 +73,7 @@ export const raiseLanes = (s: string, from: string) => `
 
 /** A wait before try n + 1: base, doubled n - 1 times, at most max, spread by ±20 % without a die (tests need none). */
 export const backoff = (on: { base: string; max: string; nth: string; action: string }) => `(
-      least(${on.base} * power(2, least(${on.nth}, 30) - 1), ${on.max})
-      * (0.8 + 0.4 * ((hashint8(${on.action} * 31 + ${on.nth}) & 65535) / 65535.0)))`;
+      least(least(${on.base} * power(2, least(${on.nth}, 30) - 1), ${on.max})
+        * (0.8 + 0.4 * ((hashint8(${on.action} * 31 + ${on.nth}) & 65535) / 65535.0)), ${on.max}))`;
 
 export const ms = (n: string) => `(${n}) * interval '1 millisecond'`;

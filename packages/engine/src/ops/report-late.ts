@@ -170,7 +170,9 @@ const lookUpStatement = (s: string) => `
     case when l.action_id = a.action_id then l.attempt end as running_attempt,
     z.state as ended_state, z.reason as ended_reason, z.attempt as ended_attempt,
     array(select e.type from ${s}.events e
-      where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = i.attempt order by e.event_id)::int[] as types
+      where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = i.attempt
+        and (e.type <> ${EVENT_TYPES.FAILED_FINAL} or e.reason <> 'DEADLINE') -- written by housekeeping, not with a report
+      order by e.event_id)::int[] as types
   from unnest($1::int[], $2::bigint[], $3::int[], $4::text[], $5::bigint[])
     with ordinality as i(tenant_id, action_id, attempt, channel, only_lane, ord)
   join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id and (i.channel is null or a.channel in (i.channel, '${ANY_CHANNEL}'))
