@@ -153,6 +153,16 @@ export const SETTINGS = {
     'How many requests may wait at this node; further agents are told to come back later.',
     wholeNumber(1, 1_000_000),
   ),
+  MUSTER_CHECKIN_LEASE_SECONDS: setting(
+    '4500',
+    'How long a device may take for an action that it got at a check-in.',
+    wholeNumber(1, 604_800),
+  ),
+  MUSTER_MILESTONE_DAYS: setting(
+    '365',
+    'Milestones of devices are forgotten after so many days.',
+    wholeNumber(1, 36_500),
+  ),
   MUSTER_ONLINE_WINDOW_SECONDS: setting(
     '900',
     'Whoever was heard of within so many seconds counts as online.',
