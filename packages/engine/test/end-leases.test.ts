@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestEngine, testEngine } from '../testing/index.ts';
+
+let t: TestEngine;
+beforeAll(async () => {
+  t = await testEngine();
+});
+afterAll(() => t.close());
+
+const at = (ms: number) => new Date(t.clock().getTime() + ms);
+async function running(more: Parameters<TestEngine['enqueue']>[1] = {}, leaseMs = 10_000) {
+  const { laneId } = await t.lane();
+  const id = await t.enqueue(laneId, more);
+  await t.claim(laneId, 'w', leaseMs);
+  return { laneId, id };
+}
+
+test('G4 G7: a lease that ends counts as a failure and is tried again, until the tries are used up', async () => {
+  const { laneId, id } = await running({ maxAttempts: 2 });
+  await t.pass(9_999);
+  expect(await t.state(id)).toBe('claimed');
+  await t.pass(1);
+  expect(await t.engine.get(t.db, 1, id)).toMatchObject({ state: 'pending', failures: 1 });
+  expect((await t.engine.events(t.db, 1, id)).slice(2)).toMatchObject([
+    { type: 'TIMEOUT', attempt: 1, worker: 'w' },
+    { type: 'RETRY_SCHEDULED', attempt: 1 },
+  ]);
+  await t.pass(10_000);
+  await t.claim(laneId, 'w', 10_000);
+  await t.pass(10_000);
+  expect(await t.engine.get(t.db, 1, id)).toMatchObject({ state: 'failed', reason: 'TIMEOUT', attempt: 2 });
+  expect((await t.eventTypes(id)).slice(-2)).toEqual(['TIMEOUT', 'FAILED_FINAL']);
+});
+
+test.each([
+  ['fail', 'failed', 'TIMEOUT', ['TIMEOUT', 'FAILED_FINAL']],
+  ['succeed', 'succeeded', 'LEASE_END', ['TIMEOUT', 'SUCCEEDED']],
+] as const)(
+  'G7: with the policy %s the end of a lease makes it %s',
+  async (onLeaseEnd, state, reason, events) => {
+    const { id } = await running({ onLeaseEnd });
+    await t.pass(10_000);
+    expect(await t.engine.get(t.db, 1, id)).toMatchObject({ state, reason, attempt: 1 });
+    expect((await t.eventTypes(id)).slice(2)).toEqual(events);
+  },
+);
+
+test.each(['retry', 'fail', 'succeed'] as const)(
+  'G8: at the deadline it has failed, whatever its lease end means (%s)',
+  async (onLeaseEnd) => {
+    const { id } = await running({ onLeaseEnd, deadline: at(5_000) });
+    await t.pass(4_999);
+    expect(await t.state(id)).toBe('claimed');
+    await t.pass(1);
+    expect(await t.engine.get(t.db, 1, id)).toMatchObject({ state: 'failed', reason: 'DEADLINE' });
+  },
+);
+
+test('G40 hole h: leases of all tenants end in one run, more than one batch of them too', async () => {
+  const lanes: { tenantId: number; laneId: string }[] = [];
+  for (let tenantId = 20; tenantId < 23; tenantId += 1)
+    for (let n = 0; n < 200; n += 1)
+      lanes.push({ tenantId, laneId: await t.engine.ensureLane(t.db, tenantId, 'test', `${n}`) });
+  await t.engine.enqueueMany(
+    t.db,
+    lanes.map((lane) => ({ ...lane, kind: 'x', maxAttempts: 1 })),
+  );
+  await Promise.all(
+    lanes.map((lane) => t.engine.claim(t.db, { ...lane, channel: 'any', worker: 'w', leaseMs: 1_000 })),
+  );
+  t.clock.advance(1_000);
+  expect(await t.engine.runDuty('end-leases')).toBe(500);
+  expect(await t.engine.runDuty('end-leases')).toBe(100);
+  expect(await t.engine.runDuty('end-leases')).toBe(0);
+  for (let tenantId = 20; tenantId < 23; tenantId += 1)
+    expect(await t.engine.counts(t.db, tenantId)).toEqual([
+      { tenantId, channel: 'any', state: 'failed', count: 200 },
+    ]);
+});
+
+test('G40: run by two at once, each lease ends once', async () => {
+  const all = await Promise.all(Array.from({ length: 50 }, () => running({ maxAttempts: 1 })));
+  t.clock.advance(10_000);
+  const counts = await Promise.all([t.engine.runDuty('end-leases'), t.engine.runDuty('end-leases')]);
+  expect(counts[0] + counts[1]).toBeLessThanOrEqual(50);
+  await t.pass(0);
+  for (const { id } of all)
+    expect(await t.eventTypes(id)).toEqual(['CREATED', 'SENT', 'TIMEOUT', 'FAILED_FINAL']);
+});
