@@ -154,12 +154,17 @@ create table {schema}.stale_lanes (
   primary key (tenant_id, lane_id, raised_in)
 );
 
--- Every transition, in the transaction of the transition. `xid` lets a reader wait for older transactions. One
+-- Every transition, in the transaction of the transition. `xid` lets a reader wait for older transactions: it is the
+-- number of this one or, in a transaction that began before others ended, of the newest that it could see. With its own
+-- number a long transaction that cancels what a younger one created would show CANCELLED before CREATED. One
 -- partition per day, made ahead; `events_past` takes what is older than the first and what outlives a dropped day.
 create table {schema}.events (
   tenant_id int not null,
   event_id bigint not null default nextval('{schema}.event_seq'),
-  xid xid8 not null default pg_current_xact_id(),
+  xid xid8 not null default case
+    when pg_current_xact_id() >= pg_snapshot_xmax(pg_current_snapshot()) then pg_current_xact_id()
+    else (pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)::text::xid8
+  end,
   action_id bigint not null,
   lane_id bigint not null,
   at timestamptz not null,

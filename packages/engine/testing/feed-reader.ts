@@ -1,0 +1,51 @@
+import type { FeedEvent, FeedPage } from '../src/index.ts';
+
+/** Any way to read the feed: the engine's, or a broken one. */
+export type ReadFeed = (cursor: string) => Promise<FeedPage>;
+
+/** Follows a feed from a cursor and remembers what it was shown, in that order. */
+export interface FeedReader {
+  readonly shown: FeedEvent[];
+  /** Reads until there is nothing more right now. */
+  poll(): Promise<void>;
+}
+
+export function createFeedReader(read: ReadFeed, start: string): FeedReader {
+  const shown: FeedEvent[] = [];
+  let cursor = start;
+  return {
+    shown,
+    async poll() {
+      for (;;) {
+        const page = await read(cursor);
+        shown.push(...page.events);
+        cursor = page.cursor;
+        if (!page.more) return;
+      }
+    },
+  };
+}
+
+export type FeedFault = 'skipped' | 'twice' | 'created-late' | 'out-of-order';
+
+/** What is wrong with what was shown, given all that a reader had to see. */
+export function feedFaults(
+  shown: readonly FeedEvent[],
+  all: readonly { readonly eventId: string }[],
+): FeedFault[] {
+  const faults = new Set<FeedFault>();
+  const seen = new Set<string>();
+  const last = new Map<string, bigint>();
+  const due = new Set(all.map((event) => event.eventId));
+  for (const event of shown) {
+    if (seen.has(event.eventId)) faults.add('twice');
+    seen.add(event.eventId);
+    const before = last.get(event.actionId);
+    if (event.type === 'CREATED' && before !== undefined) faults.add('created-late');
+    if (before !== undefined && before > BigInt(event.eventId)) faults.add('out-of-order');
+    last.set(event.actionId, BigInt(event.eventId));
+  }
+  if ([...due].some((id) => !seen.has(id))) faults.add('skipped');
+  if ([...seen].some((id) => !due.has(id))) faults.add('twice');
+  return [...faults].sort();
+}
