@@ -210,6 +210,15 @@ export function complaints(environment: Record<string, string | undefined> = pro
   });
 }
 
+/** What a command that is run for somebody else may know: not our settings, some of which are secret. */
+export function inheritedEnvironment(
+  environment: Record<string, string | undefined> = process.env,
+): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name]) => !name.startsWith('MUSTER_') && name !== 'DATABASE_URL'),
+  );
+}
+
 /** Variables that look like settings and are none: most likely a slip of the finger. */
 export function unknownSettings(environment: Record<string, string | undefined> = process.env): string[] {
   return Object.keys(environment).filter(

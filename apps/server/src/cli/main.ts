@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { ROLES } from '../tokens/kinds.ts';
 import { VERSION } from '../version.ts';
+import { type AgentFlags, agent } from './agent.ts';
 import { doctor } from './doctor.ts';
 import { command, runCommand } from './run-command.ts';
 import { serve } from './serve.ts';
@@ -13,6 +14,20 @@ const program = new Command('muster')
   .addHelpText('after', '\nSettings come from the environment; docs/operations.md describes each of them.');
 
 program.command('serve').description('Start the server').action(serve);
+
+program
+  .command('agent')
+  .description('Run the agent of this host: it starts, stops and restarts services')
+  .requiredOption('--server <address>', 'the address of the server')
+  .requiredOption('--token-file <file>', "the file with the agent's token")
+  .option('--allow-file <file>', 'the units that may be touched, one per line', '/etc/muster-agent/units')
+  .option('--state-dir <folder>', 'where it keeps what must survive a crash', '/var/lib/muster-agent')
+  .option('--max-running <n>', 'how many commands run at once', '10')
+  .option('--timeout <seconds>', 'when a command is ended', '600')
+  .option('--grace <seconds>', 'how long commands may go on after a stop', '30')
+  .option('--enrolment-token-file <file>', 'register this host, if there is no token yet')
+  .option('--name <name>', 'the name to register under (default: the host name)')
+  .action(command((flags: AgentFlags) => agent(flags)));
 
 const migrate = program.command('migrate').description('The tables of the database');
 migrate

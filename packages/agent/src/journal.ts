@@ -1,0 +1,172 @@
+import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { keyOf, type Report } from './wire.ts';
+
+/**
+ * What must survive a crash: which attempts were begun, and results that the server does not have yet. One JSON line per
+ * fact, appended and flushed to the disk:
+ *
+ *   started ──────────► result ──────────► delivered
+ *   (before the         (before it         (forgotten at the
+ *    command runs)       is sent)           next start)
+ *
+ * A line that a crash cut off was never waited for, so it is as if it had not been written. Who opens the journal has the
+ * folder for himself.
+ */
+type Line =
+  | { readonly t: 'started'; readonly id: string; readonly attempt: number; readonly at: string }
+  | { readonly t: 'result'; readonly report: Report }
+  | { readonly t: 'delivered'; readonly id: string; readonly attempt: number };
+
+const FILE = 'journal.ndjson';
+const REWRITE_AT_BYTES = 4_194_304;
+/** Attempts that are over are remembered for a while: an answer that lists them may still be on its way. */
+const REMEMBERED = 10_000;
+
+export class Journal {
+  readonly #folder: string;
+  readonly #started = new Map<string, Extract<Line, { t: 'started' }>>();
+  readonly #results = new Map<string, Report>();
+  readonly #over = new Set<string>();
+  #file: FileHandle;
+  #bytes = 0;
+  #waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = [];
+  #writing: Promise<void> | undefined;
+
+  private constructor(folder: string, file: FileHandle) {
+    this.#folder = folder;
+    this.#file = file;
+  }
+
+  static async open(folder: string): Promise<Journal> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const name = path.join(folder, FILE);
+    const text = await readFile(name, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '';
+      throw error;
+    });
+    const journal = new Journal(folder, await open(name, 'a', 0o600));
+    for (const line of text.split('\n')) journal.#replay(line);
+    await journal.#rewrite();
+    return journal;
+  }
+
+  /** Begun, and without a result: nobody knows how far they came. */
+  get interrupted(): { id: string; attempt: number }[] {
+    return [...this.#started.values()].filter((one) => !this.#results.has(keyOf(one)));
+  }
+
+  /** Results that the server does not have yet, oldest first. */
+  get undelivered(): Report[] {
+    return [...this.#results.values()];
+  }
+
+  /** Whether this attempt was begun, however it went on. */
+  knows(of: { id: string; attempt: number }): boolean {
+    const key = keyOf(of);
+    return this.#started.has(key) || this.#results.has(key) || this.#over.has(key);
+  }
+
+  /** Resolves when it is on the disk; the command must not run before. */
+  started({ id, attempt }: { id: string; attempt: number }): Promise<void> {
+    return this.#append({ t: 'started', id, attempt, at: new Date().toISOString() });
+  }
+
+  result(report: Report): Promise<void> {
+    return this.#append({ t: 'result', report });
+  }
+
+  delivered({ id, attempt }: { id: string; attempt: number }): Promise<void> {
+    return this.#append({ t: 'delivered', id, attempt });
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#file.close();
+  }
+
+  #replay(text: string): void {
+    let line: Line;
+    try {
+      line = JSON.parse(text);
+    } catch {
+      return; // empty, or cut off
+    }
+    this.#apply(line);
+  }
+
+  #apply(line: Line): void {
+    switch (line.t) {
+      case 'started':
+        this.#started.set(keyOf(line), line);
+        break;
+      case 'result':
+        this.#results.set(keyOf({ id: line.report.actionId, attempt: line.report.attempt }), line.report);
+        break;
+      case 'delivered':
+        this.#started.delete(keyOf(line));
+        this.#results.delete(keyOf(line));
+        this.#remember(keyOf(line));
+        break;
+    }
+  }
+
+  #remember(key: string): void {
+    this.#over.add(key);
+    if (this.#over.size <= REMEMBERED) return;
+    const [oldest] = this.#over;
+    if (oldest !== undefined) this.#over.delete(oldest);
+  }
+
+  /** Lines that come while a flush is under way share the next one. */
+  #append(line: Line): Promise<void> {
+    this.#apply(line);
+    return new Promise((done, failed) => {
+      this.#waiting.push({ text: `${JSON.stringify(line)}\n`, done, failed });
+      this.#writing ??= this.#flush().finally(() => {
+        this.#writing = undefined;
+      });
+    });
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      try {
+        const text = batch.map((one) => one.text).join('');
+        await this.#file.appendFile(text);
+        await this.#file.datasync();
+        this.#bytes += Buffer.byteLength(text);
+        if (this.#bytes > REWRITE_AT_BYTES) await this.#rewrite();
+        for (const { done } of batch) done();
+      } catch (error) {
+        for (const { failed } of batch) failed(error);
+      }
+    }
+  }
+
+  /** Only what is still needed, in a new file that takes the place of the old one in one step. */
+  async #rewrite(): Promise<void> {
+    const lines: Line[] = [
+      ...this.#started.values(),
+      ...[...this.#results.values()].map((report) => ({ t: 'result' as const, report })),
+    ];
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    const name = path.join(this.#folder, FILE);
+    const fresh = await open(`${name}.new`, 'w', 0o600);
+    await fresh.writeFile(text);
+    await fresh.datasync();
+    await rename(`${name}.new`, name);
+    await syncFolder(this.#folder);
+    await this.#file.close();
+    this.#file = fresh;
+    this.#bytes = Buffer.byteLength(text);
+  }
+}
+
+/** A new name is on the disk only when its folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
+}

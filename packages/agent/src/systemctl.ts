@@ -1,0 +1,37 @@
+import type { AllowList } from './allow-list.ts';
+import type { Executor, Outcome } from './executor.ts';
+import { runProgram } from './run-program.ts';
+
+/** Runs `systemctl <kind> -- <unit>`: without a shell, for units that the host itself allows. */
+const KINDS = ['start', 'stop', 'restart'];
+/** The same form that the server asks for; a server that was taken over may send anything. */
+const UNIT = /^(?:[A-Za-z0-9_]|\\x[0-9a-f]{2})(?:[A-Za-z0-9:_.@-]|\\x[0-9a-f]{2}){0,250}$/;
+
+export function systemctl(options: {
+  readonly allowed: AllowList;
+  readonly timeoutMs: number;
+  /** For the command; it also gets MUSTER_ACTION_ID and MUSTER_ATTEMPT. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}): Executor {
+  return async (action, { signal }) => {
+    const unit = action.service.unitName;
+    if (!KINDS.includes(action.kind))
+      return failed(`UNKNOWN_KIND: this agent cannot ${action.kind} a service.`);
+    if (!UNIT.test(unit)) return failed('BAD_UNIT: this is not the name of a unit.');
+    if (!(await options.allowed.allows(unit)))
+      return failed(`NOT_ALLOWED: the unit ${unit} is not on the list of this host.`);
+    return runProgram('systemctl', [action.kind, '--', unit], {
+      timeoutMs: options.timeoutMs,
+      signal,
+      environment: {
+        ...options.environment,
+        MUSTER_ACTION_ID: action.id,
+        MUSTER_ATTEMPT: String(action.attempt),
+      },
+    });
+  };
+}
+
+function failed(message: string): Outcome {
+  return { status: 'failed', message };
+}

@@ -1,0 +1,66 @@
+/** What goes over the wire, as far as the agent looks at it. What it does not know it ignores. */
+export interface AgentAction {
+  readonly id: string;
+  readonly hostId: string;
+  readonly serviceId: string;
+  readonly kind: string;
+  readonly attempt: number;
+  readonly startedAt: string;
+  readonly leaseUntil: string;
+  readonly cancelRequested?: boolean;
+  readonly service: {
+    readonly id: string;
+    readonly unitName: string;
+    readonly displayName: string;
+    readonly description: string;
+  };
+}
+
+export interface Report {
+  readonly actionId: string;
+  readonly attempt: number;
+  readonly status: 'succeeded' | 'failed';
+  readonly exitCode?: number | undefined;
+  readonly message?: string | undefined;
+  readonly output?: string | undefined;
+}
+
+export interface ReportAnswer {
+  readonly accepted: boolean;
+  readonly status: string;
+  readonly reason?: string;
+}
+
+export interface Beat {
+  readonly id: string;
+  readonly attempt: number;
+  readonly status: string;
+  readonly extended: boolean;
+  readonly cancelRequested?: boolean;
+}
+
+/** Names one attempt, which is run at most once. */
+export function keyOf({ id, attempt }: { id: string; attempt: number }): string {
+  return `${id}:${attempt}`;
+}
+
+/** The actions of an answer. Throws if the server speaks another language. */
+export function readActions(body: unknown): AgentAction[] {
+  const { actions } = (body ?? {}) as { actions?: unknown };
+  if (!Array.isArray(actions) || !actions.every(isAction))
+    throw new Error('The server answered something that is no list of actions.');
+  return actions;
+}
+
+function isAction(value: unknown): value is AgentAction {
+  const action = value as Partial<AgentAction> | null;
+  return (
+    typeof action === 'object' &&
+    action !== null &&
+    typeof action.id === 'string' &&
+    typeof action.kind === 'string' &&
+    Number.isInteger(action.attempt) &&
+    typeof action.serviceId === 'string' &&
+    typeof action.service?.unitName === 'string'
+  );
+}
