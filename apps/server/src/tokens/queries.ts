@@ -133,6 +133,19 @@ export function createTokenQueries(s: string) {
       return given.map((one) => ids.get(one.sha256.toString('latin1')) ?? null);
     },
 
+    /** Tokens with these hashes, valid or not: a hash is never used for two. */
+    async withHashes(
+      client: Queryable,
+      tenantId: number,
+      hashes: readonly Buffer[],
+    ): Promise<(TokenRow & { sha256: Buffer })[]> {
+      const { rows } = await client.query({
+        text: `select ${COLUMNS}, sha256 from ${s}.tokens where tenant_id = $1 and sha256 = any($2::bytea[])`,
+        values: [tenantId, hashes],
+      });
+      return rows.map((row) => ({ ...token(row), sha256: row.sha256 }));
+    },
+
     /** The valid tokens of one kind whose restriction names these, newest first. */
     async idsOf(
       client: Queryable,

@@ -109,6 +109,8 @@ export function createTokens(db: Database, schema: string) {
 
     /** The valid tokens of one kind whose restriction names these, newest first. */
     idsOf: queries.idsOf,
+    /** Tokens with these hashes, valid or not. */
+    withHashes: queries.withHashes,
 
     /** Ends all of them. */
     async revokeOf(

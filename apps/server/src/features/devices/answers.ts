@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { time } from '../../http/schemas.ts';
+import { MILESTONES } from './milestone-types.ts';
+
+/** What goes out, for the published description; a test compares every answer with it. */
+export const status = z.enum(['pending', 'sent', 'done', 'failed', 'cancelled', 'expired']);
+const source = z.enum(['assign', 'workflow', 'batch', 'task', 'sql']);
+
+export const waitingFor = z
+  .strictObject({
+    code: z.string(),
+    text: z.string(),
+    until: time.optional(),
+    actionId: z.string().optional(),
+  })
+  .nullable();
+
+const deviceFields = {
+  id: z.string(),
+  name: z.string(),
+  externalId: z.string().nullable(),
+  tags: z.array(z.string()),
+  state: z.enum(['ok', 'error']),
+  stateReason: z.string().optional(),
+  online: z.boolean(),
+  lastSeenAt: time.nullable(),
+  queueDepth: z.int().describe('Unfinished actions that wait, up to 1000.'),
+  current: z
+    .strictObject({
+      id: z.string(),
+      kind: z.string(),
+      attempt: z.int(),
+      sentAt: time,
+      leaseUntil: time,
+      cancelRequested: z.boolean().optional(),
+    })
+    .nullable()
+    .describe('The action that the device has at the moment.'),
+  expiresAt: time.nullable(),
+  projectedExpiresAt: time.nullable().describe('If every unfinished action succeeds.'),
+  pcId: z.string().nullable(),
+  ack: z.enum(['onReport', 'onDelivery']),
+  createdAt: time,
+};
+export const device = z.strictObject(deviceFields);
+export const deviceWithToken = z.strictObject({ ...deviceFields, deviceToken: z.string() });
+export const devicePage = z.strictObject({ devices: z.array(device), cursor: z.string().nullable() });
+export const newToken = z.strictObject({ id: z.string(), deviceToken: z.string() });
+export const enrolmentToken = z.strictObject({ id: z.string(), name: z.string(), token: z.string() });
+export const removed = z.strictObject({ id: z.string(), deleted: z.literal(true) });
+
+export const assigned = z.strictObject({
+  id: z.string(),
+  status,
+  position: z.int().nullable().describe('1 is next, 0 is with the device; null once it has ended.'),
+  waitingFor,
+});
+
+export const queue = z.strictObject({
+  actions: z.array(
+    z.strictObject({
+      id: z.string(),
+      kind: z.string(),
+      payload: z.unknown(),
+      status,
+      source,
+      channel: z.string(),
+      assignedAt: time,
+      assignedBy: z.string().nullable(),
+      moreDays: z.int(),
+      priority: z.enum(['normal', 'urgent']),
+      attempt: z.int(),
+      maxAttempts: z.int(),
+      position: z.int(),
+      waitingFor,
+      cancelRequested: z.boolean().optional(),
+    }),
+  ),
+});
+
+export const milestones = z.strictObject({
+  milestones: z.array(
+    z.strictObject({
+      id: z.string(),
+      type: z.enum(MILESTONES),
+      actionId: z.string().nullable(),
+      source: source.nullable(),
+      by: z.string().nullable(),
+      at: time,
+      moreDays: z.int(),
+      expiresAt: time.nullable(),
+      projectedExpiresAt: time.nullable(),
+    }),
+  ),
+  cursor: z.string().nullable(),
+});
+
+export const checkin = z.strictObject({
+  action: z
+    .strictObject({
+      id: z.string(),
+      kind: z.string(),
+      payload: z.unknown(),
+      attempt: z.int(),
+      leaseUntil: time,
+      source,
+      assignedAt: time,
+      milestoneId: z.string().nullable(),
+      trigger: z
+        .enum(['QUEUE', 'DIRECT'])
+        .describe('DIRECT: the device was waiting when it was assigned. QUEUE: it waited for the device.'),
+      redelivered: z.boolean().optional().describe('Handed out before with this very attempt.'),
+      cancelRequested: z
+        .boolean()
+        .optional()
+        .describe('An operator wants it stopped; the report still counts.'),
+    })
+    .nullable(),
+  pending: z.int().min(0).max(100).describe('How many wait behind it, counted up to 100.'),
+  result: z
+    .strictObject({
+      accepted: z.boolean(),
+      status: z.enum([...status.options, 'unknown']),
+      reason: z.string().optional(),
+    })
+    .optional(),
+});

@@ -1,0 +1,61 @@
+import { dutyRun } from '@muster/engine';
+import type { CreateFeature } from '../../feature.ts';
+import { createAssigning } from './assigning.ts';
+import { createCheckin } from './checkin.ts';
+import { checkinRoute } from './checkin-route.ts';
+import { Contacts } from './contacts.ts';
+import { deviceRoutes } from './device-routes.ts';
+import { enrolmentRoutes } from './enrolment-routes.ts';
+import { DEVICE_ERRORS } from './errors.ts';
+import { createMilestoneLog } from './milestone-log.ts';
+import { Milestones } from './milestones.ts';
+import { createDeviceQueries } from './queries.ts';
+import { queueRoutes } from './queue-routes.ts';
+import { giveOfflineReasons } from './reasons.ts';
+import { createRegistry } from './registry.ts';
+import { createDeviceViews } from './views.ts';
+
+/** Devices: who they are, what waits for them, what they get when they check in. Other features may use this index. */
+export const devices: CreateFeature = (shell) => {
+  const { audit, config, db, engine, longPolls, tokens } = shell;
+  const { schema, now } = engine;
+  const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
+  const contacts = new Contacts(db, schema, now, shell.log);
+  const queries = createDeviceQueries(schema, { now, onlineSeconds });
+  const log = createMilestoneLog(schema, now);
+  const milestones = new Milestones(engine);
+  const registry = createRegistry({ engine, log, queries, tokens });
+  const views = createDeviceViews(engine, contacts, onlineSeconds);
+  const checkIn = createCheckin({
+    contacts,
+    engine,
+    leaseSeconds: config.MUSTER_CHECKIN_LEASE_SECONDS,
+    log: shell.log,
+    longPolls,
+    milestones,
+  });
+
+  milestones.register();
+  giveOfflineReasons(engine, queries, contacts, onlineSeconds);
+  engine.addDuty({
+    name: 'prune-milestones',
+    everyMs: EVERY_TEN_MINUTES,
+    runOnce: async (client) =>
+      dutyRun(await log.prune(client, config.MUSTER_MILESTONE_DAYS, MOST_PRUNED), MOST_PRUNED),
+  });
+
+  return {
+    name: 'devices',
+    errors: DEVICE_ERRORS,
+    routes: [
+      ...deviceRoutes({ audit, engine, log, queries, registry, views }),
+      ...queueRoutes({ assigning: createAssigning(engine, log), audit, engine, queries }),
+      ...enrolmentRoutes({ audit, engine, queries, registry, tokens }),
+      checkinRoute(checkIn),
+    ],
+    stop: () => contacts.write(),
+  };
+};
+
+const EVERY_TEN_MINUTES = 600_000;
+const MOST_PRUNED = 5_000;

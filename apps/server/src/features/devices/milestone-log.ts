@@ -1,0 +1,142 @@
+import type { Queryable } from '@muster/engine';
+import type { MilestoneType } from './milestone-types.ts';
+import { days, unfinishedDays } from './milestones.ts';
+
+/** Milestones that no transition writes, and reading them. */
+export interface Milestone {
+  readonly id: string;
+  readonly type: MilestoneType;
+  readonly actionId: string | null;
+  readonly source: string | null;
+  readonly by: string | null;
+  readonly at: Date;
+  readonly moreDays: number;
+  readonly expiresAt: Date | null;
+  readonly projectedExpiresAt: Date | null;
+}
+
+export interface NewAssignment {
+  readonly deviceId: string;
+  readonly actionId: string;
+  readonly source: string;
+  readonly sourceId: string | null;
+  readonly by: string | null;
+  readonly moreDays: number;
+  readonly ack: 'onReport' | 'onDelivery' | null;
+}
+
+export function createMilestoneLog(s: string, now: () => Date | null) {
+  return {
+    /** In the transaction of the enqueue. Several for one device: each adds to what the one before it projected. */
+    async assigned(client: Queryable, tenantId: number, given: readonly NewAssignment[]): Promise<string[]> {
+      const { rows } = await client.query({
+        name: 'muster_assigned',
+        text: `with i as materialized (
+            select i.*, nextval('${s}.milestone_seq') as milestone_id from (
+              select * from unnest((select $3::bigint[]), (select $4::bigint[]), (select $5::text[]), (select $6::bigint[]),
+                  (select $7::text[]), (select $8::int[]), (select $9::text[]))
+                with ordinality as i(device_id, action_id, source, source_id, assigned_by, more_days, ack, ord)
+              order by ord
+            ) i
+          ), a as (
+            insert into ${s}.assignments (tenant_id, action_id, device_id, source, source_id, assigned_by, more_days, ack, milestone_id)
+              select $2, action_id, device_id, source, source_id, assigned_by, more_days, ack, milestone_id from i
+          ), m as (
+            insert into ${s}.milestones (tenant_id, device_id, milestone_id, type, action_id, source, by, at, more_days, expires_at,
+                projected_expires_at)
+              select d.tenant_id, d.device_id, i.milestone_id, 'assigned', i.action_id, i.source, i.assigned_by,
+                coalesce($1::timestamptz, now()), i.more_days, d.expires_at, d.expires_at
+                  + ${days(`${unfinishedDays(s, 'd')} + (sum(i.more_days) over (partition by i.device_id order by i.ord))`)}
+              from i cross join lateral (
+                select * from ${s}.devices d where d.tenant_id = $2 and d.device_id = i.device_id limit 1
+              ) d
+          )
+          select milestone_id from i order by ord`,
+        values: [
+          now(),
+          tenantId,
+          given.map((one) => one.deviceId),
+          given.map((one) => one.actionId),
+          given.map((one) => one.source),
+          given.map((one) => one.sourceId),
+          given.map((one) => one.by),
+          given.map((one) => one.moreDays),
+          given.map((one) => one.ack),
+        ],
+      });
+      return rows.map((row) => row.milestone_id);
+    },
+
+    /** Of devices as they are now: they have come, or somebody has set their expiry. */
+    async written(
+      client: Queryable,
+      tenantId: number,
+      type: 'enrolled' | 'expirySet',
+      deviceIds: readonly string[],
+      by: string | null,
+    ): Promise<void> {
+      await client.query({
+        text: `insert into ${s}.milestones (tenant_id, device_id, type, by, at, expires_at, projected_expires_at)
+          select d.tenant_id, d.device_id, $4, $5, coalesce($1::timestamptz, now()), d.expires_at,
+            d.expires_at + ${days(unfinishedDays(s, 'd'))}
+          from ${s}.devices d where d.tenant_id = $2 and d.device_id = any($3::bigint[])`,
+        values: [now(), tenantId, deviceIds, type, by],
+      });
+    },
+
+    /** Until the end of the transaction nobody else moves the expiry of these. */
+    async lock(client: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<void> {
+      await client.query({
+        text: `select 1 from ${s}.devices where tenant_id = $1 and device_id = any($2::bigint[])
+          order by tenant_id, device_id for no key update`,
+        values: [tenantId, deviceIds],
+      });
+    },
+
+    /** Newest first. */
+    async list(
+      client: Queryable,
+      tenantId: number,
+      deviceId: string,
+      page: { before?: string | undefined; limit: number },
+    ): Promise<Milestone[]> {
+      const { rows } = await client.query({
+        text: `select milestone_id, type, action_id, source, by, at, more_days, expires_at, projected_expires_at from ${s}.milestones
+          where tenant_id = $1 and device_id = $2 and ($3::bigint is null or milestone_id < $3)
+          order by milestone_id desc limit $4`,
+        values: [tenantId, deviceId, page.before ?? null, page.limit],
+      });
+      return rows.map((row) => ({
+        id: row.milestone_id,
+        type: row.type,
+        actionId: row.action_id,
+        source: row.source,
+        by: row.by,
+        at: row.at,
+        moreDays: row.more_days,
+        expiresAt: row.expires_at,
+        projectedExpiresAt: row.projected_expires_at,
+      }));
+    },
+
+    /** Milestones older than that, and what is known of actions that are no longer kept. */
+    async prune(client: Queryable, olderThanDays: number, most: number): Promise<number> {
+      const { rows } = await client.query({
+        text: `with m as (
+            delete from ${s}.milestones where (tenant_id, device_id, milestone_id) in (
+              select tenant_id, device_id, milestone_id from ${s}.milestones
+              where at < coalesce($1::timestamptz, now()) - make_interval(days => $2) limit $3) returning 1
+          ), a as (
+            delete from ${s}.assignments where (tenant_id, action_id) in (
+              select b.tenant_id, b.action_id from ${s}.assignments b
+              where not exists (select 1 from ${s}.action_states x where x.tenant_id = b.tenant_id and x.action_id = b.action_id)
+              limit $3) returning 1
+          ) select (select count(*) from m)::int as milestones, (select count(*) from a)::int as assignments`,
+        values: [now(), olderThanDays, most],
+      });
+      return Math.max(rows[0].milestones, rows[0].assignments);
+    },
+  };
+}
+
+export type MilestoneLog = ReturnType<typeof createMilestoneLog>;

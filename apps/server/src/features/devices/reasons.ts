@@ -1,0 +1,30 @@
+import type { DoorReason, Engine } from '@muster/engine';
+import type { Contacts } from './contacts.ts';
+import { CHECKIN } from './device-token.ts';
+import type { DeviceQueries } from './queries.ts';
+
+/** Why does it wait? Because the device is not there; since when, for a whole page at once. */
+export function giveOfflineReasons(
+  engine: Engine,
+  queries: DeviceQueries,
+  contacts: Contacts,
+  onlineSeconds: number,
+): void {
+  engine.giveReasons(CHECKIN, async (client, waiting) => {
+    const now = engine.now()?.getTime() ?? Date.now();
+    const offline = new Map<string, DoorReason>();
+    const tenantOf = new Map(waiting.map((action) => [action.laneId, action.tenantId]));
+    for (const { laneId, deviceId, seenAt } of await queries.offlineSince(client, waiting)) {
+      const latest = contacts.latest(tenantOf.get(laneId) as number, deviceId, seenAt);
+      if (latest && now - latest.getTime() < onlineSeconds * 1_000) continue;
+      const text = latest ? `Offline since ${latest.toISOString()}.` : 'The device has not come yet.';
+      offline.set(laneId, { place: 'offline', code: 'OFFLINE', text });
+    }
+    return new Map(
+      waiting.flatMap((action) => {
+        const reason = offline.get(action.laneId);
+        return reason ? [[action.id, reason] as const] : [];
+      }),
+    );
+  });
+}

@@ -1,0 +1,369 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deviceWith, fakeDevice } from '../testing/fake-device.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+let t: TestServer;
+beforeAll(async () => {
+  t = await testServer({ clock: true });
+});
+afterAll(() => t.close());
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const look = async (id: string) => (await t.get(`/api/actions/${id}`)).body;
+const types = async (id: string) => (await look(id)).events.map((event: { type: string }) => event.type);
+
+test('LOCK and LOCK_MSG were assigned while the device was away: it needs two check-ins, oldest first', async () => {
+  const device = await fakeDevice(t);
+  const lock = await t.post(`/api/devices/${device.id}/actions`, { kind: 'LOCK', payload: { pin: '1234' } });
+  expect(lock).toMatchObject({
+    status: 201,
+    body: {
+      status: 'pending',
+      position: 1,
+      waitingFor: { code: 'OFFLINE', text: 'The device has not come yet.' },
+    },
+  });
+  t.clock.advance(5 * MINUTE);
+  const message = await t.post(`/api/devices/${device.id}/actions`, { kind: 'LOCK_MSG' });
+  expect(message.body).toMatchObject({
+    position: 2,
+    waitingFor: { code: 'BEHIND', actionId: lock.body.id },
+  });
+  expect(await device.queue()).toMatchObject([
+    {
+      id: lock.body.id,
+      kind: 'LOCK',
+      source: 'assign',
+      position: 1,
+      status: 'pending',
+      assignedBy: 'MUSTER_OPERATOR_TOKEN',
+    },
+    { id: message.body.id, kind: 'LOCK_MSG', source: 'assign', position: 2, status: 'pending' },
+  ]);
+
+  t.clock.advance(10 * MINUTE);
+  const first = await device.checkIn();
+  expect(first).toMatchObject({
+    action: {
+      id: lock.body.id,
+      kind: 'LOCK',
+      payload: { pin: '1234' },
+      attempt: 1,
+      source: 'assign',
+      trigger: 'QUEUE',
+      assignedAt: new Date(t.clock().getTime() - 15 * MINUTE).toISOString(),
+      leaseUntil: new Date(t.clock().getTime() + 75 * MINUTE).toISOString(),
+    },
+    pending: 1,
+  });
+  expect(first.result).toBeUndefined();
+  const [, assigned] = await device.milestones();
+  expect(assigned).toMatchObject({ id: first.action.milestoneId, type: 'assigned', actionId: lock.body.id });
+  expect(await device.show()).toMatchObject({
+    online: true,
+    lastSeenAt: t.clock().toISOString(),
+    queueDepth: 1,
+    current: { id: lock.body.id, kind: 'LOCK', attempt: 1 },
+  });
+  expect(await device.queue()).toMatchObject([
+    { id: lock.body.id, status: 'sent', position: 0 },
+    { id: message.body.id, status: 'pending', position: 1 },
+  ]);
+
+  t.clock.advance(5 * MINUTE);
+  const second = await device.report(first.action, 'done', { data: { locked: true } });
+  expect(second).toMatchObject({
+    result: { accepted: true, status: 'done' },
+    action: { id: message.body.id, kind: 'LOCK_MSG', attempt: 1 },
+    pending: 0,
+  });
+  expect(await look(lock.body.id)).toMatchObject({ state: 'succeeded', result: { locked: true } });
+  expect(await device.report(second.action)).toEqual({
+    action: null,
+    pending: 0,
+    result: { accepted: true, status: 'done' },
+  });
+  expect(await device.checkIn()).toEqual({ action: null, pending: 0 });
+  expect((await device.milestones()).map((m) => m.type)).toEqual([
+    ...['enrolled', 'assigned', 'assigned', 'sent', 'done', 'sent', 'done'],
+  ]);
+});
+
+test('the result of an action and the claim of the next one are one statement', async () => {
+  const device = await fakeDevice(t);
+  await device.assign('A');
+  await device.assign('B');
+  const { action } = await device.checkIn();
+  const { action: next } = await device.report(action);
+  const [done, sent] = (await device.milestones()).slice(-2);
+  expect([done.type, sent.type]).toEqual(['done', 'sent']);
+  const { rows } = await t.engine.db.query({
+    text: 'select count(distinct xid)::int as n from muster.events where (action_id = $1 and type = 6) or (action_id = $2 and type = 2)',
+    values: [action.id, next.id],
+  });
+  expect(rows[0].n).toBe(1);
+});
+
+test('nothing is lost when the device stays away for days', async () => {
+  const device = await fakeDevice(t);
+  const id = await device.assign('LOCK');
+  await t.pass(30 * DAY);
+  expect(await look(id)).toMatchObject({ state: 'pending', attempt: 0, failures: 0 });
+  const { action } = await device.checkIn();
+  expect(action).toMatchObject({ id, attempt: 1 });
+  // and again, this time with the action in its hands: the lease ends, it is tried again
+  await t.pass(3 * DAY);
+  await t.pass(MINUTE);
+  expect((await device.checkIn()).action).toMatchObject({ id, attempt: 2 });
+  expect(await types(id)).toEqual(['CREATED', 'SENT', 'TIMEOUT', 'RETRY_SCHEDULED', 'SENT']);
+});
+
+test('an action that was not reported comes again with the same attempt, and its lease stays as it was', async () => {
+  const device = await fakeDevice(t);
+  const id = await device.assign('LOCK');
+  const { action: first } = await device.checkIn();
+  t.clock.advance(MINUTE);
+  const { action: again, pending } = await device.checkIn();
+  expect(again).toMatchObject({
+    id,
+    attempt: 1,
+    leaseUntil: first.leaseUntil,
+    redelivered: true,
+    source: 'assign',
+  });
+  expect(again.milestoneId).toBe(first.milestoneId);
+  expect(pending).toBe(0);
+  expect((await device.milestones()).map((m) => m.type)).toEqual(['enrolled', 'assigned', 'sent', 'resent']);
+});
+
+test('the same result twice is accepted twice and changes nothing the second time', async () => {
+  const device = await fakeDevice(t);
+  const id = await device.assign('LOCK', { moreDays: 3 });
+  await t.send('PATCH', `/api/devices/${device.id}`, { expiresAt: '2026-06-01T00:00:00Z' });
+  const { action } = await device.checkIn();
+  const behind = await device.assign('LOCK_MSG');
+  expect((await device.report(action)).action).toMatchObject({ id: behind, attempt: 1 });
+  const twice = await device.report(action);
+  expect(twice).toMatchObject({
+    result: { accepted: true, status: 'done' },
+    action: { id: behind, attempt: 1, redelivered: true },
+  });
+  expect(await types(id)).toEqual(['CREATED', 'SENT', 'SUCCEEDED']);
+  expect(await device.show()).toMatchObject({ expiresAt: '2026-06-04T00:00:00.000Z' });
+});
+
+test('a late success is accepted and never run again; a late failure changes nothing', async () => {
+  const device = await fakeDevice(t);
+  const id = await device.assign('LOCK');
+  const { action } = await device.checkIn();
+  await t.pass(76 * MINUTE);
+  expect((await look(id)).state).toBe('pending');
+  expect(await device.report(action)).toMatchObject({
+    result: { accepted: true, status: 'done' },
+    action: null,
+  });
+  await t.pass(DAY);
+  expect(await device.checkIn()).toEqual({ action: null, pending: 0 });
+  expect((await look(id)).state).toBe('succeeded');
+
+  const other = await device.assign('UNLOCK');
+  const { action: attempt1 } = await device.checkIn();
+  await t.pass(76 * MINUTE);
+  await t.pass(MINUTE);
+  const { action: attempt2 } = await device.checkIn();
+  expect(attempt2).toMatchObject({ id: other, attempt: 2 });
+  const behind = await device.assign('NEXT');
+  const late = await device.report(attempt1, 'failed', { error: 'too late' });
+  expect(late).toMatchObject({
+    result: { accepted: false, status: 'sent', reason: 'LATE' },
+    action: null,
+    pending: 1,
+  });
+  expect(await device.report(attempt2)).toMatchObject({ result: { accepted: true }, action: { id: behind } });
+});
+
+test('a result that is unknown or of another device is answered 200 and the next action still comes', async () => {
+  const [mine, other] = [await fakeDevice(t), await fakeDevice(t)];
+  const foreign = await other.assign('LOCK');
+  const { action } = await other.checkIn();
+  const own = await mine.assign('LOCK');
+  const unknown = { accepted: false, status: 'unknown', reason: 'UNKNOWN_ACTION' };
+  expect(await mine.report({ id: foreign, attempt: 1 })).toMatchObject({
+    result: unknown,
+    action: { id: own },
+  });
+  expect(await mine.report({ id: '99999999', attempt: 1 })).toMatchObject({
+    result: unknown,
+    action: { id: own, attempt: 1, redelivered: true },
+  });
+  expect(await mine.report({ id: 'nonsense', attempt: 7 }, 'failed')).toMatchObject({ result: unknown });
+  expect(await types(foreign)).toEqual(['CREATED', 'SENT']);
+  expect(await other.report(action)).toMatchObject({ result: { accepted: true } });
+});
+
+test('after the third failed attempt an action is a dead letter that can be redriven; others go on meanwhile', async () => {
+  const device = await fakeDevice(t);
+  const id = await device.assign('LOCK');
+  const second = await device.assign('LOCK_MSG');
+  let { action } = await device.checkIn();
+  const failed = await device.report(action, 'failed', { error: 'no battery' });
+  expect(failed).toMatchObject({ result: { accepted: true, status: 'pending' }, action: { id: second } });
+  expect(await device.report(failed.action)).toMatchObject({ action: null, pending: 1 });
+  for (const attempt of [2, 3]) {
+    await t.pass(10 * MINUTE);
+    ({ action } = await device.checkIn());
+    expect(action).toMatchObject({ id, attempt });
+    await device.report(action, 'failed', { error: 'no battery' });
+  }
+  expect(await look(id)).toMatchObject({ state: 'failed', error: 'no battery', reason: 'FAILED' });
+  expect((await t.post(`/api/actions/${id}/redrive`)).status).toBe(200);
+  ({ action } = await device.checkIn());
+  expect(action).toMatchObject({ id, attempt: 4, source: 'assign' });
+  expect(await device.report(action)).toMatchObject({ result: { status: 'done' } });
+  expect((await device.milestones()).map((m) => m.type).slice(3)).toEqual([
+    ...['sent', 'retrying', 'sent', 'done', 'sent', 'retrying', 'sent', 'failed', 'redriven', 'sent', 'done'],
+  ]);
+});
+
+test('under hold nothing passes an action that waits for its retry', async () => {
+  const device = await fakeDevice(t);
+  const lock = await device.assign('LOCK', { headOfLine: 'hold' });
+  const message = await device.assign('LOCK_MSG');
+  const { action } = await device.checkIn();
+  const failed = await device.report(action, 'failed');
+  expect(failed).toMatchObject({ action: null, pending: 2, result: { status: 'pending' } });
+  await t.pass(10 * MINUTE);
+  const { action: again } = await device.checkIn();
+  expect(again).toMatchObject({ id: lock, attempt: 2 });
+  expect(await device.report(again)).toMatchObject({ action: { id: message } });
+});
+
+test('"not now" is no failure: the action comes again later', async () => {
+  const device = await fakeDevice(t);
+  const id = await device.assign('UPDATE');
+  const { action } = await device.checkIn();
+  expect(await device.report(action, 'notNow')).toMatchObject({
+    action: null,
+    result: { accepted: true, status: 'pending' },
+  });
+  await t.pass(10 * MINUTE);
+  expect((await device.checkIn()).action).toMatchObject({ id, attempt: 2 });
+  expect(await look(id)).toMatchObject({ failures: 0 });
+});
+
+test('an action that is cancelled while the device has it is told at the next check-in', async () => {
+  const device = await fakeDevice(t);
+  const id = await device.assign('WIPE');
+  const waiting = await device.assign('LOCK');
+  const { action } = await device.checkIn();
+  expect((await t.post(`/api/actions/${waiting}/cancel`, { reason: 'not needed' })).body.state).toBe(
+    'cancelled',
+  );
+  expect((await t.post(`/api/actions/${id}/cancel`)).body).toMatchObject({ outcome: 'requested' });
+  const { action: told } = await device.checkIn();
+  expect(told).toMatchObject({ id, attempt: 1, cancelRequested: true });
+  expect(await device.report(action, 'failed', { error: 'stopped' })).toEqual({
+    action: null,
+    pending: 0,
+    result: { accepted: true, status: 'cancelled' },
+  });
+  expect((await look(id)).state).toBe('cancelled');
+});
+
+test('an operator moves an action to the front; urgent ones go first anyway', async () => {
+  const device = await fakeDevice(t);
+  const [first, second] = [await device.assign('A'), await device.assign('B')];
+  const urgent = await device.assign('C', { priority: 'urgent' });
+  await t.post(`/api/actions/${second}/move-to-front`);
+  expect((await device.queue()).map(({ id, position }) => [id, position])).toEqual([
+    [urgent, 1],
+    [second, 2],
+    [first, 3],
+  ]);
+});
+
+test('a device that waits gets its action at once, and its trigger is DIRECT', async () => {
+  const device = await fakeDevice(t);
+  const waiting = device.checkIn({ wait: 25 });
+  await until(() => t.engine.parkedWaiters > 0);
+  const id = await device.assign('LOCK');
+  const { action } = await waiting;
+  expect(action).toMatchObject({ id, trigger: 'DIRECT', attempt: 1, source: 'assign' });
+  const behind = await device.assign('LOCK_MSG');
+  expect((await device.report(action)).action).toMatchObject({ id: behind, trigger: 'QUEUE' });
+});
+
+test('a device that hangs up while it waits holds nothing', async () => {
+  const device = await fakeDevice(t);
+  const gone = new AbortController();
+  const waiting = t
+    .post('/api/checkin', { wait: 25 }, { token: device.token, signal: gone.signal })
+    .catch(() => null);
+  await until(() => t.engine.parkedWaiters > 0);
+  gone.abort();
+  await waiting;
+  await until(() => t.engine.parkedWaiters === 0);
+  const id = await device.assign('LOCK');
+  expect(await look(id)).toMatchObject({ state: 'pending', attempt: 0 });
+  expect((await device.checkIn()).action).toMatchObject({ id, attempt: 1, trigger: 'QUEUE' });
+});
+
+test('fire and forget: an action ends when it is handed out, if it or its device says so', async () => {
+  const device = await fakeDevice(t, { ack: 'onDelivery', expiresAt: '2026-05-01T00:00:00Z' });
+  const [first, second] = [await device.assign('BEEP', { moreDays: 1 }), await device.assign('BLINK')];
+  const reported = await device.assign('LOCK', { ack: 'onReport' });
+  const { action, pending } = await device.checkIn();
+  expect({ id: action.id, pending }).toEqual({ id: first, pending: 2 });
+  expect(await types(first)).toEqual(['CREATED', 'SENT', 'SUCCEEDED']);
+  expect(await device.show()).toMatchObject({ current: null, expiresAt: '2026-05-02T00:00:00.000Z' });
+  expect((await device.checkIn()).action.id).toBe(second);
+  expect((await device.checkIn()).action).toMatchObject({ id: reported });
+  expect((await device.checkIn()).action).toMatchObject({ id: reported, attempt: 1, redelivered: true });
+  expect((await device.milestones()).map((m) => m.type).slice(4)).toEqual([
+    ...['sent', 'done', 'sent', 'done', 'sent', 'resent'],
+  ]);
+});
+
+test('a device that enrols again with actions in flight gets none of them, and their history says why', async () => {
+  const device = await fakeDevice(t);
+  const [running, waiting] = [await device.assign('LOCK'), await device.assign('WIPE')];
+  const { action } = await device.checkIn();
+  const again = await t.post(`/api/devices/${device.id}/re-enrol`);
+  expect(again.status).toBe(200);
+  expect(await t.post('/api/checkin', {}, { token: device.token })).toMatchObject({ status: 401 });
+  for (const id of [running, waiting]) {
+    expect(await look(id)).toMatchObject({ state: 'cancelled', reason: 'GENERATION' });
+    expect((await types(id)).at(-1)).toBe('CANCELLED');
+  }
+  const anew = deviceWith(t, device.id, t.secret(again.body.deviceToken));
+  const fresh = await anew.assign('HELLO');
+  expect(await anew.report(action)).toMatchObject({
+    result: { accepted: false, status: 'cancelled', reason: 'LATE' },
+    action: { id: fresh },
+  });
+});
+
+test('only devices check in, without cookies, with a body that is as it should be', async () => {
+  const device = await fakeDevice(t);
+  expect((await t.post('/api/checkin', {})).status).toBe(403);
+  const withCookie = { token: device.token, headers: { cookie: 'a=b' } };
+  expect((await t.post('/api/checkin', {}, withCookie)).status).toBe(403);
+  for (const body of [
+    { wait: 26 },
+    { result: {} },
+    { extra: 1 },
+    { result: { actionId: '1', attempt: 0, status: 'done' } },
+  ])
+    expect((await t.post('/api/checkin', body, { token: device.token })).status).toBe(400);
+  const result = { actionId: '1', attempt: 1, status: 'failed', error: 'x'.repeat(70_000) };
+  expect(await t.post('/api/checkin', { result }, { token: device.token })).toMatchObject({
+    status: 413,
+    body: { code: 'MUSTER_REPORT_TOO_LARGE' },
+  });
+  expect((await t.get('/api/devices', { token: device.token })).status).toBe(403);
+});
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
