@@ -1,8 +1,8 @@
 import type { Busy, Context, Operation, Run, Transition } from './context.ts';
 import { type Database, isTransaction, type Queryable } from './db.ts';
-import type { Duty, DutyRun } from './duties/duty.ts';
+import { type Duty, type DutyRun, dutyRun } from './duties/duty.ts';
 import { makeDays } from './duties/keep-days.ts';
-import type { Effects } from './effects.ts';
+import { type Effects, isEffectError } from './effects.ts';
 import { Gatherer, runDirectly } from './gatherer.ts';
 import { refuseInsideTransaction } from './open-transaction.ts';
 import { isMissingDay } from './sqlstate.ts';
@@ -102,12 +102,33 @@ export class Calls {
   }
 
   async duty(duty: Duty): Promise<DutyRun> {
+    if (this.#effects.any) return this.#dutyApart(duty);
     return this.#withDays(async () => {
-      if (this.#effects.any) return this.inside(this.db, (tx) => duty.runOnce(tx));
       const run = await duty.runOnce(this.db);
       this.#tell(run);
       return run;
     });
+  }
+
+  /** A throwing effect undoes the transitions of its own lane only: the lanes are halved until it is alone. */
+  async #dutyApart(duty: Duty, lanes?: readonly string[]): Promise<DutyRun> {
+    let touched: readonly string[] = [];
+    try {
+      return await this.inside(this.db, async (tx) => {
+        const run = await duty.runOnce(tx, lanes);
+        touched = [...new Set(run.transitions.map((transition) => transition.laneId))];
+        return run;
+      });
+    } catch (error) {
+      if (!isEffectError(error) || touched.length < 2) throw error;
+      const half = Math.ceil(touched.length / 2);
+      const parts = [touched.slice(0, half), touched.slice(half)].map((part) => this.#dutyApart(duty, part));
+      const runs = await Promise.allSettled(parts);
+      const failed = runs.find((run) => run.status === 'rejected');
+      if (failed) throw failed.reason;
+      const count = runs.reduce((sum, run) => sum + (run.status === 'fulfilled' ? run.value.count : 0), 0);
+      return dutyRun(count, Number.POSITIVE_INFINITY);
+    }
   }
 
   async close(): Promise<void> {

@@ -188,7 +188,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     async raiseGeneration(client: Queryable, lane: LaneRef): Promise<number> {
       const raised = await calls.inside(client, async (inner) => {
         const run = await lanes.raiseGeneration(inner, lane);
-        const ended = await endStale.runOnce(inner);
+        const ended = await endStale.runOnce(inner, [lane.laneId]);
         return { ...run, transitions: ended.transitions, wakes: [...run.wakes, ...ended.wakes] };
       });
       return raised.answers[0]?.generation as number;

@@ -1,4 +1,5 @@
 import { BUSY, type Busy, type Operation, type Run } from './context.ts';
+import { isEffectError } from './effects.ts';
 import { EngineError } from './errors.ts';
 import { isDataError, isLockError } from './sqlstate.ts';
 
@@ -131,7 +132,7 @@ export class Gatherer<Item, Answer> {
     } catch (error) {
       if (isLockError(error) && (batch.length > 1 || (batch[0]?.tries ?? 0) < MOST_TRIES)) {
         for (const call of batch) this.#again(call, true);
-      } else if (batch.length > 1 && isDataError(error)) {
+      } else if (batch.length > 1 && (isDataError(error) || isEffectError(error))) {
         for (const call of batch) this.#again(call, true);
       } else {
         for (const call of batch) call.reject(error);

@@ -5,8 +5,11 @@ import type { Queryable } from '../db.ts';
 export interface Duty {
   readonly name: string;
   readonly everyMs: number;
-  /** Says how much it did; `more` asks to be called again at once. */
-  runOnce(client: Queryable): Promise<DutyRun>;
+  /**
+   * Says how much it did; `more` asks to be called again at once. With `lanes` it works on those only: a duty whose
+   * transitions have effects is asked so for one part after the other if an effect throws.
+   */
+  runOnce(client: Queryable, lanes?: readonly string[]): Promise<DutyRun>;
 }
 
 export interface DutyRun extends Run<never> {

@@ -8,7 +8,8 @@ import { statement as endLeasesStatement } from './end-leases.ts';
 
 /**
  * Ends what belongs to an older generation of its lane: leases, pending actions, and those that a transaction which was
- * open when the generation was raised adds later. A lane stays on the list until no such transaction is left.
+ * open when the generation was raised adds later. A lane stays on the list until no such transaction is left: those that
+ * ran when the raise was committed, not when it began.
  */
 const MOST = 1_000;
 
@@ -20,23 +21,30 @@ export function createEndStale(context: Context): Duty {
     outcome: 'revoked',
   });
   const end = endStatement(s);
-  const forget = `delete from ${s}.stale_lanes st where st.raised_in < pg_snapshot_xmin(pg_current_snapshot())
+  const forget = `
+    with seen as (
+      update ${s}.stale_lanes set safe_from = pg_snapshot_xmax(pg_current_snapshot())
+      where safe_from is null and raised_in <> pg_current_xact_id()
+    )
+    delete from ${s}.stale_lanes st where st.safe_from <= pg_snapshot_xmin(pg_current_snapshot())
     and not exists (select 1 from ${s}.pending p join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id
       where p.tenant_id = st.tenant_id and p.lane_id = st.lane_id and p.generation < l.generation)`;
   return {
     name: 'end-stale',
     everyMs: 1_000,
-    async runOnce(client: Queryable) {
+    async runOnce(client: Queryable, lanes?: readonly string[]) {
+      const values = [context.now(), lanes ?? null];
       const { rows: any } = await client.query({
         name: 'muster_stale_lanes',
         text: `select 1 from ${s}.stale_lanes limit 1`,
       });
       if (any.length === 0) return dutyRun(0, MOST);
-      const revoked = await client.query({ name: 'muster_revoke', text: revoke, values: [context.now()] });
+      const revoked = await client.query({ name: 'muster_revoke', text: revoke, values });
       const settled = revoked.rows as SettledRow[];
-      const stale = await client.query({ name: 'muster_end_stale', text: end, values: [context.now()] });
+      const stale = await client.query({ name: 'muster_end_stale', text: end, values });
       const ended = stale.rows as EndedRow[];
-      await client.query({ name: 'muster_forget_stale', text: forget });
+      // not in somebody's transaction: it would keep the entries of others locked
+      if (!lanes) await client.query({ name: 'muster_forget_stale', text: forget });
       return dutyRun(settled.length + ended.length, MOST, {
         transitions: [...settled.flatMap(transitionsOf), ...ended.map(endedTransition)],
         wakes: [...settled.flatMap(wakesOf), ...ended.map(endedWake)],
@@ -49,7 +57,7 @@ const endStatement = (s: string) => `
   with x as materialized (
     select row_number() over () as ord, p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel,
       'cancelled' as state, ${EVENT_TYPES.CANCELLED} as type, 'GENERATION' as why, 'GENERATION' as note, null::text as worker, null::jsonb as result
-    from (select distinct tenant_id, lane_id from ${s}.stale_lanes) st
+    from (select distinct tenant_id, lane_id from ${s}.stale_lanes where $2::bigint[] is null or lane_id = any($2)) st
     join ${s}.lanes l on l.tenant_id = st.tenant_id and l.lane_id = st.lane_id
     join ${s}.pending p on p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.generation < l.generation
       and p.action_id is distinct from l.action_id
