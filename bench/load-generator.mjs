@@ -43,6 +43,7 @@ async function run(load) {
   const failed = Promise.all(loops);
   await Promise.race([failed, pause(load.warmUpSeconds * 1_000)]);
   state.counting = true;
+  process.send?.({ counting: true });
   const began = performance.now();
   const cpu = process.cpuUsage();
   await Promise.race([failed, pause(load.seconds * 1_000)]);

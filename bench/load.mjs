@@ -2,19 +2,20 @@
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { busyCores, cpuTimes } from './cpu.mjs';
+import { startUsage } from './cpu.mjs';
 
 /**
  * @param {import('./load-generator.mjs').Load} load
- * @returns {Promise<{ value: number, p50: number, p99: number, busyCores: number }>}
+ * @returns {Promise<{ value: number, p50: number, p99: number, busyCores: number, nodeCores: number }>}
  */
 export function underLoad(load) {
   const generator = fork(fileURLToPath(new URL('./load-generator.mjs', import.meta.url)), { execArgv: [] });
-  const before = cpuTimes();
+  let usage = startUsage();
   return new Promise((resolve, reject) => {
-    generator.once('message', (/** @type {any} */ { result, error }) => {
-      if (error) reject(new Error(error));
-      else resolve({ ...result, busyCores: busyCores(before, cpuTimes()) });
+    generator.on('message', (/** @type {any} */ { counting, result, error }) => {
+      if (counting) usage = startUsage();
+      else if (error) reject(new Error(error));
+      else resolve({ ...result, ...usage() });
     });
     generator.once('error', reject);
     generator.once('exit', (code) => reject(new Error(`The load generator ended with exit code ${code}.`)));

@@ -1,6 +1,6 @@
 // How a rate and a latency are taken. Closed loop: every caller waits for its answer before it calls again.
 
-import { busyCores, cpuTimes } from './cpu.mjs';
+import { startUsage } from './cpu.mjs';
 
 /** About the size of an ordinary action, 200 bytes. */
 export const payload = {
@@ -46,12 +46,12 @@ export async function rateOf({ callers, warmUpSeconds, seconds, call }) {
   await until(warmUpSeconds * 1_000);
   if (dry) throw new Error('The work ran out during the warm-up.');
   counting = true;
-  const cpu = cpuTimes();
+  const usage = startUsage();
   const began = performance.now();
   await until(seconds * 1_000);
   const elapsed = (performance.now() - began) / 1_000;
   const rate = done / elapsed;
-  const busy = busyCores(cpu, cpuTimes());
+  const used = usage();
   over = true;
   await failed;
   return {
@@ -59,7 +59,7 @@ export async function rateOf({ callers, warmUpSeconds, seconds, call }) {
     seconds: elapsed,
     p50: quantile(latencies, 0.5),
     p99: quantile(latencies, 0.99),
-    busyCores: busy,
+    ...used,
   };
 }
 
@@ -80,13 +80,13 @@ export async function drainRate({ warmUpSeconds, seconds, total, count }) {
   await until(warmUpSeconds * 1_000);
   if (!left()) throw new Error('The work ran out during the warm-up.');
   const first = count();
-  const cpu = cpuTimes();
+  const usage = startUsage();
   const began = performance.now();
   await until(seconds * 1_000);
   // a slow peer is given time for at least some jobs, so that its rate is not nought
   while (left() && count() === first && performance.now() - began < 30_000) await pause(5);
   const elapsed = (performance.now() - began) / 1_000;
-  return { value: (count() - first) / elapsed, seconds: elapsed, busyCores: busyCores(cpu, cpuTimes()) };
+  return { value: (count() - first) / elapsed, seconds: elapsed, ...usage() };
 }
 
 /** @param {number[]} values @param {number} q */
