@@ -146,11 +146,14 @@ create table {schema}.pauses (
   primary key (tenant_id, tag)
 );
 
--- Lanes whose generation was raised while an older transaction may still add an action under the old one.
+-- Lanes in which an action of an old generation may still turn up: its transaction saw the old one and commits later.
+-- `safe_from` is the number of a transaction that began after the raise was committed: when it and all older ones are
+-- over, nobody is left who saw the old generation.
 create table {schema}.stale_lanes (
   tenant_id int not null,
   lane_id bigint not null,
   raised_in xid8 not null default pg_current_xact_id(),
+  safe_from xid8,
   primary key (tenant_id, lane_id, raised_in)
 );
 

@@ -34,6 +34,14 @@ create function {schema}.enqueue_actions(
 declare
   v_now timestamptz := coalesce(p_now, now());
 begin
+  -- Taken before the generation is read: housekeeping waits for whoever had a number when a raise was committed.
+  perform pg_current_xact_id();
+  -- A transaction that keeps its first snapshot may see an old generation at any time.
+  if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+    insert into {schema}.stale_lanes (tenant_id, lane_id)
+      select distinct i.tenant_id, i.lane_id from unnest(p_tenants, p_lanes) i(tenant_id, lane_id) order by 1, 2
+      on conflict do nothing;
+  end if;
   return query
   with i as materialized (
     -- numbers are taken above the sort, so the rows of one call keep their order

@@ -21,17 +21,20 @@ export function createEndStale(context: Context): Duty {
     outcome: 'revoked',
   });
   const end = endStatement(s);
+  // Whoever read the old generation had a number before it read, so a smaller one than a number that is taken after the
+  // raise was seen. It must be taken now: in a transaction that has one already it would be too old.
+  const see = `
+    with fresh as materialized (select pg_current_xact_id_if_assigned() is null as yes),
+      number as materialized (select pg_current_xact_id() as xid from fresh where fresh.yes)
+    update ${s}.stale_lanes set safe_from = number.xid from number where safe_from is null`;
   const forget = `
-    with seen as (
-      update ${s}.stale_lanes set safe_from = pg_snapshot_xmax(pg_current_snapshot())
-      where safe_from is null and raised_in <> pg_current_xact_id()
-    )
     delete from ${s}.stale_lanes st where st.safe_from <= pg_snapshot_xmin(pg_current_snapshot())
     and not exists (select 1 from ${s}.pending p join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id
       where p.tenant_id = st.tenant_id and p.lane_id = st.lane_id and p.generation < l.generation)`;
   return {
     name: 'end-stale',
     everyMs: 1_000,
+    // with `lanes` it may be in somebody's transaction, which would keep the entries of others locked
     async runOnce(client: Queryable, lanes?: readonly string[]) {
       const values = [context.now(), lanes ?? null];
       const { rows: any } = await client.query({
@@ -39,11 +42,11 @@ export function createEndStale(context: Context): Duty {
         text: `select 1 from ${s}.stale_lanes limit 1`,
       });
       if (any.length === 0) return dutyRun(0, MOST);
+      if (!lanes) await client.query({ name: 'muster_see_stale', text: see });
       const revoked = await client.query({ name: 'muster_revoke', text: revoke, values });
       const settled = revoked.rows as SettledRow[];
       const stale = await client.query({ name: 'muster_end_stale', text: end, values });
       const ended = stale.rows as EndedRow[];
-      // not in somebody's transaction: it would keep the entries of others locked
       if (!lanes) await client.query({ name: 'muster_forget_stale', text: forget });
       return dutyRun(settled.length + ended.length, MOST, {
         transitions: [...settled.flatMap(transitionsOf), ...ended.map(endedTransition)],

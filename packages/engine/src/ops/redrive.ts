@@ -89,6 +89,11 @@ const statement = (s: string) => `
     insert into ${s}.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, attempt, supersede_key)
       select x.tenant_id, x.action_id, x.lane_id, x.generation, x.channel, x.priority, nextval('${s}.action_seq'), x.attempt, x.supersede_key
       from (select * from d order by d.ord) x
+  ), st as (
+    -- as in enqueue_actions: the generation that was read may be an old one
+    insert into ${s}.stale_lanes (tenant_id, lane_id) select distinct d.tenant_id, d.lane_id from d
+      where current_setting('transaction_isolation') in ('repeatable read', 'serializable')
+      on conflict do nothing
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
       select d.tenant_id, d.action_id, d.lane_id, ${NOW}, ${EVENT_TYPES.REDRIVEN}, d.attempt, d.reason from d order by d.ord
