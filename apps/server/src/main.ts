@@ -7,6 +7,7 @@ import type { Config } from './config.ts';
 import { listenForCommands } from './control/server.ts';
 import { socketPath } from './control/socket-path.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
+import type { ErrorCatalogue } from './errors.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
 import { actions } from './features/actions/index.ts';
 import { auditRoutes } from './features/audit/index.ts';
@@ -15,8 +16,10 @@ import { devices } from './features/devices/index.ts';
 import { health } from './features/health/index.ts';
 import { metrics } from './features/metrics/index.ts';
 import { tokenRoutes } from './features/tokens/index.ts';
-import { createApp } from './http/app.ts';
+import { type App, createApp } from './http/app.ts';
 import { describe } from './http/describe.ts';
+import { ENGINE_ERRORS } from './http/engine-errors.ts';
+import { HTTP_ERRORS } from './http/errors.ts';
 import { createLog, type LogStream } from './http/logging.ts';
 import { LongPolls } from './http/long-poll.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
@@ -43,6 +46,10 @@ export interface ServerOptions {
 
 export interface Server {
   readonly engine: Engine;
+  /** Every code that an answer may carry, for docs/errors.md. */
+  readonly errors: ErrorCatalogue;
+  /** Every route there is, for the test that walks them all. */
+  readonly routes: App['registered'];
   readonly operatorToken: OperatorToken;
   readonly url: string;
   /** Answers those who wait, finishes what was begun, closes the database. */
@@ -94,15 +101,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       metrics(registry),
       control(registry),
     ].map((create) => create(shell));
-    const app = createApp({
-      log,
-      tokens,
-      onAnswer: observeHttp(registry),
-      routes: describe(
-        features.flatMap((feature) => feature.routes),
-        VERSION,
-      ),
-    });
+    const routes = describe(
+      features.flatMap((feature) => feature.routes),
+      VERSION,
+    );
+    const app = createApp({ log, tokens, onAnswer: observeHttp(registry), routes });
 
     await engine.start();
     undo.push(() => engine.stop());
@@ -121,15 +124,21 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     log.info({ url, database: db.kind, version: VERSION }, 'Listening.');
     // The last to come is the first to go: no new requests, parked ones answered, then everything below.
     undo.push(async () => {
-      app.refuse();
       longPolls.stop();
-      await app.fastify.close();
+      await app.close();
     });
 
     let stopped: Promise<void> | undefined;
     return {
       engine,
+      errors: Object.assign(
+        {},
+        HTTP_ERRORS,
+        ENGINE_ERRORS,
+        ...features.map((feature) => feature.errors ?? {}),
+      ),
       operatorToken,
+      routes: app.registered,
       url,
       stop: () => {
         stopped ??= (async () => {

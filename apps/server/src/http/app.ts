@@ -18,6 +18,7 @@ import { WrongMethods } from './wrong-method.ts';
 const BODY_LIMIT = 1_048_576;
 /** A lane's name may have 200 characters, each up to twelve in a path (%F0%9F%9A%80). */
 const LONGEST_PARAMETER = 2_400;
+const LONGEST_STOP_MS = 10_000;
 
 export interface AppOptions {
   readonly log: Logger;
@@ -29,8 +30,10 @@ export interface AppOptions {
 
 export interface App {
   readonly fastify: FastifyInstance;
-  /** From now on requests are refused with 503 and connections closed after their answer. */
-  refuse(): void;
+  /** What Fastify has taken in, by whomever. */
+  readonly registered: readonly { readonly method: string; readonly path: string }[];
+  /** No new connections, new requests are refused with 503; resolves when those under way are answered. */
+  close(): Promise<void>;
 }
 
 export function createApp(options: AppOptions): App {
@@ -51,6 +54,7 @@ export function createApp(options: AppOptions): App {
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
   });
   let refusing = false;
+  const registered: { method: string; path: string }[] = [];
   const wrongMethods = new WrongMethods(options.routes);
 
   app.decorateRequest('caller', null);
@@ -60,6 +64,7 @@ export function createApp(options: AppOptions): App {
   app.addHook('onRoute', (route) => {
     if (!route.config?.access)
       throw new Error(`The route ${route.method} ${route.url} has no access rule and is not registered.`);
+    registered.push(...[route.method].flat().map((method) => ({ method, path: route.url })));
   });
   app.setNotFoundHandler((request, reply) => wrongMethods.answer(request, reply));
   app.addHook('onRequest', async (request, reply) => {
@@ -90,8 +95,15 @@ export function createApp(options: AppOptions): App {
   for (const route of options.routes) register(app, route, options.tokens);
   return {
     fastify: app,
-    refuse: () => {
+    registered,
+    async close() {
       refusing = true;
+      // A connection that falls idle during the stop would be kept for its 75 s; one that never does is cut off.
+      const idle = setInterval(() => app.server.closeIdleConnections(), 50);
+      const patience = setTimeout(() => app.server.closeAllConnections(), LONGEST_STOP_MS);
+      await app.close();
+      clearInterval(idle);
+      clearTimeout(patience);
     },
   };
 }

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createApp } from '../src/http/app.ts';
+import { defineRoute } from '../src/http/define-route.ts';
+import { createLog } from '../src/http/logging.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+let t: TestServer;
+beforeAll(async () => {
+  t = await testServer();
+});
+afterAll(() => t.close());
+
+const PUBLIC = ['GET /healthz', 'GET /openapi.json', 'GET /readyz'];
+
+test('every route but the public ones answers 401 without a token, and with a wrong one', async () => {
+  const { routes } = t.server; // Fastify's own list: whoever registers a route, it is in there
+  expect(routes.length).toBeGreaterThan(20);
+  const open: string[] = [];
+  for (const { method, path } of routes) {
+    const url = t.server.url + path.replaceAll(/:\w+/g, '1');
+    for (const authorization of [
+      undefined,
+      'Bearer x',
+      `Bearer ${'x'.repeat(43)}`,
+      'Basic eDp4',
+      `Bearer mst_operator_1_${'A'.repeat(43)}`,
+    ]) {
+      const { status } = await fetch(url, { method, headers: authorization ? { authorization } : {} });
+      if (status !== 401) open.push(`${method} ${path}`);
+    }
+  }
+  expect([...new Set(open)].sort()).toEqual(PUBLIC);
+});
+
+test('no route answers HEAD, so none that claims can be run by it', async () => {
+  for (const { path } of t.server.routes)
+    expect((await fetch(t.server.url + path.replaceAll(/:\w+/g, '1'), { method: 'HEAD' })).status).toBe(405);
+});
+
+test('a route without an access rule cannot be registered', async () => {
+  const log = createLog('silent', { write: () => {} });
+  const { fastify: app } = createApp({ log, routes: [], tokens: {} as never });
+  expect(() => app.get('/open', () => 'hello')).toThrow('has no access rule');
+  const broken = defineRoute({
+    method: 'GET',
+    path: '/open',
+    access: undefined as never,
+    summary: 'A mistake',
+    responses: {},
+    handler: () => 'hello',
+  });
+  expect(() => createApp({ log, routes: [broken], tokens: {} as never })).toThrow();
+});
+
+test('the committed description is the one that is served', async () => {
+  const served = (await t.get('/openapi.json')).body;
+  const committed = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'));
+  expect(served, 'run npm run generate').toEqual(committed);
+});
+
+test('health and readiness are for everybody', async () => {
+  expect(await t.get('/healthz', { token: null })).toMatchObject({ status: 200, body: { status: 'ok' } });
+  expect(await t.get('/readyz', { token: null })).toMatchObject({ status: 200, body: { status: 'ready' } });
+});

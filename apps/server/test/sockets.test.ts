@@ -1,0 +1,80 @@
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+/** Clients that go away while the server works for them, and a server that goes away while clients wait. */
+let t: TestServer;
+beforeAll(async () => {
+  t = await testServer();
+});
+afterAll(() => t.close());
+
+const events = async (id: string) =>
+  (await t.get(`/api/actions/${id}`)).body.events.map((event: { type: string }) => event.type);
+
+function rawClaim(url: string, token: string, lane: string, body: object): Socket {
+  const text = JSON.stringify({ worker: 'gone', ...body });
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  socket.write(
+    `POST /api/lanes/${lane}/claim HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+  return socket;
+}
+
+test('whoever hangs up while waiting is not waited with', async () => {
+  const socket = rawClaim(t.server.url, t.operator, 'hung-up', { wait: 25 });
+  await expect.poll(() => t.engine.parkedWaiters).toBe(1);
+  socket.destroy();
+  await expect.poll(() => t.engine.parkedWaiters).toBe(0);
+  const { id } = (await t.post('/api/lanes/hung-up/actions', { kind: 'x' })).body;
+  expect(await events(id)).toEqual(['CREATED']);
+});
+
+test('an action claimed for a connection that is gone is pending again at once', async () => {
+  let released = 0;
+  // The race is between the claim and the hang-up; whichever way it goes, the action is not lost.
+  for (let n = 0; n < 10; n += 1) {
+    const lane = `race-${n}`;
+    const { id } = (await t.post(`/api/lanes/${lane}/actions`, { kind: 'x' })).body;
+    const socket = rawClaim(t.server.url, t.operator, lane, {});
+    socket.once('connect', () => setTimeout(() => socket.destroy(), n / 2));
+    await expect
+      .poll(async () => {
+        const { state } = (await t.get(`/api/actions/${id}`)).body;
+        const types = await events(id);
+        return types.includes('RELEASED')
+          ? state
+          : types.includes('SENT') && socket.bytesRead > 0
+            ? 'sent'
+            : types.join();
+      })
+      .toMatch(/^(pending|sent|CREATED)$/);
+    if ((await events(id)).includes('RELEASED')) released += 1;
+  }
+  expect(released).toBeLessThanOrEqual(10);
+});
+
+test('a stop answers everybody who waits, and the next one is refused', async () => {
+  const own = await testServer();
+  const waiting = [1, 2, 3].map((n) => own.post(`/api/lanes/stop-${n}/claim`, { worker: 'w', wait: 25 }));
+  await expect.poll(() => own.engine.parkedWaiters).toBe(3);
+  const began = performance.now();
+  const stopped = own.close();
+  for (const answer of await Promise.all(waiting))
+    expect(answer).toMatchObject({ status: 200, body: { actions: [] } });
+  await stopped;
+  expect(performance.now() - began).toBeLessThan(5_000);
+  await expect(fetch(`${own.server.url}/healthz`)).rejects.toThrow();
+});
+
+test('what is no HTTP gets an answer in the form of every other error', async () => {
+  const { hostname, port } = new URL(t.server.url);
+  const socket = connect(Number(port), hostname);
+  socket.write('hello\r\n\r\n');
+  let text = '';
+  for await (const chunk of socket) text += chunk;
+  expect(text).toMatch(/^HTTP\/1\.1 400 /);
+  expect(JSON.parse(text.slice(text.indexOf('{')))).toMatchObject({ code: 'MUSTER_BAD_REQUEST' });
+});

@@ -1,0 +1,229 @@
+import { testDatabase } from '@muster/engine/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { type Server, startServer } from '../src/main.ts';
+import { LINES } from '../src/migrations.ts';
+import { createTokens } from '../src/tokens/tokens.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+let t: TestServer;
+beforeAll(async () => {
+  t = await testServer();
+});
+afterAll(() => t.close());
+
+const status = async (token: string, path = '/api/counts') => (await t.get(path, { token })).status;
+
+test('a token is shown once, works, and ends at once when it is revoked', async () => {
+  const { id, token } = await t.token({ kind: 'operator', role: 'viewer', name: 'dashboard' });
+  expect(token).toMatch(/^mst_operator_1_[\w-]{43}$/);
+  expect(await status(token)).toBe(200);
+  const list = JSON.stringify((await t.get('/api/tokens')).body);
+  expect(list).toContain('dashboard');
+  expect(list).not.toContain(token.slice(-43));
+
+  expect(await t.del(`/api/tokens/${id}`)).toMatchObject({
+    status: 200,
+    body: { id, revokedAt: expect.any(String) },
+  });
+  expect(await status(token)).toBe(401);
+});
+
+test('a rotated token leaves the old one valid until it is used for the first time', async () => {
+  const old = await t.token({ kind: 'worker', name: 'sleeper' });
+  const claims = async (token: string) =>
+    (await t.post('/api/lanes/rotation/claim', { worker: 'w' }, { token })).status;
+  const second = (await t.post(`/api/tokens/${old.id}/rotate`)).body;
+  const third = (await t.post(`/api/tokens/${second.id}/rotate`)).body;
+  t.secret(second.token);
+  t.secret(third.token);
+  expect(third).toMatchObject({ name: 'sleeper', kind: 'worker', replaces: second.id });
+  expect(await claims(old.token)).toBe(200);
+  expect(await claims(third.token)).toBe(200);
+  expect(await claims(old.token)).toBe(401);
+  expect(await claims(second.token)).toBe(401);
+  expect(await claims(third.token)).toBe(200);
+  expect(await t.post(`/api/tokens/${old.id}/rotate`)).toMatchObject({
+    status: 409,
+    body: { code: 'MUSTER_TOKEN_REVOKED' },
+  });
+});
+
+test('viewers read, operators change, admins manage; workers only work', async () => {
+  const [viewer, operator, worker] = await Promise.all([
+    t.token({ kind: 'operator', role: 'viewer', name: 'v' }),
+    t.token({ kind: 'operator', role: 'operator', name: 'o' }),
+    t.token({ kind: 'worker', name: 'w' }),
+  ]);
+  const asks: [string, string, object?][] = [
+    ['GET', '/api/actions'],
+    ['POST', '/api/lanes/roles/actions', { kind: 'x' }],
+    ['POST', '/api/lanes/roles/claim', { worker: 'w' }],
+    ['POST', '/api/lanes/roles/pause', {}],
+    ['POST', '/api/pause', { tag: 'roles' }],
+    ['GET', '/api/tokens'],
+    ['GET', '/api/audit'],
+    ['GET', '/metrics'],
+  ];
+  const seen = async (token: string) => {
+    const answers: number[] = [];
+    for (const [method, path, body] of asks)
+      answers.push((await t.send(method, path, body, { token })).status);
+    return answers;
+  };
+  expect(await seen(viewer.token)).toEqual([200, 403, 403, 403, 403, 403, 403, 200]);
+  expect(await seen(operator.token)).toEqual([200, 201, 200, 200, 403, 403, 403, 200]);
+  expect(await seen(worker.token)).toEqual([403, 201, 200, 403, 403, 403, 403, 403]);
+  expect((await t.get('/api/tokens', { token: viewer.token })).body.error).toBe(
+    'This needs the role admin, and the token has the role viewer.',
+  );
+});
+
+test('a worker for named lanes sees no other', async () => {
+  const mine = await t.token({ kind: 'worker', name: 'mine', lanes: ['mine'] });
+  const asking = { token: mine.token };
+  expect(await t.post('/api/lanes/other/claim', { worker: 'w' }, asking)).toMatchObject({
+    status: 403,
+    body: { code: 'MUSTER_LANE_NOT_ALLOWED' },
+  });
+  expect(await t.post('/api/lanes/other/actions', { kind: 'x' }, asking)).toMatchObject({ status: 403 });
+  const other = (await t.post('/api/lanes/other/actions', { kind: 'x' })).body.id;
+  await t.post('/api/lanes/other/claim', { worker: 'w' });
+  for (const [act, body] of [
+    ['report', { attempt: 1, status: 'succeeded' }],
+    ['extend', { attempt: 1 }],
+    ['release', { attempt: 1 }],
+  ] as const)
+    expect(await t.post(`/api/actions/${other}/${act}`, body, asking)).toMatchObject({ status: 404 });
+
+  const id = (await t.post('/api/lanes/mine/actions', { kind: 'x' }, asking)).body.id;
+  const next = (await t.post('/api/lanes/mine/actions', { kind: 'y' }, asking)).body.id;
+  await t.post('/api/lanes/mine/claim', { worker: 'w' }, asking);
+  const fused = await t.post(
+    `/api/actions/${id}/report`,
+    { attempt: 1, status: 'succeeded', next: {} },
+    asking,
+  );
+  expect(fused.body).toMatchObject({ accepted: true, actions: [{ id: next }] });
+  expect(
+    await t.post(`/api/actions/${next}/report`, { attempt: 1, status: 'succeeded' }, asking),
+  ).toMatchObject({
+    body: { accepted: true },
+  });
+});
+
+test('wrong tokens are asked for in a sentence', async () => {
+  for (const [body, sentence] of [
+    [{ kind: 'operator', name: 'x' }, 'role is missing in the body: an operator token needs one.'],
+    [{ kind: 'worker', role: 'admin', name: 'x' }, 'role is for operator tokens only.'],
+    [{ kind: 'operator', role: 'admin', name: 'x', lanes: ['a'] }, 'lanes is for worker tokens only.'],
+    [{ kind: 'worker', name: 'x', lanes: [] }, 'lanes must have from 1 to 1000 entries.'],
+  ] as const)
+    expect(await t.post('/api/tokens', body)).toMatchObject({ status: 400, body: { error: sentence } });
+  expect(await t.del('/api/tokens/999')).toMatchObject({
+    status: 404,
+    body: { code: 'MUSTER_UNKNOWN_TOKEN' },
+  });
+  expect(await t.del('/api/tokens/x')).toMatchObject({ status: 404 });
+});
+
+test('the last admin cannot lock everybody out', async () => {
+  const { tokens } = (await t.get('/api/tokens')).body;
+  const admins = tokens.filter(
+    (one: { role: string; revokedAt?: string }) => one.role === 'admin' && !one.revokedAt,
+  );
+  expect(admins).toHaveLength(1);
+  expect(await t.del(`/api/tokens/${admins[0].id}`)).toMatchObject({
+    status: 409,
+    body: { code: 'MUSTER_LAST_ADMIN' },
+  });
+});
+
+test('every change of an operator is in the audit log, without secrets; a worker leaves none', async () => {
+  const worker = await t.token({ kind: 'worker', name: 'audited' });
+  const { id } = (await t.post('/api/lanes/audit/actions', { kind: 'x' })).body;
+  await t.post('/api/lanes/audit/actions', { kind: 'x' }, { token: worker.token });
+  await t.post('/api/lanes/audit/pause', { reason: 'fire drill' });
+  await t.post('/api/lanes/audit/resume');
+  await t.post(`/api/actions/${id}/move-to-front`);
+  await t.post('/api/actions/cancel', { lane: 'audit', reason: 'enough' });
+  await t.post(`/api/actions/${id}/redrive`);
+  const { audit, cursor } = (await t.get('/api/audit?limit=6')).body;
+  expect(audit.map(({ act, target }: { act: string; target: string }) => `${act} ${target}`)).toEqual([
+    'cancel matching actions',
+    `move-to-front action ${id}`,
+    'resume lane audit',
+    'pause lane audit',
+    `enqueue action ${id}`,
+    expect.stringMatching(/^token.create token \d+$/),
+  ]);
+  expect(audit[0]).toMatchObject({
+    actor: 'MUSTER_OPERATOR_TOKEN',
+    detail: { filter: { lane: 'audit' }, reason: 'enough', outcome: { cancelled: 2, requested: 0 } },
+  });
+  expect(audit[3]).toMatchObject({ detail: { reason: 'fire drill' } });
+  expect(JSON.stringify(audit)).not.toContain(worker.token.slice(-43));
+  expect((await t.get(`/api/audit?limit=500&cursor=${cursor}`)).body.audit.length).toBeGreaterThan(0);
+  expect((await t.get('/api/audit?cursor=x')).status).toBe(400);
+});
+
+test('a changed MUSTER_OPERATOR_TOKEN ends the old one, and without it an issued admin is left', async () => {
+  const database = await testDatabase({ lines: LINES });
+  const [first, second] = ['first-'.repeat(8), 'second-'.repeat(8)];
+  const startWith = (setting: object) =>
+    startServer(
+      readConfig({ PORT: '0', MUSTER_LOG_LEVEL: 'silent', MUSTER_DATA_DIR: '/not-needed', ...setting }),
+      {
+        db: database.db,
+      },
+    );
+  const opens = async (server: Server, token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    return (await fetch(`${server.url}/api/counts`, { headers })).status === 200;
+  };
+  const one = await startWith({ MUSTER_OPERATOR_TOKEN: first });
+  expect(await opens(one, first)).toBe(true);
+  await one.stop();
+  const two = await startWith({ MUSTER_OPERATOR_TOKEN: second });
+  expect([await opens(two, first), await opens(two, second)]).toEqual([false, true]);
+  const issued = await createTokens(database.db, 'muster').create(database.db, {
+    tenantId: 1,
+    kind: 'operator',
+    role: 'admin',
+    name: 'issued',
+  });
+  await two.stop();
+  const none = await startWith({});
+  expect(none.operatorToken).toEqual({ from: 'issued' });
+  expect([await opens(none, second), await opens(none, issued.secret)]).toEqual([false, true]);
+  await none.stop();
+  const back = await startWith({ MUSTER_OPERATOR_TOKEN: first });
+  expect(await opens(back, first)).toBe(true);
+  await back.stop();
+  await database.drop();
+});
+
+test('another tenant has its own tokens, lanes and actions', async () => {
+  const { db, schema } = t.engine;
+  await db.query({ text: `insert into ${schema}.tenants (tenant_id, name) values (2, 'acme')` });
+  const { secret } = await createTokens(db, schema).create(db, {
+    tenantId: 2,
+    kind: 'operator',
+    role: 'admin',
+    name: 'acme',
+  });
+  const acme = { token: t.secret(secret) };
+  const ours = (await t.post('/api/lanes/shared/actions', { kind: 'x' })).body.id;
+  const theirs = (await t.post('/api/lanes/shared/actions', { kind: 'x' }, acme)).body.id;
+  expect(await t.get(`/api/actions/${ours}`, acme)).toMatchObject({ status: 404 });
+  expect((await t.get('/api/actions', acme)).body.actions).toMatchObject([{ id: theirs }]);
+  expect((await t.post('/api/lanes/shared/claim', { worker: 'w' }, acme)).body.actions).toMatchObject([
+    { id: theirs },
+  ]);
+  expect((await t.get('/api/tokens', acme)).body.tokens).toMatchObject([{ name: 'acme' }]);
+  expect((await t.get('/api/audit', acme)).body.audit).toHaveLength(1);
+  expect((await t.post(`/api/actions/${ours}/cancel`, {}, acme)).status).toBe(404);
+  expect((await t.get('/metrics', acme)).status).toBe(403);
+  // a token of one tenant under the number of another is none
+  expect(await status(secret.replace('_2_', '_1_'))).toBe(401);
+});

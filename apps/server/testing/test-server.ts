@@ -1,0 +1,132 @@
+import { type TestClock, testClock, testDatabase } from '@muster/engine/testing';
+import { readConfig } from '../src/config.ts';
+import { type Server, startServer } from '../src/main.ts';
+import { LINES } from '../src/migrations.ts';
+import { contractOf } from './contract.ts';
+
+/**
+ * The real server on a database of its own, and a client that speaks HTTP to it. Every answer is compared with the
+ * published description; at the end the log is searched for every secret that was shown.
+ */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
+  readonly body: any;
+}
+
+export interface Asking {
+  /** Another token than the operator's; null for none. */
+  readonly token?: string | null;
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+}
+
+export interface TestServer {
+  readonly server: Server;
+  readonly engine: Server['engine'];
+  readonly clock: TestClock;
+  readonly operator: string;
+  /** Of the database, for clients of the test's own; null on PGlite. */
+  readonly databaseUrl: string | null;
+  readonly kind: 'pglite' | 'postgres';
+  get(path: string, asking?: Asking): Promise<Answer>;
+  post(path: string, body?: unknown, asking?: Asking): Promise<Answer>;
+  del(path: string, asking?: Asking): Promise<Answer>;
+  send(method: string, path: string, body: unknown, asking?: Asking): Promise<Answer>;
+  /** A new token of the operator's tenant. */
+  token(body: object): Promise<{ id: string; token: string }>;
+  /** The log so far. */
+  log(): string;
+  /** Notes a secret that must never be in the log. */
+  secret(text: string): string;
+  /** Moves the clock, if there is one, and does the housekeeping of that moment. */
+  pass(ms: number): Promise<void>;
+  /** Ends the server and its database; fails if the log has a secret or an unexpected error. */
+  close(): Promise<void>;
+}
+
+export interface TestServerOptions {
+  /** Live by a clock that moves only when told to. */
+  readonly clock?: boolean;
+  readonly settings?: Record<string, string>;
+  /** The log may have errors: the test provokes them. */
+  readonly faults?: boolean;
+}
+
+const DUTIES = ['end-leases', 'make-due', 'expire', 'end-stale'];
+
+export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const database = await testDatabase({ lines: LINES });
+  const clock = testClock();
+  const operator = `operator-of-the-tests-${Math.random().toString(36).slice(2)}-0123456789`;
+  const lines: string[] = [];
+  const secrets = new Set([operator]);
+  const config = readConfig({
+    PORT: '0',
+    MUSTER_OPERATOR_TOKEN: operator,
+    MUSTER_LOG_LEVEL: 'debug',
+    ...options.settings,
+  });
+  const server = await startServer(config, {
+    db: database.db,
+    logStream: { write: (line) => void lines.push(line) },
+    ...(options.clock ? { clock } : {}),
+  });
+  const contract = await contractOf(server.url);
+
+  async function send(method: string, path: string, body: unknown, asking: Asking = {}): Promise<Answer> {
+    const token = asking.token === undefined ? operator : asking.token;
+    const response = await fetch(server.url + path, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...asking.headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(asking.signal ? { signal: asking.signal } : {}),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+    const parsed = isJson ? JSON.parse(text) : text;
+    if (isJson) contract.check(method, path, response.status, parsed);
+    return { status: response.status, headers: response.headers, body: parsed };
+  }
+
+  return {
+    server,
+    engine: server.engine,
+    clock,
+    operator,
+    databaseUrl: database.url,
+    kind: database.kind,
+    send,
+    get: (path, asking) => send('GET', path, undefined, asking),
+    post: (path, body, asking) => send('POST', path, body ?? {}, asking),
+    del: (path, asking) => send('DELETE', path, undefined, asking),
+    async token(body) {
+      const answer = await send('POST', '/api/tokens', body);
+      if (answer.status !== 201) throw new Error(`No token: ${JSON.stringify(answer.body)}`);
+      secrets.add(answer.body.token);
+      return answer.body;
+    },
+    log: () => lines.join(''),
+    secret(text) {
+      secrets.add(text);
+      return text;
+    },
+    async pass(ms) {
+      clock.advance(ms);
+      for (const duty of DUTIES) await server.engine.runDuty(duty);
+    },
+    async close() {
+      await server.stop();
+      await database.drop();
+      const log = lines.join('');
+      for (const secret of secrets) if (log.includes(secret)) throw new Error('The log has a secret in it.');
+      const faults = lines.filter((line) => JSON.parse(line).level >= 50);
+      if (faults.length > 0 && !options.faults) throw new Error(`The log has errors:\n${faults.join('')}`);
+    },
+  };
+}
