@@ -1,0 +1,214 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deviceWith, type FakeDevice, fakeDevice } from '../testing/fake-device.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+let t: TestServer;
+beforeAll(async () => {
+  t = await testServer({ clock: true });
+});
+afterAll(() => t.close());
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const START = '2026-05-01T00:00:00.000Z';
+const plus = (days: number) => new Date(Date.parse(START) + days * DAY).toISOString();
+
+test('days of all unfinished actions add up to the projection; success moves the expiry; other ends take them back', async () => {
+  const device = await fakeDevice(t, { expiresAt: START });
+  const [first, second, third] = [
+    await device.assign('A', { moreDays: 3 }),
+    await device.assign('B', { moreDays: 7 }),
+    await device.assign('C', { moreDays: -2 }),
+  ];
+  expect(await device.show()).toMatchObject({ expiresAt: START, projectedExpiresAt: plus(8) });
+  const { action } = await device.checkIn();
+  expect(await device.show()).toMatchObject({ expiresAt: START, projectedExpiresAt: plus(8) });
+  await device.report(action);
+  expect(await device.show()).toMatchObject({ expiresAt: plus(3), projectedExpiresAt: plus(8) });
+  await t.post(`/api/actions/${third}/cancel`);
+  expect(await device.show()).toMatchObject({ expiresAt: plus(3), projectedExpiresAt: plus(10) });
+  const log = await device.milestones();
+  expect(log.map((m) => [m.type, m.actionId, m.moreDays, m.expiresAt, m.projectedExpiresAt])).toEqual([
+    ['enrolled', null, 0, START, START],
+    ['assigned', first, 3, START, plus(3)],
+    ['assigned', second, 7, START, plus(10)],
+    ['assigned', third, -2, START, plus(8)],
+    ['sent', first, 3, START, plus(8)],
+    ['done', first, 3, plus(3), plus(8)],
+    ['sent', second, 7, plus(3), plus(8)],
+    ['cancelled', third, -2, plus(3), plus(10)],
+  ]);
+  expect(log[5]).toMatchObject({
+    source: 'assign',
+    by: 'MUSTER_OPERATOR_TOKEN',
+    at: t.clock().toISOString(),
+  });
+});
+
+test('every milestone is of the transaction of its transition', async () => {
+  const device = await fakeDevice(t, { expiresAt: START });
+  await device.assign('A', { moreDays: 3, maxAttempts: 1 });
+  await device.checkIn();
+  await t.pass(76 * MINUTE); // housekeeping ends it
+  expect((await device.milestones()).at(-1)).toMatchObject({ type: 'failed', projectedExpiresAt: START });
+  const { rows } = await t.engine.db.query({
+    text: `select m.type, e.xid::text = m.xmin::text as same from muster.milestones m
+      join muster.events e on e.tenant_id = m.tenant_id and e.action_id = m.action_id
+        and e.type = case m.type when 'assigned' then 1 when 'sent' then 2 when 'failed' then 10 end
+      where m.device_id = $1 order by m.milestone_id`,
+    values: [device.id],
+  });
+  expect(rows).toEqual(['assigned', 'sent', 'failed'].map((type) => ({ type, same: true })));
+});
+
+test('a device without an expiry keeps none, whatever days its actions bring', async () => {
+  const device = await fakeDevice(t);
+  await device.assign('A', { moreDays: 3 });
+  const { action } = await device.checkIn();
+  await device.report(action);
+  expect(await device.show()).toMatchObject({ expiresAt: null, projectedExpiresAt: null });
+});
+
+/** What the milestones of a device alone say about its expiry. */
+function replayed(
+  log: readonly { type: string; actionId: string | null; moreDays: number; expiresAt: string | null }[],
+) {
+  const open = new Map<string, number>();
+  let expiry = 0;
+  return log.map((m) => {
+    const id = m.actionId as string;
+    if (m.type === 'enrolled' || m.type === 'expirySet') expiry = Date.parse(m.expiresAt as string);
+    else if (m.type === 'assigned' || m.type === 'redriven') open.set(id, m.moreDays);
+    else if (['failed', 'cancelled', 'superseded', 'expired'].includes(m.type)) open.delete(id);
+    else if (m.type === 'done') {
+      open.delete(id);
+      expiry += m.moreDays * DAY;
+    }
+    const projected = [...open.values()].reduce((sum, days) => sum + days * DAY, expiry);
+    return [new Date(expiry).toISOString(), new Date(projected).toISOString()];
+  });
+}
+
+type Step =
+  | { do: 'assign'; days: number; tries: number; key: boolean }
+  | { do: 'checkIn' | 'reEnrol' | 'redrive' | 'late' }
+  | { do: 'report'; status: string }
+  | { do: 'cancel'; which: number }
+  | { do: 'pass'; minutes: number }
+  | { do: 'setExpiry'; days: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('assign' as const),
+      days: fc.integer({ min: -3, max: 9 }),
+      tries: fc.integer({ min: 1, max: 2 }),
+      key: fc.boolean(),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('checkIn' as const) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('report' as const),
+      status: fc.constantFrom('done', 'done', 'failed', 'notNow'),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), which: fc.nat(9) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('pass' as const), minutes: fc.constantFrom(1, 10, 80) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constantFrom('redrive' as const, 'late' as const, 'late' as const) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('setExpiry' as const), days: fc.integer({ min: 0, max: 30 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('reEnrol' as const) }) },
+);
+
+class Life {
+  device: FakeDevice;
+  readonly ids: string[] = [];
+  readonly given: { id: string; attempt: number }[] = [];
+
+  constructor(device: FakeDevice) {
+    this.device = device;
+  }
+
+  async live(one: Step): Promise<void> {
+    const { device, given, ids } = this;
+    const last = given.at(-1);
+    switch (one.do) {
+      case 'assign': {
+        const supersede = one.key ? { supersede: { key: 'k' } } : {};
+        ids.push(await device.assign('X', { moreDays: one.days, maxAttempts: one.tries, ...supersede }));
+        break;
+      }
+      case 'checkIn':
+        this.#take(await device.checkIn());
+        break;
+      case 'report':
+        if (last) this.#take(await device.report(last, one.status));
+        break;
+      case 'late':
+        for (const old of given.slice(-3)) this.#take(await device.report(old));
+        break;
+      case 'cancel':
+        if (ids.length > 0) await t.post(`/api/actions/${ids[one.which % ids.length]}/cancel`);
+        break;
+      case 'redrive':
+        for (const id of ids.slice(-5)) await t.post(`/api/actions/${id}/redrive`);
+        break;
+      case 'pass':
+        await t.pass(one.minutes * MINUTE);
+        break;
+      case 'setExpiry':
+        await t.send('PATCH', `/api/devices/${device.id}`, { expiresAt: plus(one.days) });
+        break;
+      case 'reEnrol': {
+        const { body } = await t.post(`/api/devices/${device.id}/re-enrol`);
+        this.device = deviceWith(t, device.id, t.secret(body.deviceToken));
+        break;
+      }
+    }
+  }
+
+  #take(answer: { action: { id: string; attempt: number } | null }): void {
+    if (answer.action) this.given.push(answer.action);
+  }
+}
+
+test('whatever happens, the projection equals a replay of the milestones', async () => {
+  const runs = t.kind === 'pglite' ? 12 : 20;
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+      const life = new Life(await fakeDevice(t, { expiresAt: START }));
+      for (const one of steps) await life.live(one);
+      const log = await life.device.milestones();
+      const expected = replayed(log);
+      expect(log.map((m) => [m.expiresAt, m.projectedExpiresAt])).toEqual(expected);
+      const { expiresAt, projectedExpiresAt } = await life.device.show();
+      expect([expiresAt, projectedExpiresAt]).toEqual(expected.at(-1));
+    }),
+    { numRuns: runs },
+  );
+});
+
+test('assignments and results at the same moment leave the projection exact', async () => {
+  const device = await fakeDevice(t, { expiresAt: START });
+  await device.assign('A', { moreDays: 1 });
+  const { action } = await device.checkIn();
+  await Promise.all([
+    ...Array.from({ length: 12 }, (_, n) => device.assign('B', { moreDays: n })),
+    device.report(action),
+  ]);
+  const log = await device.milestones();
+  expect(await device.show()).toMatchObject({ expiresAt: plus(1), projectedExpiresAt: plus(67) });
+  expect(replayed(log).at(-1)).toEqual([plus(1), plus(67)]);
+});
