@@ -35,13 +35,17 @@ interface Call<Item, Answer> {
 /** Larger statements are no faster per row and keep their lanes locked longer. */
 const MOST_PER_STATEMENT = 500;
 const MOST_TRIES = 60;
+const MOST_ALONE = 3;
 
 export class Gatherer<Item, Answer> {
   readonly #operation: Operation<Item, Answer>;
   readonly #options: GathererOptions;
   #waiting: Call<Item, Answer>[] = [];
+  /** Calls that have failed or stalled a batch: each runs alone, beside the batches and not in their way. */
+  readonly #alone: Call<Item, Answer>[] = [];
   readonly #keysInFlight = new Set<string>();
   #inFlight = 0;
+  #aloneInFlight = 0;
   #pausedCalls = 0;
   #scheduled = false;
   #closed = false;
@@ -63,13 +67,16 @@ export class Gatherer<Item, Answer> {
   /** No new calls; resolves when all that came before are answered. */
   async close(): Promise<void> {
     this.#closed = true;
-    while (this.#waiting.length > 0 || this.#inFlight > 0 || this.#pausedCalls > 0) {
+    while (
+      this.#waiting.length + this.#alone.length + this.#inFlight + this.#aloneInFlight + this.#pausedCalls >
+      0
+    ) {
       await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     }
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#inFlight >= this.#options.writers || this.#waiting.length === 0) return;
+    if (this.#scheduled || !(this.#mayGather() || this.#mayRunAlone())) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -77,40 +84,59 @@ export class Gatherer<Item, Answer> {
     });
   }
 
+  #mayGather(): boolean {
+    return this.#waiting.length > 0 && this.#inFlight < this.#options.writers;
+  }
+
+  #mayRunAlone(): boolean {
+    return this.#alone.length > 0 && this.#aloneInFlight < MOST_ALONE;
+  }
+
   #flush(): void {
-    while (this.#inFlight < this.#options.writers) {
+    while (this.#mayGather()) {
       const batch = this.#take();
-      if (batch.length === 0) return;
+      if (batch.length === 0) break;
       this.#inFlight += 1;
-      for (const call of batch) if (call.key !== null) this.#keysInFlight.add(call.key);
-      void this.#send(batch).finally(() => {
+      this.#begin(batch, () => {
         this.#inFlight -= 1;
-        for (const call of batch) if (call.key !== null) this.#keysInFlight.delete(call.key);
-        this.#schedule();
-        this.#tellIdle();
+      });
+    }
+    while (this.#mayRunAlone()) {
+      const at = this.#alone.findIndex((call) => call.key === null || !this.#keysInFlight.has(call.key));
+      if (at < 0) break;
+      this.#aloneInFlight += 1;
+      this.#begin(this.#alone.splice(at, 1), () => {
+        this.#aloneInFlight -= 1;
       });
     }
   }
 
-  /** The oldest calls whose keys are neither in flight nor twice in the batch. A solo call is a batch of its own. */
+  #begin(batch: Call<Item, Answer>[], ended: () => void): void {
+    for (const call of batch) if (call.key !== null) this.#keysInFlight.add(call.key);
+    void this.#send(batch).finally(() => {
+      ended();
+      for (const call of batch) if (call.key !== null) this.#keysInFlight.delete(call.key);
+      this.#schedule();
+      this.#tellIdle();
+    });
+  }
+
+  /** The oldest calls whose keys are neither in flight nor twice in the batch. */
   #take(): Call<Item, Answer>[] {
     const batch: Call<Item, Answer>[] = [];
     const keys = new Set<string>();
     const left: Call<Item, Answer>[] = [];
-    for (let at = 0; at < this.#waiting.length; at += 1) {
+    let at = 0;
+    for (; at < this.#waiting.length && batch.length < MOST_PER_STATEMENT; at += 1) {
       const call = this.#waiting[at] as Call<Item, Answer>;
-      if (batch.length >= MOST_PER_STATEMENT || (batch[0]?.solo ?? false)) {
-        left.push(...this.#waiting.slice(at));
-        break;
-      }
       const taken = call.key !== null && (keys.has(call.key) || this.#keysInFlight.has(call.key));
-      if (taken || (call.solo && batch.length > 0)) left.push(call);
+      if (taken) left.push(call);
       else {
         batch.push(call);
         if (call.key !== null) keys.add(call.key);
       }
     }
-    this.#waiting = left;
+    this.#waiting = left.concat(this.#waiting.slice(at));
     return batch;
   }
 
@@ -150,15 +176,16 @@ export class Gatherer<Item, Answer> {
       );
       return;
     }
-    if (call.tries <= 3 || (solo && call.tries === 1)) {
-      this.#waiting.push(call);
+    const queue = call.solo ? this.#alone : this.#waiting;
+    if (call.tries <= 3) {
+      queue.push(call);
       return;
     }
     this.#pausedCalls += 1;
     setTimeout(
       () => {
         this.#pausedCalls -= 1;
-        this.#waiting.push(call);
+        queue.push(call);
         this.#schedule();
       },
       Math.min(2 ** (call.tries - 3), 100),

@@ -1,9 +1,13 @@
+import { TickHeap } from './tick-heap.ts';
+
 /**
- * Parked calls: a small object each, no query, no connection, no timer of its own. One clock ticks for all of them, and
- * only while somebody waits. A waiter registers before it looks, so nothing that happens in between is missed.
+ * Parked calls: a small object each, no query, no connection, no timer of its own. One timer, set to whoever's time is
+ * over first, serves all of them. A waiter registers before it looks, so nothing that happens in between is missed.
  */
-const TICK_MS = 20;
-/** Waits end up to so much earlier than asked, so that clients that began together do not come back together. */
+const TICK_MS = 1;
+/** Waits end a little earlier than asked: the timer may come late, and a wait is never longer than asked. */
+const MARGIN = 0.01;
+/** And up to so much earlier, so that clients that began together do not come back together. */
 const SPREAD = 0.05;
 
 export interface Waiter {
@@ -68,25 +72,23 @@ export class Waiters {
   readonly #byKey = new Map<string, Set<ParkedWaiter>>();
   /** Waiters by the tick in which their time is over. */
   readonly #byTick = new Map<number, Set<ParkedWaiter>>();
+  readonly #ticks = new TickHeap();
   #count = 0;
-  #lastTick = 0;
-  #clock: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #timerTick = Number.POSITIVE_INFINITY;
 
   get count(): number {
     return this.#count;
   }
 
   add(keys: readonly string[], tenantId: number, waitMs: number): Waiter {
-    // A wait is never longer than asked: the clock may come a tick late, so it is aimed at the tick before.
-    const until = tickOf(performance.now() + waitMs * (1 - SPREAD * Math.random())) - 1;
+    const until = tickOf(performance.now() + waitMs * (1 - MARGIN - SPREAD * Math.random()));
     const waiter = new ParkedWaiter(keys, tenantId, until, (ended) => this.#remove(ended));
     for (const key of keys) insert(this.#byKey, key, waiter);
     insert(this.#byTick, waiter.until, waiter);
+    this.#ticks.add(waiter.until);
     this.#count += 1;
-    if (!this.#clock) {
-      this.#lastTick = tickOf(performance.now()) - 1;
-      this.#clock = setInterval(() => this.#tick(), TICK_MS);
-    }
+    this.#setTimer();
     return waiter;
   }
 
@@ -105,13 +107,23 @@ export class Waiters {
     for (const waiting of [...this.#byTick.values()]) for (const waiter of [...waiting]) waiter.end();
   }
 
+  /** Ends those whose time is over. */
   #tick(): void {
+    this.#timerTick = Number.POSITIVE_INFINITY;
     const now = tickOf(performance.now());
-    for (let tick = this.#lastTick; tick <= now; tick += 1) {
-      const over = this.#byTick.get(tick);
-      if (over) for (const waiter of [...over]) waiter.end();
+    for (let tick = this.#ticks.first; tick <= now; tick = this.#ticks.first) {
+      this.#ticks.removeFirst();
+      for (const waiter of [...(this.#byTick.get(tick) ?? [])]) waiter.end();
     }
-    this.#lastTick = now;
+    this.#setTimer();
+  }
+
+  #setTimer(): void {
+    const first = this.#ticks.first;
+    if (this.#count === 0 || first >= this.#timerTick) return;
+    clearTimeout(this.#timer);
+    this.#timerTick = first;
+    this.#timer = setTimeout(() => this.#tick(), Math.max(0, Math.ceil(first * TICK_MS - performance.now())));
   }
 
   #remove(waiter: ParkedWaiter): void {
@@ -119,8 +131,9 @@ export class Waiters {
     remove(this.#byTick, waiter.until, waiter);
     this.#count -= 1;
     if (this.#count === 0) {
-      clearInterval(this.#clock);
-      this.#clock = undefined;
+      clearTimeout(this.#timer);
+      this.#timerTick = Number.POSITIVE_INFINITY;
+      this.#ticks.clear();
     }
   }
 }
