@@ -44,12 +44,13 @@ export function createApp(options: AppOptions): App {
     exposeHeadRoutes: false, // HEAD never runs a GET handler: some of them claim
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => void errorReply(error, request, reply as never),
-    // A request must arrive whole within 30 s, its head within 10; how long its answer takes is up to the route
+    // A request must arrive whole within 10 minutes, because the import of a fleet is read as fast as it can be stored
+    // (nobody without a token gets to send a body), its head within 10 s; how long its answer takes is up to the route
     // (long polls take 25 s). Idle connections live longer than the 60 s of most proxies, so that those hang up first.
     http: { headersTimeout: 10_000 },
     keepAliveTimeout: 75_000,
     loggerInstance: options.log as FastifyBaseLogger,
-    requestTimeout: 30_000,
+    requestTimeout: 600_000,
     return503OnClosing: false,
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
   });
@@ -92,7 +93,16 @@ export function createApp(options: AppOptions): App {
       'Answered.',
     );
   });
-  for (const route of options.routes) register(app, route, options.tokens);
+  for (const route of options.routes) {
+    if (!route.streams) register(app, route, options.tokens);
+    else
+      void app.register(async (apart) => {
+        // Only this route takes such bodies, and it reads them itself.
+        apart.removeAllContentTypeParsers();
+        apart.addContentTypeParser([...(route.streams ?? [])], (_request, _payload, done) => done(null));
+        register(apart, route, options.tokens);
+      });
+  }
   return {
     fastify: app,
     registered,
@@ -117,6 +127,7 @@ function register(app: FastifyInstance, route: Route, tokens: Tokens): void {
       access: route.access,
       ...(route.answerHeaders ? { answerHeaders: route.answerHeaders } : {}),
     },
+    ...(route.bodyLimit ? { bodyLimit: route.bodyLimit } : {}),
     ...(check ? { onRequest: check } : {}),
     schema: {
       ...(route.body ? { body: schemaForAjv(route.body) } : {}),

@@ -27,6 +27,10 @@ interface RouteFacts {
   readonly answerHeaders?: Readonly<Record<string, string>>;
   /** What is answered if it is not JSON. */
   readonly produces?: string;
+  /** The largest body in bytes, if it is not the usual 1 MiB. */
+  readonly bodyLimit?: number;
+  /** Content types whose body is not read here at all: the handler gets it as a stream in `request.raw`. */
+  readonly streams?: readonly string[];
 }
 
 /** Schemas carry no transforms and no defaults: ajv checks, and the handler gets the JSON as it came. */

@@ -38,14 +38,17 @@ function translate(error: FastifyError | Error, request: FastifyRequest): Muster
   }
   if ('validation' in error && error.validation) return sentenceOf(error.validation, error.validationContext);
   return (
-    ofFastify(error) ?? ofDatabase(error) ?? internal(request, error) // never the message of an unknown error: it may hold a secret
+    ofFastify(error, request) ?? ofDatabase(error) ?? internal(request, error) // never the message of an unknown error: it may hold a secret
   );
 }
 
-function ofFastify(error: FastifyError | Error): MusterError | undefined {
+function ofFastify(error: FastifyError | Error, request: FastifyRequest): MusterError | undefined {
   switch ('code' in error ? error.code : '') {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return httpError('MUSTER_TOO_LARGE', 'The body is too large: at most 1 MiB is read.');
+      return httpError(
+        'MUSTER_TOO_LARGE',
+        `The body is too large: at most ${request.routeOptions.bodyLimit / 1_048_576} MiB is read.`,
+      );
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return httpError(
         'MUSTER_BAD_CONTENT_TYPE',

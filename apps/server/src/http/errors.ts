@@ -36,7 +36,8 @@ export const HTTP_ERRORS = {
   MUSTER_STOPPING: { status: 503, meaning: 'The server is stopping. Try again, perhaps at another node.' },
   MUSTER_TOO_LARGE: {
     status: 413,
-    meaning: 'The body is above 1 MiB, or the result or error of a report is above 64 KiB.',
+    meaning:
+      'The body is above 1 MiB (16 MiB for a batch), or the result or error of a report is above 64 KiB.',
   },
   MUSTER_UNAUTHORIZED: {
     status: 401,
