@@ -11,6 +11,7 @@ import type { ErrorCatalogue } from './errors.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
 import { actions } from './features/actions/index.ts';
 import { auditRoutes } from './features/audit/index.ts';
+import { batches } from './features/batches/index.ts';
 import { control } from './features/control/index.ts';
 import { devices } from './features/devices/index.ts';
 import { health } from './features/health/index.ts';
@@ -34,7 +35,7 @@ import { VERSION } from './version.ts';
  * The composition root: settings → database → engine → features → HTTP. Nothing but the command line and tests knows it.
  * A new feature is a folder under features/ and one line in FEATURES.
  */
-const FEATURES: readonly CreateFeature[] = [actions, tokenRoutes, auditRoutes, devices];
+const FEATURES: readonly CreateFeature[] = [actions, tokenRoutes, auditRoutes, devices, batches];
 
 export interface ServerOptions {
   /** For tests: a database that somebody else opened, migrated and will close. */

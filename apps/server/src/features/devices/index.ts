@@ -1,5 +1,5 @@
 import { dutyRun } from '@muster/engine';
-import type { CreateFeature } from '../../feature.ts';
+import type { CreateFeature, Shell } from '../../feature.ts';
 import { createAssigning } from './assigning.ts';
 import { createCheckin } from './checkin.ts';
 import { checkinRoute } from './checkin-route.ts';
@@ -13,6 +13,7 @@ import { createDeviceQueries } from './queries.ts';
 import { queueRoutes } from './queue-routes.ts';
 import { giveOfflineReasons } from './reasons.ts';
 import { createRegistry } from './registry.ts';
+import { createTargetSets, type TargetSets } from './target-sets.ts';
 import { createDeviceViews } from './views.ts';
 
 /** Devices: who they are, what waits for them, what they get when they check in. Other features may use this index. */
@@ -59,3 +60,14 @@ export const devices: CreateFeature = (shell) => {
 
 const EVERY_TEN_MINUTES = 600_000;
 const MOST_PRUNED = 5_000;
+
+/** What batches and workflows build on: the same devices, the same lanes, the same milestones. */
+export function targetSetsOf({ engine }: Shell): TargetSets {
+  return createTargetSets(
+    engine.schema,
+    createAssigning(engine, createMilestoneLog(engine.schema, engine.now)),
+  );
+}
+export type { DeviceAction } from './assigning.ts';
+export { deviceAction, targets } from './schemas.ts';
+export type { TargetCounts, TargetSets, Targets } from './target-sets.ts';

@@ -1,0 +1,3 @@
+drop table {schema}.targets;
+drop table {schema}.target_sets;
+drop sequence {schema}.target_set_seq;

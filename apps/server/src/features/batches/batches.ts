@@ -1,0 +1,160 @@
+import type { Engine, Queryable } from '@muster/engine';
+import type { z } from 'zod';
+import type { Log } from '../../feature.ts';
+import type { TargetCounts, TargetSets } from '../devices/index.ts';
+import { batchError } from './errors.ts';
+import { paceOf } from './pace.ts';
+import type { BatchQueries, BatchRow } from './queries.ts';
+import type { batchBody } from './schemas.ts';
+import { SUPPLY_BATCHES, tagOf } from './supply-batches.ts';
+
+/** What operators do with batches. Everything but reading is in the caller's transaction. */
+const MOST_REDRIVEN_AT_ONCE = 1_000;
+
+export type Batches = ReturnType<typeof createBatches>;
+
+export function createBatches(tools: { engine: Engine; log: Log; queries: BatchQueries; sets: TargetSets }) {
+  const { engine, log, queries, sets } = tools;
+  let supplying: Promise<void> = Promise.resolve();
+  let stopping = false;
+
+  async function locked(client: Queryable, tenantId: number, id: string): Promise<BatchRow> {
+    const batch = isId(id) ? await queries.lock(client, tenantId, id) : null;
+    if (!batch) throw unknownBatch();
+    return batch;
+  }
+
+  async function unstopped(client: Queryable, tenantId: number, id: string): Promise<BatchRow> {
+    const batch = await locked(client, tenantId, id);
+    if (batch.cancelledAt || batch.abortedAt)
+      throw batchError('MUSTER_BATCH_OVER', `This batch was ${batch.cancelledAt ? 'cancelled' : 'aborted'}.`);
+    return batch;
+  }
+
+  async function supplyAll(): Promise<void> {
+    try {
+      while (!stopping && (await engine.runDuty(SUPPLY_BATCHES)) > 0);
+    } catch (error) {
+      log.warn({ err: error }, 'Batches could not be supplied; housekeeping will.');
+    }
+  }
+
+  return {
+    /** Freezes the targets. Their actions follow: see `supplySoon`. */
+    async accept(client: Queryable, tenantId: number, body: z.input<typeof batchBody>, by: string) {
+      const { setId, total } = await sets.freeze(client, tenantId, body.targets);
+      const batchId = await queries.insert(client, {
+        tenantId,
+        setId,
+        name: body.name ?? null,
+        action: body.action,
+        rate: body.rate ?? null,
+        ramp: body.ramp ?? null,
+        abort: body.abort ?? null,
+        createdBy: by,
+      });
+      return { id: batchId, total };
+    },
+
+    /** After a commit: not only at the next turn of housekeeping. */
+    supplySoon(): void {
+      supplying = supplying.then(supplyAll);
+    },
+
+    async stop(): Promise<void> {
+      stopping = true;
+      await supplying;
+    },
+
+    async pause(client: Queryable, tenantId: number, id: string): Promise<void> {
+      const batch = await unstopped(client, tenantId, id);
+      await queries.mark(client, batch, { paused: true });
+      await engine.pause(client, { tenantId, tag: tagOf(id) });
+    },
+
+    async resume(client: Queryable, tenantId: number, id: string): Promise<void> {
+      const batch = await unstopped(client, tenantId, id);
+      await queries.mark(client, batch, { paused: false });
+      await engine.resume(client, { tenantId, tag: tagOf(id) });
+    },
+
+    /** What is in lanes ends with the next runs of the duty; running actions are told. */
+    async cancel(client: Queryable, tenantId: number, id: string): Promise<void> {
+      const batch = await locked(client, tenantId, id);
+      await queries.mark(client, batch, { cancelled: true, closed: false });
+      if (batch.pausedAt) await engine.resume(client, { tenantId, tag: tagOf(id) });
+    },
+
+    /** Failed ones again; those that never got to their device get a new action; what was stopped goes on. */
+    async retry(client: Queryable, tenantId: number, id: string) {
+      const batch = await locked(client, tenantId, id);
+      let redriven = 0;
+      for (;;) {
+        const failed = await sets.actionsIn(client, tenantId, batch.setId, ['failed'], MOST_REDRIVEN_AT_ONCE);
+        if (failed.length === 0) break;
+        const done = await engine.redriveMatching(
+          client,
+          { tenantId, ids: failed },
+          'The batch was retried.',
+        );
+        redriven += done.redriven;
+        if (done.redriven === 0) break;
+      }
+      const again = await sets.supplyAgain(client, tenantId, batch.setId);
+      await queries.mark(client, batch, { cancelled: false, aborted: false, closed: false });
+      return { id, redriven, again };
+    },
+
+    async show(client: Queryable, rows: readonly BatchRow[]) {
+      if (rows.length === 0) return [];
+      const counts = await sets.counts(
+        client,
+        (rows[0] as BatchRow).tenantId,
+        rows.map((row) => row.setId),
+      );
+      return rows.map((row) => wire(row, counts.get(row.setId) as TargetCounts));
+    },
+
+    async known(client: Queryable, tenantId: number, id: string): Promise<BatchRow> {
+      const batch = isId(id) ? await queries.get(client, tenantId, id) : null;
+      if (!batch) throw unknownBatch();
+      return batch;
+    },
+  };
+}
+
+function wire(row: BatchRow, counts: TargetCounts) {
+  const isStopped = row.cancelledAt !== null || row.abortedAt !== null;
+  return {
+    id: row.batchId,
+    name: row.name,
+    status: statusOf(row, counts),
+    total: row.total,
+    counts: {
+      ...counts,
+      waiting: isStopped ? 0 : counts.waiting,
+      stopped: isStopped ? counts.waiting : 0,
+    },
+    action: row.action,
+    rate: row.rate ?? undefined,
+    ramp: row.ramp ?? undefined,
+    abort: row.abort ?? undefined,
+    perMinute: paceOf(row, counts),
+    createdAt: row.createdAt,
+    createdBy: row.createdBy,
+  };
+}
+
+function statusOf(row: BatchRow, counts: TargetCounts) {
+  if (row.cancelledAt) return 'cancelled';
+  if (row.abortedAt) return 'aborted';
+  if (counts.waiting + counts.pending + counts.sent === 0) return 'completed';
+  if (row.pausedAt) return 'paused';
+  return counts.waiting > 0 ? 'supplying' : 'running';
+}
+
+function isId(id: string): boolean {
+  return /^[1-9]\d{0,17}$/.test(id);
+}
+
+const unknownBatch = () => batchError('MUSTER_UNKNOWN_BATCH', 'There is no batch with this id.');

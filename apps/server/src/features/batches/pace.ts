@@ -1,0 +1,31 @@
+import type { TargetCounts } from '../devices/index.ts';
+
+/** How fast a batch may go on, and whether it must stop. Pure: counts in, decision out. */
+export interface Pace {
+  readonly rate: number | null;
+  readonly ramp: {
+    readonly basePerMinute: number;
+    readonly factor: number;
+    readonly everySuccesses: number;
+  } | null;
+}
+export interface AbortRule {
+  readonly failurePercent: number;
+  readonly minimumSample: number;
+}
+
+const FASTEST = 1_000_000;
+
+/** Per minute; null: as fast as possible. */
+export function paceOf({ rate, ramp }: Pace, counts: Pick<TargetCounts, 'done'>): number | null {
+  if (!ramp) return rate;
+  const steps = Math.floor(counts.done / ramp.everySuccesses);
+  const ramped = Math.min(FASTEST, Math.floor(ramp.basePerMinute * ramp.factor ** steps));
+  return Math.min(ramped, rate ?? FASTEST);
+}
+
+/** Of those that have ended by themselves; what was cancelled or never handed out says nothing about the action. */
+export function mustAbort(rule: AbortRule | null, counts: Pick<TargetCounts, 'done' | 'failed'>): boolean {
+  const sample = counts.done + counts.failed;
+  return rule !== null && sample >= rule.minimumSample && counts.failed * 100 >= rule.failurePercent * sample;
+}

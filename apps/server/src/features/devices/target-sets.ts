@@ -1,0 +1,227 @@
+import { EngineError, type Queryable } from '@muster/engine';
+import type { z } from 'zod';
+import type { Assigning, AssignmentSource, DeviceAction } from './assigning.ts';
+import type { targets } from './schemas.ts';
+
+/**
+ * A frozen set of devices and the way of an action into their lanes: in chunks, each a transaction, so that it goes on
+ * where it stopped, whoever stopped it. Whoever supplies a set must hold a lock that keeps others from doing so.
+ */
+export type Targets = z.input<typeof targets>;
+
+/** Counts of targets: by state of their actions, and of those that have none. */
+export interface TargetCounts {
+  /** Not yet put into a lane. */
+  readonly waiting: number;
+  readonly pending: number;
+  readonly sent: number;
+  readonly done: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly expired: number;
+  /** There is no such device, or its lane is full. */
+  readonly refused: number;
+  /** Finished so long ago that the action is no longer kept. */
+  readonly forgotten: number;
+}
+
+export interface Target {
+  readonly n: number;
+  readonly deviceId: string | null;
+  readonly target: string | null;
+  readonly error: string | null;
+  readonly actionId: string | null;
+  readonly state: string | null;
+}
+
+const NONE: TargetCounts = {
+  waiting: 0,
+  pending: 0,
+  sent: 0,
+  done: 0,
+  failed: 0,
+  cancelled: 0,
+  expired: 0,
+  refused: 0,
+  forgotten: 0,
+};
+
+/** In the words of this door. */
+const STATE = `case when t.error is not null then 'refused' when t.action_id is null then 'waiting'
+        when x.action_id is null then 'forgotten' when x.state = 'claimed' then 'sent' when x.state = 'succeeded' then 'done'
+        else x.state end`;
+
+export type TargetSets = ReturnType<typeof createTargetSets>;
+
+export function createTargetSets(s: string, assigning: Assigning) {
+  const joined = `${s}.targets t left join ${s}.action_states x on x.tenant_id = t.tenant_id and x.action_id = t.action_id`;
+
+  async function insert(client: Queryable, tenantId: number, source: string, value: unknown) {
+    const { rows } = await client.query({
+      text: `with made as (
+          select nextval('${s}.target_set_seq') as set_id
+        ), filled as (
+          insert into ${s}.targets (tenant_id, set_id, n, device_id, target, error)
+            select $1, made.set_id, row_number() over (order by x.ord), x.device_id, x.target, x.error
+            from made cross join (${source}) x
+            returning 1
+        )
+        insert into ${s}.target_sets (tenant_id, set_id, total)
+          select $1, made.set_id, (select count(*) from filled) from made returning set_id, total`,
+      values: value === undefined ? [tenantId] : [tenantId, value],
+    });
+    return { setId: rows[0].set_id as string, total: rows[0].total as number };
+  }
+
+  return {
+    /** The distinct devices that are meant now, in one statement of the caller's transaction. */
+    async freeze(
+      client: Queryable,
+      tenantId: number,
+      wanted: Targets,
+    ): Promise<{ setId: string; total: number }> {
+      const alive = `from ${s}.devices d where d.tenant_id = $1 and d.deleted_at is null`;
+      const found = 'd.device_id as ord, d.device_id, null::text as target, null::text as error';
+      if ('all' in wanted) return insert(client, tenantId, `select ${found} ${alive}`, undefined);
+      if ('tags' in wanted)
+        return insert(client, tenantId, `select ${found} ${alive} and d.tags @> $2::text[]`, wanted.tags);
+      return insert(
+        client,
+        tenantId,
+        `select i.ord, d.device_id, case when d.device_id is null then i.text end as target,
+            case when d.device_id is null then 'UNKNOWN_DEVICE' end as error
+          from (select u.text, min(u.ord) as ord from unnest($2::text[]) with ordinality u(text, ord) group by u.text) i
+          left join ${s}.devices d on d.tenant_id = $1 and d.deleted_at is null
+            and d.device_id = case when i.text ~ '^[1-9][0-9]{0,17}$' then i.text::bigint end`,
+        wanted.deviceIds,
+      );
+    },
+
+    /** Exactly these devices: found by a rule of the caller's own. */
+    freezeDevices: (client: Queryable, tenantId: number, deviceIds: readonly string[]) =>
+      insert(
+        client,
+        tenantId,
+        `select i.ord, d.device_id, null::text as target, null::text as error
+          from unnest($2::bigint[]) with ordinality i(device_id, ord)
+          join ${s}.devices d on d.tenant_id = $1 and d.device_id = i.device_id and d.deleted_at is null`,
+        deviceIds,
+      ),
+
+    /** Puts the action into the lanes of the next ones. Says how many targets were dealt with: fewer than `most` is all. */
+    async supply(
+      client: Queryable,
+      from: AssignmentSource,
+      setId: string,
+      action: DeviceAction,
+      most: number,
+    ): Promise<{ supplied: number; dealtWith: number }> {
+      const { tenantId } = from;
+      const { rows } = await client.query({
+        text: `select t.n, t.device_id, d.lane_id from ${s}.targets t
+          left join ${s}.devices d on d.tenant_id = t.tenant_id and d.device_id = t.device_id and d.deleted_at is null
+          where t.tenant_id = $1 and t.set_id = $2 and t.action_id is null and t.error is null order by t.n limit $3`,
+        values: [tenantId, setId, most],
+      });
+      if (rows.length === 0) return { supplied: 0, dealtWith: 0 };
+      const there = rows.filter((row) => row.lane_id !== null);
+      const answers = await assigning.assign(
+        client,
+        from,
+        there.map((row) => ({ deviceId: row.device_id, laneId: row.lane_id })),
+        action,
+      );
+      const outcome = new Map(there.map((row, n) => [row.n, answers[n]]));
+      const idOf = (n: number) => {
+        const answer = outcome.get(n);
+        return answer && !(answer instanceof EngineError) ? answer.id : null;
+      };
+      const errorOf = (n: number) => {
+        const answer = outcome.get(n);
+        if (!answer) return 'DEVICE_DELETED';
+        return answer instanceof EngineError ? answer.code.replace('MUSTER_', '') : null;
+      };
+      await client.query({
+        text: `update ${s}.targets t set action_id = i.action_id, error = i.error
+          from unnest($3::int[], $4::bigint[], $5::text[]) i(n, action_id, error)
+          where t.tenant_id = $1 and t.set_id = $2 and t.n = i.n`,
+        values: [
+          tenantId,
+          setId,
+          rows.map((row) => row.n),
+          rows.map((row) => idOf(row.n)),
+          rows.map((row) => errorOf(row.n)),
+        ],
+      });
+      return { supplied: rows.filter((row) => idOf(row.n) !== null).length, dealtWith: rows.length };
+    },
+
+    /** Exact at this moment; their sum is the size of the set. */
+    async counts(
+      client: Queryable,
+      tenantId: number,
+      setIds: readonly string[],
+    ): Promise<Map<string, TargetCounts>> {
+      const { rows } = await client.query({
+        text: `select t.set_id, ${STATE} as state, count(*)::int as count from ${joined}
+          where t.tenant_id = $1 and t.set_id = any($2::bigint[]) group by 1, 2`,
+        values: [tenantId, setIds],
+      });
+      const counts = new Map<string, TargetCounts>(setIds.map((setId) => [setId, NONE]));
+      for (const { set_id, state, count } of rows)
+        counts.set(set_id, { ...(counts.get(set_id) ?? NONE), [state]: count });
+      return counts;
+    },
+
+    async list(
+      client: Queryable,
+      tenantId: number,
+      setId: string,
+      page: { state?: string | undefined; after: number; limit: number },
+    ): Promise<Target[]> {
+      const { rows } = await client.query({
+        text: `select t.n, t.device_id, t.target, t.error, t.action_id, ${STATE} as state from ${joined}
+          where t.tenant_id = $1 and t.set_id = $2 and t.n > $3 and ($4::text is null or ${STATE} = $4) order by t.n limit $5`,
+        values: [tenantId, setId, page.after, page.state ?? null, page.limit],
+      });
+      return rows.map((row) => ({
+        n: row.n,
+        deviceId: row.device_id,
+        target: row.target,
+        error: row.error,
+        actionId: row.action_id,
+        state: row.state,
+      }));
+    },
+
+    /** The next actions of a set in one of these states, by the engine's words. */
+    async actionsIn(
+      client: Queryable,
+      tenantId: number,
+      setId: string,
+      states: readonly string[],
+      most: number,
+    ): Promise<string[]> {
+      const { rows } = await client.query({
+        text: `select x.action_id from ${s}.targets t
+          join ${s}.action_states x on x.tenant_id = t.tenant_id and x.action_id = t.action_id
+          where t.tenant_id = $1 and t.set_id = $2 and x.state = any($3::text[]) order by t.n limit $4`,
+        values: [tenantId, setId, states, most],
+      });
+      return rows.map((row) => row.action_id);
+    },
+
+    /** Those that never got to their device are to be supplied again, with a new action. */
+    async supplyAgain(client: Queryable, tenantId: number, setId: string): Promise<number> {
+      const { rows } = await client.query({
+        text: `update ${s}.targets t set action_id = null, error = null
+          where t.tenant_id = $1 and t.set_id = $2 and (t.error in ('LANE_FULL', 'LANE_BUSY') or exists (
+            select 1 from ${s}.action_states x where x.tenant_id = t.tenant_id and x.action_id = t.action_id
+              and x.state in ('expired', 'cancelled') and x.attempt = 0))
+          returning 1`,
+        values: [tenantId, setId],
+      });
+      return rows.length;
+    },
+  };
+}

@@ -1,0 +1,306 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type FakeDevice, fakeDevice } from '../testing/fake-device.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+let t: TestServer;
+beforeAll(async () => {
+  t = await testServer({ clock: true });
+});
+afterAll(() => t.close());
+
+const MINUTE = 60_000;
+let fleets = 0;
+
+async function fleet(size: number): Promise<{ tag: string; devices: FakeDevice[] }> {
+  fleets += 1;
+  const tag = `fleet ${fleets}`;
+  const devices: FakeDevice[] = [];
+  for (let n = 0; n < size; n += 1)
+    devices.push(await fakeDevice(t, { tags: [tag, n % 2 ? 'odd' : 'even'] }));
+  return { tag, devices };
+}
+
+async function make(body: object): Promise<string> {
+  const answer = await t.post('/api/batches', body);
+  expect(answer.status).toBe(201);
+  return answer.body.id;
+}
+
+/** The batch, and that its counts add up. */
+async function look(id: string) {
+  const { body } = await t.get(`/api/batches/${id}`);
+  const sum = Object.values<number>(body.counts).reduce((all, one) => all + one, 0);
+  expect(sum).toBe(body.total);
+  return body;
+}
+
+/** Only what is not zero. */
+async function counts(id: string): Promise<Record<string, number>> {
+  const all = Object.entries<number>((await look(id)).counts);
+  return Object.fromEntries(all.filter(([, count]) => count > 0));
+}
+
+/** The server supplies by itself after each request: whoever holds a batch is waited for, and what is left is done. */
+async function supplied(): Promise<void> {
+  const { db } = t.engine;
+  const open = { text: 'select 1 from muster.batches where closed_at is null order by batch_id for update' };
+  for (let idle = 0; idle < 2; ) {
+    await db.transaction((tx) => tx.query(open));
+    idle = (await t.engine.runDuty('supply-batches')) > 0 ? 0 : idle + 1;
+  }
+}
+
+test('a batch puts its action behind what each device has already, and its counts always add up', async () => {
+  const { tag, devices } = await fleet(4);
+  const [first, second, third, fourth] = devices as [FakeDevice, FakeDevice, FakeDevice, FakeDevice];
+  const own = await first.assign('LOCK');
+  const id = await make({
+    name: 'update',
+    targets: { tags: [tag] },
+    action: { kind: 'UPDATE', maxAttempts: 1 },
+  });
+  await supplied();
+  expect(await look(id)).toMatchObject({ id, name: 'update', status: 'running', total: 4, perMinute: null });
+  expect(await counts(id)).toEqual({ pending: 4 });
+  expect((await first.queue()).map(({ kind, source }) => [kind, source])).toEqual([
+    ['LOCK', 'assign'],
+    ['UPDATE', 'batch'],
+  ]);
+
+  const lock = await first.checkIn();
+  expect(lock.action.id).toBe(own);
+  const update = await first.report(lock.action);
+  expect(update.action).toMatchObject({ kind: 'UPDATE', source: 'batch' });
+  expect(await counts(id)).toEqual({ pending: 3, sent: 1 });
+  await first.report(update.action);
+  await second.report((await second.checkIn()).action, 'failed');
+  expect(await counts(id)).toEqual({ pending: 2, done: 1, failed: 1 });
+  await third.report((await third.checkIn()).action);
+  await fourth.report((await fourth.checkIn()).action);
+  expect(await counts(id)).toEqual({ done: 3, failed: 1 });
+  expect((await look(id)).status).toBe('completed');
+  const failed = await t.get(`/api/batches/${id}/targets?state=failed`);
+  expect(failed.body.targets).toMatchObject([{ deviceId: second.id, state: 'failed' }]);
+});
+
+test('unknown and repeated targets are no failed request: rows with an error code', async () => {
+  const { devices } = await fleet(2);
+  const [a, b] = devices.map(({ id }) => id) as [string, string];
+  const id = await make({
+    targets: { deviceIds: [a, '99999999', b, 'nonsense', a, '007'] },
+    action: { kind: 'X' },
+  });
+  await supplied();
+  expect(await look(id)).toMatchObject({ total: 5, counts: { pending: 2, refused: 3 } });
+  const { body } = await t.get(`/api/batches/${id}/targets?limit=3`);
+  const { body: rest } = await t.get(`/api/batches/${id}/targets?limit=3&cursor=${body.cursor}`);
+  expect([...body.targets, ...rest.targets]).toMatchObject([
+    { deviceId: a, state: 'pending' },
+    { deviceId: null, target: '99999999', state: 'refused', error: 'UNKNOWN_DEVICE' },
+    { deviceId: b, state: 'pending' },
+    { deviceId: null, target: 'nonsense', error: 'UNKNOWN_DEVICE' },
+    { deviceId: null, target: '007', error: 'UNKNOWN_DEVICE' },
+  ]);
+  expect(rest.cursor).toBeNull();
+});
+
+test('the targets are those of the moment of acceptance; one that is deleted before its turn is refused', async () => {
+  const { tag, devices } = await fleet(3);
+  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, rate: 1 });
+  await fakeDevice(t, { tags: [tag] });
+  await supplied();
+  expect(await counts(id)).toEqual({ pending: 1, waiting: 2 });
+  await t.del(`/api/devices/${devices[1]?.id}`);
+  for (let n = 0; n < 3; n += 1) {
+    await t.pass(MINUTE);
+    await supplied();
+  }
+  expect(await counts(id)).toEqual({ pending: 2, refused: 1 });
+});
+
+test('a rate limits how many are put into lanes within any minute', async () => {
+  const { tag } = await fleet(7);
+  const id = await make({ targets: { tags: [tag, 'odd'] }, action: { kind: 'X' }, rate: 2 });
+  await supplied();
+  expect(await look(id)).toMatchObject({ status: 'supplying', total: 3, perMinute: 2 });
+  expect(await counts(id)).toEqual({ pending: 2, waiting: 1 });
+  await t.pass(59_000);
+  await supplied();
+  expect(await counts(id)).toEqual({ pending: 2, waiting: 1 });
+  await t.pass(1_000);
+  await supplied();
+  expect(await look(id)).toMatchObject({ status: 'running', counts: { pending: 3 } });
+});
+
+test('a ramp goes faster with every so many successes, never above the rate', async () => {
+  const { tag, devices } = await fleet(8);
+  const ramp = { basePerMinute: 1, factor: 2, everySuccesses: 1 };
+  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, ramp, rate: 3 });
+  const paces: number[] = [];
+  for (let n = 0; n < 4; n += 1) {
+    await supplied();
+    paces.push((await look(id)).perMinute);
+    for (const device of devices) {
+      const { action } = await device.checkIn();
+      if (action) await device.report(action);
+    }
+    await t.pass(MINUTE);
+  }
+  // 1, then 2 after one success, then 3 (the rate, not 8), then the rest
+  expect(paces).toEqual([1, 2, 3, 3]);
+  await supplied();
+  expect(await counts(id)).toEqual({ done: 8 });
+});
+
+test('the abort rule stops the rest, in lanes or not, once its sample is large enough', async () => {
+  const { tag, devices } = await fleet(6);
+  const id = await make({
+    targets: { tags: [tag] },
+    action: { kind: 'BREAK', maxAttempts: 1 },
+    rate: 5,
+    abort: { failurePercent: 50, minimumSample: 3 },
+  });
+  await supplied();
+  expect(await counts(id)).toEqual({ pending: 5, waiting: 1 });
+  const end = async (n: number, status: string) => {
+    const device = devices[n] as FakeDevice;
+    await device.report((await device.checkIn()).action, status);
+    await supplied();
+  };
+  await end(0, 'failed');
+  await end(1, 'failed');
+  expect((await look(id)).status).toBe('supplying');
+  const { action: running } = await (devices[3] as FakeDevice).checkIn();
+  await end(2, 'done');
+  expect(await look(id)).toMatchObject({ status: 'aborted' });
+  expect(await counts(id)).toEqual({ failed: 2, done: 1, sent: 1, cancelled: 1, stopped: 1 });
+  await (devices[3] as FakeDevice).report(running);
+  await t.pass(10 * MINUTE);
+  await supplied();
+  expect(await counts(id)).toEqual({ failed: 2, done: 2, cancelled: 1, stopped: 1 });
+});
+
+test('a paused batch hands out nothing, and goes on where it stopped', async () => {
+  const { tag, devices } = await fleet(3);
+  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, rate: 2 });
+  await supplied();
+  expect((await t.post(`/api/batches/${id}/pause`)).body).toMatchObject({ status: 'paused' });
+  const device = devices[0] as FakeDevice;
+  const own = await device.assign('LOCK');
+  expect((await device.checkIn()).action).toMatchObject({ id: own });
+  expect(await device.report({ id: own, attempt: 1 })).toMatchObject({ action: null, pending: 1 });
+  expect((await device.queue())[0]).toMatchObject({ waitingFor: { code: 'TAG_PAUSED' } });
+  await t.pass(5 * MINUTE);
+  await supplied();
+  expect(await counts(id)).toEqual({ pending: 2, waiting: 1 });
+  expect((await t.post(`/api/batches/${id}/resume`)).body).toMatchObject({
+    status: expect.stringMatching(/running|supplying/),
+  });
+  await supplied();
+  expect(await counts(id)).toEqual({ pending: 3 });
+  expect((await device.checkIn()).action).toMatchObject({ kind: 'X' });
+});
+
+test('cancel ends what waits and tells what runs; retry takes up what failed and what never started', async () => {
+  const { tag, devices } = await fleet(5);
+  const [a, b, c] = devices as [FakeDevice, FakeDevice, FakeDevice];
+  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X', maxAttempts: 1 }, rate: 4 });
+  await supplied();
+  await a.report((await a.checkIn()).action);
+  await b.report((await b.checkIn()).action, 'failed');
+  const { action } = await c.checkIn();
+  expect((await t.post(`/api/batches/${id}/cancel`)).body.status).toBe('cancelled');
+  await supplied();
+  expect(await counts(id)).toEqual({ done: 1, failed: 1, sent: 1, cancelled: 1, stopped: 1 });
+  expect((await c.checkIn()).action).toMatchObject({ id: action.id, cancelRequested: true });
+  await c.report(action, 'failed');
+  expect(await counts(id)).toEqual({ done: 1, failed: 1, cancelled: 2, stopped: 1 });
+  expect((await t.post(`/api/batches/${id}/pause`)).body).toMatchObject({ code: 'MUSTER_BATCH_OVER' });
+
+  expect((await t.post(`/api/batches/${id}/retry`)).body).toEqual({ id, redriven: 1, again: 1 });
+  await t.pass(MINUTE);
+  await supplied();
+  // c was stopped while it ran: it had begun, so it is not retried
+  expect(await counts(id)).toEqual({ done: 1, cancelled: 1, pending: 3 });
+  for (const device of devices) {
+    const { action: next } = await device.checkIn();
+    if (next) await device.report(next);
+  }
+  expect(await look(id)).toMatchObject({ status: 'completed', counts: { done: 4, cancelled: 1 } });
+});
+
+test('actions that were never handed out in time are retried too', async () => {
+  const { tag } = await fleet(2);
+  const deliverBy = new Date(t.clock().getTime() + MINUTE).toISOString();
+  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X', deliverBy } });
+  await supplied();
+  await t.pass(2 * MINUTE);
+  expect(await look(id)).toMatchObject({ status: 'completed', counts: { expired: 2 } });
+  expect((await t.post(`/api/batches/${id}/retry`)).body).toEqual({ id, redriven: 0, again: 2 });
+});
+
+test('two that supply at the same moment never put anything twice into a lane', async () => {
+  const { tag, devices } = await fleet(6);
+  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' } });
+  await Promise.all(Array.from({ length: 5 }, () => t.engine.runDuty('supply-batches')));
+  await supplied();
+  expect(await counts(id)).toEqual({ pending: 6 });
+  for (const device of devices) expect(await device.queue()).toHaveLength(1);
+});
+
+test('a full lane refuses its target and fails nobody else', async () => {
+  const { tag, devices } = await fleet(2);
+  const full = devices[0] as FakeDevice;
+  const { rows } = await t.engine.db.query({
+    text: 'select lane_id from muster.devices where device_id = $1',
+    values: [full.id],
+  });
+  await t.engine.enqueueMany(
+    t.engine.db,
+    Array.from({ length: 1_000 }, () => ({
+      tenantId: 1,
+      laneId: rows[0].lane_id,
+      kind: 'FILL',
+      channel: 'checkin',
+    })),
+  );
+  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' } });
+  await supplied();
+  expect(await counts(id)).toEqual({ pending: 1, refused: 1 });
+  expect((await t.get(`/api/batches/${id}/targets?state=refused`)).body.targets).toMatchObject([
+    { deviceId: full.id, error: 'LANE_FULL' },
+  ]);
+  expect((await full.checkIn()).pending).toBe(100);
+});
+
+test('batches are listed newest first; what is unknown or wrong is said', async () => {
+  const id = await make({ targets: { all: true }, action: { kind: 'X' }, rate: 1 });
+  expect((await t.get('/api/batches?limit=1')).body).toMatchObject({ batches: [{ id }], cursor: id });
+  expect((await t.post(`/api/batches/${id}/cancel`)).status).toBe(200);
+  for (const path of ['/api/batches/999999', '/api/batches/x', '/api/batches/999999/targets'])
+    expect(await t.get(path)).toMatchObject({ status: 404, body: { code: 'MUSTER_UNKNOWN_BATCH' } });
+  for (const act of ['pause', 'resume', 'cancel', 'retry'])
+    expect((await t.post(`/api/batches/999999/${act}`)).status).toBe(404);
+  for (const body of [
+    {},
+    { targets: {}, action: { kind: 'X' } },
+    { targets: { all: true, tags: ['a'] }, action: { kind: 'X' } },
+    { targets: { deviceIds: [] }, action: { kind: 'X' } },
+    { targets: { all: true }, action: {} },
+    { targets: { all: true }, action: { kind: 'X' }, rate: 0 },
+  ])
+    expect((await t.post('/api/batches', body)).status).toBe(400);
+});
+
+test('a body of some megabytes is a batch, and no other body may be so large', async () => {
+  const { devices } = await fleet(1);
+  const deviceIds = [devices[0]?.id, ...Array.from({ length: 150_000 }, (_, n) => String(10_000_000 + n))];
+  const answer = await t.post('/api/batches', { targets: { deviceIds }, action: { kind: 'X' } });
+  expect(answer).toMatchObject({ status: 201, body: { total: 150_001 } });
+  await supplied();
+  expect(await counts(answer.body.id)).toEqual({ pending: 1, refused: 150_000 });
+  expect(await t.post('/api/devices', { name: 'x'.repeat(2_000_000) })).toMatchObject({
+    status: 413,
+    body: { error: 'The body is too large: at most 1 MiB is read.' },
+  });
+});
