@@ -1,11 +1,11 @@
-import type { Busy, Context, Operation, Run, Transition } from './context.ts';
+import { BUSY, type Busy, type Context, type Operation, type Run, type Transition } from './context.ts';
 import { type Database, isTransaction, type Queryable } from './db.ts';
 import { type Duty, type DutyRun, dutyRun } from './duties/duty.ts';
 import { makeDays } from './duties/keep-days.ts';
 import { type Effects, isEffectError } from './effects.ts';
 import { Gatherer, runDirectly } from './gatherer.ts';
 import { refuseInsideTransaction } from './open-transaction.ts';
-import { isMissingDay } from './sqlstate.ts';
+import { isLockError, isMissingDay } from './sqlstate.ts';
 import type { WakeUps } from './wake-ups.ts';
 
 /** Told of everything that happens, for metrics; must not throw. */
@@ -62,7 +62,11 @@ export class Calls {
   ): Promise<Answer[]> {
     return runDirectly(operation, items, (some) =>
       client === this.db
-        ? this.#commit(operation, some, false)
+        ? this.#commit(operation, some, false).catch((error) => {
+            // rolled back, so it can be tried again like a lane that is locked
+            if (isLockError(error)) return { answers: some.map(() => BUSY), transitions: [], wakes: [] };
+            throw error;
+          })
         : this.inside(client, (inner) => operation.run(inner, some)),
     );
   }

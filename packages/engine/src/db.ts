@@ -27,6 +27,8 @@ export interface Database extends Queryable {
   /** Connections for gathered statements only: they give up on a lock quickly instead of stalling everybody. */
   readonly gathered: Queryable & { transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T> };
   transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** A client of the caller's that reads values as the engine does, whatever parsers are set. */
+  adopt(client: Queryable): Queryable;
   /** Calls back for each notification; `reconnect` drops the connection and opens a new one. */
   listen(channel: string, on: (payload: string) => void): Promise<Listener>;
   close(): Promise<void>;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { adoptClients } from './adopt-clients.ts';
 import { Calls, type Observer } from './calls.ts';
 import type { ClaimedAction } from './claimed-action.ts';
 import { type ClaimRequest, type ClaimSlotsRequest, createClaiming } from './claiming.ts';
@@ -136,7 +137,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       await calls.inside(client, (inner) => change(inner, lane));
     };
 
-  return {
+  const engine = {
     db,
     schema,
     /** The time to use in statements beside the engine's: the injected one, or null for the database's own clock. */
@@ -215,7 +216,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     laneLoads: queues.laneLoads,
     events: lookUp.events,
     ...createCounts(context),
-    feed: createFeed(context),
+    feed: adoptClients(createFeed(context), db),
 
     /** One set-based follow-up per channel, in the transaction of the transitions. */
     onTransitions: (channel: string, effect: Effect) => effects.register(channel, effect),
@@ -252,4 +253,5 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       await wakeUps.stop();
     },
   };
+  return adoptClients(engine, db);
 }

@@ -103,8 +103,15 @@ export class WakeUps {
   #hear(payload: string): void {
     this.#heardAt = performance.now();
     if (payload === 'tick') return;
-    if (payload === 'node') this.#onNode();
+    if (payload === 'node') this.#welcome();
     else for (const word of payload.split(',')) this.#wake(word);
+  }
+
+  /** What was committed before this node heard of the new one was told to nobody: the new one looks again. */
+  #welcome(): void {
+    this.nodes = Math.max(this.nodes, 2);
+    this.#onNode();
+    this.#notify('*').catch(this.#onError);
   }
 
   #wake(word: string): void {

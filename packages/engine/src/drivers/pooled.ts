@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Query, Transaction } from '../db.ts';
+import type { Query, Queryable, Transaction } from '../db.ts';
 import { markTransaction, refuseInsideTransaction } from '../open-transaction.ts';
 import { types } from './types.ts';
 
@@ -11,6 +11,10 @@ export function pooled(pool: pg.Pool) {
       refuseInsideTransaction();
       return query(config);
     },
+
+    adopt: (client: Queryable): Queryable => ({
+      query: (config: Query) => client.query({ ...config, types }),
+    }),
 
     async transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
       refuseInsideTransaction();

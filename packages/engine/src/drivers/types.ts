@@ -1,15 +1,31 @@
 import pg from 'pg';
 
 /**
- * Values as the engine reads them, whatever parsers the caller set for the rest of his program: 64-bit numbers as
- * text, times as Date, JSON parsed.
+ * Values as the engine reads them, whatever parsers the caller sets for the rest of his program: 64-bit numbers as
+ * text, times as Date, JSON parsed. All others are those that were there when this module was loaded.
  */
-const INT8 = 20;
-const XID8 = 5069;
+const OIDS = {
+  bool: 16,
+  int8: 20,
+  int4: 23,
+  json: 114,
+  float8: 701,
+  int4s: 1007,
+  texts: 1009,
+  timestamptz: 1184,
+  jsonb: 3802,
+  xid8: 5069,
+};
+const asIs = (value: string) => value;
+
+const parsers = new Map<number, (value: string) => unknown>(
+  Object.values(OIDS).map((oid) => [oid, pg.types.getTypeParser(oid) as (value: string) => unknown]),
+);
+parsers.set(OIDS.int8, asIs).set(OIDS.xid8, asIs).set(OIDS.json, JSON.parse).set(OIDS.jsonb, JSON.parse);
 
 export const types = {
   getTypeParser(oid: number, format?: 'binary' | 'text') {
-    if (oid === INT8 || oid === XID8) return (value: string) => value;
+    if (format !== 'binary' && parsers.has(oid)) return parsers.get(oid) as never;
     return (
       format === undefined ? pg.types.getTypeParser(oid) : pg.types.getTypeParser(oid, format)
     ) as never;

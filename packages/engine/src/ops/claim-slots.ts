@@ -77,6 +77,9 @@ export const runningOf = (s: string, r: string) => `(
       + (select count(*) from ${s}.lanes l where l.tenant_id = ${r}.tenant_id and l.moved_from = ${r}.runner_id
           and l.lease_runner = ${r}.runner_id and l.runner_id is distinct from ${r}.runner_id))`;
 
+/** So many more lanes are looked at than slots are free, in case somebody else has locked or changed some of them. */
+const SPARE_LANES = 10;
+
 const statement = (s: string) => `
   with ${pauses(s)}, f as materialized (
     select i.*, r.ver as runner_ver, case when r.ver is not null then least(i.most, coalesce(r.slots - ${runningOf(s, 'r')}, i.most)) else 0 end as free
@@ -90,7 +93,7 @@ const statement = (s: string) => `
       join ${s}.lanes l on f.free > 0 and l.tenant_id = f.tenant_id and l.runner_id = f.runner_id
       left join pz on pz.tenant_id = f.tenant_id
       cross join lateral (${head(s, { channel: 'f.channel', when: 'l.action_id is null', except: 'null' })}) n
-    ) x where x.nth <= x.free
+    ) x where x.nth <= x.free + ${SPARE_LANES}
   ), rk as materialized (
     select x.tenant_id, x.runner_id
     from (select distinct h.tenant_id, h.runner_id, h.runner_ver from h order by 1, 2) x
@@ -101,7 +104,9 @@ const statement = (s: string) => `
   ), ru as (
     update ${s}.runners r set ver = r.ver + 1 from rk
     where r.tenant_id = rk.tenant_id and r.runner_id = rk.runner_id
-  ), k as materialized (${lockLanes(s, 'h', '(x.tenant_id, x.runner_id) in (select rk.tenant_id, rk.runner_id from rk)')}
+  ), kk as materialized (${lockLanes(s, 'h', '(x.tenant_id, x.runner_id) in (select rk.tenant_id, rk.runner_id from rk)')}
+  ), k as materialized (
+    select * from (select kk.*, row_number() over (partition by kk.ord order by kk.nth) as place from kk) x where x.place <= x.free
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
       lease_until = least(${NOW} + ${ms('k.lease_ms')}, k.deadline), worker = k.worker, lease_runner = k.runner_id,

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
-import type { Context, Operation, Transition, Wake } from '../context.ts';
+import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
 import { NOW } from '../sql.ts';
 
 /**
@@ -47,14 +47,16 @@ export function createRedrive(context: Context): Operation<RedriveItem, RedriveA
           items.map((item) => item.reason ?? null),
         ],
       });
-      const answers: RedriveAnswer[] = items.map(() => ({ outcome: 'unknown', state: null }));
+      const answers: (RedriveAnswer | Busy)[] = items.map(() => ({ outcome: 'unknown', state: null }));
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
       for (const row of rows as Row[]) {
-        answers[row.ord - 1] = row.redriven
-          ? { outcome: 'redriven', state: 'pending' }
-          : { outcome: 'refused', state: row.state };
-        if (!row.redriven) continue;
+        if (!row.redriven) {
+          // still failed when it was looked at: somebody else was faster, look again
+          answers[row.ord - 1] = row.state === 'failed' ? BUSY : { outcome: 'refused', state: row.state };
+          continue;
+        }
+        answers[row.ord - 1] = { outcome: 'redriven', state: 'pending' };
         transitions.push({
           tenantId: row.tenant_id,
           laneId: row.lane_id,
