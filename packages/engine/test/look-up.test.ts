@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ActionFilter } from '../src/index.ts';
+import { type TestEngine, testEngine } from '../testing/index.ts';
+
+let t: TestEngine;
+beforeAll(async () => {
+  t = await testEngine();
+});
+afterAll(() => t.close());
+
+const ids = async (filter: Partial<ActionFilter>, page: object = {}) =>
+  (await t.engine.list(t.db, { tenantId: 1, ...filter }, page)).actions.map((action) => action.id);
+const waitingFor = async (id: string) => (await t.engine.get(t.db, 1, id))?.waitingFor;
+const at = (ms: number) => new Date(t.clock().getTime() + ms);
+
+describe('a list', () => {
+  let laneId: string;
+  const made: Record<string, string> = {};
+  beforeAll(async () => {
+    ({ laneId } = await t.lane());
+    const inState = async (name: string, more: object, then: (id: string) => Promise<unknown>) => {
+      made[name] = await t.enqueue(laneId, { kind: name, ...more });
+      await then(made[name]);
+      t.clock.advance(1_000);
+    };
+    const run = async (id: string) => expect((await t.claim(laneId))?.id).toBe(id);
+    await inState('succeeded', { tags: ['x'] }, async (id) => run(id).then(() => t.report(id, 1)));
+    await inState('failed', { maxAttempts: 1, tags: ['x', 'y'] }, async (id) =>
+      run(id).then(() => t.report(id, 1, 'failed')),
+    );
+    await inState('cancelled', {}, (id) => t.engine.cancel(t.db, { tenantId: 1, actionId: id }));
+    await inState('expired', { deliverBy: at(500) }, () => t.pass(500));
+    await inState('claimed', {}, run);
+    await inState('pending', { channel: 'other', tags: ['y'] }, async () => {});
+    await inState('delayed', { notBefore: at(9e9) }, async () => {});
+  });
+
+  test.each<[string, Partial<ActionFilter>, string[]]>([
+    [
+      'everything, newest first',
+      {},
+      ['delayed', 'pending', 'claimed', 'expired', 'cancelled', 'failed', 'succeeded'],
+    ],
+    ['pending', { state: 'pending' }, ['delayed', 'pending']],
+    ['claimed', { state: 'claimed' }, ['claimed']],
+    ['unfinished', { state: 'unfinished' }, ['delayed', 'pending', 'claimed']],
+    ['succeeded', { state: 'succeeded' }, ['succeeded']],
+    ['failed', { state: 'failed' }, ['failed']],
+    ['cancelled', { state: 'cancelled' }, ['cancelled']],
+    ['expired', { state: 'expired' }, ['expired']],
+    ['a kind', { kind: 'claimed' }, ['claimed']],
+    ['a tag', { tag: 'x' }, ['failed', 'succeeded']],
+    ['a tag and a state', { tag: 'y', state: 'failed' }, ['failed']],
+    ['a channel', { channel: 'other' }, ['pending']],
+    ['nothing', { kind: 'no such kind' }, []],
+  ])('of %s', async (_name, filter, names) => {
+    expect(await ids({ laneId, ...filter })).toEqual(names.map((name) => made[name]));
+  });
+
+  test('by time of creation and by ids', async () => {
+    const { createdAt } = (await t.engine.get(t.db, 1, made.claimed as string)) as { createdAt: Date };
+    expect(await ids({ laneId, createdAfter: createdAt })).toEqual([
+      made.delayed,
+      made.pending,
+      made.claimed,
+    ]);
+    expect(await ids({ laneId, createdBefore: createdAt })).toHaveLength(4);
+    expect(await ids({ ids: [made.failed as string, 'nonsense', made.claimed as string] })).toEqual([
+      made.claimed,
+      made.failed,
+    ]);
+    expect(await ids({ ids: [] })).toEqual([]);
+  });
+
+  test('page by page, each action once, whatever is added meanwhile', async () => {
+    const all = await ids({ laneId });
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: { actions: { id: string }[]; cursor: string | null } = await t.engine.list(
+        t.db,
+        { tenantId: 1, laneId },
+        { limit: 3, ...(cursor ? { cursor } : {}) },
+      );
+      seen.push(...page.actions.map((action) => action.id));
+      cursor = page.cursor;
+      await t.enqueue(laneId, { channel: 'later' });
+    } while (cursor);
+    expect(seen).toEqual(all);
+  });
+
+  test('a last page that is just full has no cursor', async () => {
+    const { laneId: other } = await t.lane();
+    for (let n = 0; n < 4; n += 1) await t.enqueue(other);
+    const first = await t.engine.list(t.db, { tenantId: 1, laneId: other }, { limit: 2 });
+    const second = await t.engine.list(
+      t.db,
+      { tenantId: 1, laneId: other },
+      { limit: 2, cursor: first.cursor as string },
+    );
+    expect(second.actions).toHaveLength(2);
+    expect(second.cursor).toBeNull();
+  });
+
+  test('G51: never shows anything of another tenant', async () => {
+    expect((await t.engine.list(t.db, { tenantId: 2 })).actions).toEqual([]);
+    expect((await t.engine.list(t.db, { tenantId: 2, ids: Object.values(made) })).actions).toEqual([]);
+    expect(await t.engine.get(t.db, 2, made.failed as string)).toBeNull();
+    expect(await t.engine.events(t.db, 2, made.failed as string)).toEqual([]);
+  });
+});
+
+describe('why is it waiting?', () => {
+  test('G44: the first match in a fixed order', async () => {
+    const lane = await t.lane();
+    const runnerId = await t.engine.createRunner(t.db, 1, 1);
+    await t.engine.assignRunner(t.db, lane, runnerId);
+    const busy = await t.lane();
+    await t.engine.assignRunner(t.db, busy, runnerId);
+    await t.enqueue(busy.laneId);
+    await t.engine.claimSlots(t.db, {
+      tenantId: 1,
+      runnerId,
+      channel: 'any',
+      worker: 'pc',
+      leaseMs: 9e8,
+      max: 1,
+    });
+
+    const id = await t.enqueue(lane.laneId, { tags: ['stop'] });
+    await t.claim(lane.laneId);
+    await t.report(id, 1, 'notNow', { retryAfterMs: 1_000 });
+    await t.pass(1_000);
+    const ahead = await t.enqueue(lane.laneId);
+    await t.engine.moveToFront(t.db, { tenantId: 1, actionId: ahead });
+    await t.engine.pauseLane(t.db, lane);
+    await t.engine.pause(t.db, { tenantId: 1 });
+    await t.engine.pause(t.db, { tenantId: 1, tag: 'stop' });
+    await t.engine.blockLane(t.db, lane, 'broken');
+
+    expect(await waitingFor(id)).toMatchObject({ code: 'LANE_PAUSED' });
+    await t.engine.resumeLane(t.db, lane);
+    expect(await waitingFor(id)).toMatchObject({ code: 'TENANT_PAUSED' });
+    await t.engine.resume(t.db, { tenantId: 1 });
+    expect(await waitingFor(id)).toMatchObject({ code: 'TAG_PAUSED' });
+    await t.engine.resume(t.db, { tenantId: 1, tag: 'stop' });
+    expect(await waitingFor(id)).toMatchObject({ code: 'LANE_BLOCKED' });
+    await t.engine.unblockLane(t.db, lane);
+    expect(await waitingFor(id)).toMatchObject({ code: 'BEHIND', actionId: ahead });
+    await t.engine.cancel(t.db, { tenantId: 1, actionId: ahead });
+    expect(await waitingFor(id)).toMatchObject({ code: 'NO_FREE_SLOT' });
+    await t.engine.setSlots(t.db, 1, runnerId, 2);
+    expect(await waitingFor(id)).toMatchObject({ code: 'NOT_NOW' });
+  });
+
+  test('G44: nothing in the way: the next contact', async () => {
+    const { laneId } = await t.lane();
+    expect(await waitingFor(await t.enqueue(laneId))).toMatchObject({ code: 'NEXT_CONTACT' });
+  });
+
+  test('G44: a time before, a retry, a NotNow, with the moment', async () => {
+    const { laneId } = await t.lane();
+    const notBefore = at(60_000);
+    expect(await waitingFor(await t.enqueue(laneId, { notBefore }))).toMatchObject({
+      code: 'NOT_BEFORE',
+      until: notBefore,
+    });
+    const id = await t.enqueue(laneId, { maxAttempts: 4 });
+    await t.claim(laneId);
+    await t.report(id, 1, 'notNow', { retryAfterMs: 5_000 });
+    expect(await waitingFor(id)).toMatchObject({ code: 'NOT_NOW', until: at(5_000) });
+    await t.pass(5_000);
+    await t.claim(laneId);
+    await t.report(id, 2, 'failed');
+    expect(await waitingFor(id)).toMatchObject({
+      code: 'RETRY',
+      text: expect.stringContaining('Retry 1 of 3'),
+    });
+  });
+
+  test('G44: behind the running action, whatever its channel; running; cancel requested; nothing when it is over', async () => {
+    const { laneId } = await t.lane();
+    const runs = await t.enqueue(laneId);
+    const behind = await t.enqueue(laneId, { channel: 'other', priority: 'urgent' });
+    await t.claim(laneId, 'w7', 5_000);
+    expect(await waitingFor(behind)).toMatchObject({ code: 'BEHIND', actionId: runs });
+    expect(await waitingFor(runs)).toMatchObject({
+      code: 'RUNNING',
+      until: at(5_000),
+      text: expect.stringContaining('w7'),
+    });
+    await t.engine.cancel(t.db, { tenantId: 1, actionId: runs });
+    expect(await waitingFor(runs)).toMatchObject({ code: 'CANCEL_REQUESTED' });
+    await t.report(runs, 1, 'failed');
+    expect(await waitingFor(runs)).toBeNull();
+  });
+
+  test('G13 G44: behind an action that holds the lane, not behind one that only waits for its retry', async () => {
+    for (const headOfLine of ['hold', 'skip'] as const) {
+      const { laneId } = await t.lane();
+      const first = await t.enqueue(laneId, { headOfLine });
+      const second = await t.enqueue(laneId);
+      await t.claim(laneId);
+      await t.report(first, 1, 'failed');
+      expect((await waitingFor(second))?.code).toBe(headOfLine === 'hold' ? 'BEHIND' : 'NEXT_CONTACT');
+    }
+  });
+});
