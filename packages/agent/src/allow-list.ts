@@ -17,6 +17,7 @@ export class AllowList {
       throw error;
     });
     const wanted = full(unit);
+    if (wanted === '') return false;
     return text.split('\n').some((line) => full(line.replace(/#.*$/, '').trim()) === wanted);
   }
 }

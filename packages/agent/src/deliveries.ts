@@ -12,7 +12,8 @@ export class Deliveries {
   readonly #onDelivered: (report: Report) => void;
   readonly #toDeliver: Report[] = [];
   readonly #backoff: Backoff;
-  #working: Promise<void> | undefined;
+  #isWorking = false;
+  #working: Promise<void> = Promise.resolve();
   #gaveUp = false;
 
   constructor(options: {
@@ -32,9 +33,9 @@ export class Deliveries {
   /** It is in the journal already. */
   add(report: Report, signal: AbortSignal): void {
     this.#toDeliver.push(report);
-    this.#working ??= this.#work(signal).finally(() => {
-      this.#working = undefined;
-    });
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    this.#working = this.#work(signal);
   }
 
   /** Resolves when everything is delivered, or when the signal ended it; what is left stays in the journal. */
@@ -48,6 +49,13 @@ export class Deliveries {
   }
 
   async #work(signal: AbortSignal): Promise<void> {
+    do await this.#deliverAll(signal);
+    while (this.#toDeliver.length > 0 && !this.#gaveUp && !signal.aborted);
+    // In the same breath as the last look at the list: whoever comes now starts the next round.
+    this.#isWorking = false;
+  }
+
+  async #deliverAll(signal: AbortSignal): Promise<void> {
     for (let report = this.#toDeliver[0]; report && !signal.aborted; report = this.#toDeliver[0]) {
       try {
         const answer = await this.#client.report(report, signal);

@@ -31,7 +31,8 @@ export class Journal {
   #file: FileHandle;
   #bytes = 0;
   #waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = [];
-  #writing: Promise<void> | undefined;
+  #isWriting = false;
+  #writing: Promise<void> = Promise.resolve();
 
   private constructor(folder: string, file: FileHandle) {
     this.#folder = folder;
@@ -123,9 +124,9 @@ export class Journal {
     this.#apply(line);
     return new Promise((done, failed) => {
       this.#waiting.push({ text: `${JSON.stringify(line)}\n`, done, failed });
-      this.#writing ??= this.#flush().finally(() => {
-        this.#writing = undefined;
-      });
+      if (this.#isWriting) return;
+      this.#isWriting = true;
+      this.#writing = this.#flush();
     });
   }
 
@@ -144,6 +145,8 @@ export class Journal {
         for (const { failed } of batch) failed(error);
       }
     }
+    // In the same breath as the last look at the list: whoever comes now starts the next round.
+    this.#isWriting = false;
   }
 
   /** Only what is still needed, in a new file that takes the place of the old one in one step. */

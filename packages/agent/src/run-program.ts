@@ -111,9 +111,10 @@ class Tail {
       this.#length -= (this.#chunks.shift() as Buffer).length;
   }
 
-  /** NUL cannot be stored, and a cut may have split a character. */
+  /** NUL cannot be stored; bytes that are no text become longer when they are shown; a cut may have split a character. */
   text(): string {
-    const text = Buffer.concat(this.#chunks).subarray(-this.#most).toString('utf8');
-    return text.replaceAll('\u0000', '\ufffd').replace(/^\ufffd{1,3}/, '');
+    const text = Buffer.concat(this.#chunks).subarray(-this.#most).toString('utf8').replaceAll('\u0000', '?');
+    return Buffer.from(text).subarray(-this.#most).toString('utf8').replace(/^\ufffd{1,3}/, '');
+  }/, '');
   }
 }

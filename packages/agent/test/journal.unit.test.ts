@@ -1,0 +1,81 @@
+import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { Journal } from '../src/journal.ts';
+
+const newFolder = () => mkdtempSync(path.join(tmpdir(), 'muster-journal-'));
+const fileIn = (folder: string) => path.join(folder, 'journal.ndjson');
+const one = { id: '1', attempt: 1 };
+const result = { actionId: '1', attempt: 1, status: 'succeeded' as const };
+
+it('knows after a crash what was begun and what is not delivered', async () => {
+  const folder = newFolder();
+  const before = await Journal.open(folder);
+  await before.started(one);
+  await before.started({ id: '2', attempt: 1 });
+  await before.result({ ...result, actionId: '2' });
+  await before.started({ id: '3', attempt: 2 });
+  await before.result({ ...result, actionId: '3', attempt: 2 });
+  await before.delivered({ id: '3', attempt: 2 });
+  // no close: the process is gone
+  const after = await Journal.open(folder);
+  expect(after.interrupted.map(({ id }) => id)).toEqual(['1']);
+  expect(after.undelivered.map(({ actionId }) => actionId)).toEqual(['2']);
+  expect(after.knows(one)).toBe(true);
+  expect(after.knows({ id: '1', attempt: 2 })).toBe(false);
+});
+
+it('has "started" on the disk when it says so', async () => {
+  const folder = newFolder();
+  const journal = await Journal.open(folder);
+  await journal.started(one);
+  expect(readFileSync(fileIn(folder), 'utf8')).toContain('"started"');
+});
+
+it('takes a line that a crash cut off as not written', async () => {
+  const folder = newFolder();
+  const journal = await Journal.open(folder);
+  await journal.started(one);
+  await journal.close();
+  appendFileSync(fileIn(folder), '{"t":"result","report":{"actionId":"1","att');
+  const after = await Journal.open(folder);
+  expect(after.interrupted).toHaveLength(1);
+  await after.result(result);
+  await after.close();
+  expect((await Journal.open(folder)).undelivered).toEqual([result]);
+});
+
+it('forgets on the disk what is delivered, and still knows it', async () => {
+  const folder = newFolder();
+  const journal = await Journal.open(folder);
+  await journal.started(one);
+  await journal.result(result);
+  await journal.delivered(one);
+  expect(journal.knows(one)).toBe(true);
+  expect([journal.interrupted, journal.undelivered]).toEqual([[], []]);
+  await journal.close();
+  await (await Journal.open(folder)).close();
+  expect(readFileSync(fileIn(folder), 'utf8')).toBe('');
+});
+
+it('writes a file that has grown anew while it is in use', async () => {
+  const folder = newFolder();
+  const journal = await Journal.open(folder);
+  const output = 'x'.repeat(60_000);
+  for (let n = 1; n <= 100; n += 1) {
+    await journal.started({ id: String(n), attempt: 1 });
+    await journal.result({ ...result, actionId: String(n), output });
+    if (n > 1) await journal.delivered({ id: String(n), attempt: 1 });
+  }
+  expect(readFileSync(fileIn(folder)).length).toBeLessThan(5_000_000);
+  expect((await Journal.open(folder)).undelivered.map(({ actionId }) => actionId)).toEqual(['1']);
+});
+
+it('flushes lines that come together together, in their order', async () => {
+  const folder = newFolder();
+  const journal = await Journal.open(folder);
+  await Promise.all(Array.from({ length: 50 }, (_, n) => journal.started({ id: String(n), attempt: 1 })));
+  const lines = readFileSync(fileIn(folder), 'utf8').trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line).id)).toEqual(Array.from({ length: 50 }, (_, n) => String(n)));
+});
