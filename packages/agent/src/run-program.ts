@@ -114,7 +114,9 @@ class Tail {
   /** NUL cannot be stored; bytes that are no text become longer when they are shown; a cut may have split a character. */
   text(): string {
     const text = Buffer.concat(this.#chunks).subarray(-this.#most).toString('utf8').replaceAll('\u0000', '?');
-    return Buffer.from(text).subarray(-this.#most).toString('utf8').replace(/^\ufffd{1,3}/, '');
-  }/, '');
+    return Buffer.from(text)
+      .subarray(-this.#most)
+      .toString('utf8')
+      .replace(/^\ufffd{1,3}/, '');
   }
 }
