@@ -176,16 +176,17 @@ export class Gatherer<Item, Answer> {
       );
       return;
     }
-    const queue = call.solo ? this.#alone : this.#waiting;
+    // looked up when it is used: the line of those who wait is made anew with every batch
+    const queueUp = () => (call.solo ? this.#alone : this.#waiting).push(call);
     if (call.tries <= 3) {
-      queue.push(call);
+      queueUp();
       return;
     }
     this.#pausedCalls += 1;
     setTimeout(
       () => {
         this.#pausedCalls -= 1;
-        queue.push(call);
+        queueUp();
         this.#schedule();
       },
       Math.min(2 ** (call.tries - 3), 100),
