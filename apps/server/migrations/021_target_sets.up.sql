@@ -22,3 +22,12 @@ create table {schema}.targets (
 );
 -- what is still to be put into lanes: the progress of a set is what is left of this
 create index targets_to_supply on {schema}.targets (tenant_id, set_id, n) where action_id is null and error is null;
+
+-- Who was told that a device comes near which expiry, so that each value of it counts once.
+create table {schema}.expiry_notices (
+  tenant_id int not null,
+  subject text collate "C" not null,
+  device_id bigint not null,
+  expires_at timestamptz not null,
+  primary key (tenant_id, subject, device_id, expires_at)
+);

@@ -17,6 +17,7 @@ import { devices } from './features/devices/index.ts';
 import { health } from './features/health/index.ts';
 import { metrics } from './features/metrics/index.ts';
 import { tokenRoutes } from './features/tokens/index.ts';
+import { workflows } from './features/workflows/index.ts';
 import { type App, createApp } from './http/app.ts';
 import { describe } from './http/describe.ts';
 import { ENGINE_ERRORS } from './http/engine-errors.ts';
@@ -35,7 +36,10 @@ import { VERSION } from './version.ts';
  * The composition root: settings → database → engine → features → HTTP. Nothing but the command line and tests knows it.
  * A new feature is a folder under features/ and one line in FEATURES.
  */
-const FEATURES: readonly CreateFeature[] = [actions, tokenRoutes, auditRoutes, devices, batches];
+const FEATURES: readonly CreateFeature[] = [actions, tokenRoutes, auditRoutes, devices, batches, workflows];
+
+/** How long a start waits for a command that has the data folder. */
+const PATIENCE_MS = 10_000;
 
 export interface ServerOptions {
   /** For tests: a database that somebody else opened, migrated and will close. */
@@ -64,7 +68,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   try {
     const opened: OpenDatabase = options.db
       ? { db: options.db, close: async () => {} }
-      : await openDatabase(config, onError);
+      : await openDatabase(config, onError, PATIENCE_MS);
     undo.push(() => opened.close());
     return await startOn(opened, undo);
   } catch (error) {

@@ -1,22 +1,19 @@
 import type { Engine, Queryable } from '@muster/engine';
 import type { z } from 'zod';
-import type { Log } from '../../feature.ts';
 import type { TargetCounts, TargetSets } from '../devices/index.ts';
 import { batchError } from './errors.ts';
 import { paceOf } from './pace.ts';
 import type { BatchQueries, BatchRow } from './queries.ts';
 import type { batchBody } from './schemas.ts';
-import { SUPPLY_BATCHES, tagOf } from './supply-batches.ts';
+import { tagOf } from './supply-batches.ts';
 
 /** What operators do with batches. Everything but reading is in the caller's transaction. */
 const MOST_REDRIVEN_AT_ONCE = 1_000;
 
 export type Batches = ReturnType<typeof createBatches>;
 
-export function createBatches(tools: { engine: Engine; log: Log; queries: BatchQueries; sets: TargetSets }) {
-  const { engine, log, queries, sets } = tools;
-  let supplying: Promise<void> = Promise.resolve();
-  let stopping = false;
+export function createBatches(tools: { engine: Engine; queries: BatchQueries; sets: TargetSets }) {
+  const { engine, queries, sets } = tools;
 
   async function locked(client: Queryable, tenantId: number, id: string): Promise<BatchRow> {
     const batch = isId(id) ? await queries.lock(client, tenantId, id) : null;
@@ -31,16 +28,8 @@ export function createBatches(tools: { engine: Engine; log: Log; queries: BatchQ
     return batch;
   }
 
-  async function supplyAll(): Promise<void> {
-    try {
-      while (!stopping && (await engine.runDuty(SUPPLY_BATCHES)) > 0);
-    } catch (error) {
-      log.warn({ err: error }, 'Batches could not be supplied; housekeeping will.');
-    }
-  }
-
   return {
-    /** Freezes the targets. Their actions follow: see `supplySoon`. */
+    /** Freezes the targets. Their actions follow: see supply-batches.ts. */
     async accept(client: Queryable, tenantId: number, body: z.input<typeof batchBody>, by: string) {
       const { setId, total } = await sets.freeze(client, tenantId, body.targets);
       const batchId = await queries.insert(client, {
@@ -54,16 +43,6 @@ export function createBatches(tools: { engine: Engine; log: Log; queries: BatchQ
         createdBy: by,
       });
       return { id: batchId, total };
-    },
-
-    /** After a commit: not only at the next turn of housekeeping. */
-    supplySoon(): void {
-      supplying = supplying.then(supplyAll);
-    },
-
-    async stop(): Promise<void> {
-      stopping = true;
-      await supplying;
     },
 
     async pause(client: Queryable, tenantId: number, id: string): Promise<void> {

@@ -1,22 +1,30 @@
 import type { CreateFeature } from '../../feature.ts';
+import { runSoon } from '../../run-soon.ts';
 import { targetSetsOf } from '../devices/index.ts';
 import { createBatches } from './batches.ts';
 import { BATCH_ERRORS } from './errors.ts';
 import { createBatchQueries } from './queries.ts';
 import { batchRoutes } from './routes.ts';
-import { createSupplyBatches } from './supply-batches.ts';
+import { createSupplyBatches, SUPPLY_BATCHES } from './supply-batches.ts';
 
 /** One action for many devices. */
 export const batches: CreateFeature = (shell) => {
   const { audit, db, engine, log } = shell;
   const queries = createBatchQueries(engine.schema, engine.now);
   const sets = targetSetsOf(shell);
-  const service = createBatches({ engine, log, queries, sets });
+  const supply = runSoon(engine, log, SUPPLY_BATCHES);
   engine.addDuty(createSupplyBatches(engine, queries, sets));
   return {
     name: 'batches',
     errors: BATCH_ERRORS,
-    routes: batchRoutes({ audit, batches: service, db, queries, sets }),
-    stop: () => service.stop(),
+    routes: batchRoutes({
+      audit,
+      batches: createBatches({ engine, queries, sets }),
+      db,
+      queries,
+      sets,
+      supply,
+    }),
+    stop: () => supply.stop(),
   };
 };

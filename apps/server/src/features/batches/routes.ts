@@ -4,6 +4,7 @@ import { change } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { created } from '../../http/replies.ts';
+import type { RunSoon } from '../../run-soon.ts';
 import type { TargetSets } from '../devices/index.ts';
 import { accepted, batch, batches as batchPage, retried, targetPage } from './answers.ts';
 import type { Batches } from './batches.ts';
@@ -20,8 +21,9 @@ export function batchRoutes(tools: {
   db: Database;
   queries: BatchQueries;
   sets: TargetSets;
+  supply: RunSoon;
 }): Route[] {
-  const { audit, batches, db, queries, sets } = tools;
+  const { audit, batches, db, queries, sets, supply } = tools;
 
   const show = async (tenantId: number, id: string) =>
     (await batches.show(db, [await batches.known(db, tenantId, id)]))[0];
@@ -39,7 +41,7 @@ export function batchRoutes(tools: {
           await batches[act](tx, caller.tenantId, params.id);
           await audit.write(tx, { ...by(caller), act, target: `batch ${params.id}` });
         });
-        batches.supplySoon();
+        supply.soon();
         return show(caller.tenantId, params.id);
       },
     });
@@ -64,7 +66,7 @@ export function batchRoutes(tools: {
           });
           return made;
         });
-        batches.supplySoon();
+        supply.soon();
         created(reply);
         return answer;
       },
@@ -148,7 +150,7 @@ export function batchRoutes(tools: {
           await audit.write(tx, { ...by(caller), act: 'retry', target: `batch ${params.id}`, detail: done });
           return done;
         });
-        batches.supplySoon();
+        supply.soon();
         return answer;
       },
     }),

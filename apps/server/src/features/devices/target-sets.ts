@@ -1,6 +1,7 @@
 import { EngineError, type Queryable } from '@muster/engine';
 import type { z } from 'zod';
 import type { Assigning, AssignmentSource, DeviceAction } from './assigning.ts';
+import { days } from './milestones.ts';
 import type { targets } from './schemas.ts';
 
 /**
@@ -45,6 +46,8 @@ const NONE: TargetCounts = {
   refused: 0,
   forgotten: 0,
 };
+
+const MOST_EXPIRING = 10_000;
 
 /** In the words of this door. */
 const STATE = `case when t.error is not null then 'refused' when t.action_id is null then 'waiting'
@@ -97,16 +100,43 @@ export function createTargetSets(s: string, assigning: Assigning) {
       );
     },
 
-    /** Exactly these devices: found by a rule of the caller's own. */
-    freezeDevices: (client: Queryable, tenantId: number, deviceIds: readonly string[]) =>
-      insert(
+    /**
+     * The devices among these that come within so many days of their expiry, each once for a subject and a value of its
+     * expiry: a notice decides, so two that ask at the same moment share them out. Null: there is none.
+     */
+    async freezeExpiring(
+      client: Queryable,
+      tenantId: number,
+      asked: { subject: string; days: number; wanted: Targets; now: Date | null },
+    ): Promise<{ setId: string; total: number } | null> {
+      const { subject, wanted } = asked;
+      const { rows } = await client.query({
+        text: `insert into ${s}.expiry_notices (tenant_id, subject, device_id, expires_at)
+          select d.tenant_id, $3, d.device_id, d.expires_at from ${s}.devices d
+          where d.tenant_id = $2 and d.deleted_at is null and d.expires_at > coalesce($1::timestamptz, now())
+            and d.expires_at <= coalesce($1::timestamptz, now()) + ${days('$4::int')}
+            and ($5::text[] is null or d.tags @> $5) and ($6::text[] is null or d.device_id::text = any($6))
+            and not exists (select 1 from ${s}.expiry_notices x where x.tenant_id = d.tenant_id and x.subject = $3
+              and x.device_id = d.device_id and x.expires_at = d.expires_at)
+          order by d.device_id limit ${MOST_EXPIRING}
+          on conflict do nothing returning device_id`,
+        values: [
+          asked.now,
+          tenantId,
+          subject,
+          asked.days,
+          'tags' in wanted ? wanted.tags : null,
+          'deviceIds' in wanted ? wanted.deviceIds : null,
+        ],
+      });
+      if (rows.length === 0) return null;
+      return insert(
         client,
         tenantId,
-        `select i.ord, d.device_id, null::text as target, null::text as error
-          from unnest($2::bigint[]) with ordinality i(device_id, ord)
-          join ${s}.devices d on d.tenant_id = $1 and d.device_id = i.device_id and d.deleted_at is null`,
-        deviceIds,
-      ),
+        `select i.device_id as ord, i.device_id, null::text as target, null::text as error from unnest($2::bigint[]) i(device_id)`,
+        rows.map((row) => row.device_id),
+      );
+    },
 
     /** Puts the action into the lanes of the next ones. Says how many targets were dealt with: fewer than `most` is all. */
     async supply(

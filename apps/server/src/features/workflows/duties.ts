@@ -1,0 +1,124 @@
+import { type Duty, dutyRun, type Engine, type Queryable } from '@muster/engine';
+import type { TargetSets } from '../devices/index.ts';
+import type { RunRow, WorkflowQueries, WorkflowRow } from './queries.ts';
+import { dueTimes } from './schedule.ts';
+
+/**
+ * Two duties: one begins the runs whose time has come (who they are for is frozen then), the other puts their actions
+ * into the lanes, in chunks. An action of a workflow is queued behind what a device has already; that the device is
+ * away is no error and no attempt.
+ */
+export const BEGIN_RUNS = 'begin-workflow-runs';
+export const SUPPLY_RUNS = 'supply-workflow-runs';
+const EVERY_SECOND = 1_000;
+const MOST_WORKFLOWS = 100;
+const MOST_RUNS = 20;
+const CHUNK = 1_000;
+
+export interface RunTools {
+  readonly engine: Engine;
+  readonly queries: WorkflowQueries;
+  readonly sets: TargetSets;
+}
+
+/** A run, its targets frozen now. Null: that scheduled time was run already. */
+export async function beginRun(
+  client: Queryable,
+  { queries, sets }: RunTools,
+  workflow: WorkflowRow,
+  run: Pick<RunRow, 'trigger' | 'scheduledAt' | 'startedAt' | 'startedBy'>,
+): Promise<string | null> {
+  const { tenantId, workflowId, action } = workflow;
+  const runId = await queries.insertRun(client, { tenantId, workflowId, action, ...run });
+  if (runId === null) return null;
+  const { setId } = await sets.freeze(client, tenantId, workflow.targets);
+  await queries.setTargets(client, tenantId, runId, setId);
+  return runId;
+}
+
+export function createBeginRuns(tools: RunTools): Duty {
+  const { engine, queries, sets } = tools;
+
+  async function byExpiry(
+    client: Queryable,
+    workflow: WorkflowRow,
+    days: number,
+    now: Date,
+  ): Promise<number> {
+    const { tenantId, workflowId, targets: wanted, action } = workflow;
+    const subject = `workflow:${workflowId}`;
+    const set = await sets.freezeExpiring(client, tenantId, { subject, days, wanted, now });
+    if (!set) return 0;
+    const run = { trigger: 'expiry' as const, scheduledAt: now, startedAt: now, startedBy: null };
+    const runId = (await queries.insertRun(client, { tenantId, workflowId, action, ...run })) as string;
+    await queries.setTargets(client, tenantId, runId, set.setId);
+    return 1;
+  }
+
+  async function bySchedule(client: Queryable, workflow: WorkflowRow, times: readonly Date[], now: Date) {
+    let begun = 0;
+    for (const scheduledAt of times) {
+      const run = { trigger: 'schedule' as const, scheduledAt, startedAt: now, startedBy: null };
+      if ((await beginRun(client, tools, workflow, run)) !== null) begun += 1;
+    }
+    return begun;
+  }
+
+  /** It shows in the list that a time was missed; it makes nothing. */
+  async function note(client: Queryable, workflow: WorkflowRow, scheduledAt: Date, now: Date): Promise<void> {
+    const { tenantId, workflowId, action } = workflow;
+    const run = { trigger: 'schedule' as const, scheduledAt, startedAt: now, startedBy: null };
+    const runId = await queries.insertRun(client, { tenantId, workflowId, action, ...run });
+    if (runId !== null) await queries.closeRun(client, tenantId, runId, now);
+  }
+
+  return {
+    name: BEGIN_RUNS,
+    everyMs: EVERY_SECOND,
+    async runOnce(client) {
+      const now = await queries.now(client, engine.now());
+      const due = await queries.lockDue(client, now, MOST_WORKFLOWS);
+      let begun = 0;
+      for (const workflow of due) {
+        const { schedule } = workflow;
+        const { times, missed, next } = dueTimes(schedule, workflow.catchUp, workflow.nextAt as Date, now);
+        if (missed) await note(client, workflow, missed, now);
+        begun +=
+          'beforeExpiryDays' in schedule
+            ? await byExpiry(client, workflow, schedule.beforeExpiryDays, now)
+            : await bySchedule(client, workflow, times, now);
+        await queries.setNext(client, workflow, next);
+      }
+      return { ...dutyRun(begun, Number.POSITIVE_INFINITY), more: due.length === MOST_WORKFLOWS };
+    },
+  };
+}
+
+export function createSupplyRuns({ engine, queries, sets }: RunTools): Duty {
+  return {
+    name: SUPPLY_RUNS,
+    everyMs: EVERY_SECOND,
+    async runOnce(client) {
+      const runs = await queries.lockOpenRuns(client, MOST_RUNS);
+      if (runs.length === 0) return dutyRun(0, CHUNK);
+      const now = await queries.now(client, engine.now());
+      const chunk = Math.max(100, Math.floor(CHUNK / runs.length));
+      let count = 0;
+      let more = runs.length === MOST_RUNS;
+      for (const { tenantId, runId, workflowId, setId, action, startedBy } of runs) {
+        const from = {
+          tenantId,
+          source: 'workflow' as const,
+          sourceId: runId,
+          by: startedBy,
+          tags: [`workflow:${workflowId}`],
+        };
+        const { dealtWith } = await sets.supply(client, from, setId as string, action, chunk);
+        if (dealtWith < chunk) await queries.closeRun(client, tenantId, runId, now);
+        else more = true;
+        count += dealtWith;
+      }
+      return { ...dutyRun(count, Number.POSITIVE_INFINITY), more };
+    },
+  };
+}

@@ -1,0 +1,239 @@
+import type { Engine, Queryable } from '@muster/engine';
+import { type Audit, by } from '../../audit/audit.ts';
+import { change } from '../../changes.ts';
+import { operators } from '../../http/access.ts';
+import { defineRoute, type Route } from '../../http/define-route.ts';
+import { created } from '../../http/replies.ts';
+import type { RunSoon } from '../../run-soon.ts';
+import type { TargetSets } from '../devices/index.ts';
+import { removed, run, runs, workflow, workflows } from './answers.ts';
+import { beginRun } from './duties.ts';
+import { workflowError } from './errors.ts';
+import type { RunRow, WorkflowQueries, WorkflowRow } from './queries.ts';
+import { firstTime } from './schedule.ts';
+import { changeBody, idParams, pageQuery, workflowBody } from './schemas.ts';
+
+const DEFAULT_PAGE = 100;
+const AN_ID = /^[1-9]\d{0,17}$/;
+
+export function workflowRoutes(tools: {
+  audit: Audit;
+  engine: Engine;
+  queries: WorkflowQueries;
+  sets: TargetSets;
+  supply: RunSoon;
+}): Route[] {
+  const { audit, engine, queries, sets, supply } = tools;
+  const { db } = engine;
+
+  async function known(client: Queryable, tenantId: number, id: string, lock: '' | 'for update' = '') {
+    const row = AN_ID.test(id) ? await queries.get(client, tenantId, id, lock) : null;
+    if (!row) throw workflowError('MUSTER_UNKNOWN_WORKFLOW', 'There is no workflow with this id.');
+    return row;
+  }
+
+  async function wireRuns(tenantId: number, rows: readonly RunRow[]) {
+    const counts = await sets.counts(
+      db,
+      tenantId,
+      rows.flatMap(({ setId }) => setId ?? []),
+    );
+    return rows.map((row) => {
+      const of = row.setId === null ? undefined : counts.get(row.setId);
+      const total = Object.values(of ?? {}).reduce((sum, count) => sum + count, 0);
+      return {
+        id: row.runId,
+        trigger: row.trigger,
+        scheduledAt: row.scheduledAt,
+        startedAt: row.startedAt,
+        startedBy: row.startedBy,
+        status: row.setId === null ? 'missed' : row.suppliedAt ? 'supplied' : 'supplying',
+        targets: total,
+        actions: total - (of?.waiting ?? 0) - (of?.refused ?? 0),
+        refused: of?.refused ?? 0,
+      };
+    });
+  }
+
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/api/workflows',
+      access: operators('operator'),
+      summary: 'An action for many devices, again and again, by a schedule',
+      body: workflowBody,
+      responses: { 201: { description: 'It runs when its time comes.', schema: workflow } },
+      async handler({ body, caller, reply }) {
+        const row = await change(db, async (tx) => {
+          const now = await queries.now(tx, engine.now());
+          const given = {
+            tenantId: caller.tenantId,
+            ...body,
+            enabled: body.enabled ?? true,
+            catchUp: body.catchUp ?? ('none' as const),
+            nextAt: firstTime(body.schedule, now),
+            createdAt: now,
+            createdBy: caller.name,
+          };
+          const workflowId = await queries.insert(tx, given);
+          await audit.write(tx, {
+            ...by(caller),
+            act: 'create',
+            target: `workflow ${workflowId}`,
+            detail: { name: body.name, schedule: body.schedule, kind: body.action.kind },
+          });
+          return { ...given, workflowId };
+        });
+        created(reply);
+        return wire(row);
+      },
+    }),
+
+    defineRoute({
+      method: 'GET',
+      path: '/api/workflows',
+      access: operators('viewer'),
+      summary: 'List workflows',
+      query: pageQuery,
+      responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: workflows } },
+      async handler({ caller, query }) {
+        const limit = query.limit ?? DEFAULT_PAGE;
+        if (query.cursor !== undefined && !AN_ID.test(query.cursor)) return { workflows: [], cursor: null };
+        const rows = await queries.list(db, caller.tenantId, { after: query.cursor, limit: limit + 1 });
+        const page = rows.slice(0, limit);
+        return {
+          workflows: page.map(wire),
+          cursor: rows.length > limit ? (page.at(-1)?.workflowId ?? null) : null,
+        };
+      },
+    }),
+
+    defineRoute({
+      method: 'GET',
+      path: '/api/workflows/:id',
+      access: operators('viewer'),
+      summary: 'One workflow',
+      params: idParams,
+      responses: { 200: { description: 'As it is now.', schema: workflow } },
+      handler: async ({ caller, params }) => wire(await known(db, caller.tenantId, params.id)),
+    }),
+
+    defineRoute({
+      method: 'PATCH',
+      path: '/api/workflows/:id',
+      access: operators('operator'),
+      summary: 'Change a workflow; what is not named stays. Times that passed while it was disabled are over',
+      params: idParams,
+      body: changeBody,
+      responses: { 200: { description: 'As it is now.', schema: workflow } },
+      async handler({ body, caller, params }) {
+        return change(db, async (tx) => {
+          const before = await known(tx, caller.tenantId, params.id, 'for update');
+          const now = await queries.now(tx, engine.now());
+          const row = { ...before, ...body } as WorkflowRow;
+          const isNew = body.schedule !== undefined || (row.enabled && !before.enabled);
+          const isPast =
+            'at' in row.schedule && body.schedule === undefined && new Date(row.schedule.at) <= now;
+          const nextAt = !isNew ? before.nextAt : isPast ? null : firstTime(row.schedule, now);
+          await queries.update(tx, { ...row, nextAt });
+          await audit.write(tx, {
+            ...by(caller),
+            act: 'update',
+            target: `workflow ${params.id}`,
+            detail: body,
+          });
+          return wire({ ...row, nextAt });
+        });
+      },
+    }),
+
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/workflows/:id',
+      access: operators('operator'),
+      summary: 'Delete a workflow; actions that it has made stay where they are',
+      params: idParams,
+      responses: { 200: { description: 'Deleted.', schema: removed } },
+      async handler({ caller, params }) {
+        await change(db, async (tx) => {
+          await known(tx, caller.tenantId, params.id, 'for update');
+          await queries.remove(tx, caller.tenantId, params.id);
+          await audit.write(tx, { ...by(caller), act: 'delete', target: `workflow ${params.id}` });
+        });
+        return { id: params.id, deleted: true };
+      },
+    }),
+
+    defineRoute({
+      method: 'POST',
+      path: '/api/workflows/:id/run',
+      access: operators('operator'),
+      summary: 'Run a workflow now, whatever its schedule says',
+      params: idParams,
+      responses: { 201: { description: 'Its targets are frozen; their actions follow.', schema: run } },
+      async handler({ caller, params, reply }) {
+        const { tenantId } = caller;
+        const runId = await change(db, async (tx) => {
+          const row = await known(tx, tenantId, params.id);
+          const now = await queries.now(tx, engine.now());
+          const id = await beginRun(tx, tools, row, {
+            trigger: 'manual',
+            scheduledAt: now,
+            startedAt: now,
+            startedBy: caller.name,
+          });
+          await audit.write(tx, { ...by(caller), act: 'run', target: `workflow ${params.id}` });
+          return id as string;
+        });
+        supply.soon();
+        created(reply);
+        const rows = await queries.listRuns(db, tenantId, params.id, { limit: DEFAULT_PAGE });
+        const [made] = await wireRuns(
+          tenantId,
+          rows.filter((row) => row.runId === runId),
+        );
+        return made;
+      },
+    }),
+
+    defineRoute({
+      method: 'GET',
+      path: '/api/workflows/:id/runs',
+      access: operators('viewer'),
+      summary: 'When a workflow ran and how many actions each run made, newest first',
+      params: idParams,
+      query: pageQuery,
+      responses: { 200: { description: 'A page; the cursor leads to older ones.', schema: runs } },
+      async handler({ caller, params, query }) {
+        const { tenantId } = caller;
+        await known(db, tenantId, params.id);
+        const limit = query.limit ?? 20;
+        if (query.cursor !== undefined && !AN_ID.test(query.cursor)) return { runs: [], cursor: null };
+        const rows = await queries.listRuns(db, tenantId, params.id, {
+          before: query.cursor,
+          limit: limit + 1,
+        });
+        const page = rows.slice(0, limit);
+        return {
+          runs: await wireRuns(tenantId, page),
+          cursor: rows.length > limit ? (page.at(-1)?.runId ?? null) : null,
+        };
+      },
+    }),
+  ];
+}
+
+function wire(row: WorkflowRow) {
+  return {
+    id: row.workflowId,
+    name: row.name,
+    schedule: row.schedule,
+    targets: row.targets,
+    action: row.action,
+    enabled: row.enabled,
+    catchUp: row.catchUp,
+    nextAt: row.enabled ? row.nextAt : null,
+    createdAt: row.createdAt,
+    createdBy: row.createdBy,
+  };
+}

@@ -1,0 +1,96 @@
+import { Cron } from 'croner';
+import type { z } from 'zod';
+import { workflowError } from './errors.ts';
+import type { schedule } from './schemas.ts';
+
+/**
+ * When a workflow is due. Time zones and daylight saving are croner's: a time that a change of the clock skips comes at
+ * the end of the gap, one that it repeats comes once.
+ */
+export type Schedule = z.input<typeof schedule>;
+export type CatchUp = 'none' | 'one' | 'all';
+
+/** Evaluated this late, a time was not missed: a server that restarts is no reason. */
+export const MISSED_AFTER_MS = 60_000;
+/** How often a workflow that goes by expiry looks for devices. */
+const LOOK_EVERY_MS = 60_000;
+const MOST_TIMES = 1_000;
+/** The last of very many times is looked for in windows that grow. */
+const WINDOWS_MS = [60_000, 3_600_000, 86_400_000, 31 * 86_400_000];
+
+export interface Due {
+  /** To be run, oldest first. */
+  readonly times: readonly Date[];
+  /** The last one that is not caught up. */
+  readonly missed: Date | null;
+  /** When to look again; null: never. */
+  readonly next: Date | null;
+}
+
+/** The first time after `now`. Refuses what cannot be understood or never comes. */
+export function firstTime(schedule: Schedule, now: Date): Date {
+  if ('beforeExpiryDays' in schedule) return now;
+  if ('at' in schedule) {
+    const at = new Date(schedule.at);
+    if (at <= now) throw workflowError('MUSTER_BAD_SCHEDULE', 'schedule.at is in the past.');
+    return at;
+  }
+  const first = nextTime(schedule, now);
+  if (!first) throw workflowError('MUSTER_BAD_SCHEDULE', 'schedule.cron names a time that never comes.');
+  return first;
+}
+
+/** What is due now of a workflow that was to be looked at then. */
+export function dueTimes(schedule: Schedule, catchUp: CatchUp, nextAt: Date, now: Date): Due {
+  if ('beforeExpiryDays' in schedule)
+    return { times: [now], missed: null, next: new Date(now.getTime() + LOOK_EVERY_MS) };
+  if ('at' in schedule) return sift([nextAt], catchUp, now, null);
+  if (catchUp === 'all') {
+    const times = timesBetween(schedule, nextAt, now, MOST_TIMES);
+    const last = times.at(-1) as Date;
+    return { times, missed: null, next: nextTime(schedule, last) };
+  }
+  return sift(latestTimes(schedule, nextAt, now), catchUp, now, nextTime(schedule, now));
+}
+
+function sift(times: readonly Date[], catchUp: CatchUp, now: Date, next: Date | null): Due {
+  const onTime = times.filter((at) => now.getTime() - at.getTime() <= MISSED_AFTER_MS);
+  const last = times.at(-1);
+  if (onTime.length > 0 || !last) return { times: onTime, missed: null, next };
+  return catchUp === 'none' ? { times: [], missed: last, next } : { times: [last], missed: null, next };
+}
+
+function latestTimes(schedule: Schedule & { cron: string }, from: Date, now: Date): Date[] {
+  for (const window of WINDOWS_MS) {
+    const since = Math.max(from.getTime(), now.getTime() - window);
+    const times = timesBetween(schedule, new Date(since), now, Number.POSITIVE_INFINITY);
+    if (times.length > 0 || since === from.getTime()) return times;
+  }
+  return timesBetween(schedule, from, now, Number.POSITIVE_INFINITY);
+}
+
+/** Both included, oldest first. */
+function timesBetween(schedule: Schedule & { cron: string }, from: Date, to: Date, most: number): Date[] {
+  const times: Date[] = [];
+  let at = nextTime(schedule, new Date(from.getTime() - 1));
+  while (at && at <= to && times.length < most) {
+    times.push(at);
+    at = nextTime(schedule, at);
+  }
+  return times;
+}
+
+function nextTime(schedule: { cron: string; timezone?: string | undefined }, after: Date): Date | null {
+  try {
+    return new Cron(schedule.cron, { timezone: schedule.timezone ?? 'UTC', paused: true }).nextRun(after);
+  } catch (error) {
+    throw workflowError('MUSTER_BAD_SCHEDULE', sentence(error), { cause: error });
+  }
+}
+
+function sentence(error: unknown): string {
+  const text = error instanceof Error ? error.message : '';
+  return /timezone/i.test(text)
+    ? 'schedule.timezone is not a time zone such as Europe/Berlin.'
+    : `schedule.cron is not a cron pattern: ${text.replace(/^\w+: /, '').slice(0, 200)}`;
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { dueTimes, firstTime } from '../src/features/workflows/schedule.ts';
+
+const at = (text: string) => new Date(text);
+const iso = (dates: readonly Date[]) => dates.map((date) => date.toISOString());
+const daily = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
+
+test('daylight saving: a skipped time comes at the end of the gap, a repeated one comes once', () => {
+  const times: string[] = [];
+  // the clock goes forward on 29 March 2026 at 02:00 and back on 25 October 2026 at 03:00
+  for (const [from, to] of [
+    ['2026-03-27T12:00:00Z', '2026-03-30T12:00:00Z'],
+    ['2026-10-23T12:00:00Z', '2026-10-26T12:00:00Z'],
+  ] as const) {
+    const first = firstTime(daily, at(from));
+    times.push(...iso(dueTimes(daily, 'all', first, at(to)).times));
+  }
+  expect(times).toEqual([
+    '2026-03-28T01:30:00.000Z', // 02:30 in winter
+    '2026-03-29T01:00:00.000Z', // 02:30 does not exist: 03:00 in summer
+    '2026-03-30T00:30:00.000Z',
+    '2026-10-24T00:30:00.000Z',
+    '2026-10-25T00:30:00.000Z', // the first of the two 02:30
+    '2026-10-26T01:30:00.000Z',
+  ]);
+});
+
+test('what was missed is dropped, caught up once, or caught up wholly', () => {
+  const hourly = { cron: '0 * * * *' };
+  const [nextAt, now] = [at('2026-03-01T10:00:00Z'), at('2026-03-01T13:20:00Z')];
+  const next = at('2026-03-01T14:00:00Z');
+  const last = at('2026-03-01T13:00:00Z');
+  expect(dueTimes(hourly, 'none', nextAt, now)).toEqual({ times: [], missed: last, next });
+  expect(dueTimes(hourly, 'one', nextAt, now)).toEqual({ times: [last], missed: null, next });
+  expect(iso(dueTimes(hourly, 'all', nextAt, now).times)).toEqual(
+    ['10', '11', '12', '13'].map((hour) => `2026-03-01T${hour}:00:00.000Z`),
+  );
+  // a minute late is not missed
+  const late = at('2026-03-01T10:00:59Z');
+  expect(dueTimes(hourly, 'none', nextAt, late).times).toEqual([nextAt]);
+});
+
+test('years of a schedule that comes every second are caught up without counting them all', () => {
+  const [nextAt, now] = [at('2020-01-01T00:00:00Z'), at('2026-03-01T00:00:30.500Z')];
+  const every = { cron: '* * * * * *' };
+  expect(dueTimes(every, 'one', nextAt, now).times).toHaveLength(60);
+  const yearly = { cron: '0 0 1 1 *' };
+  expect(iso(dueTimes(yearly, 'one', nextAt, now).times)).toEqual(['2026-01-01T00:00:00.000Z']);
+  const all = dueTimes(every, 'all', nextAt, now);
+  expect(all.times).toHaveLength(1_000);
+  expect(all.next).toEqual(new Date(nextAt.getTime() + 1_000_000));
+});
+
+test('what cannot be understood or never comes is refused with a sentence', () => {
+  const now = at('2026-03-01T00:00:00Z');
+  for (const [schedule, sentence] of [
+    [{ cron: 'every day' }, /^schedule.cron is not a cron pattern/],
+    [{ cron: '0 0 31 2 *' }, /never comes/],
+    [{ cron: '0 0 * * *', timezone: 'Berlin' }, /^schedule.timezone is not a time zone/],
+    [{ at: '2026-02-28T00:00:00Z' }, /in the past/],
+  ] as const)
+    expect(() => firstTime(schedule, now)).toThrow(sentence);
+});
