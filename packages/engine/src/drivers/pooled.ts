@@ -6,6 +6,9 @@ import { types } from './types.ts';
 /** Statements and transactions over one `pg` pool; both drivers are made of these. */
 export function pooled(pool: pg.Pool) {
   const query = (config: Query) => pool.query({ ...config, types });
+  // A connection that breaks while it is lent out, between two statements of a transaction, says so with an event that
+  // nobody else listens to, and that would end the process. The next statement fails, and that is enough.
+  pool.on('connect', (client) => void client.on('error', () => {}));
   return {
     query(config: Query) {
       refuseInsideTransaction();
