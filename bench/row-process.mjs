@@ -1,15 +1,17 @@
 // One measurement (or one template) in a process of its own, started by run.mjs, so that no row inherits the memory,
-// compiled code or connections of another.
+// compiled code or connections of another. Only a quick run, whose figures mean nothing, gives it several.
 
 import { rows } from './rows.mjs';
 import { templates } from './templates.mjs';
 
-process.once('message', (/** @type {any} */ task) => {
+process.on('message', (/** @type {any} */ task) => {
   perform(task).then(
-    (result) => process.send?.({ result }, () => process.exit(0)),
-    (error) => process.send?.({ error: String(error?.stack ?? error) }, () => process.exit(1)),
+    (result) => process.send?.({ result }),
+    (error) => process.send?.({ error: String(error?.stack ?? error) }),
   );
 });
+// What a peer still does by then is of no interest.
+process.on('disconnect', () => process.exit(0));
 
 /** @param {any} task */
 async function perform(task) {

@@ -43,12 +43,15 @@ const redisServer =
   redis !== undefined && chosen.some((row) => row.uses.includes('redis')) ? await startRedis() : undefined;
 /** @type {Set<string>} */
 const built = new Set();
+/** @type {import('node:child_process').ChildProcess | undefined} */
+let shared;
 /** @type {any[]} */
 const measured = [];
 const began = performance.now();
 try {
   for (const row of chosen) measured.push(await measureRow(row));
 } finally {
+  if (shared) await endProcess(shared);
   await redisServer?.stop();
   await cluster.stop();
 }
@@ -164,7 +167,27 @@ async function admin(sql) {
  * @param {object} task
  * @returns {Promise<any>}
  */
-function inProcess(row, task) {
+async function inProcess(row, task) {
+  const mayShare = options.quick && row.node !== 'newer' && !row.execArgv;
+  const child = (mayShare && shared) || startProcess(mayShare ? { name: 'quick' } : row);
+  if (mayShare) shared = child;
+  const answer = await new Promise((resolve, reject) => {
+    const ended = (/** @type {number | null} */ code) =>
+      reject(new Error(`The process of ${row.name} ended with exit code ${code}.`));
+    child.once('exit', ended);
+    child.once('message', (message) => {
+      child.off('exit', ended);
+      resolve(message);
+    });
+    child.send(task);
+  });
+  if (!mayShare) await endProcess(child);
+  if (answer.error) throw new Error(answer.error);
+  return answer.result;
+}
+
+/** @param {{ name: string, node?: string | undefined, execArgv?: string[] | undefined }} row */
+function startProcess(row) {
   const profile = options.profile
     ? [
         '--cpu-prof',
@@ -172,23 +195,17 @@ function inProcess(row, task) {
         `--cpu-prof-name=${row.name}.cpuprofile`,
       ]
     : [];
-  const child = fork(path.join(here, 'row-process.mjs'), {
+  return fork(path.join(here, 'row-process.mjs'), {
     execArgv: [...(row.execArgv ?? []), ...profile],
-    execPath: row.node === 'newer' ? newerNode?.path : process.execPath,
+    ...(row.node === 'newer' && newerNode ? { execPath: newerNode.path } : {}),
   });
-  return new Promise((resolve, reject) => {
-    /** @type {any} */
-    let answer;
-    child.once('message', (message) => {
-      answer = message;
-    });
-    child.once('error', reject);
-    child.once('exit', (code) => {
-      if (answer?.result) resolve(answer.result);
-      else reject(new Error(answer?.error ?? `${row.name} ended with exit code ${code}.`));
-    });
-    child.send(task);
-  });
+}
+
+/** @param {import('node:child_process').ChildProcess} child */
+async function endProcess(child) {
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.disconnect();
+  await ended;
 }
 
 /** Some peers need Node 22 or newer: this one, or the one that bench/ brings along. */

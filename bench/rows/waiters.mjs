@@ -53,7 +53,7 @@ export default [
       const waitMs = (sizes.watchSeconds + 30) * 1_000;
       const parked = lanes.map((lane) => muster.engine.claim(muster.db, { ...claimOf(lane), waitMs }));
       while (muster.engine.parkedWaiters < lanes.length) await pause(20);
-      await pause(2_500);
+      await pause(sizes.watchSeconds * 80);
       const after = memory();
       const watch = await observer(url);
       const first = await watch.count();
@@ -94,7 +94,7 @@ export default [
       const before = memory();
       await crowd.park(LONGEST_WAIT);
       while (server.engine.parkedWaiters < sizes.waiters) await pause(20);
-      await pause(2_500);
+      await pause(sizes.watchSeconds * 80);
       const after = memory();
       const watch = await observer(url);
       const first = await watch.count();
