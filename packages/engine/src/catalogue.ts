@@ -11,6 +11,7 @@ export async function catalogueText(client: Queryable, schema: string): Promise<
   const lines = rows.map((row) => {
     const definition = String(row.definition)
       .replaceAll(`${schema}.`, '{schema}.')
+      .replaceAll(`'${schema}'`, `'{schema}'`) // the name of the notifications
       .replace(/\s+/g, ' ')
       .trim();
     // function bodies are long: their fingerprint is enough to see a change

@@ -116,6 +116,24 @@ test('G36: a busy item is tried again, its neighbours are answered', async () =>
   expect(await calls[0]).toBe('did a:1');
 });
 
+test('G36: an item that waits for its next try is not forgotten while others come and go', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const g = gatherer();
+  const call = g.add('a:1');
+  await settled();
+  for (let n = 0; n < 4; n += 1) await last().finish([BUSY]);
+  const other = g.add('b:2');
+  await settled();
+  expect(last().items).toEqual(['b:2']);
+  await last().finish();
+  await other;
+  await vi.advanceTimersByTimeAsync(100);
+  await settled();
+  expect(last().items).toEqual(['a:1']);
+  await last().finish();
+  expect(await call).toBe('did a:1');
+});
+
 test('G36: an item that stays busy is given up with a clear error, and waits longer and longer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const g = gatherer();

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Housekeeping, type HousekeepingOptions } from '../src/housekeeping.ts';
+import { type TestEngine, testEngine } from '../testing/index.ts';
+
+let t: TestEngine;
+let ran: string[] = [];
+let errors: unknown[] = [];
+beforeAll(async () => {
+  t = await testEngine();
+});
+beforeEach(async () => {
+  ran = [];
+  errors = [];
+  await t.db.query({ text: 'delete from muster.leaders' });
+  await t.db.query({ text: 'delete from muster.nodes' });
+});
+afterAll(() => t.close());
+
+const nothing = { answers: [], transitions: [], wakes: [], count: 0, more: false };
+function node(nodeId: string, more: Partial<HousekeepingOptions> = {}): Housekeeping & { alive: number } {
+  const housekeeping = new Housekeeping({
+    schema: 'muster',
+    nodeId,
+    client: t.db,
+    duties: [{ name: 'duty', everyMs: 0, runOnce: async () => nothing }],
+    run: async (duty) => {
+      ran.push(`${nodeId} ${duty.name}`);
+      return nothing;
+    },
+    onNodes: (alive) => {
+      Object.assign(housekeeping, { alive });
+    },
+    afterTurn: async () => {},
+    onError: (error) => errors.push(error),
+    ...more,
+  });
+  return Object.assign(housekeeping, { alive: 0 });
+}
+/** The lead is about real time; the test moves it by moving what is written down. */
+const age = (seconds: number) =>
+  t.db.query({
+    text: `with n as (update muster.nodes set seen_at = seen_at - $1 * interval '1 second')
+      update muster.leaders set expires_at = expires_at - $1 * interval '1 second'`,
+    values: [seconds],
+  });
+
+test('G40: one node leads, and keeps the lead while it asks for it', async () => {
+  const [a, b] = [node('a'), node('b')];
+  expect(await a.lead()).toBe(true);
+  expect(await b.lead()).toBe(false);
+  await age(4);
+  expect(await a.lead()).toBe(true);
+  await age(4);
+  expect(await b.lead()).toBe(false);
+});
+
+test('G40: a lead that is not renewed for five seconds goes to the next that asks', async () => {
+  const [a, b] = [node('a'), node('b')];
+  await a.lead();
+  await age(6);
+  expect(await b.lead()).toBe(true);
+  expect(await a.lead()).toBe(false);
+});
+
+test('G40: of many nodes that ask at once one leads', async () => {
+  const nodes = Array.from({ length: 8 }, (_, n) => node(`node ${n}`));
+  const leads = await Promise.all(nodes.map((one) => one.lead()));
+  expect(leads.filter(Boolean)).toHaveLength(1);
+});
+
+test('a node knows how many are alive, itself included; the silent are forgotten', async () => {
+  const [a, b] = [node('a'), node('b')];
+  await a.lead();
+  expect(a.alive).toBe(1);
+  await b.lead();
+  expect(b.alive).toBe(2);
+  await a.lead();
+  expect(a.alive).toBe(2);
+  await age(16);
+  await a.lead();
+  expect(a.alive).toBe(1);
+});
+
+test('G40: a node that stops gives up the lead', async () => {
+  const [a, b] = [node('a'), node('b')];
+  await a.lead();
+  await b.lead();
+  await a.stop();
+  expect(await b.lead()).toBe(true);
+  expect(b.alive).toBe(1);
+});
+
+test('G40: if the lead cannot be had, the duties run all the same', async () => {
+  const broken = { query: () => Promise.reject(new Error('no such table')) };
+  const a = node('a', { client: broken });
+  a.start();
+  await a.stop();
+  await a.lead().then((leading) => expect(leading).toBe(true));
+  expect(errors.length).toBeGreaterThan(0);
+});
+
+test('G40: a duty that fails is told and does not keep the others from running', async () => {
+  const a = node('a', {
+    duties: ['first', 'second'].map((name) => ({ name, everyMs: 0, runOnce: async () => nothing })),
+    run: async (duty) => {
+      ran.push(duty.name);
+      if (duty.name === 'first') throw new Error('first is broken');
+      return nothing;
+    },
+  });
+  const turned = new Promise<void>((resolve) => {
+    Object.assign(a, { turned: resolve });
+  });
+  const once = node('b', {
+    duties: ['first', 'second'].map((name) => ({ name, everyMs: 0, runOnce: async () => nothing })),
+    run: async (duty) => {
+      ran.push(duty.name);
+      if (duty.name === 'first') throw new Error('first is broken');
+      return nothing;
+    },
+    afterTurn: async () => (a as unknown as { turned: () => void }).turned(),
+  });
+  once.start();
+  await turned;
+  await once.stop();
+  expect(ran.slice(0, 2)).toEqual(['first', 'second']);
+  expect(errors).toMatchObject([{ message: 'first is broken' }]);
+});
+
+test('G40: a duty with more to do is called again at once, but not for ever', async () => {
+  let rounds = 0;
+  const turned = new Promise<void>((resolve) => {
+    const a = node('a', {
+      run: async () => {
+        rounds += 1;
+        return { ...nothing, more: true };
+      },
+      afterTurn: async () => {
+        resolve();
+        void a.stop();
+      },
+    });
+    a.start();
+  });
+  await turned;
+  expect(rounds).toBe(20);
+});

@@ -1,0 +1,167 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createEngine, createMigrate, ENGINE_LINE, type MigrationLine } from '../src/index.ts';
+import { testDatabase } from '../testing/index.ts';
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+let folder: string;
+const lines: MigrationLine[] = [ENGINE_LINE];
+const migrate = (schema = 'muster', some = lines) => createMigrate(database.db, { schema, lines: some });
+const things = async (schema: string) =>
+  (
+    await database.db.query({
+      text: `select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1
+        and c.relname not like 'migrations%' union all select p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+        where n.nspname = $1`,
+      values: [schema],
+    })
+  ).rows.length;
+
+beforeAll(async () => {
+  database = await testDatabase({ migrated: false });
+  folder = await mkdtemp(path.join(tmpdir(), 'muster-line-'));
+  await writeFile(
+    path.join(folder, '001_door.up.sql'),
+    '-- breaking: no\ncreate table {schema}.door (id int);\n',
+  );
+  await writeFile(path.join(folder, '001_door.down.sql'), 'drop table {schema}.door;\n');
+});
+afterAll(async () => {
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+test('G52: up applies what is missing, once; list says what and when', async () => {
+  expect((await migrate().list()).every((one) => one.appliedAt === null)).toBe(true);
+  const done = await migrate().up();
+  expect(done.map((one) => `${one.line} ${one.version}`).slice(0, 2)).toEqual(['engine 1', 'engine 2']);
+  expect(await migrate().up()).toEqual([]);
+  const list = await migrate().list();
+  expect(list).toHaveLength(done.length);
+  expect(list.every((one) => one.appliedAt instanceof Date)).toBe(true);
+});
+
+test('G52: down takes back one by one or all, and up again gives the same catalogue', async () => {
+  const before = await migrate().catalogue();
+  const count = (await migrate().list()).length;
+  const [last] = await migrate().down();
+  expect(last?.version).toBe(Math.max(...(await migrate().list()).map((one) => one.version)));
+  expect((await migrate().list()).filter((one) => one.appliedAt === null)).toHaveLength(1);
+  expect(await migrate().catalogue()).not.toBe(before);
+  expect(await migrate().down('all')).toHaveLength(count - 1);
+  expect(await things('muster')).toBe(0);
+  await migrate().up();
+  expect(await migrate().catalogue()).toBe(before);
+});
+
+test('G52: the catalogue does not depend on the days of the history nor on data', async () => {
+  const before = await migrate().catalogue();
+  const engine = createEngine(database.db);
+  const laneId = await engine.ensureLane(database.db, 1, 'test', 'x');
+  await engine.enqueue(database.db, { tenantId: 1, laneId, kind: 'x' });
+  expect(await migrate().catalogue()).toBe(before);
+});
+
+test('G52: in a schema of another name everything is the same and works', async () => {
+  await migrate('elsewhere').up();
+  expect(await migrate('elsewhere').catalogue()).toBe(await migrate().catalogue());
+  const engine = createEngine(database.db, { schema: 'elsewhere' });
+  await engine.start();
+  const laneId = await engine.ensureLane(database.db, 1, 'test', 'x');
+  const claim = engine.claim(database.db, {
+    ...{ tenantId: 1, laneId, channel: 'any', worker: 'w', leaseMs: 1_000, waitMs: 20_000 },
+  });
+  await database.db.query({ text: `select elsewhere.enqueue(1, $1, 'x')`, values: [laneId] });
+  const action = await claim;
+  expect(action).toMatchObject({ kind: 'x' });
+  await engine.report(database.db, {
+    tenantId: 1,
+    actionId: action?.id as string,
+    attempt: 1,
+    status: 'succeeded',
+  });
+  for (const duty of engine.duties) await engine.runDuty(duty.name);
+  await engine.stop();
+  expect(await migrate('elsewhere').down('all')).not.toEqual([]);
+  expect(await things('elsewhere')).toBe(0);
+});
+
+test('G52: any drift shows in the catalogue', async () => {
+  const before = await migrate().catalogue();
+  for (const [change, undo] of [
+    ['create index extra on muster.actions (kind)', 'drop index muster.extra'],
+    ['alter table muster.actions add column extra int', 'alter table muster.actions drop column extra'],
+    [
+      'alter table muster.pending alter column attempt drop not null',
+      'alter table muster.pending alter column attempt set not null',
+    ],
+    [
+      'alter table muster.runners drop constraint slots_are_positive',
+      'alter table muster.runners add constraint slots_are_positive check (slots > 0)',
+    ],
+    [
+      'create function muster.extra() returns int language sql as $$ select 1 $$',
+      'drop function muster.extra()',
+    ],
+  ] as const) {
+    await database.db.query({ text: change });
+    expect(await migrate().catalogue(), change).not.toBe(before);
+    await database.db.query({ text: undo });
+    expect(await migrate().catalogue(), undo).toBe(before);
+  }
+});
+
+test('G52: an application adds a line of its own, which goes down first', async () => {
+  const both = [ENGINE_LINE, { name: 'door', folder }];
+  expect((await migrate('muster', both).up()).map((one) => one.line)).toEqual(['door']);
+  expect((await migrate('muster', both).down()).map((one) => one.line)).toEqual(['door']);
+  await migrate('muster', both).up();
+  expect((await migrate('muster', both).down('all')).map((one) => one.line)[0]).toBe('door');
+  await migrate().up();
+});
+
+test('G52: a schema from the future is refused if it is marked as breaking, and only then', async () => {
+  const future = (breaking: boolean) =>
+    database.db.query({
+      text: `insert into muster.migrations (line, version, name, breaking) values ('engine', 999, 'future', ${breaking})`,
+    });
+  const past = () => database.db.query({ text: 'delete from muster.migrations where version = 999' });
+  await future(false);
+  await migrate().checkNotTooNew();
+  await past();
+  await future(true);
+  await expect(migrate().checkNotTooNew()).rejects.toMatchObject({
+    code: 'MUSTER_SCHEMA_TOO_NEW',
+    message: expect.stringContaining('future'),
+  });
+  await expect(migrate().down()).rejects.toMatchObject({ code: 'MUSTER_SCHEMA_TOO_NEW' });
+  await past();
+});
+
+test('G52: a migration that fails leaves nothing of itself', async () => {
+  await writeFile(
+    path.join(folder, '002_bad.up.sql'),
+    '-- breaking: no\ncreate table {schema}.half (id int);\nselect 1 / 0;\n',
+  );
+  await writeFile(path.join(folder, '002_bad.down.sql'), 'drop table {schema}.half;\n');
+  const before = await things('muster');
+  await expect(migrate('muster', [ENGINE_LINE, { name: 'door', folder }]).up()).rejects.toThrow(
+    'division by zero',
+  );
+  expect(await things('muster')).toBe(before);
+});
+
+test('G52: two nodes that migrate at once do it once', async () => {
+  await Promise.all([migrate('twice').up(), migrate('twice').up()]);
+  expect((await migrate('twice').list()).every((one) => one.appliedAt !== null)).toBe(true);
+});
+
+test.each(['Upper', 'with space', 'a"b', '', 'x; drop', '1st'])(
+  'G28: %j is no name for a schema',
+  (schema) => {
+    expect(() => migrate(schema)).toThrow('name of the schema');
+    expect(() => createEngine(database.db, { schema })).toThrow('name of the schema');
+  },
+);
