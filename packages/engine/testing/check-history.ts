@@ -1,50 +1,32 @@
-import { type ActionState, type EventType, TRANSITIONS } from '../src/index.ts';
+import type { EventType } from '../src/action.ts';
+import { atEvent, checkLeases, checkLife } from '../src/check/action-life.ts';
+import { type Violation, type ViolationKind, violation } from '../src/check/violation.ts';
 import { type CallLog, createCallLog } from './call-log.ts';
-import type { History, HistoryAction, HistoryEvent } from './history.ts';
+import type { History, HistoryEvent } from './history.ts';
+
+export type { Violation, ViolationKind };
 
 /**
  * Reads a whole history, and what callers were told, and says what cannot have happened if the promises hold. Needs no
- * engine: events, tables and the log of calls are enough.
+ * engine: events, tables and the log of calls are enough. What needs no callers is in src/check, for `muster check`.
  */
-export type ViolationKind =
-  | 'two-leases' // of one lane at once
-  | 'too-many-leases' // of one runner at once
-  | 'order'
-  | 'handed-out-after-end'
-  | 'attempt-reused'
-  | 'attempt-ended-twice'
-  | 'fence' // an attempt was ended that was not running
-  | 'impossible-history'
-  | 'state-differs' // events and tables disagree
-  | 'counts-differ'
-  | 'wrong-generation'
-  | 'policy' // a lease end that does not mean what the action says
-  | 'lease-cut-short'
-  | 'dropped-success' // a late one that was to be accepted
-  | 'lost'; // acknowledged, and no trace of it
-
-export interface Violation {
-  readonly kind: ViolationKind;
-  readonly text: string;
-}
-
-const ENDS_ATTEMPT: ReadonlySet<EventType> = new Set([
+const LEAVES_THE_LINE: ReadonlySet<EventType> = new Set([
+  ...['SENT', 'CANCELLED', 'SUPERSEDED', 'EXPIRED', 'FAILED_FINAL', 'SUCCEEDED'],
+] as EventType[]);
+const ENDS_LEASE: ReadonlySet<EventType> = new Set<EventType>([
   'SUCCEEDED',
   'FAILED',
   'TIMEOUT',
   'NOT_NOW',
   'RELEASED',
+  'CANCELLED',
 ]);
-const LEAVES_THE_LINE: ReadonlySet<EventType> = new Set([
-  ...['SENT', 'CANCELLED', 'SUPERSEDED', 'EXPIRED', 'FAILED_FINAL', 'SUCCEEDED'],
-] as EventType[]);
-const FINAL: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled', 'expired']);
 
 export function checkHistory(history: History, log: CallLog = createCallLog()): Violation[] {
   const byAction = groupBy(history.events, (event) => event.actionId);
   return [
-    ...leases(history, log),
-    ...[...history.actions.values()].flatMap((action) => ofAction(action, byAction.get(action.id) ?? [])),
+    ...lives(history, byAction),
+    ...slots(history, log),
     ...lanes(history),
     ...generations(history, log),
     ...counts(history),
@@ -53,8 +35,25 @@ export function checkHistory(history: History, log: CallLog = createCallLog()): 
   ];
 }
 
-/** Who held what when, from hand-out to end. */
-function leases(history: History, log: CallLog): Violation[] {
+/** The life of every action, and that no two were leased at once in a lane. */
+function lives(history: History, byAction: ReadonlyMap<string, readonly HistoryEvent[]>): Violation[] {
+  const found = [...history.actions.values()].map((action) => ({
+    laneId: action.laneId,
+    ...checkLife(action, byAction.get(action.id) ?? []),
+  }));
+  return [
+    ...found.flatMap(({ violations }) => violations),
+    ...[...groupBy(found, ({ laneId }) => laneId)].flatMap(([laneId, of]) =>
+      checkLeases(
+        laneId,
+        of.flatMap(({ leases }) => leases),
+      ),
+    ),
+  ];
+}
+
+/** How many leases each worker had at once, from hand-out to end. */
+function slots(history: History, log: CallLog): Violation[] {
   const found: Violation[] = [];
   const ofLane = new Map<string, HistoryEvent>();
   const ofWorker = new Map<string, number>();
@@ -66,103 +65,35 @@ function leases(history: History, log: CallLog): Violation[] {
   for (const event of history.events) {
     const open = ofLane.get(event.laneId);
     if (event.type === 'SENT') {
-      if (open)
-        found.push(bad('two-leases', event, `lane ${event.laneId} still had action ${open.actionId}`));
       ofLane.set(event.laneId, event);
       const held = count(event.worker, 1);
-      const slots = log.slots.get(event.worker ?? '');
-      if (slots !== undefined && held > slots)
-        found.push(bad('too-many-leases', event, `${event.worker} held ${held} with ${slots} slots`));
-    } else if (
-      open?.actionId === event.actionId &&
-      (ENDS_ATTEMPT.has(event.type) || event.type === 'CANCELLED')
-    ) {
-      if (open.attempt !== event.attempt)
-        found.push(bad('fence', event, `attempt ${open.attempt} was running`));
+      const most = log.slots.get(event.worker ?? '');
+      if (most !== undefined && held > most)
+        found.push(atEvent('too-many-leases', event, `${event.worker} held ${held} with ${most} slots`));
+    } else if (open?.actionId === event.actionId && ENDS_LEASE.has(event.type)) {
       ofLane.delete(event.laneId);
       count(open.worker, -1);
     }
   }
   for (const runner of history.runners)
     if (runner.slots !== null && runner.running > runner.slots)
-      found.push({
-        kind: 'too-many-leases',
-        text: `runner ${runner.id}: ${runner.running} of ${runner.slots}`,
-      });
+      found.push(
+        violation('too-many-leases', null, `runner ${runner.id}: ${runner.running} of ${runner.slots}`),
+      );
   return found;
-}
-
-/** The life of one action: along the table, with attempts that grow and end once, to the state that the tables have. */
-function ofAction(action: HistoryAction, events: readonly HistoryEvent[]): Violation[] {
-  const found: Violation[] = [];
-  let state = 'none' as ActionState | 'none';
-  let attempt = 0;
-  const ended = new Set<number>();
-  const open = new Set<number>();
-  const cancelAsked = new Set<number>();
-  events.forEach((event, n) => {
-    if (event.type === 'SENT') {
-      if (FINAL.has(state)) found.push(bad('handed-out-after-end', event, `it was ${state}`));
-      if (event.attempt <= attempt) found.push(bad('attempt-reused', event, `after attempt ${attempt}`));
-      attempt = event.attempt;
-    }
-    if (
-      event.type === 'LATE' &&
-      event.reason === 'succeeded' &&
-      state === 'pending' &&
-      event.attempt === attempt &&
-      open.has(attempt)
-    )
-      found.push(bad('dropped-success', event, 'nobody else had it'));
-    if (event.type === 'TIMEOUT' || event.type === 'RELEASED') open.add(event.attempt);
-    if (event.type === 'CANCEL_REQUESTED') cancelAsked.add(event.attempt);
-    if (ENDS_ATTEMPT.has(event.type)) {
-      const late =
-        event.type === 'SUCCEEDED' && (event.reason === 'LATE' || events[n - 1]?.type === 'TIMEOUT');
-      if (ended.has(event.attempt) && !late) found.push(bad('attempt-ended-twice', event, ''));
-      ended.add(event.attempt);
-    }
-    if (event.type === 'TIMEOUT' && !cancelAsked.has(event.attempt))
-      found.push(...policy(action, event, events[n + 1]));
-    const next: ActionState | null = TRANSITIONS[state][event.type];
-    if (next === null) found.push(bad('impossible-history', event, `in state ${state}`));
-    else state = next;
-  });
-  const inTables = action.ended ?? (action.leasedAttempt !== null ? 'claimed' : 'pending');
-  if (
-    state !== inTables ||
-    action.pending === (action.ended !== null) ||
-    (action.ended && action.leasedAttempt !== null)
-  )
-    found.push({
-      kind: 'state-differs',
-      text: `action ${action.id} is ${state} by its events, ${inTables} and ${action.pending ? '' : 'not '}pending in the tables`,
-    });
-  return found;
-}
-
-function policy(action: HistoryAction, event: HistoryEvent, next: HistoryEvent | undefined): Violation[] {
-  const over = action.deadline !== null && action.deadline <= event.at;
-  const right: EventType[] = over
-    ? ['FAILED_FINAL']
-    : {
-        retry: ['RETRY_SCHEDULED', 'FAILED_FINAL'] as const,
-        fail: ['FAILED_FINAL'] as const,
-        succeed: ['SUCCEEDED'] as const,
-      }[action.onLeaseEnd].slice();
-  return next && right.includes(next.type)
-    ? []
-    : [bad('policy', event, `${action.onLeaseEnd}, then ${next?.type}`)];
 }
 
 function lanes(history: History): Violation[] {
   return history.lanes.flatMap((lane): Violation[] => {
     const of = [...history.actions.values()].filter((action) => action.laneId === lane.id && action.pending);
     const old = of.filter((action) => action.generation !== lane.generation);
-    return old.map((action) => ({
-      kind: 'wrong-generation',
-      text: `action ${action.id} of generation ${action.generation} is ${action.leasedAttempt === null ? 'left' : 'running'} in lane ${lane.id} of generation ${lane.generation}`,
-    }));
+    return old.map((action) =>
+      violation(
+        'wrong-generation',
+        action.id,
+        `action ${action.id} of generation ${action.generation} is ${action.leasedAttempt === null ? 'left' : 'running'} in lane ${lane.id} of generation ${lane.generation}`,
+      ),
+    );
   });
 }
 
@@ -177,10 +108,11 @@ function generations(history: History, log: CallLog): Violation[] {
     );
     return between
       ? [
-          {
-            kind: 'wrong-generation',
-            text: `action ${claim.id} was handed out after the generation was raised`,
-          },
+          violation(
+            'wrong-generation',
+            claim.id,
+            `action ${claim.id} was handed out after the generation was raised`,
+          ),
         ]
       : [];
   });
@@ -196,7 +128,7 @@ function counts(history: History): Violation[] {
     const [kept, real] = [history.counts.get(word) ?? 0, recount.get(word) ?? 0];
     return kept === real
       ? []
-      : [{ kind: 'counts-differ', text: `${word}: ${kept}, a recount gives ${real}` }];
+      : [violation('counts-differ', null, `${word}: ${kept}, a recount gives ${real}`)];
   });
 }
 
@@ -207,19 +139,20 @@ function acknowledged(byAction: ReadonlyMap<string, readonly HistoryEvent[]>, lo
     (byAction.get(id) ?? []).some(
       (event) => event.type === type && (attempt === undefined || event.attempt === attempt),
     );
-  const lost = (what: string) => found.push({ kind: 'lost', text: what });
-  for (const { id } of log.enqueued) if (!has(id, 'CREATED')) lost(`action ${id} was acknowledged`);
+  const lost = (id: string, what: string) => found.push(violation('lost', id, what));
+  for (const { id } of log.enqueued) if (!has(id, 'CREATED')) lost(id, `action ${id} was acknowledged`);
   for (const { id, attempt } of log.claimed)
-    if (!has(id, 'SENT', attempt)) lost(`attempt ${attempt} of ${id} was handed out`);
+    if (!has(id, 'SENT', attempt)) lost(id, `attempt ${attempt} of ${id} was handed out`);
   for (const { id, attempt, event } of log.reported)
-    if (!has(id, event, attempt)) lost(`${event} of attempt ${attempt} of ${id} was accepted`);
-  for (const { id } of log.cancelled) if (!has(id, 'CANCELLED')) lost(`the cancel of ${id} was acknowledged`);
+    if (!has(id, event, attempt)) lost(id, `${event} of attempt ${attempt} of ${id} was accepted`);
+  for (const { id } of log.cancelled)
+    if (!has(id, 'CANCELLED')) lost(id, `the cancel of ${id} was acknowledged`);
   for (const { id, attempt, until } of [...log.extended, ...log.claimed]) {
     const end = (byAction.get(id) ?? []).find(
       (event) => event.type === 'TIMEOUT' && event.attempt === attempt,
     );
     if (end && end.at < until)
-      found.push(bad('lease-cut-short', end, `it was promised until ${until.toISOString()}`));
+      found.push(atEvent('lease-cut-short', end, `it was promised until ${until.toISOString()}`));
   }
   return found;
 }
@@ -255,25 +188,47 @@ function order(
     calls,
     ({ action }) => `${action.laneId} ${action.channel} ${action.urgent}`,
   ).values())
-    for (const later of group) {
-      if (later.sent === undefined || later.moved) continue;
-      const passed = group.find(
-        (one) => one.ended < later.begun && (one.gone === undefined || one.gone > (later.sent as bigint)),
-      );
-      if (passed)
-        found.push({
-          kind: 'order',
-          text: `action ${later.id} was handed out before ${passed.id}, which was acknowledged before it began`,
-        });
-    }
+    found.push(...passedIn(group));
   return found;
 }
 
-function bad(kind: ViolationKind, event: HistoryEvent, why: string): Violation {
-  return {
-    kind,
-    text: `event ${event.id}: ${event.type} of attempt ${event.attempt} of action ${event.actionId}: ${why}`,
-  };
+interface Placed {
+  readonly id: string;
+  readonly begun: number;
+  readonly ended: number;
+  readonly sent: bigint | undefined;
+  readonly gone: bigint | undefined;
+  readonly moved: boolean;
+}
+
+/** Of those that were acknowledged before a call began, the one that left the line last must have left before it. */
+function passedIn(line: readonly Placed[]): Violation[] {
+  const byEnd = [...line].sort((a, b) => a.ended - b.ended);
+  const leavesLast: Placed[] = [];
+  for (const one of byEnd) {
+    const before = leavesLast.at(-1);
+    const later =
+      !before || (before.gone !== undefined && (one.gone === undefined || one.gone > before.gone));
+    leavesLast.push(later ? one : before);
+  }
+  return line.flatMap((later): Violation[] => {
+    if (later.sent === undefined || later.moved) return [];
+    let [from, to] = [0, byEnd.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((byEnd[middle] as Placed).ended < later.begun) from = middle + 1;
+      else to = middle;
+    }
+    const passed = leavesLast[from - 1];
+    if (!passed || (passed.gone !== undefined && passed.gone <= later.sent)) return [];
+    return [
+      violation(
+        'order',
+        later.id,
+        `action ${later.id} was handed out before ${passed.id}, which was acknowledged before it began`,
+      ),
+    ];
+  });
 }
 
 function groupBy<T>(list: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {

@@ -1,0 +1,27 @@
+import type { HistoryEvent } from '@muster/engine/testing';
+import type { SeenEvent } from './feed-reader.ts';
+import { type Finding, finding } from './finding.ts';
+
+/** One cursor, over all crashes: every event once, none that is not there, CREATED before what follows from it. */
+export function checkFeed(seen: readonly SeenEvent[], events: readonly HistoryEvent[]): Finding[] {
+  const found: Finding[] = [];
+  const shown = new Set<string>();
+  const last = new Map<string, bigint>();
+  const all = new Set(events.map(({ id }) => String(id)));
+  for (const { eventId, actionId, type } of seen) {
+    const say = (what: string) =>
+      found.push(finding('G43', actionId, `event ${eventId} (${type} of action ${actionId}) ${what}`));
+    if (shown.has(eventId)) say('was shown twice by the feed');
+    if (!all.has(eventId)) say('was shown by the feed, and is not in the history');
+    const before = last.get(actionId);
+    if (before !== undefined && before > BigInt(eventId)) say('was shown after a later event of its action');
+    shown.add(eventId);
+    last.set(actionId, BigInt(eventId));
+  }
+  for (const { id, type, actionId } of events)
+    if (!shown.has(String(id)))
+      found.push(
+        finding('G43', actionId, `event ${id} (${type} of action ${actionId}) was skipped by the feed`),
+      );
+  return found;
+}

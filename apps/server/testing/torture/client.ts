@@ -1,0 +1,97 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Call, CallLog, NewCall } from './call-log.ts';
+import type { Random } from './random.ts';
+
+/** One client on the outside: sends a call to a node through its proxy and writes down what it was told, if anything. */
+const PATIENCE_MS = 4_000;
+/** After a call without an answer, doubled with every further one. */
+const SHORTEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 600;
+
+export interface Door {
+  readonly port: number;
+}
+
+export class Client {
+  readonly name: string;
+  readonly random: Random;
+  readonly #doors: readonly Door[];
+  readonly #log: CallLog;
+  readonly #token: string;
+  #inVain = 0;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
+
+  constructor(options: {
+    name: string;
+    random: Random;
+    doors: readonly Door[];
+    log: CallLog;
+    token: string;
+  }) {
+    this.name = options.name;
+    this.random = options.random;
+    this.#doors = options.doors;
+    this.#log = options.log;
+    this.#token = options.token;
+  }
+
+  async call(path: string, call: Omit<NewCall, 'client' | 'node' | 'key'> & { key?: string }): Promise<Call> {
+    const node = this.random.int(0, this.#doors.length - 1);
+    const begun = this.#log.begin({ key: null, ...call, client: this.name, node });
+    try {
+      const { status, text } = await this.#send(node, path, call.body, call.key);
+      // What the server could not do, or could not say whether it did, is unknown; so is half an answer.
+      if (status >= 500) throw new Error(`${status} ${text}`);
+      const answer = JSON.parse(text);
+      this.#inVain = 0;
+      return this.#log.end(begun, { status, answer });
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      this.#log.end(begun, { error: code ?? message });
+      await pause(Math.min(SHORTEST_PAUSE_MS * 2 ** this.#inVain, LONGEST_PAUSE_MS));
+      this.#inVain += 1;
+      return begun;
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #send(
+    node: number,
+    path: string,
+    body: Readonly<Record<string, unknown>>,
+    key?: string,
+  ): Promise<{ status: number; text: string }> {
+    const { port } = this.#doors[node] as Door;
+    const waits = Number((body.next as { wait?: number } | undefined)?.wait ?? body.wait ?? 0) * 1_000;
+    return new Promise((resolve, reject) => {
+      const sent = request({
+        agent: this.#agent,
+        host: '127.0.0.1',
+        port,
+        path,
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${this.#token}`,
+          'content-type': 'application/json',
+          ...(key === undefined ? {} : { 'idempotency-key': key }),
+        },
+        signal: AbortSignal.timeout(PATIENCE_MS + waits),
+      });
+      sent.on('error', reject);
+      sent.on('response', (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('error', reject);
+        response.on('aborted', () => reject(new Error('The answer broke off.')));
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
+        );
+      });
+      sent.end(JSON.stringify(body));
+    });
+  }
+}

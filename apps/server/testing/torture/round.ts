@@ -1,0 +1,148 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { type Applied, apply } from './application.ts';
+import { createBoard } from './board.ts';
+import { CallLog } from './call-log.ts';
+import { cancel } from './canceller.ts';
+import { checkRound } from './check-round.ts';
+import { Client } from './client.ts';
+import { conduct } from './conductor.ts';
+import { embeddedStage } from './embedded-stage.ts';
+import { enqueue } from './enqueuer.ts';
+import { gatherEvidence } from './evidence.ts';
+import { FeedReader, type ReadFeed } from './feed-reader.ts';
+import type { Finding } from './finding.ts';
+import { postgresStage } from './postgres-stage.ts';
+import { Random } from './random.ts';
+import type { Stage } from './stage.ts';
+import { finish, type Held, work } from './worker.ts';
+
+/**
+ * One round: an installation of its own, clients on the outside, disturbances; then quiet, everything is worked off, and
+ * the checker reads what the clients were told, what the feed has shown and what the tables say.
+ */
+export interface RoundOptions {
+  readonly database: 'postgres' | 'embedded';
+  readonly seed: string;
+  readonly disturbances: number;
+  /** On average, between two disturbances. */
+  readonly callsBetween: number;
+  /** Where the calls and the logs of the servers are kept. */
+  readonly folder: string;
+  readonly clients?: Partial<typeof CLIENTS>;
+}
+
+export interface RoundResult {
+  readonly disturbances: ReadonlyMap<string, number>;
+  readonly calls: number;
+  readonly unknown: number;
+  readonly actions: number;
+  readonly events: number;
+  readonly findings: readonly Finding[];
+}
+
+const TENANT = 1;
+export const CLIENTS = { lanes: 6, enqueuers: 4, workers: 8, cancellers: 1, applications: 1 };
+/** How often every lane is asked before what is still there counts as stuck. */
+const MOST_SWEEPS = 120;
+
+export async function runRound(options: RoundOptions): Promise<RoundResult> {
+  mkdirSync(options.folder, { recursive: true });
+  const stage = await (options.database === 'postgres' ? postgresStage : embeddedStage)(options.folder);
+  try {
+    return await playRound(stage, options);
+  } finally {
+    await stage.close();
+  }
+}
+
+export async function playRound(
+  stage: Stage,
+  options: RoundOptions,
+  readFeed: ReadFeed = stage.readFeed,
+): Promise<RoundResult> {
+  const random = new Random(options.seed);
+  const sizes = { ...CLIENTS, ...options.clients };
+  const log = new CallLog(path.join(options.folder, 'calls.jsonl'));
+  const board = createBoard(Array.from({ length: sizes.lanes }, (_, n) => `lane-${n + 1}`));
+  const doors = stage.nodes.map(({ proxy }) => proxy);
+  const feed = new FeedReader(readFeed, '0.0.0');
+  const applied: Applied[] = [];
+  const clients: Client[] = [];
+  let chaos = true;
+
+  function start(kind: string, count: number, step: (client: Client) => Promise<void>): Promise<void>[] {
+    return Array.from({ length: count }, async (_, n) => {
+      const name = `${kind}-${n + 1}`;
+      const client = new Client({ name, random: random.fork(name), doors, log, token: stage.token });
+      clients.push(client);
+      while (chaos) await step(client);
+    });
+  }
+
+  const running = [
+    ...start('enqueuer', sizes.enqueuers, (client) => enqueue(client, board)),
+    ...Array.from({ length: sizes.workers }, () => [] as Held[]).flatMap((late, n) =>
+      start(`worker-${n + 1}`, 1, (client) => work(client, board, late)),
+    ),
+    ...start('canceller', sizes.cancellers, async (client) => {
+      await log.more(client.random.int(10, 40));
+      await cancel(client, board);
+    }),
+    ...start('application', stage.applicationUrl === null ? 0 : sizes.applications, async ({ random }) => {
+      await apply(stage.applicationUrl as string, board, random, log, applied);
+      await log.more(random.int(1, 20));
+    }),
+  ];
+  let disturbances: Map<string, number>;
+  try {
+    disturbances = await conduct({ ...options, acts: stage.acts, random: random.fork('conductor'), log });
+  } finally {
+    chaos = false;
+  }
+  // Whoever waits for more calls gets them from the workers that clear up.
+  const workers = clients.filter(({ name }) => name.startsWith('worker'));
+  await Promise.all([...running, clearUp(workers, board.lanes, stage)]);
+  await feed.finish();
+  for (const client of clients) client.close();
+  const faults = stage.nodes.flatMap((node) => node.faults);
+  await Promise.all(stage.nodes.map((node) => node.stop()));
+  await log.close();
+
+  const db = await stage.open();
+  try {
+    const evidence = await gatherEvidence(db, TENANT, { calls: log.calls, applied, seen: feed.seen, faults });
+    const { actions, events } = evidence.history;
+    const findings = await checkRound(db, evidence);
+    return {
+      disturbances,
+      calls: log.calls.length,
+      unknown: log.calls.filter(({ status }) => status === null).length,
+      actions: actions.size,
+      events: events.length,
+      findings,
+    };
+  } finally {
+    await db.close();
+  }
+}
+
+/** Works off what is there. Retries wait for seconds, so a lane that is empty now is asked again. */
+async function clearUp(workers: readonly Client[], lanes: readonly string[], stage: Stage): Promise<void> {
+  for (let sweep = 0; sweep < MOST_SWEEPS; sweep += 1) {
+    await Promise.all(lanes.map((lane, n) => finish(workers[n % workers.length] as Client, lane)));
+    if ((await unfinished(stage)) === 0) return;
+  }
+}
+
+async function unfinished(stage: Stage): Promise<number> {
+  const { proxy } = stage.nodes[0] as Stage['nodes'][number];
+  const answer = await fetch(`http://127.0.0.1:${proxy.port}/api/counts`, {
+    headers: { authorization: `Bearer ${stage.token}` },
+  }).catch(() => null);
+  if (!answer?.ok) return Number.NaN;
+  const { counts } = (await answer.json()) as { counts: { state: string; count: number }[] };
+  return counts
+    .filter(({ state }) => state === 'pending' || state === 'claimed')
+    .reduce((sum, { count }) => sum + count, 0);
+}

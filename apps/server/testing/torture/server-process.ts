@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { TcpProxy } from './tcp-proxy.ts';
+
+/** A server as users run it: a process of its own, here behind a proxy that stays when the process does not. */
+export interface ServerNode {
+  readonly proxy: TcpProxy;
+  readonly running: boolean;
+  start(): Promise<void>;
+  /** As `kill -9` does it. */
+  kill(): Promise<void>;
+  /** As an operator does it. */
+  stop(): Promise<void>;
+  /** It ended without being told to. */
+  readonly faults: readonly string[];
+  /** For the embedded database: where the event feed can be read. */
+  readonly feedPort: number | null;
+}
+
+const ENTRY = fileURLToPath(new URL('serve.mjs', import.meta.url));
+const PATIENCE_MS = 60_000;
+const MOST_STARTS = 10;
+
+export async function createServerProcess(options: {
+  env: Record<string, string>;
+  folder: string;
+  name: string;
+}): Promise<ServerNode> {
+  const proxy = await TcpProxy.start();
+  const faults: string[] = [];
+  const log = path.join(options.folder, `${options.name}.log`);
+  let child: ChildProcess | undefined;
+  let feedPort: number | null = null;
+
+  async function startOnce(): Promise<boolean> {
+    const stderr = openSync(log, 'a');
+    const started = spawn(process.execPath, [ENTRY], {
+      env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', MUSTER_LOG_LEVEL: 'warn', ...options.env },
+      stdio: ['pipe', 'pipe', stderr], // the end of its input tells it that this process is gone
+    });
+    closeSync(stderr);
+    child = started;
+    const addresses = await firstLine(started);
+    if (addresses === null) return false;
+    feedPort = addresses.feed;
+    proxy.aimAt(addresses.http);
+    started.once('exit', (code, signal) => {
+      if (child !== started) return;
+      child = undefined;
+      proxy.aimAt(null);
+      faults.push(`${options.name} ended by itself (${signal ?? code}); see ${log}`);
+      void startOnce(); // as whoever supervises it would
+    });
+    return true;
+  }
+
+  async function end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const ending = child;
+    child = undefined;
+    if (!ending) return;
+    if (signal === 'SIGKILL') proxy.aimAt(null);
+    const gone = once(ending, 'exit');
+    ending.kill(signal);
+    await gone;
+    proxy.aimAt(null);
+  }
+
+  return {
+    proxy,
+    faults,
+    get feedPort() {
+      return feedPort;
+    },
+    get running() {
+      return child !== undefined;
+    },
+    async start() {
+      // While the database is away a start may fail; whoever supervises a server tries again.
+      for (let n = 1; n <= MOST_STARTS; n += 1) if (await startOnce()) return;
+      throw new Error(`${options.name} does not start; see ${log}`);
+    },
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  };
+}
+
+/** What serve.mjs says when it is ready; null if it has ended instead. */
+async function firstLine(child: ChildProcess): Promise<{ http: number; feed: number } | null> {
+  let text = '';
+  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+  try {
+    for await (const part of child.stdout ?? []) {
+      text += part;
+      const line = /^ready (.+)$/m.exec(text)?.[1];
+      if (line !== undefined) return JSON.parse(line);
+    }
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}

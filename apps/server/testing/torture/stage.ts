@@ -1,0 +1,44 @@
+import type { Database } from '@muster/engine';
+import type { ReadFeed } from './feed-reader.ts';
+import type { Random } from './random.ts';
+import type { ServerNode } from './server-process.ts';
+
+/** One installation to be tortured: its nodes, what can be done to it, and a way to look into it afterwards. */
+export interface Stage {
+  readonly nodes: readonly ServerNode[];
+  readonly token: string;
+  /** What the conductor may do, by name. */
+  readonly acts: Readonly<Record<string, Act>>;
+  readonly readFeed: ReadFeed;
+  /** For an application that shares the database; null where nobody can. */
+  readonly applicationUrl: string | null;
+  /** The database without its servers, which are stopped by then. */
+  open(): Promise<Database>;
+  close(): Promise<void>;
+}
+
+/** Resolves when it is over; `later` waits for so many calls. */
+export type Act = (on: { random: Random; later: (calls: number) => Promise<void> }) => Promise<void>;
+
+/** What a broken connection between clients and servers looks like, on any database. */
+export function connectionActs(nodes: readonly ServerNode[]): Record<string, Act> {
+  const each = (act: (node: ServerNode) => void) => {
+    for (const node of nodes) act(node);
+  };
+  return {
+    'cut clients': async ({ random }) => random.pick(nodes).proxy.cut(),
+    'cut clients half-way': async ({ random }) => each((node) => node.proxy.cutHalfWay(random.int(1, 400))),
+    'hold clients half-open': async ({ random, later }) => {
+      const { proxy } = random.pick(nodes);
+      proxy.hold();
+      await later(random.int(10, 40));
+      proxy.release();
+    },
+  };
+}
+
+export async function killAndStart(node: ServerNode, { random, later }: Parameters<Act>[0]): Promise<void> {
+  await node.kill();
+  await later(random.int(1, 20));
+  await node.start();
+}

@@ -1,0 +1,140 @@
+import { type ActionState, type EventType, TRANSITIONS } from '../action.ts';
+import { type Violation, type ViolationKind, violation } from './violation.ts';
+
+/** An action as the tables have it. */
+export interface CheckedAction {
+  readonly id: string;
+  readonly deadline: Date | null;
+  readonly onLeaseEnd: 'retry' | 'fail' | 'succeed';
+  readonly pending: boolean;
+  readonly leasedAttempt: number | null;
+  readonly ended: ActionState | null;
+}
+
+export interface CheckedEvent {
+  readonly id: bigint;
+  readonly actionId: string;
+  readonly type: EventType;
+  readonly attempt: number;
+  readonly at: Date;
+  readonly reason: string | null;
+}
+
+/** From one event's number to another's; null: it has not ended. */
+export interface CheckedLease {
+  readonly actionId: string;
+  readonly attempt: number;
+  readonly from: bigint;
+  readonly to: bigint | null;
+}
+
+const ENDS_ATTEMPT: ReadonlySet<EventType> = new Set<EventType>([
+  'SUCCEEDED',
+  'FAILED',
+  'TIMEOUT',
+  'NOT_NOW',
+  'RELEASED',
+]);
+const FINAL: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled', 'expired']);
+
+/**
+ * The life of one action: along the table of transitions, with attempts that grow and end once, to the state that the
+ * tables have. Says what is wrong with it, and when it was leased.
+ */
+export function checkLife(
+  action: CheckedAction,
+  events: readonly CheckedEvent[],
+): { violations: Violation[]; leases: CheckedLease[] } {
+  const violations: Violation[] = [];
+  const bad = (kind: ViolationKind, event: CheckedEvent, why: string) =>
+    void violations.push(atEvent(kind, event, why));
+  const leases: CheckedLease[] = [];
+  let running: { attempt: number; from: bigint }[] = [];
+  let state = 'none' as ActionState | 'none';
+  let attempt = 0;
+  const ended = new Set<number>();
+  const leftOpen = new Set<number>();
+  const cancelAsked = new Set<number>();
+  events.forEach((event, n) => {
+    if (event.type === 'SENT') {
+      if (FINAL.has(state)) bad('handed-out-after-end', event, `it was ${state}`);
+      if (event.attempt <= attempt) bad('attempt-reused', event, `after attempt ${attempt}`);
+      attempt = event.attempt;
+      running.push({ attempt, from: event.id });
+    }
+    if (event.type === 'LATE' && event.reason === 'succeeded' && state === 'pending')
+      if (event.attempt === attempt && leftOpen.has(attempt))
+        bad('dropped-success', event, 'nobody else had it');
+    if (event.type === 'TIMEOUT' || event.type === 'RELEASED') leftOpen.add(event.attempt);
+    if (event.type === 'CANCEL_REQUESTED') cancelAsked.add(event.attempt);
+    if (ENDS_ATTEMPT.has(event.type)) {
+      const late =
+        event.type === 'SUCCEEDED' && (event.reason === 'LATE' || events[n - 1]?.type === 'TIMEOUT');
+      if (ended.has(event.attempt) && !late) bad('attempt-ended-twice', event, 'by another event before');
+      ended.add(event.attempt);
+    }
+    if (running.length > 0 && (ENDS_ATTEMPT.has(event.type) || event.type === 'CANCELLED')) {
+      if (running.at(-1)?.attempt !== event.attempt)
+        bad('fence', event, `attempt ${running.at(-1)?.attempt} was running`);
+      leases.push(...running.map((one) => ({ ...one, actionId: action.id, to: event.id })));
+      running = [];
+    }
+    if (event.type === 'TIMEOUT' && !cancelAsked.has(event.attempt))
+      violations.push(...policy(action, event, events[n + 1]));
+    const next: ActionState | null = TRANSITIONS[state][event.type];
+    if (next === null) bad('impossible-history', event, `in state ${state}`);
+    else state = next;
+  });
+  leases.push(...running.map((one) => ({ ...one, actionId: action.id, to: null })));
+  const inTables = action.ended ?? (action.leasedAttempt !== null ? 'claimed' : 'pending');
+  const twoPlaces =
+    action.pending === (action.ended !== null) || (action.ended && action.leasedAttempt !== null);
+  if (state !== inTables || twoPlaces)
+    violations.push(
+      violation(
+        'state-differs',
+        action.id,
+        `action ${action.id} is ${state} by its events, ${inTables} and ${action.pending ? '' : 'not '}pending in the tables`,
+      ),
+    );
+  return { violations, leases };
+}
+
+function policy(action: CheckedAction, event: CheckedEvent, next: CheckedEvent | undefined): Violation[] {
+  const over = action.deadline !== null && action.deadline <= event.at;
+  const right: readonly EventType[] = over ? ['FAILED_FINAL'] : AFTER_A_LEASE_END[action.onLeaseEnd];
+  return next && right.includes(next.type)
+    ? []
+    : [atEvent('policy', event, `${action.onLeaseEnd}, then ${next?.type}`)];
+}
+
+const AFTER_A_LEASE_END: Record<CheckedAction['onLeaseEnd'], readonly EventType[]> = {
+  retry: ['RETRY_SCHEDULED', 'FAILED_FINAL'],
+  fail: ['FAILED_FINAL'],
+  succeed: ['SUCCEEDED'],
+};
+
+/** The leases of one lane, in any order: each must have ended before the next began. */
+export function checkLeases(laneId: string, leases: readonly CheckedLease[]): Violation[] {
+  const inOrder = [...leases].sort((a, b) => (a.from < b.from ? -1 : 1));
+  return inOrder.flatMap((lease, n): Violation[] => {
+    const before = inOrder[n - 1];
+    if (!before || (before.to !== null && before.to < lease.from)) return [];
+    return [
+      violation(
+        'two-leases',
+        lease.actionId,
+        `event ${lease.from}: SENT of attempt ${lease.attempt} of action ${lease.actionId}: ` +
+          `lane ${laneId} still had attempt ${before.attempt} of action ${before.actionId}`,
+      ),
+    ];
+  });
+}
+
+export function atEvent(kind: ViolationKind, event: CheckedEvent, why: string): Violation {
+  return violation(
+    kind,
+    event.actionId,
+    `event ${event.id}: ${event.type} of attempt ${event.attempt} of action ${event.actionId}: ${why}`,
+  );
+}
