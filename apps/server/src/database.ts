@@ -1,7 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Database, openEmbedded, openPostgres } from '@muster/engine';
 import type { Config } from './config.ts';
+import { findServer } from './control/client.ts';
+import { socketPath } from './control/socket-path.ts';
 import { makeDataFolder } from './data-folder/data-folder.ts';
-import { takeLock } from './data-folder/lock.ts';
+import { FolderInUseError, ownerOf, takeLock } from './data-folder/lock.ts';
+
+const LOOK_AGAIN_MS = 100;
 
 /** The database of the settings: a server by its address, or the embedded one, whose folder has one owner at a time. */
 export interface OpenDatabase {
@@ -9,13 +14,17 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-export async function openDatabase(config: Config, onError: (error: unknown) => void): Promise<OpenDatabase> {
+export async function openDatabase(
+  config: Config,
+  onError: (error: unknown) => void,
+  patienceMs = 0,
+): Promise<OpenDatabase> {
   if (config.DATABASE_URL !== null) {
     const db = openPostgres({ url: config.DATABASE_URL, onError });
     return { db, close: () => db.close() };
   }
   const folder = makeDataFolder(config.MUSTER_DATA_DIR);
-  const lock = takeLock(folder.path);
+  const lock = await lockOf(folder.path, patienceMs);
   try {
     const db = await openEmbedded({ dataDir: folder.database, onError });
     return {
@@ -28,5 +37,24 @@ export async function openDatabase(config: Config, onError: (error: unknown) => 
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+/**
+ * A command of the command line has the folder for a moment only; a server that starts meanwhile waits for it. One that
+ * answers is another server, even if its process cannot be seen from here, as from another container.
+ */
+async function lockOf(folder: string, patienceMs: number): Promise<{ release(): void }> {
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    const server = await findServer(socketPath(folder));
+    server?.destroy();
+    if (server) throw new FolderInUseError(folder, ownerOf(folder));
+    try {
+      return takeLock(folder);
+    } catch (error) {
+      if (!(error instanceof FolderInUseError) || performance.now() > until) throw error;
+      await pause(LOOK_AGAIN_MS);
+    }
   }
 }

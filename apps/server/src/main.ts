@@ -24,6 +24,7 @@ import { ENGINE_ERRORS } from './http/engine-errors.ts';
 import { HTTP_ERRORS } from './http/errors.ts';
 import { createLog, type LogStream } from './http/logging.ts';
 import { LongPolls } from './http/long-poll.ts';
+import { checkPort } from './http/port.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
 import { migrations } from './migrations.ts';
@@ -66,6 +67,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const onError = (error: unknown) => log.error({ err: error }, 'An error in the background.');
   const undo: (() => Promise<void>)[] = [];
   try {
+    await checkPort(config.HOST, config.PORT);
     const opened: OpenDatabase = options.db
       ? { db: options.db, close: async () => {} }
       : await openDatabase(config, onError, PATIENCE_MS);

@@ -8,6 +8,13 @@ import { serve } from './serve.ts';
 import { exportTo, importFrom } from './transfer.ts';
 
 /** `muster …`: takes the words apart and hands them on. */
+
+// `muster token list | head -1`: whoever reads has seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
 const program = new Command('muster')
   .description('A self-hosted command plane for fleets that are not always online')
   .version(VERSION)

@@ -1,12 +1,17 @@
-import { CommandError, type Out } from '../commands/command.ts';
-import { type CommandName, commandOf } from '../commands/index.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Out } from '../commands/command.ts';
+import type { CommandName } from '../commands/index.ts';
 import { runOn } from '../commands/run.ts';
 import { type Config, readConfig } from '../config.ts';
 import { askServer, findServer } from '../control/client.ts';
 import { socketPath } from '../control/socket-path.ts';
+import { FolderInUseError } from '../data-folder/lock.ts';
 import { openDatabase } from '../database.ts';
 import { terminal } from './out.ts';
 import { sentenceOf } from './sentence.ts';
+
+const PATIENCE_MS = 15_000;
+const LOOK_AGAIN_MS = 100;
 
 /**
  * Where a command runs: on the PostgreSQL server of the settings; or inside the running server of the data folder; or,
@@ -18,16 +23,22 @@ export async function runCommand(
   out: Out = terminal(),
   config: Config = readConfig(),
 ): Promise<number> {
-  if (config.DATABASE_URL === null) {
+  if (config.DATABASE_URL !== null) return runHere(config, name, args, out);
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
     const server = await findServer(socketPath(config.MUSTER_DATA_DIR));
-    if (server) {
-      if (!commandOf(name).besideServer) {
-        server.destroy();
-        throw new CommandError('This cannot be done while the server is running. Stop it first.');
-      }
-      return askServer(server, { command: name, args }, out).finally(() => server.destroy());
+    if (server) return askServer(server, { command: name, args }, out).finally(() => server.destroy());
+    try {
+      return await runHere(config, name, args, out);
+    } catch (error) {
+      // A server that is starting has the folder already and does not listen yet; one that stops listens no more.
+      if (!(error instanceof FolderInUseError) || performance.now() > until) throw error;
+      await pause(LOOK_AGAIN_MS);
     }
   }
+}
+
+async function runHere(config: Config, name: CommandName, args: object, out: Out): Promise<number> {
   const opened = await openDatabase(config, () => {});
   try {
     return await runOn({ config, db: opened.db }, name, args, out);

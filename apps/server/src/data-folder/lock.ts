@@ -18,10 +18,12 @@ interface Owner {
 }
 
 export class FolderInUseError extends Error {
-  readonly pid: number;
-  constructor(folder: string, pid: number) {
+  /** Null: it answers, and its process cannot be seen from here. */
+  readonly pid: number | null;
+
+  constructor(folder: string, pid: number | null) {
     super(
-      `The data folder ${folder} is in use by process ${pid}. Stop that one first, or set MUSTER_DATA_DIR to another folder.`,
+      `The data folder ${folder} is in use by ${pid === null ? 'another server' : `process ${pid}`}. Stop that one first, or set MUSTER_DATA_DIR to another folder.`,
     );
     this.name = 'FolderInUseError';
     this.pid = pid;

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, expect, inject, test } from 'vitest';
+import { muster, serve, temporaryFolder } from '../testing/muster-process.ts';
+
+/** The command on a PostgreSQL server, and the move from the embedded database to it. Needs the build. */
+const folder = temporaryFolder();
+const names: string[] = [];
+afterAll(async () => {
+  for (const name of names) await admin(`drop database ${name} with (force)`);
+  folder.remove();
+});
+
+async function admin(sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: inject('postgresUrl') as string });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+async function freshDatabase(): Promise<string> {
+  const name = `muster_move_${randomBytes(6).toString('hex')}`;
+  await admin(`create database ${name}`);
+  names.push(name);
+  const url = new URL(inject('postgresUrl') as string);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+test.each(['muster', 'another_schema'])(
+  'up, validate, down, validate must fail, in schema %s',
+  async (schema) => {
+    const environment = { DATABASE_URL: await freshDatabase(), MUSTER_SCHEMA: schema };
+    const run = (...args: string[]) => muster(args, environment);
+    expect(await run('token', 'list')).toMatchObject({
+      code: 1,
+      notes: expect.stringContaining('muster migrate up'),
+    });
+    expect(await run('migrate', 'validate')).toMatchObject({ code: 1 });
+    expect((await run('migrate', 'up')).out).toContain('up server 1 tenants');
+    expect(await run('migrate', 'up')).toMatchObject({ code: 0, out: 'The schema is up to date.\n' });
+    expect(await run('migrate', 'validate')).toMatchObject({
+      code: 0,
+      out: 'The schema is as it should be.\n',
+    });
+    expect((await run('migrate', 'list')).out).not.toContain('not applied');
+    expect(await run('migrate', 'down', '--all')).toMatchObject({ code: 0 });
+    expect(await run('migrate', 'validate')).toMatchObject({ code: 1 });
+    expect(await run('migrate', 'up')).toMatchObject({ code: 0 });
+    expect(await run('migrate', 'validate')).toMatchObject({ code: 0 });
+  },
+);
+
+test('an embedded installation moves to a server with everything in it', async () => {
+  const embedded = { MUSTER_DATA_DIR: path.join(folder.path, 'data') };
+  const file = path.join(folder.path, 'export.jsonl');
+  const asker = (url: string, token: string) => async (method: string, path: string, body?: object) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    return response.json() as Promise<Record<string, never>>;
+  };
+  const before = await serve(embedded);
+  const token = readFileSync(path.join(embedded.MUSTER_DATA_DIR, 'operator-token'), 'utf8').trim();
+  const ask = asker(before.url, token);
+  const { id: done } = await ask('POST', '/api/lanes/move/actions', {
+    kind: 'a',
+    payload: { text: 'é"\\\n🚀', n: 0.1 },
+  });
+  await ask('POST', '/api/lanes/move/claim', { worker: 'w' });
+  await ask('POST', `/api/actions/${done}/report`, { attempt: 1, status: 'succeeded', result: [1, null] });
+  const { id: running } = await ask('POST', '/api/lanes/move/actions', { kind: 'b', tags: ['x'] });
+  await ask('POST', '/api/lanes/move/claim', { worker: 'w', leaseSeconds: 3_600 });
+  const { id: waiting } = await ask('POST', '/api/lanes/move/actions', { kind: 'c' });
+  const seen = await Promise.all([done, running, waiting].map((id) => ask('GET', `/api/actions/${id}`)));
+
+  expect(await muster(['export', file], embedded)).toMatchObject({ code: 0 });
+  expect(await muster(['export', file], embedded)).toMatchObject({
+    code: 1,
+    notes: `${file} exists already.\n`,
+  });
+  expect(await before.stop()).toBe(0);
+  expect(readFileSync(file, 'utf8')).not.toContain(token);
+
+  const target = { DATABASE_URL: await freshDatabase(), MUSTER_DATA_DIR: embedded.MUSTER_DATA_DIR };
+  const cut = path.join(folder.path, 'cut.jsonl');
+  writeFileSync(cut, readFileSync(file, 'utf8').split('\n').slice(0, -5).join('\n'));
+  expect(await muster(['import', cut], target)).toMatchObject({
+    code: 1,
+    notes: expect.stringContaining('not complete'),
+  });
+  expect(await muster(['import', path.join(folder.path, 'none')], target)).toMatchObject({ code: 1 });
+  expect(await muster(['import', file], target)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('3 actions'),
+  });
+  expect(await muster(['import', file], target)).toMatchObject({
+    code: 1,
+    notes: expect.stringContaining('The target is not empty'),
+  });
+
+  const after = await serve(target);
+  expect(after.out()).toContain('The operator token is in');
+  const askThere = asker(after.url, token);
+  expect(
+    await Promise.all([done, running, waiting].map((id) => askThere('GET', `/api/actions/${id}`))),
+  ).toEqual(seen);
+  const fused = await askThere('POST', `/api/actions/${running}/report`, {
+    attempt: 1,
+    status: 'succeeded',
+    next: {},
+  });
+  expect(fused).toMatchObject({ accepted: true, actions: [{ id: waiting }] });
+  const { id: next } = await askThere('POST', '/api/lanes/move/actions', { kind: 'd' });
+  expect(Number(next)).toBeGreaterThan(Number(waiting));
+  expect(await after.stop()).toBe(0);
+  const doctor = await muster(['doctor'], { ...target, PORT: '0' });
+  expect(doctor.out).toContain('note: DATABASE_URL is set, so the embedded database');
+  expect(doctor.out).toContain('ok: The schema is as it should be.');
+});
