@@ -239,3 +239,36 @@ test('every change of an operator is in the audit log, and no secret is', async 
   ]);
   expect(JSON.stringify(body)).not.toContain('mst_');
 });
+
+test('reports read what waits under the old name: two rows before the first check-in, one after it', async () => {
+  const device = await fakeDevice(t);
+  const [lock, message] = [
+    await device.assign('LOCK', { payload: { pin: 1 } }),
+    await device.assign('LOCK_MSG'),
+  ];
+  const rows = async () => {
+    const read = await t.engine.db.query({
+      text: 'select * from muster_reports.t_queue_action where tenant_id = 1 and device_id = $1 order by assigned_at, id',
+      values: [device.id],
+    });
+    return read.rows;
+  };
+  const [, first] = await device.milestones();
+  expect(await rows()).toMatchObject([
+    {
+      id: lock,
+      action_id: 'LOCK',
+      action_type: 'LOCK (assign)',
+      assigned_at: t.clock(),
+      assigned_by: 'MUSTER_OPERATOR_TOKEN',
+      action_trigger_payload: { pin: 1 },
+      assigned_action_history_id: first.id,
+    },
+    { id: message, action_id: 'LOCK_MSG' },
+  ]);
+  await device.checkIn();
+  expect(await rows()).toMatchObject([{ id: message }]);
+  await expect(t.engine.db.query({ text: 'delete from muster_reports.t_queue_action' })).rejects.toThrow(
+    /view/,
+  );
+});

@@ -9,11 +9,6 @@ export const DEVICE_ERRORS = {
     status: 401,
     meaning: 'The device has enrolled again or was deleted; this token is of its former life. Enrol again.',
   },
-  MUSTER_IMPORT_BROKEN: {
-    status: 400,
-    meaning:
-      'The upload is neither CSV with a header nor JSON lines, or has too many rows. The sentence says where.',
-  },
   MUSTER_REPORT_TOO_LARGE: {
     status: 413,
     meaning:

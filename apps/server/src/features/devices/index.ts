@@ -7,6 +7,7 @@ import { Contacts } from './contacts.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { enrolmentRoutes } from './enrolment-routes.ts';
 import { DEVICE_ERRORS } from './errors.ts';
+import { importRoute } from './import/import-route.ts';
 import { createMilestoneLog } from './milestone-log.ts';
 import { Milestones } from './milestones.ts';
 import { createDeviceQueries } from './queries.ts';
@@ -52,6 +53,7 @@ export const devices: CreateFeature = (shell) => {
       ...deviceRoutes({ audit, engine, log, queries, registry, views }),
       ...queueRoutes({ assigning: createAssigning(engine, log), audit, engine, queries }),
       ...enrolmentRoutes({ audit, engine, queries, registry, tokens }),
+      importRoute({ audit, db, log: shell.log, registry }),
       checkinRoute(checkIn),
     ],
     stop: () => contacts.write(),

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { request } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deviceWith } from '../testing/fake-device.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+let t: TestServer;
+beforeAll(async () => {
+  t = await testServer({ clock: true });
+});
+afterAll(() => t.close());
+
+type Line = { line: number; id?: string; deviceToken?: string; error?: string };
+
+async function upload(body: string | Buffer, type = 'text/csv'): Promise<Line[]> {
+  const response = await fetch(`${t.server.url}/api/devices/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${t.operator}`, 'content-type': type },
+    body,
+  });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('application/x-ndjson');
+  const lines = (await response.text()).split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line));
+}
+
+test('a fleet is imported from CSV; each row is answered by its line', async () => {
+  const lines = await upload(
+    [
+      'externalId,name,tags,expiresAt',
+      'csv-1,Till 1,shop;floor 1,2026-09-01T00:00:00Z',
+      'csv-2,"Till ""two"", back room",,',
+      'csv-7,"not on one',
+      'line",,',
+      '',
+      'csv-3,,shop,',
+      'csv-4,Till 4',
+      'csv-5,Till 5,,tomorrow',
+      'csv-6,Till 6,,\r',
+    ].join('\n'),
+  );
+  expect(lines).toEqual([
+    { line: 2, id: expect.any(String), deviceToken: expect.stringMatching(/^mst_device_1_/) },
+    { line: 3, id: expect.any(String), deviceToken: expect.any(String) },
+    { line: 4, error: 'name has a wrong form.' },
+    { line: 7, error: 'name is missing or of a wrong type.' },
+    { line: 8, error: 'The row has 2 fields, and the header has 4.' },
+    { line: 9, error: 'expiresAt has a wrong form.' },
+    { line: 10, id: expect.any(String), deviceToken: expect.any(String) },
+  ]);
+  for (const { deviceToken } of lines) if (deviceToken) t.secret(deviceToken);
+  const device = deviceWith(t, lines[0]?.id as string, lines[0]?.deviceToken as string);
+  expect(await device.show()).toMatchObject({
+    name: 'Till 1',
+    externalId: 'csv-1',
+    tags: ['shop', 'floor 1'],
+    expiresAt: '2026-09-01T00:00:00.000Z',
+  });
+  expect((await t.get(`/api/devices/${lines[1]?.id}`)).body.name).toBe('Till "two", back room');
+  await device.assign('LOCK');
+  expect((await device.checkIn()).action).toMatchObject({ kind: 'LOCK' });
+  expect((await device.milestones()).map((m) => m.type)).toEqual(['enrolled', 'assigned', 'sent']);
+});
+
+test('a broken upload is sent again: devices are updated, and the old token lives until the new one is used', async () => {
+  const row = (name: string) => JSON.stringify({ externalId: 'again-1', name, tags: [name] });
+  const [first] = await upload(row('before'), 'application/x-ndjson');
+  const [second] = await upload(row('after'), 'application/jsonl');
+  for (const line of [first, second]) t.secret(line?.deviceToken as string);
+  expect(second?.id).toBe(first?.id);
+  expect((await t.get(`/api/devices/${first?.id}`)).body).toMatchObject({ name: 'after', tags: ['after'] });
+  const [old, anew] = [first, second].map((line) =>
+    deviceWith(t, line?.id as string, line?.deviceToken as string),
+  );
+  await old?.checkIn();
+  await anew?.checkIn();
+  expect((await t.post('/api/checkin', {}, { token: old?.token as string })).status).toBe(401);
+});
+
+test('a row may bring the hash of a token that the device has already', async () => {
+  const token = t.secret(`mst_device_1_${'A'.repeat(43)}`);
+  const tokenSha256 = createHash('sha256').update(token).digest('hex');
+  const body = JSON.stringify({ externalId: 'hash-1', name: 'hash', tokenSha256 });
+  const [line] = await upload(body, 'application/x-ndjson');
+  expect(line).toEqual({ line: 1, id: expect.any(String) });
+  expect(await deviceWith(t, line?.id as string, token).checkIn()).toEqual({ action: null, pending: 0 });
+  expect(await upload(body, 'application/x-ndjson')).toEqual([line]);
+  // of two in one upload the second is refused, as is one of another device
+  const other = JSON.stringify({ externalId: 'hash-2', name: 'thief', tokenSha256 });
+  expect(await upload(other, 'application/x-ndjson')).toEqual([
+    { line: 1, error: 'This tokenSha256 is in use, or was.' },
+  ]);
+  expect((await t.get('/api/devices?text=thief')).body.devices).toEqual([]);
+});
+
+test('equal externalIds in one upload are one device', async () => {
+  const rows = ['one', 'two', 'three'].map((name) => JSON.stringify({ externalId: 'equal', name }));
+  const lines = await upload(rows.join('\n'), 'application/x-ndjson');
+  expect(new Set(lines.map(({ id }) => id)).size).toBe(1);
+  expect((await t.get(`/api/devices/${lines[0]?.id}`)).body.name).toBe('three');
+});
+
+test('what cannot be read is said, and what came before stands', async () => {
+  expect(await upload('externalId,tags\n1,a\n')).toEqual([
+    { line: 1, error: 'The header has no column "name".' },
+  ]);
+  expect(await upload('name\ngood\n"open\n')).toEqual([
+    { line: 2, id: expect.any(String), deviceToken: expect.any(String) },
+    { line: 3, error: 'The row has a quote that is never closed.' },
+  ]);
+  expect(await upload(Buffer.from([0x6e, 0x61, 0x6d, 0x65, 0x0a, 0xff, 0x0a]))).toEqual([
+    { line: 0, error: 'The upload is not valid UTF-8.' },
+  ]);
+  expect(
+    await upload(
+      '{"name":"a"}\n[1]\n{"name":\n{"name":"b","colour":"red"}\n{"name":"\\u0000"}',
+      'application/x-ndjson',
+    ),
+  ).toEqual([
+    { line: 1, id: expect.any(String), deviceToken: expect.any(String) },
+    { line: 2, error: 'The line is not an object.' },
+    { line: 3, error: 'The line is not valid JSON.' },
+    { line: 4, error: 'There is no field "colour".' },
+    { line: 5, error: expect.stringMatching(/name/) },
+  ]);
+  expect(await upload('')).toEqual([]);
+  const asJson = await t.post('/api/devices/import', { name: 'x' });
+  expect(asJson.status).toBe(400);
+  const viewer = await t.token({ kind: 'operator', role: 'viewer', name: 'viewer' });
+  expect(
+    (
+      await t.send('POST', '/api/devices/import', '', {
+        token: viewer.token,
+        headers: { 'content-type': 'text/csv' },
+      })
+    ).status,
+  ).toBe(403);
+});
+
+test('an import is answered while it is sent, and an upload that breaks off leaves whole rows', async () => {
+  const sending = request(`${t.server.url}/api/devices/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${t.operator}`, 'content-type': 'application/x-ndjson' },
+  });
+  const rows = Array.from({ length: 1_000 }, (_, n) =>
+    JSON.stringify({ externalId: `cut-${n}`, name: `cut ${n}` }),
+  );
+  sending.write(`${rows.join('\n')}\n{"externalId":"cut-last","na`);
+  const first = await new Promise<string>((resolve, reject) => {
+    sending.on('error', reject);
+    sending.on('response', (response) => response.once('data', (data) => resolve(String(data))));
+  });
+  expect(JSON.parse(first.split('\n')[0] as string)).toMatchObject({ line: 1 });
+  sending.on('error', () => {});
+  sending.destroy();
+  const { body } = await t.get('/api/devices?text=cut-&limit=500');
+  expect(body.devices).toHaveLength(500);
+  expect((await t.get('/api/devices?text=cut-last')).body.devices).toEqual([]);
+});
+
+test('many thousand rows go through with bounded chunks', async () => {
+  const size = 5_000;
+  let csv = 'name,externalId,tags\n';
+  for (let n = 0; n < size; n += 1) csv += `Bulk ${n},bulk-${n},bulk\n`;
+  const lines = await upload(csv);
+  expect(lines).toHaveLength(size);
+  expect(lines.every((line, n) => line.line === n + 2 && line.deviceToken)).toBe(true);
+  expect(new Set(lines.map(({ id }) => id)).size).toBe(size);
+  const batch = await t.post('/api/batches', { targets: { tags: ['bulk'] }, action: { kind: 'HELLO' } });
+  expect(batch.body.total).toBe(size);
+});
