@@ -4,6 +4,7 @@ import bareDatabase from './rows/bare-database.mjs';
 import bareRoute from './rows/bare-route.mjs';
 import bullmq from './rows/bullmq.mjs';
 import claimLatency from './rows/claim-latency.mjs';
+import control from './rows/control.mjs';
 import engine from './rows/engine.mjs';
 import graphileWorker from './rows/graphile-worker.mjs';
 import heldSnapshot from './rows/held-snapshot.mjs';
@@ -44,4 +45,5 @@ export const rows = [
   ...claimLatency,
   ...heldSnapshot,
   ...waiters,
+  ...control,
 ];

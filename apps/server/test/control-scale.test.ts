@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { controlCrowd } from '../testing/control-crowd.mjs';
 import { controlHouse, type House, OPERATOR } from '../testing/control-house.ts';
-import { manyHosts } from '../testing/many-hosts.ts';
+import { manyHosts } from '../testing/many-hosts.mjs';
 
 /** Ten thousand agents wait at one server process. What it costs is printed; what must hold is that nobody is forgotten. */
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 600_000 });

@@ -35,6 +35,8 @@ export function controlCrowd(options) {
     connect: () => ready.then(() => tell({ act: 'connect' })),
     /** Everybody sends a poll that waits; resolves when all are sent. @param {number} wait */
     park: (wait) => tell({ act: 'park', wait }),
+    /** All but the first so many. @param {number} from @param {number} wait */
+    parkFrom: (from, wait) => tell({ act: 'park', from, wait }),
     /** How many polls were answered empty and not sent again. @returns {Promise<number>} */
     idle: () => tell({ act: 'idle' }),
     /**
@@ -73,7 +75,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       case 'connect':
         return connectAll();
       case 'park':
-        for (const agent of agents) agent.send(`GET /api/control/queue?wait=${order.wait}`);
+        for (const agent of agents.slice(order.from ?? 0))
+          agent.send(`GET /api/control/queue?wait=${order.wait}`);
         return null;
       case 'idle':
         return agents.filter((agent) => agent.answer !== null).length;

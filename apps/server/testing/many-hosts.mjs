@@ -1,12 +1,14 @@
-import type { Queryable } from '@muster/engine';
+// Thousands of hosts in a few statements; each with one service, and a token that can be told from its number.
 
-/** Thousands of hosts in a few statements; each with one service, and a token that can be told from its number. */
-export const tokenOf = (n: number) => `mst_agent_1_${String(n).padStart(43, 'A')}`;
+/** @param {number} n */
+export const tokenOf = (n) => `mst_agent_1_${String(n).padStart(43, 'A')}`;
 
-export async function manyHosts(
-  client: Queryable,
-  count: number,
-): Promise<{ hostId: string; serviceId: string; token: string }[]> {
+/**
+ * @param {import('@muster/engine').Queryable} client
+ * @param {number} count
+ * @returns {Promise<{ hostId: string, serviceId: string, token: string }[]>}
+ */
+export async function manyHosts(client, count) {
   const { rows: hosts } = await client.query({
     text: `with n as (select n, nextval('muster.runner_seq') as runner_id from generate_series(1, $1::int) n),
       r as (insert into muster.runners (tenant_id, runner_id) select 1, runner_id from n)
@@ -36,5 +38,5 @@ export async function manyHosts(
   return hosts
     .map((row) => ({ n: Number(row.name.split(' ')[1]), hostId: row.host_id }))
     .sort((a, b) => a.n - b.n)
-    .map(({ n, hostId }) => ({ hostId, serviceId: serviceOf.get(hostId), token: tokenOf(n) }));
+    .map(({ n, hostId }) => ({ hostId, serviceId: String(serviceOf.get(hostId)), token: tokenOf(n) }));
 }
