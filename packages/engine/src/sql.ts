@@ -55,16 +55,26 @@ export const passesOver = (
 ) => `(${except} is null or p.action_id <> ${except} or p.attempt = 0 or exists (
             select 1 from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id and a.head_of_line = 'hold'))`;
 
+/** The lane of `x`, locked, if it is still at the version that was read and nobody else has it. */
+const lockedLane = (s: string) => `(
+      select 1 from ${s}.lanes l where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id and l.ver = x.ver limit 1
+      for update skip locked
+    )`;
+
 /**
  * Locks the lane of each row of `from`, in one order for all statements, and keeps only the rows whose lane is still at the
  * version that was read. A lane that somebody else has locked is skipped, never waited for.
  */
 export const lockLanes = (s: string, from: string, where = 'true') => `
     select x.* from (select * from ${from} x where ${where} order by x.tenant_id, x.lane_id) x
-    cross join lateral (
-      select 1 from ${s}.lanes l where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id and l.ver = x.ver limit 1
-      for update skip locked
-    ) l`;
+    cross join lateral ${lockedLane(s)} l`;
+
+/**
+ * The first rows of a select, in its order, whose lanes can be had: lanes that an open transaction has locked do not use
+ * up the number, so they delay nothing behind them.
+ */
+export const firstToLock = (s: string, select: string, most: number) => `
+    select x.* from (${select}) x cross join lateral ${lockedLane(s)} l limit ${most}`;
 
 /** Several rows of `from` may be of one lane: its version is raised once for all of them. */
 export const raiseLanes = (s: string, from: string) => `

@@ -1,6 +1,5 @@
 import pg from 'pg';
 import type { Query, Queryable } from '../src/index.ts';
-import { swap } from './sabotage.ts';
 
 /**
  * Stops a statement in its middle: after it has read its snapshot, before it takes its first lock. What another session
@@ -56,10 +55,10 @@ export async function createGate(url: string): Promise<Gate> {
   };
 }
 
-/** Before the lock of a runner if there is one, else before those of the lanes (see `lockLanes` in src/sql.ts). */
+/** Before the lock of a runner if there is one, else before the first of a lane (see `lockedLane` in src/sql.ts). */
 function gated(text: string): string {
-  const before = swap(text, 'from h order by 1, 2) x', 'from h where public.test_gate() order by 1, 2) x');
-  return before === text
-    ? text.replace(/(\(select \* from \w+ x where )/, '$1public.test_gate() and ')
-    : before;
+  return text.replace(
+    /(select 1 from \w+\.(?:lanes|runners) \w where )(?=[^()]*for update skip locked)/,
+    '$1public.test_gate() and ',
+  );
 }

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { NO_NEXT, settle } from '../settle.ts';
 import { type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
-import { NOW } from '../sql.ts';
+import { firstToLock, NOW } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
 /**
@@ -37,7 +37,11 @@ export const statement = (s: string, source: { when: string; outcome: 'timeout' 
       null::text as error, null::jsonb as result, null::int as delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel,
       p.priority, p.seq, p.failures, p.deferrals, p.deadline, a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line,
       a.on_lease_end, ${NO_NEXT}
-    from (select * from ${s}.lanes l where ${source.when} and ($2::bigint[] is null or l.lane_id = any($2)) order by l.tenant_id, l.lane_id limit ${MOST}) l
+    from (${firstToLock(
+      s,
+      `select * from ${s}.lanes l where ${source.when} and ($2::bigint[] is null or l.lane_id = any($2)) order by l.tenant_id, l.lane_id`,
+      MOST,
+    )}) l
     join ${s}.pending p on p.tenant_id = l.tenant_id and p.action_id = l.action_id
     join ${s}.actions a on a.tenant_id = l.tenant_id and a.action_id = l.action_id
   ), ${settle(s)}`;

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import { type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
+import { firstToLock } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 import { statement as endLeasesStatement } from './end-leases.ts';
 
@@ -58,11 +59,14 @@ export function createEndStale(context: Context): Duty {
 
 const endStatement = (s: string) => `
   with x as materialized (
-    select row_number() over () as ord, p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel,
-      'cancelled' as state, ${EVENT_TYPES.CANCELLED} as type, 'GENERATION' as why, 'GENERATION' as note, null::text as worker, null::jsonb as result
-    from (select distinct tenant_id, lane_id from ${s}.stale_lanes where $2::bigint[] is null or lane_id = any($2)) st
-    join ${s}.lanes l on l.tenant_id = st.tenant_id and l.lane_id = st.lane_id
-    join ${s}.pending p on p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.generation < l.generation
-      and p.action_id is distinct from l.action_id
-    limit ${MOST}
+    select row_number() over () as ord, y.* from (${firstToLock(
+      s,
+      `select p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel,
+        'cancelled' as state, ${EVENT_TYPES.CANCELLED} as type, 'GENERATION' as why, 'GENERATION' as note, null::text as worker, null::jsonb as result
+      from (select distinct tenant_id, lane_id from ${s}.stale_lanes where $2::bigint[] is null or lane_id = any($2)) st
+      join ${s}.lanes l on l.tenant_id = st.tenant_id and l.lane_id = st.lane_id
+      join ${s}.pending p on p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.generation < l.generation
+        and p.action_id is distinct from l.action_id`,
+      MOST,
+    )}) y
   ), ${endPending(s)}`;

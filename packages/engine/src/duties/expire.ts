@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import type { Context } from '../context.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
-import { NOW } from '../sql.ts';
+import { firstToLock, NOW } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
 /**
@@ -32,18 +32,29 @@ export function createExpire(context: Context): Duty {
 
 const statement = (s: string) => `
   with due as materialized (
-    (select p.tenant_id, p.action_id, 'expired' as state, ${EVENT_TYPES.EXPIRED} as type, 'DELIVER_BY' as why from ${s}.pending p
-      join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id is distinct from p.action_id
-      where p.deliver_by <= ${NOW} and p.attempt = 0 and ($2::bigint[] is null or p.lane_id = any($2)) order by p.deliver_by limit ${MOST})
+    (${firstToLock(s, over(s, 'deliver_by', 'p.attempt = 0', { state: 'expired', type: EVENT_TYPES.EXPIRED, why: 'DELIVER_BY' }), MOST)})
     union all
-    (select p.tenant_id, p.action_id, 'failed', ${EVENT_TYPES.FAILED_FINAL}, 'DEADLINE' from ${s}.pending p
-      join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id is distinct from p.action_id
-      where p.deadline <= ${NOW} and not (p.attempt = 0 and p.deliver_by is not null and p.deliver_by <= ${NOW})
-        and ($2::bigint[] is null or p.lane_id = any($2)) order by p.deadline limit ${MOST})
+    (${firstToLock(
+      s,
+      over(s, 'deadline', `not (p.attempt = 0 and p.deliver_by is not null and p.deliver_by <= ${NOW})`, {
+        state: 'failed',
+        type: EVENT_TYPES.FAILED_FINAL,
+        why: 'DEADLINE',
+      }),
+      MOST,
+    )})
   ), x as materialized (
-    select row_number() over () as ord, p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel, due.state,
-      due.type, due.why, due.why as note, null::text as worker, null::jsonb as result
-    from due
-    join ${s}.pending p on p.tenant_id = due.tenant_id and p.action_id = due.action_id
-    join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id is distinct from p.action_id
+    select row_number() over () as ord, due.* from due
   ), ${endPending(s)}`;
+
+const over = (
+  s: string,
+  clock: 'deliver_by' | 'deadline',
+  when: string,
+  end: { state: string; type: number; why: string },
+) => `
+      select p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel, '${end.state}' as state, ${end.type} as type,
+        '${end.why}' as why, '${end.why}' as note, null::text as worker, null::jsonb as result
+      from ${s}.pending p
+      join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id is distinct from p.action_id
+      where p.${clock} <= ${NOW} and ${when} and ($2::bigint[] is null or p.lane_id = any($2)) order by p.${clock}`;

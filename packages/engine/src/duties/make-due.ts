@@ -1,5 +1,5 @@
 import type { Context, Wake } from '../context.ts';
-import { lockLanes, NOW, raiseLanes } from '../sql.ts';
+import { firstToLock, NOW, raiseLanes } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
 /** Moves rows whose time has come to their place among the ready ones, and wakes those who wait for them. */
@@ -24,11 +24,13 @@ export function createMakeDue(context: Context): Duty {
 
 // The lane's version is raised: the row changes its place, and a cancel or a claim may be looking at it.
 const statement = (s: string) => `
-  with x as materialized (
-    select p.tenant_id, p.action_id, p.lane_id, l.ver, l.runner_id from ${s}.pending p
-    join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id is distinct from p.action_id
-    where p.not_before <= ${NOW} order by p.not_before limit ${MOST}
-  ), k as materialized (${lockLanes(s, 'x')}
+  with k as materialized (${firstToLock(
+    s,
+    `select p.tenant_id, p.action_id, p.lane_id, l.ver, l.runner_id from ${s}.pending p
+      join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id is distinct from p.action_id
+      where p.not_before <= ${NOW} order by p.not_before`,
+    MOST,
+  )}
   ), u as (${raiseLanes(s, 'k')}
   ), m as (
     update ${s}.pending p set delayed = false, not_before = null from k

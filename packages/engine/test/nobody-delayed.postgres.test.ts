@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type TestEngine, testEngine } from '../testing/index.ts';
+import { createSessions, type Sessions } from '../testing/sessions.ts';
+
+/** Shown by the order of events, not by a clock: the others are done while the one in the way is still in it. */
+let t: TestEngine;
+let sessions: Sessions;
+const tenantId = 1;
+let blocker: Awaited<ReturnType<Sessions['open']>>;
+
+beforeAll(async () => {
+  t = await testEngine();
+  sessions = createSessions(t.url as string);
+  await t.enqueue((await t.lane()).laneId);
+});
+afterAll(async () => {
+  await sessions.end();
+  await t.close();
+});
+beforeEach(async () => {
+  blocker = await sessions.open();
+  await blocker.query('begin');
+});
+
+/** Resolves to whether the promise is settled by now, giving everything that is ready its turn. */
+async function settled(promise: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  promise.then(
+    () => {
+      done = true;
+    },
+    () => {
+      done = true;
+    },
+  );
+  await new Promise((resolve) => setImmediate(resolve));
+  return done;
+}
+
+async function lanesWithWork(many: number): Promise<string[]> {
+  const lanes = await Promise.all(Array.from({ length: many }, async () => (await t.lane()).laneId));
+  await Promise.all(lanes.map((laneId) => t.enqueue(laneId)));
+  return lanes;
+}
+
+describe('G36: nobody is delayed', () => {
+  test('by a transaction that has locked a lane: claims, reports, extensions, cancels of others go on', async () => {
+    const lanes = await lanesWithWork(30);
+    const [locked = '', ...others] = lanes;
+    await t.engine.pauseLane(sessions.queryable(blocker), { tenantId, laneId: locked });
+    const stuck = t.claim(locked);
+    await Promise.all(
+      others.map(async (laneId, n) => {
+        const claimed = await t.claim(laneId);
+        if (!claimed) throw new Error('There was something to claim.');
+        const base = { tenantId, actionId: claimed.id, attempt: claimed.attempt };
+        await t.engine.acknowledge(t.db, base);
+        await t.engine.extend(t.db, { ...base, leaseMs: 1_000 });
+        if (n % 2 === 0) await t.engine.cancel(t.db, base);
+        await t.engine.report(t.db, { ...base, status: 'succeeded' });
+        await t.enqueue(laneId);
+      }),
+    );
+    expect(await settled(stuck)).toBe(false);
+    await blocker.query('rollback');
+    expect(await stuck).not.toBeNull();
+  });
+
+  test('by an idempotency key that is not committed yet', async () => {
+    const { laneId } = await t.lane();
+    await t.engine.enqueue(sessions.queryable(blocker), {
+      tenantId,
+      laneId,
+      kind: 'a',
+      idempotencyKey: 'open',
+    });
+    const same = t.engine.enqueue(t.db, { tenantId, laneId, kind: 'a', idempotencyKey: 'open' });
+    const others = Array.from({ length: 20 }, (_, n) =>
+      t.engine.enqueue(t.db, {
+        tenantId,
+        laneId,
+        kind: 'a',
+        idempotencyKey: n % 2 === 0 ? `other ${n}` : undefined,
+      }),
+    );
+    await Promise.all(others);
+    expect(await settled(same)).toBe(false);
+    await blocker.query('commit');
+    expect((await same).outcome).toBe('present');
+  });
+
+  test('by a supersede in an open transaction', async () => {
+    const [one, two] = [(await t.lane()).laneId, (await t.lane()).laneId];
+    const supersede = { key: 'lock', mode: 'replace' } as const;
+    await t.engine.enqueue(sessions.queryable(blocker), { tenantId, laneId: one, kind: 'a', supersede });
+    const same = t.engine.enqueue(t.db, { tenantId, laneId: one, kind: 'a', supersede });
+    await Promise.all([
+      t.engine.enqueue(t.db, { tenantId, laneId: two, kind: 'a', supersede }),
+      t.engine.enqueue(t.db, { tenantId, laneId: one, kind: 'a' }),
+    ]);
+    expect(await settled(same)).toBe(false);
+    await blocker.query('commit');
+    expect((await same).outcome).toBe('created');
+  });
+
+  test('nor failed by a row that the database refuses', async () => {
+    await blocker.query('rollback');
+    const lanes = await lanesWithWork(10);
+    // deeper than the database's stack, which nobody can see before
+    let payload: unknown = 1;
+    for (let depth = 0; depth < 20_000; depth += 1) payload = [payload];
+    const bad = JSON.parse('1') === 1 ? payload : null;
+    const calls = lanes.map((laneId, n) =>
+      t.engine.enqueue(t.db, { tenantId, laneId, kind: 'a', payload: n === 4 ? bad : {} }),
+    );
+    const answers = await Promise.allSettled(calls);
+    expect(answers.map(({ status }) => status)).toEqual(
+      lanes.map((_, n) => (n === 4 ? 'rejected' : 'fulfilled')),
+    );
+  });
+
+  test('by as many rows of a locked lane as housekeeping takes at a time: retries come due', async () => {
+    const [locked, free] = [(await t.lane()).laneId, (await t.lane()).laneId];
+    const soon = new Date(t.clock().getTime() + 1_000);
+    await t.engine.enqueueMany(
+      t.db,
+      Array.from({ length: 1_000 }, () => ({ tenantId, laneId: locked, kind: 'a', notBefore: soon })),
+    );
+    const id = await t.enqueue(free, { notBefore: new Date(soon.getTime() + 1) });
+    await t.engine.pauseLane(sessions.queryable(blocker), { tenantId, laneId: locked });
+    t.clock.advance(2_000);
+    await t.engine.runDuty('make-due');
+    expect((await t.claim(free))?.id).toBe(id);
+    await blocker.query('rollback');
+  });
+
+  test('by as many rows of a locked lane as housekeeping takes at a time: actions expire', async () => {
+    const [locked, free] = [(await t.lane()).laneId, (await t.lane()).laneId];
+    const soon = new Date(t.clock().getTime() + 1_000);
+    await t.engine.enqueueMany(
+      t.db,
+      Array.from({ length: 1_000 }, () => ({ tenantId, laneId: locked, kind: 'a', deliverBy: soon })),
+    );
+    const id = await t.enqueue(free, { deliverBy: new Date(soon.getTime() + 1) });
+    await t.engine.pauseLane(sessions.queryable(blocker), { tenantId, laneId: locked });
+    t.clock.advance(2_000);
+    await t.engine.runDuty('expire');
+    expect(await t.state(id)).toBe('expired');
+    await blocker.query('rollback');
+  });
+
+  test('by as many locked lanes as housekeeping takes at a time: leases end', async () => {
+    const lanes = await lanesWithWork(501);
+    const claimed = await Promise.all(lanes.map((laneId) => t.claim(laneId, 'worker', 1_000)));
+    const [free = ''] = lanes.toSorted((a, b) => Number(b) - Number(a));
+    const id = claimed.find((action) => action?.laneId === free)?.id as string;
+    await blocker.query(
+      `update muster.lanes set paused = paused where lane_id = any($1::bigint[]) and lane_id <> $2`,
+      [lanes, free],
+    );
+    t.clock.advance(2_000);
+    await t.engine.runDuty('end-leases');
+    expect(await t.state(id)).toBe('pending');
+    await blocker.query('rollback');
+    await t.pass(0);
+  });
+});
