@@ -35,6 +35,8 @@ export interface ReportRequest {
         readonly channel: string;
         readonly worker: string;
         readonly leaseMs: number;
+        /** The worker is a runner: after a report that was not accepted nothing comes, it would be beside its slots. */
+        readonly slotted?: boolean | undefined;
         /** The generation the worker belongs to: nothing comes if the lane has a newer one. */
         readonly generation?: number | undefined;
       }
@@ -109,7 +111,7 @@ export function createReporting(options: {
       const answer = isId(request.actionId) ? await options.report(client, item) : UNKNOWN;
       if (answer.reason === 'LATE') options.onLate?.(request.tenantId);
       const laneId = item.laneId ?? answer.laneId;
-      if (!request.next || answer.settled || laneId === null) return answer;
+      if (!request.next || request.next.slotted || answer.settled || laneId === null) return answer;
       return { ...answer, next: await claimInstead(client, request, laneId) };
     },
 
