@@ -1,10 +1,14 @@
-import type { Engine, Query, Queryable } from '@muster/engine';
+import type { Engine, Query, Queryable, Transaction } from '@muster/engine';
 import { testDatabase } from '@muster/engine/testing';
 import { readConfig } from '../src/config.ts';
 import { type Server, startServer } from '../src/main.ts';
 import { LINES } from '../src/migrations.ts';
+import { contractOf } from './contract.ts';
 
-/** A server on a database of its own, an operator, and short ways to make hosts, services and actions. */
+/**
+ * A server on a database of its own, an operator, and short ways to make hosts, services and actions. Every answer is
+ * compared with the published description.
+ */
 export const OPERATOR = 'operator-token-of-the-control-tests-0123456789';
 
 export interface Answer {
@@ -45,15 +49,20 @@ export async function controlHouse(
 ): Promise<House> {
   const database = await testDatabase({ lines: LINES });
   const statements: string[] = [];
+  /** The same, and every statement is written down, those in transactions too. */
   const watch = <T extends Queryable>(inner: T): T =>
     new Proxy(inner, {
       get(target, name) {
-        const value = Reflect.get(target, name, target);
+        // biome-ignore lint/suspicious/noExplicitAny: passes through whatever is there
+        const value: any = Reflect.get(target, name, target);
         if (name === 'query')
           return (query: Query) => {
             statements.push(query.name ?? query.text);
             return value.call(target, query);
           };
+        if (name === 'transaction')
+          return (run: (tx: Transaction) => Promise<unknown>) =>
+            value.call(target, (tx: Transaction) => run(watch(tx)));
         if (name === 'gathered') return watch(value);
         return typeof value === 'function' ? value.bind(target) : value;
       },
@@ -66,6 +75,7 @@ export async function controlHouse(
   });
   const server = await startServer(config, { db: watch(database.db), ...options });
   const { engine, url } = server;
+  const contract = await contractOf(url);
 
   async function call(method: string, path: string, given: CallOptions = {}): Promise<Answer> {
     const token = given.token === undefined ? OPERATOR : given.token;
@@ -79,11 +89,9 @@ export async function controlHouse(
       ...(given.body === undefined ? {} : { body: JSON.stringify(given.body) }),
     });
     const text = await response.text();
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: text === '' ? null : JSON.parse(text),
-    };
+    const body = text === '' ? null : JSON.parse(text);
+    if (body !== null) contract.check(method, path, response.status, body);
+    return { status: response.status, headers: response.headers, body };
   }
 
   async function expectStatus(status: number, answer: Promise<Answer>): Promise<Answer['body']> {
