@@ -97,6 +97,19 @@ export const aims = [
     atMost: true,
     actual: (figures) => of(figures, 'control-work-there').value,
   },
+  {
+    text: 'check-ins over HTTP with result, lease and history, over select, delete, send',
+    unit: '×',
+    target: 5,
+    actual: ratio('checkin-postgres', 'checkin-select-delete-send'),
+  },
+  {
+    text: 'a batch for every device is accepted within',
+    unit: ' ms',
+    target: 1_000,
+    atMost: true,
+    actual: (figures) => of(figures, 'batch-accept').value,
+  },
 ];
 
 /** @param {Figures} figures */

@@ -2,7 +2,9 @@
 
 import bareDatabase from './rows/bare-database.mjs';
 import bareRoute from './rows/bare-route.mjs';
+import batch from './rows/batch.mjs';
 import bullmq from './rows/bullmq.mjs';
+import checkin from './rows/checkin.mjs';
 import claimLatency from './rows/claim-latency.mjs';
 import control from './rows/control.mjs';
 import engine from './rows/engine.mjs';
@@ -46,4 +48,6 @@ export const rows = [
   ...heldSnapshot,
   ...waiters,
   ...control,
+  ...checkin,
+  ...batch,
 ];

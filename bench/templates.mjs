@@ -2,6 +2,7 @@
 // Filled through the engine where that is quick enough, by plain inserts where it is not.
 
 import pg from 'pg';
+import { assignToFleet, makeFleet } from './fleet.mjs';
 import { payload } from './measure.mjs';
 import { CHANNEL, fill, leaseAll, makeLanes, openMuster, TENANT } from './muster.mjs';
 
@@ -22,6 +23,13 @@ export const templates = {
   leased: {
     from: 'pending',
     build: (url) => withMuster(url, leaseAll),
+  },
+  devices: {
+    build: (url, sizes) => withServer(url, (server) => makeFleet(server, sizes.lanes)),
+  },
+  fleet: {
+    from: 'devices',
+    build: (url, sizes) => withServer(url, (server) => assignToFleet(server, sizes.perLane)),
   },
   thousand: {
     build: (url, sizes) =>
@@ -56,6 +64,15 @@ async function withMuster(url, run) {
   const muster = await openMuster(url);
   await run(muster);
   await muster.close();
+  await statement(url, 'vacuum analyze', 'checkpoint');
+}
+
+/** With the tables of the server too. @param {string} url @param {(server: { db: import('@muster/engine').Database }) => Promise<void>} run */
+async function withServer(url, run) {
+  const { openServer } = await import('./server.mjs');
+  const server = await openServer(url);
+  await run(server);
+  await server.close();
   await statement(url, 'vacuum analyze', 'checkpoint');
 }
 
