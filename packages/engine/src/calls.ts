@@ -139,7 +139,10 @@ export class Calls {
     await Promise.all(this.#gatherers.map((gatherer) => gatherer.close()));
   }
 
-  /** A gathered statement is its own transaction; with effects it shares one with them. A solo item may wait longer. */
+  /**
+   * A gathered statement is its own transaction; only with effects does it share one with them, at the price of two more
+   * round trips. A solo item may wait longer.
+   */
   async #commit<Item, Answer>(
     operation: Operation<Item, Answer>,
     items: readonly Item[],
@@ -147,7 +150,7 @@ export class Calls {
   ): Promise<Run<Answer | Busy>> {
     const connections = solo ? this.db : this.db.gathered;
     return this.#withDays(async () => {
-      if (this.#effects.any || solo)
+      if (solo || this.#haveEffects(operation, items))
         return connections.transaction(async (tx) => {
           if (solo && this.db.kind === 'postgres') await tx.query({ text: `set local lock_timeout = '1s'` });
           return this.#perform(tx, (inner) => operation.run(inner, items));
@@ -156,6 +159,11 @@ export class Calls {
       this.#tell(run);
       return run;
     });
+  }
+
+  #haveEffects<Item, Answer>(operation: Operation<Item, Answer>, items: readonly Item[]): boolean {
+    if (!this.#effects.any) return false;
+    return items.some((item) => this.#effects.concern(operation.channels?.(item) ?? null));
   }
 
   #tell(run: { transitions: readonly Transition[]; wakes: Run<never>['wakes'] }): void {

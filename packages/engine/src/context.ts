@@ -48,5 +48,7 @@ export interface Operation<Item, Answer> {
   readonly name: string;
   /** Items with an equal key never share a statement. */
   key(item: Item): string | null;
+  /** The channels of all actions that the item can change, or null if that is not known before. */
+  channels?(item: Item): readonly string[] | null;
   run(client: Queryable, items: readonly Item[]): Promise<Run<Answer | Busy>>;
 }

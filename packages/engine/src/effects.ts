@@ -20,6 +20,11 @@ export class Effects {
     return this.#byChannel.size > 0;
   }
 
+  /** Whether a change of an action in one of these channels has a follow-up; null: in any of them. */
+  concern(channels: readonly string[] | null): boolean {
+    return channels === null ? this.any : channels.some((channel) => this.#byChannel.has(channel));
+  }
+
   async apply(client: Queryable, transitions: readonly Transition[]): Promise<void> {
     for (const [channel, effect] of this.#byChannel) {
       const own = transitions.filter((transition) => transition.channel === channel);

@@ -96,6 +96,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     schema,
     nodeId: randomUUID(),
     client: db,
+    now: context.now,
     duties,
     run: (duty) => calls.duty(duty),
     onNodes: (alive) => {

@@ -13,6 +13,7 @@ export interface HousekeepingOptions {
   readonly schema: string;
   readonly nodeId: string;
   readonly client: Queryable;
+  readonly now: () => Date | null;
   readonly duties: readonly Duty[];
   /** Runs a duty with the effects that belong to its transitions. */
   readonly run: (duty: Duty) => Promise<{ count: number; more: boolean } & Run<never>>;
@@ -63,14 +64,34 @@ export class Housekeeping {
   async turn(): Promise<void> {
     this.leading = await this.lead();
     if (this.leading) {
-      for (const duty of this.#options.duties) {
+      const turn = this.#options.duties.filter(
+        (duty) => performance.now() >= (this.#nextAt.get(duty.name) ?? 0),
+      );
+      const due = await this.#due(turn);
+      for (const duty of turn) {
         if (this.#stopped) break;
-        if (performance.now() < (this.#nextAt.get(duty.name) ?? 0)) continue;
         this.#nextAt.set(duty.name, performance.now() + duty.everyMs - TURN_MS / 2);
-        await this.#perform(duty);
+        if (due.has(duty)) await this.#perform(duty);
       }
     }
     await this.#options.afterTurn().catch(this.#options.onError);
+  }
+
+  /** Those that have something to do, by one question for all of them: an idle server asks little. */
+  async #due(duties: readonly Duty[]): Promise<Set<Duty>> {
+    const asked = duties.filter((duty) => duty.due !== undefined);
+    const always = duties.filter((duty) => duty.due === undefined);
+    if (asked.length === 0) return new Set(always);
+    try {
+      const { rows } = await this.#options.client.query({
+        text: `select ${asked.map((duty, n) => `(${duty.due}) as due_${n}`).join(', ')}`,
+        values: [this.#options.now()],
+      });
+      return new Set([...always, ...asked.filter((_, n) => rows[0][`due_${n}`])]);
+    } catch (error) {
+      this.#options.onError(error);
+      return new Set(duties);
+    }
   }
 
   async #perform(duty: Duty): Promise<void> {

@@ -23,6 +23,14 @@ const parsers = new Map<number, (value: string) => unknown>(
 );
 parsers.set(OIDS.int8, asIs).set(OIDS.xid8, asIs).set(OIDS.json, JSON.parse).set(OIDS.jsonb, JSON.parse);
 
+/** PostgreSQL writes `2026-11-15 10:42:03.123456+00`; the general parser does far more than this needs. */
+const general = parsers.get(OIDS.timestamptz) as (value: string) => unknown;
+parsers.set(OIDS.timestamptz, (value) =>
+  /^\d{4}-.*\+00$/.test(value)
+    ? new Date(`${value.slice(0, 10)}T${value.slice(11, -3).slice(0, 12)}Z`)
+    : general(value),
+);
+
 export const types = {
   getTypeParser(oid: number, format?: 'binary' | 'text') {
     if (format !== 'binary' && parsers.has(oid)) return parsers.get(oid) as never;

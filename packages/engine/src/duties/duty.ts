@@ -5,6 +5,8 @@ import type { Queryable } from '../db.ts';
 export interface Duty {
   readonly name: string;
   readonly everyMs: number;
+  /** In SQL, with `$1` as the time: is there anything to do? Asked for all duties at once; without it, always. */
+  readonly due?: string;
   /**
    * Says how much it did; `more` asks to be called again at once. With `lanes` it works on those only: a duty whose
    * transitions have effects is asked so for one part after the other if an effect throws.

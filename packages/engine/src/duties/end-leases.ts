@@ -15,6 +15,7 @@ export function createEndLeases(context: Context): Duty {
   return {
     name: 'end-leases',
     everyMs: 1_000,
+    due: `exists (select 1 from ${context.schema}.lanes l where l.lease_until <= ${NOW})`,
     async runOnce(client, lanes) {
       const { rows } = await client.query({
         name: 'muster_end_leases',

@@ -35,6 +35,7 @@ export function createEndStale(context: Context): Duty {
   return {
     name: 'end-stale',
     everyMs: 1_000,
+    due: `exists (select 1 from ${s}.stale_lanes)`,
     // with `lanes` it may be in somebody's transaction, which would keep the entries of others locked
     async runOnce(client: Queryable, lanes?: readonly string[]) {
       const values = [context.now(), lanes ?? null];

@@ -15,6 +15,8 @@ export function createExpire(context: Context): Duty {
   return {
     name: 'expire',
     everyMs: 1_000,
+    due: `exists (select 1 from ${context.schema}.pending p where p.deliver_by <= ${NOW} and p.attempt = 0)
+      or exists (select 1 from ${context.schema}.pending p where p.deadline <= ${NOW})`,
     async runOnce(client, lanes) {
       const { rows } = await client.query({
         name: 'muster_expire',

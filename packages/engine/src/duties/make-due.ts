@@ -10,6 +10,7 @@ export function createMakeDue(context: Context): Duty {
   return {
     name: 'make-due',
     everyMs: 1_000,
+    due: `exists (select 1 from ${context.schema}.pending p where p.not_before <= ${NOW})`,
     async runOnce(client) {
       const { rows } = await client.query({ name: 'muster_make_due', text, values: [context.now()] });
       const wakes: Wake[] = rows.map((row) => ({

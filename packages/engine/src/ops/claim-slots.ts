@@ -8,7 +8,7 @@ import {
   sent,
 } from '../claimed-action.ts';
 import { BUSY, type Busy, type Context, type Operation, type Transition } from '../context.ts';
-import { head, lockLanes, ms, NOW, pauses, rows } from '../sql.ts';
+import { ANY_CHANNEL, head, lockLanes, ms, NOW, pauses, rows } from '../sql.ts';
 
 /**
  * Slotted claim: a runner takes the oldest heads of its own lanes, one per lane, never more than its slots. Exact by the
@@ -38,6 +38,7 @@ export function createClaimSlots(context: Context): Operation<ClaimSlotsItem, Cl
   return {
     name: 'claim-slots',
     key: (item) => `${item.tenantId}:${item.runnerId}`,
+    channels: (item) => [item.channel, ANY_CHANNEL],
     async run(client, items) {
       const { rows: found } = await client.query({
         name: 'muster_claim_slots',

@@ -8,7 +8,7 @@ import {
   sent,
 } from '../claimed-action.ts';
 import { BUSY, type Context, type Operation, type Transition } from '../context.ts';
-import { head, lockLanes, ms, NOW, passesOver, pauses, rows } from '../sql.ts';
+import { ANY_CHANNEL, head, lockLanes, ms, NOW, passesOver, pauses, rows } from '../sql.ts';
 import { createRedeliver } from './redeliver.ts';
 
 /**
@@ -45,6 +45,7 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
   return {
     name: 'claim',
     key: (item) => `${item.tenantId}:${item.laneId}`,
+    channels: (item) => [item.channel, ANY_CHANNEL],
     async run(client, items) {
       const { rows: found } = await client.query({
         name: 'muster_claim',

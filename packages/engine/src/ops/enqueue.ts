@@ -122,6 +122,8 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Enqueu
   return {
     name: 'enqueue',
     key: (item) => item.key,
+    // a supersede key may end an action of another channel
+    channels: (item) => (item.key?.startsWith('lane') ? null : [item.channel]),
     async run(client, items) {
       const now = context.now();
       const { rows } = await client.query({

@@ -16,6 +16,8 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
   return {
     name: 'report',
     key: (item) => `${item.tenantId}:${item.actionId}`,
+    channels: (item) =>
+      item.channel === undefined ? null : [item.channel, ANY_CHANNEL, item.next?.channel ?? ANY_CHANNEL],
     async run(client, items) {
       const { rows: found } = await client.query({
         name: 'muster_report',
