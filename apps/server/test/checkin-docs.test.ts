@@ -1,0 +1,17 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runPage } from '../testing/docs-page.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+let t: TestServer;
+beforeEach(async () => {
+  t = await testServer();
+});
+afterEach(() => t.close());
+
+test.each([
+  ['checkin.md', 20],
+  ['workflows.md', 6],
+  ['batches.md', 8],
+])('every command of docs/%s is answered as the page says', async (page, commands) => {
+  expect(await runPage(t, page)).toBeGreaterThanOrEqual(commands);
+});
