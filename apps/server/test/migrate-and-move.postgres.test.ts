@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, expect, inject, test } from 'vitest';
+import { afterAll, expect, inject, test, vi } from 'vitest';
 import { muster, serve, temporaryFolder } from '../testing/muster-process.ts';
 
 /** The command on a PostgreSQL server, and the move from the embedded database to it. Needs the build. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 }); // a process per command, on a busy machine
 const folder = temporaryFolder();
 const names: string[] = [];
 afterAll(async () => {

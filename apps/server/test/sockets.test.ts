@@ -1,8 +1,12 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 /** Clients that go away while the server works for them, and a server that goes away while clients wait. */
+/** For what comes by itself, on a busy machine. */
+const PATIENCE = { timeout: 20_000 };
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer();
@@ -25,47 +29,46 @@ function rawClaim(url: string, token: string, lane: string, body: object): Socke
 
 test('whoever hangs up while waiting is not waited with', async () => {
   const socket = rawClaim(t.server.url, t.operator, 'hung-up', { wait: 25 });
-  await expect.poll(() => t.engine.parkedWaiters).toBe(1);
+  await expect.poll(() => t.engine.parkedWaiters, PATIENCE).toBe(1);
   socket.destroy();
-  await expect.poll(() => t.engine.parkedWaiters).toBe(0);
+  await expect.poll(() => t.engine.parkedWaiters, PATIENCE).toBe(0);
   const { id } = (await t.post('/api/lanes/hung-up/actions', { kind: 'x' })).body;
   expect(await events(id)).toEqual(['CREATED']);
 });
 
 test('an action claimed for a connection that is gone is pending again at once', async () => {
-  let released = 0;
-  // The race is between the claim and the hang-up; whichever way it goes, the action is not lost.
-  for (let n = 0; n < 10; n += 1) {
-    const lane = `race-${n}`;
+  const { db, schema } = t.engine;
+  // The claim is held up until its connection is gone. How long the server takes to begin it cannot be seen from
+  // here, so it is given more time until it was quick enough.
+  for (let n = 0; n < 30; n += 1) {
+    const lane = `held-up-${n}`;
     const { id } = (await t.post(`/api/lanes/${lane}/actions`, { kind: 'x' })).body;
-    const socket = rawClaim(t.server.url, t.operator, lane, {});
-    socket.once('connect', () => setTimeout(() => socket.destroy(), n / 2));
-    await expect
-      .poll(async () => {
-        const { state } = (await t.get(`/api/actions/${id}`)).body;
-        const types = await events(id);
-        return types.includes('RELEASED')
-          ? state
-          : types.includes('SENT') && socket.bytesRead > 0
-            ? 'sent'
-            : types.join();
-      })
-      .toMatch(/^(pending|sent|CREATED)$/);
-    if ((await events(id)).includes('RELEASED')) released += 1;
+    await db.transaction(async (tx) => {
+      await tx.query({ text: `select 1 from ${schema}.lanes for update` });
+      const socket = rawClaim(t.server.url, t.operator, lane, {});
+      await once(socket, 'connect');
+      await pause(n * 20);
+      socket.destroy();
+      await pause(n * 20);
+    });
+    await expect.poll(async () => (await t.get(`/api/actions/${id}`)).body.state, PATIENCE).toBe('pending');
+    if ((await events(id)).length === 1) continue;
+    await expect.poll(() => events(id), PATIENCE).toEqual(['CREATED', 'SENT', 'RELEASED']);
+    return;
   }
-  expect(released).toBeLessThanOrEqual(10);
+  throw new Error('The server never began a claim before its connection was gone.');
 });
 
 test('a stop answers everybody who waits, and the next one is refused', async () => {
   const own = await testServer();
   const waiting = [1, 2, 3].map((n) => own.post(`/api/lanes/stop-${n}/claim`, { worker: 'w', wait: 25 }));
-  await expect.poll(() => own.engine.parkedWaiters).toBe(3);
+  await expect.poll(() => own.engine.parkedWaiters, PATIENCE).toBe(3);
   const began = performance.now();
   const stopped = own.close();
   for (const answer of await Promise.all(waiting))
     expect(answer).toMatchObject({ status: 200, body: { actions: [] } });
   await stopped;
-  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(performance.now() - began).toBeLessThan(15_000);
   await expect(fetch(`${own.server.url}/healthz`)).rejects.toThrow();
 });
 

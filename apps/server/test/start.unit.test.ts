@@ -1,9 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { muster, type Running, serve, temporaryFolder } from '../testing/muster-process.ts';
 
 /** The real process on the embedded database. Needs the build: `npm test` makes it first. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 }); // a process per command, on a busy machine
 const folder = temporaryFolder();
 const dataDir = path.join(folder.path, 'data');
 const environment = { MUSTER_DATA_DIR: dataDir };
@@ -83,7 +84,9 @@ test('SIGTERM answers who waits and ends with 0; the next start says where the t
   await ask('/api/lanes/kept/actions', 'POST', { kind: 'x' });
   const waiting = ask('/api/lanes/empty/claim', 'POST', { worker: 'w', wait: 25 });
   await expect
-    .poll(async () => (await (await ask('/metrics')).text()).includes('muster_parked_waiters 1'))
+    .poll(async () => (await (await ask('/metrics')).text()).includes('muster_parked_waiters 1'), {
+      timeout: 20_000,
+    })
     .toBe(true);
   expect(await server.stop()).toBe(0);
   expect(await (await waiting).json()).toEqual({ actions: [] });

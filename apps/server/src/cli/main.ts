@@ -4,7 +4,6 @@ import { VERSION } from '../version.ts';
 import { type AgentFlags, agent } from './agent.ts';
 import { doctor } from './doctor.ts';
 import { command, runCommand } from './run-command.ts';
-import { serve } from './serve.ts';
 import { exportTo, importFrom } from './transfer.ts';
 
 /** `muster …`: takes the words apart and hands them on. */
@@ -20,7 +19,11 @@ const program = new Command('muster')
   .version(VERSION)
   .addHelpText('after', '\nSettings come from the environment; docs/operations.md describes each of them.');
 
-program.command('serve').description('Start the server').action(serve);
+program
+  .command('serve')
+  .description('Start the server')
+  // loaded only here: the other commands need no HTTP server and start in half the time without one
+  .action(async () => (await import('./serve.ts')).serve());
 
 program
   .command('agent')
