@@ -105,6 +105,10 @@ program
   .description('Say what is wrong with Node, settings, data folder, database, clock and port')
   .action(command(doctor));
 program
+  .command('check')
+  .description('Hold the history of every action against the promises of docs/guarantees.md; changes nothing')
+  .action(command(() => runCommand('check', {})));
+program
   .command('export <file>')
   .description('Write everything into a file, to move it to another database')
   .action(command(exportTo));

@@ -1,3 +1,4 @@
+import { check } from './check.ts';
 import type { Command } from './command.ts';
 import { exportAll } from './export.ts';
 import { importAll } from './import.ts';
@@ -8,6 +9,7 @@ import { tokenCreate, tokenList, tokenRevoke, tokenRotate } from './token.ts';
 
 /** Every command that works on a database, by the name under which the control socket knows it. */
 export const COMMANDS = {
+  check: check,
   export: exportAll,
   import: importAll,
   inspect: inspect,

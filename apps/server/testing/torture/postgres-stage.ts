@@ -15,6 +15,7 @@ export async function postgresStage(folder: string): Promise<Stage> {
   line.aimAt(cluster.port);
   const url = new URL(cluster.url);
   url.port = String(line.port);
+  let crashes = 0;
   const token = randomBytes(24).toString('hex');
   const nodes: ServerNode[] = [];
   for (const name of ['node-1', 'node-2']) {
@@ -35,7 +36,14 @@ export async function postgresStage(folder: string): Promise<Stage> {
   return {
     nodes,
     token,
-    acts: { ...connectionActs(nodes), ...databaseActs(cluster, line), ...killing(nodes) },
+    acts: {
+      ...connectionActs(nodes),
+      ...databaseActs(cluster, line, () => {
+        crashes += 1;
+      }),
+      ...killing(nodes),
+    },
+    crashes: () => crashes,
     readFeed: (cursor, limit) => feed.read(reading, { cursor, limit }),
     applicationUrl: cluster.url,
     open: async () => openPostgres({ url: cluster.url, connections: 2 }),
@@ -55,6 +63,12 @@ function killing(nodes: readonly ServerNode[]): Record<string, Act> {
     'kill both nodes': async (on) => {
       await Promise.all([killAndStart(first, on), killAndStart(second, on)]);
     },
+    'kill a node while it starts': async (on) => {
+      const node = on.random.pick(nodes);
+      await node.kill();
+      await node.startAndKill(on.random.int(0, 1_000));
+      await node.start();
+    },
     'kill one node after the other': async (on) => {
       await killAndStart(first, on);
       await killAndStart(second, on);
@@ -62,7 +76,7 @@ function killing(nodes: readonly ServerNode[]): Record<string, Act> {
   };
 }
 
-function databaseActs(cluster: Cluster, line: TcpProxy): Record<string, Act> {
+function databaseActs(cluster: Cluster, line: TcpProxy, onCrash: () => void): Record<string, Act> {
   const terminate = async (random: Random, all: boolean) => {
     const client = new pg.Client({ connectionString: cluster.url });
     await client.connect();
@@ -74,12 +88,17 @@ function databaseActs(cluster: Cluster, line: TcpProxy): Record<string, Act> {
       chosen.map((row: { pid: number }) => row.pid),
     ]);
     await client.end();
+    for (const _ of chosen) onCrash();
+  };
+  const restart = async (mode: 'fast' | 'immediate') => {
+    await cluster.restart(mode);
+    onCrash();
   };
   return {
     'terminate a backend': ({ random }) => terminate(random, false),
     'terminate all backends': ({ random }) => terminate(random, true),
-    'restart PostgreSQL': () => cluster.restart('fast'),
-    'crash PostgreSQL': () => cluster.restart('immediate'),
+    'restart PostgreSQL': () => restart('fast'),
+    'crash PostgreSQL': () => restart('immediate'),
     'cut the database': async () => line.cut(),
     'cut the database half-way': async ({ random }) => line.cutHalfWay(random.int(1, 2_000)),
     'hold the database half-open': async ({ random, later }) => {

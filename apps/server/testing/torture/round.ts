@@ -30,10 +30,16 @@ export interface RoundOptions {
   /** Where the calls and the logs of the servers are kept. */
   readonly folder: string;
   readonly clients?: Partial<typeof CLIENTS>;
+  /** How often every lane is asked at the end before what is still there counts as stuck. */
+  readonly mostSweeps?: number;
 }
 
 export interface RoundResult {
   readonly disturbances: ReadonlyMap<string, number>;
+  /** How often a server was killed. */
+  readonly kills: number;
+  /** How often the database or sessions of it were. */
+  readonly crashes: number;
   readonly calls: number;
   readonly unknown: number;
   readonly actions: number;
@@ -43,7 +49,6 @@ export interface RoundResult {
 
 const TENANT = 1;
 export const CLIENTS = { lanes: 6, enqueuers: 4, workers: 8, cancellers: 1, applications: 1 };
-/** How often every lane is asked before what is still there counts as stuck. */
 const MOST_SWEEPS = 120;
 
 export async function runRound(options: RoundOptions): Promise<RoundResult> {
@@ -102,7 +107,7 @@ export async function playRound(
   }
   // Whoever waits for more calls gets them from the workers that clear up.
   const workers = clients.filter(({ name }) => name.startsWith('worker'));
-  await Promise.all([...running, clearUp(workers, board.lanes, stage)]);
+  await Promise.all([...running, clearUp(workers, board.lanes, stage, options.mostSweeps ?? MOST_SWEEPS)]);
   await feed.finish();
   for (const client of clients) client.close();
   const faults = stage.nodes.flatMap((node) => node.faults);
@@ -116,6 +121,8 @@ export async function playRound(
     const findings = await checkRound(db, evidence);
     return {
       disturbances,
+      kills: stage.nodes.reduce((sum, node) => sum + node.kills, 0),
+      crashes: stage.crashes?.() ?? 0,
       calls: log.calls.length,
       unknown: log.calls.filter(({ status }) => status === null).length,
       actions: actions.size,
@@ -128,8 +135,13 @@ export async function playRound(
 }
 
 /** Works off what is there. Retries wait for seconds, so a lane that is empty now is asked again. */
-async function clearUp(workers: readonly Client[], lanes: readonly string[], stage: Stage): Promise<void> {
-  for (let sweep = 0; sweep < MOST_SWEEPS; sweep += 1) {
+async function clearUp(
+  workers: readonly Client[],
+  lanes: readonly string[],
+  stage: Stage,
+  mostSweeps: number,
+): Promise<void> {
+  for (let sweep = 0; sweep < mostSweeps; sweep += 1) {
     await Promise.all(lanes.map((lane, n) => finish(workers[n % workers.length] as Client, lane)));
     if ((await unfinished(stage)) === 0) return;
   }

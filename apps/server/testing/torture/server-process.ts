@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { TcpProxy } from './tcp-proxy.ts';
 
@@ -10,10 +11,14 @@ export interface ServerNode {
   readonly proxy: TcpProxy;
   readonly running: boolean;
   start(): Promise<void>;
+  /** Starts it and kills it so many milliseconds later, most likely while it is opening its database. */
+  startAndKill(afterMs: number): Promise<void>;
   /** As `kill -9` does it. */
   kill(): Promise<void>;
   /** As an operator does it. */
   stop(): Promise<void>;
+  /** How often it was killed. */
+  readonly kills: number;
   /** It ended without being told to. */
   readonly faults: readonly string[];
   /** For the embedded database: where the event feed can be read. */
@@ -34,6 +39,7 @@ export async function createServerProcess(options: {
   const log = path.join(options.folder, `${options.name}.log`);
   let child: ChildProcess | undefined;
   let feedPort: number | null = null;
+  let kills = 0;
 
   async function startOnce(): Promise<boolean> {
     const stderr = openSync(log, 'a');
@@ -44,7 +50,7 @@ export async function createServerProcess(options: {
     closeSync(stderr);
     child = started;
     const addresses = await firstLine(started);
-    if (addresses === null) return false;
+    if (addresses === null || child !== started) return false;
     feedPort = addresses.feed;
     proxy.aimAt(addresses.http);
     started.once('exit', (code, signal) => {
@@ -61,16 +67,24 @@ export async function createServerProcess(options: {
     const ending = child;
     child = undefined;
     if (!ending) return;
-    if (signal === 'SIGKILL') proxy.aimAt(null);
-    const gone = once(ending, 'exit');
-    ending.kill(signal);
-    await gone;
+    if (signal === 'SIGKILL') {
+      kills += 1;
+      proxy.aimAt(null);
+    }
+    if (ending.exitCode === null && ending.signalCode === null) {
+      const gone = once(ending, 'exit');
+      ending.kill(signal);
+      await gone;
+    }
     proxy.aimAt(null);
   }
 
   return {
     proxy,
     faults,
+    get kills() {
+      return kills;
+    },
     get feedPort() {
       return feedPort;
     },
@@ -81,6 +95,12 @@ export async function createServerProcess(options: {
       // While the database is away a start may fail; whoever supervises a server tries again.
       for (let n = 1; n <= MOST_STARTS; n += 1) if (await startOnce()) return;
       throw new Error(`${options.name} does not start; see ${log}`);
+    },
+    async startAndKill(afterMs) {
+      const starting = startOnce();
+      await pause(afterMs);
+      await end('SIGKILL');
+      await starting;
     },
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),

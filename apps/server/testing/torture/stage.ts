@@ -9,6 +9,8 @@ export interface Stage {
   readonly token: string;
   /** What the conductor may do, by name. */
   readonly acts: Readonly<Record<string, Act>>;
+  /** How often the database, or sessions of it, were ended. */
+  crashes?(): number;
   readonly readFeed: ReadFeed;
   /** For an application that shares the database; null where nobody can. */
   readonly applicationUrl: string | null;

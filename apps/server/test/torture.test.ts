@@ -1,0 +1,28 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, inject, test } from 'vitest';
+import { describeRound } from '../testing/torture/describe-round.ts';
+import { runRound } from '../testing/torture/round.ts';
+
+// MUSTER_TEST_SEED plays the decisions of a run again; `npm run torture` goes on for longer (docs/testing.md).
+const SEED = process.env.MUSTER_TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
+const DATABASE = inject('database') === 'pglite' ? 'embedded' : 'postgres';
+
+test('G1 G2 G3 G10 G11 G15 G16 G17 G19 G21 G25 G26 G35 G36 G42 G43 G45 G53 G54: whatever is killed, cut and held, nothing acknowledged is lost and every promise holds', {
+  timeout: 600_000,
+}, async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'muster-torture-'));
+  const result = await runRound({
+    database: DATABASE,
+    seed: SEED,
+    disturbances: DATABASE === 'embedded' ? 6 : 15, // as many as there are kinds of them
+    callsBetween: 40,
+    folder,
+  });
+  const text = describeRound(result).join('\n');
+  console.log(`torture on ${DATABASE}, MUSTER_TEST_SEED=${SEED}\n${text}`);
+  expect(result.findings, `${text}\nThe calls are in ${folder}`).toEqual([]);
+  expect(result.actions).toBeGreaterThan(50);
+  rmSync(folder, { force: true, recursive: true });
+});
