@@ -1,6 +1,6 @@
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { httpError } from '../../http/errors.ts';
+import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { created } from '../../http/replies.ts';
 import { action, actions as actionPage, actionWithEvents } from './answers.ts';
 import { PAGE } from './cursor.ts';
@@ -9,8 +9,6 @@ import type { HostActions } from './host-actions.ts';
 import type { Hosts } from './hosts.ts';
 import { actionParams, actionQuery, cancelBody, hostParams, newAction } from './schemas.ts';
 import { wireAction, wireEvent } from './wire.ts';
-
-const LONGEST_KEY = 255;
 
 export function actionRoutes({ hosts, hostActions }: { hosts: Hosts; hostActions: HostActions }): Route[] {
   return [
@@ -27,7 +25,7 @@ export function actionRoutes({ hosts, hostActions }: { hosts: Hosts; hostActions
         201: { description: 'Queued.', schema: action },
       },
       async handler({ body, caller, params, request, reply }) {
-        const key = readKey(request.headers['idempotency-key']);
+        const key = readIdempotencyKey(request);
         const { action: queued, isNew } = await hostActions.enqueue(caller, params.hostId, body, key);
         if (!queued) throw unknownService();
         if (isNew) created(reply);
@@ -76,15 +74,4 @@ export function actionRoutes({ hosts, hostActions }: { hosts: Hosts; hostActions
         wireAction(await hostActions.cancel(caller, params.hostId, params.actionId, body.reason)),
     }),
   ];
-}
-
-function readKey(header: string | string[] | undefined): string | undefined {
-  if (header === undefined) return undefined;
-  const key = [header].flat().join(', ');
-  if (!/^[\x20-\x7e]+$/.test(key) || key.length > LONGEST_KEY)
-    throw httpError(
-      'MUSTER_BAD_HEADER',
-      `Idempotency-Key must have from 1 to ${LONGEST_KEY} ASCII characters.`,
-    );
-  return key;
 }
