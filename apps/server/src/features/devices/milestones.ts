@@ -27,6 +27,11 @@ interface Happened extends Meaning {
   readonly transition: Transition;
 }
 
+interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
 interface Row {
   ord: number;
   moves: boolean;
@@ -38,12 +43,14 @@ interface Row {
 
 export class Milestones {
   readonly #engine: Engine;
-  readonly #text: string;
+  readonly #plain: Statement;
+  readonly #moving: Statement;
   readonly #facts = new BoundedMap<string, HandOutFacts>(MOST_FACTS);
 
   constructor(engine: Engine) {
     this.#engine = engine;
-    this.#text = statement(engine.schema);
+    this.#plain = { name: 'muster_milestones', text: plainStatement(engine.schema) };
+    this.#moving = { name: 'muster_milestones_moving', text: movingStatement(engine.schema) };
   }
 
   register(): void {
@@ -64,11 +71,11 @@ export class Milestones {
       return meaning ? [{ ...meaning, transition }] : [];
     });
     if (happened.length === 0) return;
-    const rows = await this.#insert(client, happened, false);
+    const rows = await insert(client, this.#plain, happened);
     const moving = rows.flatMap((row) => (row.moves ? [happened[row.ord - 1] as Happened] : []));
     if (moving.length > 0) {
       await this.#lock(client, moving);
-      await this.#insert(client, moving, true);
+      await insert(client, this.#moving, moving);
     }
     const ended: Transition[] = [];
     for (const row of rows) {
@@ -99,24 +106,6 @@ export class Milestones {
     );
   }
 
-  async #insert(client: Queryable, happened: readonly Happened[], moving: boolean): Promise<Row[]> {
-    const { rows } = await client.query({
-      name: 'muster_milestones',
-      text: this.#text,
-      values: [
-        moving,
-        happened.map(({ transition }) => transition.tenantId),
-        happened.map(({ transition }) => transition.laneId),
-        happened.map(({ transition }) => transition.actionId),
-        happened.map(({ transition }) => transition.at),
-        happened.map(({ type }) => type),
-        happened.map(({ toExpiry }) => toExpiry),
-        happened.map(({ toProjection }) => toProjection),
-      ],
-    });
-    return rows;
-  }
-
   async #lock(client: Queryable, moving: readonly Happened[]): Promise<void> {
     await client.query({
       name: 'muster_lock_devices_of_lanes',
@@ -131,6 +120,26 @@ export class Milestones {
   }
 }
 
+async function insert(
+  client: Queryable,
+  statement: Statement,
+  happened: readonly Happened[],
+): Promise<Row[]> {
+  const { rows } = await client.query({
+    ...statement,
+    values: [
+      happened.map(({ transition }) => transition.tenantId),
+      happened.map(({ transition }) => transition.laneId),
+      happened.map(({ transition }) => transition.actionId),
+      happened.map(({ transition }) => transition.at),
+      happened.map(({ type }) => type),
+      happened.map(({ toExpiry }) => toExpiry),
+      happened.map(({ toProjection }) => toProjection),
+    ],
+  });
+  return rows;
+}
+
 /** The days that unfinished actions of device `d` would add. */
 export const unfinishedDays = (s: string, d: string) => `(
       select coalesce(sum(b.more_days), 0)::int as days from ${s}.assignments b
@@ -140,51 +149,80 @@ export const unfinishedDays = (s: string, d: string) => `(
 /** A day of an expiry has 24 hours, in every time zone and every season. */
 export const days = (n: string) => `(${n}) * interval '24 hours'`;
 
-/**
- * Several transitions of one device in a statement: each row gets the expiry as it was after that row, counted back from
- * the end. `last` tells a success that follows a failure: its days had been taken back and are added to both.
- */
-const statement = (s: string) => `
-  with i as materialized (
+/** The transitions as rows, with their devices and what is known of their actions. The arrays begin at parameter `first`. */
+const transitions = (s: string, first: number, more: { columns: string; joins: string }) => {
+  const types = ['int', 'bigint', 'bigint', 'timestamptz', 'text', 'int', 'int'];
+  return `
     select i.ord, i.tenant_id, i.lane_id, i.action_id, i.at, i.type, d.device_id, d.expires_at, coalesce(b.ack, d.ack) as ack,
-      b.source, b.assigned_by, b.milestone_id, coalesce(b.more_days, 0) as more_days,
-      i.to_expiry * coalesce(b.more_days, 0) as e_days,
-      (i.to_projection + case when i.to_expiry = 1 and last.type = 'failed' then 1 else 0 end) * coalesce(b.more_days, 0) as p_days
-    from unnest((select $2::int[]), (select $3::bigint[]), (select $4::bigint[]), (select $5::timestamptz[]), (select $6::text[]),
-        (select $7::int[]), (select $8::int[]))
+      b.source, b.assigned_by, b.milestone_id, coalesce(b.more_days, 0) as more_days, ${more.columns}
+    from unnest(${types.map((type, n) => `(select $${first + n}::${type}[])`).join(', ')})
       with ordinality as i(tenant_id, lane_id, action_id, at, type, to_expiry, to_projection, ord)
-    cross join lateral (select * from ${s}.devices d where d.tenant_id = i.tenant_id and d.lane_id = i.lane_id limit 1) d
+    cross join lateral (
+      select d.device_id, d.expires_at, d.ack from ${s}.devices d where d.tenant_id = i.tenant_id and d.lane_id = i.lane_id limit 1
+    ) d
     left join lateral (
-      select * from ${s}.assignments b where b.tenant_id = i.tenant_id and b.action_id = i.action_id limit 1
-    ) b on true
-    left join lateral (
+      select b.source, b.assigned_by, b.milestone_id, b.more_days, b.ack from ${s}.assignments b
+      where b.tenant_id = i.tenant_id and b.action_id = i.action_id limit 1
+    ) b on true ${more.joins}`;
+};
+
+const COLUMNS =
+  'tenant_id, device_id, type, action_id, source, by, at, more_days, expires_at, projected_expires_at';
+
+/**
+ * The way of nearly all: devices whose expiry does not move in this statement. Says which rows it left out because their
+ * device's does, and what the answers of hand-outs need.
+ */
+const plainStatement = (s: string) => `
+  with i as materialized (${transitions(s, 1, {
+    columns: '(i.to_expiry <> 0 or i.to_projection <> 0) and coalesce(b.more_days, 0) <> 0 as moves',
+    joins: '',
+  })}
+  ), m as (
+    insert into ${s}.milestones (${COLUMNS})
+      select i.tenant_id, i.device_id, i.type, i.action_id, i.source, i.assigned_by, i.at, i.more_days, i.expires_at,
+        i.expires_at + ${days(unfinishedDays(s, 'i'))}
+      from i where (i.tenant_id, i.device_id) not in (select x.tenant_id, x.device_id from i x where x.moves) order by i.ord
+  )
+  select i.ord::int, (i.tenant_id, i.device_id) in (select x.tenant_id, x.device_id from i x where x.moves) as moves,
+    i.source, i.milestone_id, i.ack,
+    case when i.type in ('sent', 'resent') then (
+      -- the one that was handed out is among them
+      select count(*)::int - 1 from (
+        select 1 from ${s}.unfinished_actions u where u.tenant_id = i.tenant_id and u.lane_id = i.lane_id
+          and u.channel in ('${CHECKIN}', 'any') limit ${PENDING_UP_TO + 1}
+      ) x
+    ) end as pending
+  from i where i.type in ('sent', 'resent') or (i.tenant_id, i.device_id) in (select x.tenant_id, x.device_id from i x where x.moves)`;
+
+/**
+ * Devices whose expiry moves, locked before. Several transitions of one device: each row gets the expiry as it was after
+ * that row, counted back from the end. `last` tells a success that follows a failure: its days had been taken back and
+ * are added to both.
+ */
+const movingStatement = (s: string) => `
+  with i as materialized (${transitions(s, 1, {
+    columns: `i.to_expiry * coalesce(b.more_days, 0) as e_days,
+      (i.to_projection + case when i.to_expiry = 1 and last.type = 'failed' then 1 else 0 end) * coalesce(b.more_days, 0) as p_days`,
+    joins: `left join lateral (
       select m.type from ${s}.milestones m
-      where $1 and i.to_expiry = 1 and m.tenant_id = d.tenant_id and m.device_id = d.device_id and m.action_id = i.action_id
+      where i.to_expiry = 1 and m.tenant_id = i.tenant_id and m.device_id = d.device_id and m.action_id = i.action_id
       order by m.milestone_id desc limit 1
-    ) last on true
+    ) last on true`,
+  })}
   ), j as materialized (
-    select i.*, bool_or(e_days <> 0 or p_days <> 0) over whole as moves, sum(e_days) over whole as e_total,
+    select i.*, sum(e_days) over whole as e_total,
       coalesce(sum(e_days) over after_this, 0) as e_later, coalesce(sum(p_days) over after_this, 0) as p_later
     from i
     window whole as (partition by tenant_id, device_id),
       after_this as (partition by tenant_id, device_id order by ord rows between 1 following and unbounded following)
   ), m as (
-    insert into ${s}.milestones (tenant_id, device_id, type, action_id, source, by, at, more_days, expires_at, projected_expires_at)
+    insert into ${s}.milestones (${COLUMNS})
       select j.tenant_id, j.device_id, j.type, j.action_id, j.source, j.assigned_by, j.at, j.more_days,
         j.expires_at + ${days('j.e_total - j.e_later')},
         j.expires_at + ${days(`j.e_total - j.p_later + ${unfinishedDays(s, 'j')}`)}
-      from j where $1 or not j.moves order by j.ord
-  ), u as (
-    update ${s}.devices d set expires_at = d.expires_at + ${days('x.e_total')}
-    from (select distinct tenant_id, device_id, e_total from j where $1 and e_total <> 0) x
-    where d.tenant_id = x.tenant_id and d.device_id = x.device_id
+      from j order by j.ord
   )
-  select j.ord::int, j.moves, j.source, j.milestone_id, j.ack,
-    case when j.type in ('sent', 'resent') then (
-      -- the one that was handed out is among them
-      select count(*)::int - 1 from (
-        select 1 from ${s}.unfinished_actions u where u.tenant_id = j.tenant_id and u.lane_id = j.lane_id
-          and u.channel in ('${CHECKIN}', 'any') limit ${PENDING_UP_TO + 1}
-      ) x
-    ) end as pending
-  from j where j.moves or j.type in ('sent', 'resent')`;
+  update ${s}.devices d set expires_at = d.expires_at + ${days('x.e_total')}
+  from (select distinct tenant_id, device_id, e_total from j where e_total <> 0) x
+  where d.tenant_id = x.tenant_id and d.device_id = x.device_id`;
