@@ -59,6 +59,33 @@ const MUST_BE_SEEN = [
     .map((reason) => `ended by ${reason}`),
 ];
 
+test('G16: a release is answered the same way again, even after the deadline has ended the action', async () => {
+  const enqueue = {
+    ...{ op: 'enqueue', lane: 0, channel: 'any', urgent: false, tagged: false, hold: false, maxAttempts: 3 },
+    ...{
+      notBeforeIn: null,
+      deliverByIn: null,
+      deadlineIn: 40_000,
+      onLeaseEnd: 'retry',
+      supersede: null,
+      key: null,
+    },
+  } as const;
+  const release = {
+    ...{
+      op: 'report',
+      action: 0,
+      running: false,
+      older: 0,
+      outcome: 'released',
+      delayMs: undefined,
+      next: null,
+    },
+  } as const;
+  const claim = { op: 'claim', lane: 0, worker: 0, channel: 'a', oldGeneration: false } as const;
+  await playOnce([enqueue, claim, release, { op: 'pass', ms: 60_000 }, release]);
+});
+
 /** Broken on purpose: within some hundred runs the model parts from each of them. */
 const BROKEN: Record<string, Sabotage> = {
   'hands out in no order': {

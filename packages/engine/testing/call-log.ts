@@ -18,6 +18,7 @@ export interface CallLog {
   readonly reported: { readonly id: string; readonly attempt: number; readonly event: string }[];
   readonly extended: { readonly id: string; readonly attempt: number; readonly until: Date }[];
   readonly cancelled: { readonly id: string }[];
+  readonly redriven: { readonly id: string; readonly answered: number }[];
   /** Generations of lanes. */
   readonly raised: { readonly laneId: string; readonly begun: number; readonly ended: number }[];
   /** How many leases a worker may have at once. */
@@ -36,6 +37,7 @@ export function createCallLog(): CallLog {
     reported: [],
     extended: [],
     cancelled: [],
+    redriven: [],
     raised: [],
     slots: new Map(),
   };

@@ -100,15 +100,16 @@ function lanes(history: History): Violation[] {
 /** Enqueued under an old generation, handed out under a new one. */
 function generations(history: History, log: CallLog): Violation[] {
   const enqueued = new Map(log.enqueued.map((call) => [call.id, call]));
-  // a redrive is a new assignment, under the generation of its time
-  const redriven = new Set(
-    history.events.flatMap((event) => (event.type === 'REDRIVEN' ? [event.actionId] : [])),
-  );
   return log.claimed.flatMap((claim): Violation[] => {
     const answered = enqueued.get(claim.id)?.answered ?? Number.POSITIVE_INFINITY;
-    const laneId = redriven.has(claim.id) ? null : history.actions.get(claim.id)?.laneId;
+    const laneId = history.actions.get(claim.id)?.laneId;
     const between = log.raised.some(
-      (raise) => raise.laneId === laneId && answered < raise.begun && raise.ended < claim.begun,
+      (raise) =>
+        raise.laneId === laneId &&
+        answered < raise.begun &&
+        raise.ended < claim.begun &&
+        // a redrive is a new assignment, under the generation of its time
+        !log.redriven.some(({ id, answered: again }) => id === claim.id && again > raise.begun),
     );
     return between
       ? [

@@ -117,8 +117,10 @@ async function act(world: World, die: Die, engine: Engine): Promise<void> {
   if (what < 74) {
     const { outcome } = await engine.cancel(db, { tenantId, actionId });
     if (outcome === 'cancelled') log.cancelled.push({ id: actionId });
-  } else if (what < 78) await engine.redrive(db, { tenantId, actionId });
-  else if (what < 80) await engine.moveToFront(db, { tenantId, actionId });
+  } else if (what < 78) {
+    const { outcome } = await engine.redrive(db, { tenantId, actionId });
+    if (outcome === 'redriven') log.redriven.push({ id: actionId, answered: log.tick() });
+  } else if (what < 80) await engine.moveToFront(db, { tenantId, actionId });
   else if (what < 83) {
     await engine.pauseLane(db, lane);
     await engine.resumeLane(db, lane);
