@@ -40,18 +40,24 @@ export function createFeed(context: Context) {
     where e.xid >= $1::xid8 and e.xid < $2::xid8 and e.event_id > $3::bigint and ($4::int is null or e.tenant_id = $4)
     order by e.event_id limit $5`;
 
-  async function horizon(client: Queryable): Promise<string> {
+  /**
+   * Where a window that begins at `from` ends: behind the newest transaction that is older than every running one and has
+   * left an event. Not behind one that left none: after a crash of the database its number may be given out again.
+   */
+  async function endOfWindow(client: Queryable, from: string): Promise<string | null> {
     const { rows } = await client.query({
-      name: 'muster_feed_horizon',
-      text: 'select pg_snapshot_xmin(pg_current_snapshot())::text as xmin',
+      name: 'muster_feed_window',
+      text: `select (e.xid::text::bigint + 1)::text as next from ${s}.events e
+        where e.xid >= $1::xid8 and e.xid < pg_snapshot_xmin(pg_current_snapshot()) order by e.xid desc limit 1`,
+      values: [from],
     });
-    return rows[0].xmin;
+    return rows[0]?.next ?? null;
   }
 
   return {
     /** The cursor before everything (`start`) or after everything that is settled now (`end`). */
     async cursor(client: Queryable, at: 'start' | 'end'): Promise<string> {
-      return at === 'start' ? '0.0.0' : `${await horizon(client)}.0.0`;
+      return at === 'start' ? '0.0.0' : `${(await endOfWindow(client, '0')) ?? '0'}.0.0`;
     },
 
     async read(
@@ -62,9 +68,10 @@ export function createFeed(context: Context) {
       let [from, to, last] = parse(options.cursor);
       for (;;) {
         if (to === '0') {
-          // a new window, from where the last one ended to the oldest transaction that still runs
-          to = await horizon(client);
-          if (BigInt(to) <= BigInt(from)) return { events: [], cursor: `${from}.0.0`, more: false };
+          // a new window, from where the last one ended
+          const end = await endOfWindow(client, from);
+          if (end === null) return { events: [], cursor: `${from}.0.0`, more: false };
+          to = end;
         }
         const { rows } = await client.query({
           name: 'muster_feed',
