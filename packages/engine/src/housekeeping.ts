@@ -8,6 +8,8 @@ import type { Duty } from './duties/duty.ts';
  */
 const TURN_MS = 1_000;
 const MOST_ROUNDS = 20;
+/** Its transaction hangs on a connection whose peer is gone: the other duties do not wait for that. */
+const PATIENCE_MS = 60_000;
 
 export interface HousekeepingOptions {
   readonly schema: string;
@@ -21,6 +23,8 @@ export interface HousekeepingOptions {
   readonly afterTurn: () => Promise<void>;
   readonly onError: (error: unknown) => void;
   readonly onDuty?: (duty: string, count: number, seconds: number) => void;
+  /** How long one duty may keep the others waiting. */
+  readonly patienceMs?: number;
 }
 
 export class Housekeeping {
@@ -98,13 +102,26 @@ export class Housekeeping {
     try {
       for (let round = 0; round < MOST_ROUNDS; round += 1) {
         const began = performance.now();
-        const { count, more } = await this.#options.run(duty);
+        const { count, more } = await this.#inTime(duty);
         this.#options.onDuty?.(duty.name, count, (performance.now() - began) / 1_000);
         if (!more || this.#stopped) break;
       }
     } catch (error) {
       this.#options.onError(error);
     }
+  }
+
+  /** If it ends after all, nothing is lost: every duty is safe when it runs twice at the same time. */
+  async #inTime(duty: Duty): ReturnType<HousekeepingOptions['run']> {
+    const { patienceMs = PATIENCE_MS, run } = this.#options;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(new Error(`The duty ${duty.name} was not done within ${patienceMs} ms.`)),
+        patienceMs,
+      );
+    });
+    return Promise.race([run(duty), late]).finally(() => clearTimeout(timer));
   }
 
   /** Takes or keeps the lead, says that this node is alive, learns how many are, and ticks, all in one statement. */

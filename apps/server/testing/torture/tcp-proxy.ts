@@ -7,6 +7,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
  *   cut()            every connection breaks, here and now
  *   cutHalfWay(n)    every connection passes n more bytes of an answer and then breaks
  *   hold()           half-open: connections stay, new ones are taken, and nothing gets through
+ *   strand()         the same for the connections that are there; new ones work
  *   release()        what was held breaks, as it does when a dead peer is found out
  */
 export class TcpProxy {
@@ -45,6 +46,10 @@ export class TcpProxy {
 
   hold(): void {
     this.#held = true;
+    for (const pair of this.#pairs) pair.hold();
+  }
+
+  strand(): void {
     for (const pair of this.#pairs) pair.hold();
   }
 

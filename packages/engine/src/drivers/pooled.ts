@@ -3,9 +3,15 @@ import type { Query, Queryable, Transaction } from '../db.ts';
 import { markTransaction, refuseInsideTransaction } from '../open-transaction.ts';
 import { types } from './types.ts';
 
-/** Statements and transactions over one `pg` pool; both drivers are made of these. */
-export function pooled(pool: pg.Pool) {
-  const query = (config: Query) => pool.query({ ...config, types });
+/**
+ * Statements and transactions over one `pg` pool; both drivers are made of these. After `patienceMs` without an answer to a
+ * single statement, or to the first of a transaction, the connection counts as half-open (its peer is gone, and nobody
+ * said so) and is thrown away. What was sent may have been carried out.
+ */
+export function pooled(pool: pg.Pool, patienceMs?: number) {
+  const query = (config: Query) => pool.query(patient({ ...config, types }));
+  const patient = <Q extends object>(config: Q) =>
+    patienceMs === undefined ? config : { ...config, query_timeout: patienceMs };
   // A connection that breaks while it is lent out, between two statements of a transaction, says so with an event that
   // nobody else listens to, and that would end the process. The next statement fails, and that is enough.
   pool.on('connect', (client) => void client.on('error', () => {}));
@@ -26,7 +32,7 @@ export function pooled(pool: pg.Pool) {
       let failure: unknown;
       let result: T;
       try {
-        await client.query('begin');
+        await client.query(patient({ text: 'begin' }));
         const tx: Transaction = {
           query: (config: Query) => client.query({ ...config, types }),
           afterCommit: (then) => void afterCommit.push(then),
@@ -39,7 +45,7 @@ export function pooled(pool: pg.Pool) {
       } catch (error) {
         failure = error;
         // If even the rollback fails the connection is broken and must not go back into the pool.
-        await client.query('rollback').then(
+        await client.query(patient({ text: 'rollback' })).then(
           () => client.release(),
           (broken: Error) => client.release(broken),
         );

@@ -8,7 +8,14 @@ export interface PostgresOptions {
   readonly connections?: number;
   /** Told of errors on idle connections; the pool replaces them by itself. */
   readonly onError?: (error: Error) => void;
+  /** How long a statement may take before its connection counts as broken. Transactions of the caller's may take longer. */
+  readonly patienceMs?: number;
 }
+
+const PATIENCE_MS = 30_000;
+const CONNECT_MS = 10_000;
+/** The system asks a silent peer whether it is still there; its own default is two hours. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
 /** More than two writers per kind of statement bring little (measured); these are shared by all kinds. */
 const GATHERED_CONNECTIONS = 4;
@@ -17,11 +24,12 @@ const GATHERED_LOCK_TIMEOUT_MS = 100;
 
 export function openPostgres(options: PostgresOptions): Database {
   const onError = options.onError ?? (() => {});
+  const patienceMs = options.patienceMs ?? PATIENCE_MS;
   const open = (config: pg.PoolConfig) => {
     const pool = new pg.Pool({
       connectionString: options.url,
-      keepAlive: true,
-      connectionTimeoutMillis: 10_000,
+      ...KEEP_ALIVE,
+      connectionTimeoutMillis: CONNECT_MS,
       ...config,
     });
     pool.on('error', onError);
@@ -32,12 +40,13 @@ export function openPostgres(options: PostgresOptions): Database {
     application_name: 'muster gathered',
     max: GATHERED_CONNECTIONS,
     lock_timeout: GATHERED_LOCK_TIMEOUT_MS,
+    query_timeout: patienceMs, // here also inside of transactions: they are short
   });
   return {
     kind: 'postgres',
     writers: 2,
-    ...pooled(general),
-    gathered: pooled(gathered),
+    ...pooled(general, patienceMs),
+    gathered: pooled(gathered, patienceMs),
     listen: (channel, on) => listen(options.url, channel, on, onError),
     async close() {
       await Promise.all([general.end(), gathered.end()]);
@@ -61,7 +70,9 @@ async function listen(
     const next = new pg.Client({
       connectionString: url,
       application_name: 'muster listener',
-      keepAlive: true,
+      ...KEEP_ALIVE,
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: CONNECT_MS,
     });
     next.on('notification', (message) => on(message.payload ?? ''));
     next.on('error', (error) => {
@@ -90,16 +101,16 @@ async function listen(
     pause = Math.min(pause * 2, 5_000);
   }
 
-  async function drop() {
+  function drop(): Promise<void> {
     const old = client;
     client = undefined;
-    await old?.end().catch(onError);
+    return old?.end().catch(onError) ?? Promise.resolve();
   }
 
   await connect();
   return {
     async reconnect() {
-      await drop();
+      void drop(); // a peer that is gone never confirms the end
       await connect().catch((error) => {
         onError(error);
         later();

@@ -1,0 +1,78 @@
+import { openPostgres } from '@muster/engine';
+import { testDatabase } from '@muster/engine/testing';
+import { expect, test } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { startServer } from '../src/main.ts';
+import { TcpProxy } from '../testing/torture/tcp-proxy.ts';
+
+const TOKEN = 'operator-token-of-this-test-0123456789';
+const PATIENCE_MS = 400;
+const MOST_TRIES = 40;
+
+// A firewall that forgets a connection leaves it half-open: what is sent vanishes, and nothing comes back. Without an end
+// to its patience the server stood still until the system gave the connections up, a quarter of an hour later.
+test('G36: connections to the database that went dead without a word are given up, and calls, housekeeping and wake-ups go on', {
+  timeout: 120_000,
+}, async () => {
+  const database = await testDatabase({ migrated: false });
+  const url = new URL(database.url as string);
+  const line = await TcpProxy.start();
+  line.aimAt(Number(url.port));
+  url.port = String(line.port);
+  const db = openPostgres({ url: url.href, patienceMs: PATIENCE_MS });
+  const server = await startServer(
+    readConfig({
+      PORT: '0',
+      DATABASE_URL: url.href,
+      MUSTER_OPERATOR_TOKEN: TOKEN,
+      MUSTER_LOG_LEVEL: 'silent',
+    }),
+    { db },
+  );
+  const ask = async (path: string, body?: object) => {
+    const answer = await fetch(server.url + path, {
+      method: body ? 'POST' : 'GET',
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+      signal: AbortSignal.timeout(PATIENCE_MS * 10),
+    });
+    return { status: answer.status, body: await answer.json() };
+  };
+  const until = async (
+    path: string,
+    done: (answer: Awaited<ReturnType<typeof ask>>) => boolean,
+    body?: object,
+  ) => {
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      const answer = await ask(path, body).catch(() => null);
+      if (answer && done(answer)) return answer.body;
+      await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+    }
+    throw new Error(`${path} never got there.`);
+  };
+  // A transaction that is under way at that very moment is another matter: the first turn of housekeeping has some.
+  const quiet = async () => {
+    const open = `select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`;
+    for (let calm = 0; calm < 5; )
+      calm = (await database.db.query({ text: open })).rows.length === 0 ? calm + 1 : 0;
+  };
+  try {
+    expect((await ask('/api/lanes/x/actions', { kind: 'x', maxAttempts: 1 })).status).toBe(201);
+    await quiet();
+    line.strand();
+    const stuck = await ask('/api/lanes/x/actions', { kind: 'y', maxAttempts: 1 });
+    expect(stuck).toMatchObject({ status: 503, body: { code: 'MUSTER_DATABASE_AWAY' } });
+    const claimed = await until('/api/lanes/x/claim', ({ status }) => status === 200, {
+      worker: 'w',
+      leaseSeconds: 1,
+    });
+    // nobody reports it: its end is up to housekeeping
+    await until(`/api/actions/${claimed.actions[0].id}`, ({ body }) => body.state === 'failed');
+  } finally {
+    line.release();
+    await server.stop();
+    await db.close();
+    await line.close();
+    await database.drop();
+  }
+});
