@@ -331,7 +331,12 @@ test('a device that enrols again with actions in flight gets none of them, and t
   const { action } = await device.checkIn();
   const again = await t.post(`/api/devices/${device.id}/re-enrol`);
   expect(again.status).toBe(200);
-  expect(await t.post('/api/checkin', {}, { token: device.token })).toMatchObject({ status: 401 });
+  const result = { actionId: action.id, attempt: 1, status: 'done' };
+  for (const body of [{}, { result }])
+    expect(await t.post('/api/checkin', body, { token: device.token })).toMatchObject({
+      status: 401,
+      body: { code: 'MUSTER_UNAUTHORIZED' },
+    });
   for (const id of [running, waiting]) {
     expect(await look(id)).toMatchObject({ state: 'cancelled', reason: 'GENERATION' });
     expect((await types(id)).at(-1)).toBe('CANCELLED');
