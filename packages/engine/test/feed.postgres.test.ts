@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventName, type FeedEvent } from '../src/index.ts';
-import { createFeedReader, type FeedReader, feedFaults, type ReadFeed } from '../testing/feed-reader.ts';
+import {
+  createFeedReader,
+  type FeedReader,
+  feedFaults,
+  type ReadFeed,
+  settledUpTo,
+} from '../testing/feed-reader.ts';
 import { createDie, SEED } from '../testing/random.ts';
 import { type Scene, withScene } from '../testing/scene.ts';
 import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
@@ -54,8 +60,8 @@ async function everything(scene: Scene): Promise<FeedEvent[]> {
 async function begun(scene: Scene) {
   const session = await scene.session();
   await session.client.query('begin');
-  await session.client.query('select pg_current_xact_id()');
-  return session;
+  const { rows } = await session.client.query('select pg_current_xact_id()::text as xid');
+  return { ...session, xid: rows[0].xid as string };
 }
 
 /** A number that was taken earlier is committed later. */
@@ -67,6 +73,7 @@ async function slowEnqueue(scene: Scene, feed: Feed) {
   await scene.enqueue(laneId);
   await reader.poll();
   await slow.client.query('commit');
+  await settledUpTo(scene.db);
   await reader.poll();
   return feedFaults(reader.shown, await everything(scene));
 }
@@ -80,8 +87,10 @@ async function oldCancels(scene: Scene, feed: Feed) {
   const id = await scene.enqueue(laneId);
   await scene.engine.cancel(old.db, { tenantId: scene.tenantId, actionId: id });
   await old.client.query('commit');
+  await settledUpTo(scene.db, between.xid);
   await reader.poll();
   await between.client.query('commit');
+  await settledUpTo(scene.db);
   await reader.poll();
   return feedFaults(reader.shown, await everything(scene));
 }
@@ -113,6 +122,7 @@ describe('G43: the feed', () => {
       await scene.engine.cancel(old.db, { tenantId: scene.tenantId, actionId: id });
       await old.client.query('commit');
       const reader = createFeedReader(engineFeed(scene, 10), '0.0.0');
+      await settledUpTo(scene.db);
       await reader.poll();
       return reader.shown.map((event) => event.type);
     });
@@ -128,6 +138,7 @@ describe('G43: the feed', () => {
       await slow.client.query('rollback');
       scene.log.enqueued.length = 0;
       const id = await scene.enqueue(laneId);
+      await settledUpTo(scene.db);
       await reader.poll();
       return [id, reader.shown.map((event) => event.actionId)];
     });
@@ -214,6 +225,7 @@ async function randomGame(scene: Scene, seed: number, feed: Feed) {
     else await die.of([...readers, all, ...(middle ? [middle.reader] : [])]).poll();
   }
   for (const session of sessions) if (session.open) await end(session, 'commit');
+  await settledUpTo(scene.db);
   for (const reader of [...readers, all, ...(middle ? [middle.reader] : [])]) await reader.poll();
   const due = await everything(scene);
   const { rows } = await scene.db.query({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createFeedReader, feedFaults } from '../testing/feed-reader.ts';
+import { createFeedReader, feedFaults, settledUpTo } from '../testing/feed-reader.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 import { createDie, SEED } from '../testing/random.ts';
 
@@ -60,6 +60,7 @@ test('G43: whoever reads from the start, by pages of any size, of one tenant or 
       if (got) await t.engine.report(t.db, { ...got, actionId: got.id, status: 'succeeded' });
     } else await die.of([...readers, ...ofTenants.map(({ reader }) => reader)]).poll();
   }
+  await settledUpTo(t.db);
   for (const reader of readers) {
     await reader.poll();
     expect(feedFaults(reader.shown, await everything()), `MUSTER_TEST_SEED=${SEED}`).toEqual([]);
@@ -73,12 +74,14 @@ test('G43: whoever reads from the start, by pages of any size, of one tenant or 
 test('G43: whoever starts at the end sees exactly what comes after', async () => {
   const { laneId } = await t.lane();
   await t.enqueue(laneId);
+  await settledUpTo(t.db);
   const before = (await everything()).length;
   const reader = readerOf(await t.engine.feed.cursor(t.db, 'end'), 1);
   await reader.poll();
   expect(reader.shown).toEqual([]);
   await t.enqueue(laneId);
   await t.claim(laneId);
+  await settledUpTo(t.db);
   await reader.poll();
   expect(feedFaults(reader.shown, (await everything()).slice(before))).toEqual([]);
 });
@@ -88,8 +91,10 @@ test('a page that ends with its window hides nothing, one that forgets its windo
   for (let n = 0; n < 4; n += 1) await t.enqueue(laneId);
   const exact = (await everything()).length;
   const reader = readerOf('0.0.0', exact);
+  await settledUpTo(t.db);
   await reader.poll();
   await t.enqueue(laneId);
+  await settledUpTo(t.db);
   await reader.poll();
   expect(feedFaults(reader.shown, await everything())).toEqual([]);
   const forgetful = createFeedReader(async (cursor) => {

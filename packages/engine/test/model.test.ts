@@ -60,29 +60,22 @@ const MUST_BE_SEEN = [
 ];
 
 test('G16: a release is answered the same way again, even after the deadline has ended the action', async () => {
-  const enqueue = {
-    ...{ op: 'enqueue', lane: 0, channel: 'any', urgent: false, tagged: false, hold: false, maxAttempts: 3 },
+  const enqueue: Command = {
+    op: 'enqueue',
     ...{
-      notBeforeIn: null,
-      deliverByIn: null,
-      deadlineIn: 40_000,
+      lane: 0,
+      channel: 'any',
+      urgent: false,
+      tagged: false,
+      hold: false,
+      maxAttempts: 3,
       onLeaseEnd: 'retry',
-      supersede: null,
-      key: null,
     },
-  } as const;
-  const release = {
-    ...{
-      op: 'report',
-      action: 0,
-      running: false,
-      older: 0,
-      outcome: 'released',
-      delayMs: undefined,
-      next: null,
-    },
-  } as const;
-  const claim = { op: 'claim', lane: 0, worker: 0, channel: 'a', oldGeneration: false } as const;
+    ...{ notBeforeIn: null, deliverByIn: null, deadlineIn: 40_000, supersede: null, key: null },
+  };
+  const claim: Command = { op: 'claim', lane: 0, worker: 0, channel: 'a', oldGeneration: false };
+  const of = { action: 0, running: false, older: 0 };
+  const release: Command = { op: 'report', ...of, outcome: 'released', delayMs: undefined, next: null };
   await playOnce([enqueue, claim, release, { op: 'pass', ms: 60_000 }, release]);
 });
 

@@ -1,4 +1,4 @@
-import type { FeedEvent, FeedPage } from '../src/index.ts';
+import type { FeedEvent, FeedPage, Queryable } from '../src/index.ts';
 
 /** Any way to read the feed: the engine's, or a broken one. */
 export type ReadFeed = (cursor: string) => Promise<FeedPage>;
@@ -48,4 +48,19 @@ export function feedFaults(
   if ([...due].some((id) => !seen.has(id))) faults.add('skipped');
   if ([...seen].some((id) => !due.has(id))) faults.add('twice');
   return [...faults].sort();
+}
+
+/**
+ * Resolves when everything before a transaction is over, or, without one, before the newest event. Transactions of other
+ * databases of the same server hold the feed back as well, and other test files have some.
+ */
+export async function settledUpTo(client: Queryable, xid?: string, schema = 'muster'): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query({
+      text: `select coalesce(x.oldest >= $1::xid8, x.oldest > (select e.xid from ${schema}.events e order by e.xid desc limit 1)) as over
+        from (select pg_snapshot_xmin(pg_current_snapshot()) as oldest) x`,
+      values: [xid ?? null],
+    });
+    if (rows[0].over) return;
+  }
 }
