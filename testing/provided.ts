@@ -6,8 +6,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Which of the two databases this run of the suites is on. */
     database: Database;
-    /** An image of an empty embedded database to begin with. Only in the project `pglite`. */
-    embeddedImage: string | undefined;
+    /** Images of embedded databases to begin with: empty, and with the engine's schema. Only in the project `pglite`. */
+    embeddedImages: { readonly empty: string; readonly migrated: string } | undefined;
     /** A superuser's URL of a PostgreSQL server. Only in the project `postgres`. */
     postgresUrl: string | undefined;
   }

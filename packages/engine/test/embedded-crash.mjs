@@ -2,7 +2,7 @@
 // embedded.test.ts as a process of its own, from the build.
 import { createEngine, createMigrate, ENGINE_LINE, openEmbedded } from '../dist/index.js';
 
-const db = await openEmbedded({ dataDir: process.argv[2] ?? '' });
+const db = await openEmbedded({ dataDir: process.argv[2] ?? '', image: process.argv[3] ?? '' });
 await createMigrate(db, { schema: 'muster', lines: [ENGINE_LINE] }).up();
 const engine = createEngine(db);
 const laneId = await engine.ensureLane(db, 1, 'crash', 'lane');

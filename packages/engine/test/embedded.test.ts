@@ -13,7 +13,7 @@ import { brokenInvariants } from '../testing/index.ts';
 describe.runIf(inject('database') === 'pglite')('the embedded database', () => {
   let db: Database;
   beforeAll(async () => {
-    db = await openEmbedded({ image: inject('embeddedImage') as string });
+    db = await openEmbedded({ image: inject('embeddedImages')?.empty as string });
     await db.query({ text: 'create table things (id int primary key, name text)' });
   });
   afterAll(() => db.close());
@@ -124,7 +124,11 @@ describe.runIf(inject('database') === 'pglite')('the embedded database', () => {
     const dataDir = path.join(folder, 'data');
     const child = spawn(
       process.execPath,
-      [fileURLToPath(new URL('embedded-crash.mjs', import.meta.url)), dataDir],
+      [
+        fileURLToPath(new URL('embedded-crash.mjs', import.meta.url)),
+        dataDir,
+        inject('embeddedImages')?.migrated as string,
+      ],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
       },
@@ -151,7 +155,7 @@ describe.runIf(inject('database') === 'pglite')('the embedded database', () => {
   test('G53: closed and opened again, a folder has everything', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'muster-folder-'));
     const dataDir = path.join(folder, 'data');
-    const first = await openEmbedded({ dataDir, image: inject('embeddedImage') as string });
+    const first = await openEmbedded({ dataDir, image: inject('embeddedImages')?.empty as string });
     await first.query({ text: 'create table kept as select 7 as n' });
     await first.close();
     const second = await openEmbedded({ dataDir });

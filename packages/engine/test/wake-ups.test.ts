@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 import { WAKE_UP_ACTS } from '../testing/wake-up-acts.ts';
@@ -128,6 +129,7 @@ test('G29 G38: a parked worker of the old generation is told at once', async () 
 test('G37: a hundred parked claims cost no statement until one of them has something', async () => {
   const lanes = await Promise.all(Array.from({ length: 100 }, () => t.lane()));
   const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
   const before = statements;
   let first = true;
   const { claim } = await parked(() => {

@@ -26,7 +26,8 @@ export async function testDatabase(
   options: { schema?: string; lines?: MigrationLine[]; migrated?: boolean } = {},
 ): Promise<TestDatabase> {
   const kind = inject('database');
-  const opened = kind === 'pglite' ? await embedded() : await onServer();
+  const opened =
+    kind === 'pglite' ? await embedded(options.migrated !== false && !options.schema) : await onServer();
   if (options.migrated !== false) {
     await createMigrate(opened.db, {
       schema: options.schema ?? 'muster',
@@ -36,8 +37,8 @@ export async function testDatabase(
   return { ...opened, kind };
 }
 
-async function embedded() {
-  const image = inject('embeddedImage');
+async function embedded(migrated: boolean) {
+  const image = inject('embeddedImages')?.[migrated ? 'migrated' : 'empty'];
   const db = await openEmbedded(image === undefined ? {} : { image });
   return { db, url: null, drop: () => db.close() };
 }
