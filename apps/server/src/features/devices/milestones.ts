@@ -181,7 +181,7 @@ const plainStatement = (s: string) => `
   ), m as (
     insert into ${s}.milestones (${COLUMNS})
       select i.tenant_id, i.device_id, i.type, i.action_id, i.source, i.assigned_by, i.at, i.more_days, i.expires_at,
-        i.expires_at + ${days(unfinishedDays(s, 'i'))}
+        case when i.expires_at is not null then i.expires_at + ${days(unfinishedDays(s, 'i'))} end
       from i where (i.tenant_id, i.device_id) not in (select x.tenant_id, x.device_id from i x where x.moves) order by i.ord
   )
   select i.ord::int, (i.tenant_id, i.device_id) in (select x.tenant_id, x.device_id from i x where x.moves) as moves,
