@@ -88,6 +88,34 @@ test('G52: in a schema of another name everything is the same and works', async 
   expect(await things('elsewhere')).toBe(0);
 });
 
+test('G52: two engines in two schemas share a database, its connections and a transaction', async () => {
+  await migrate('second').up();
+  const engines = [createEngine(database.db), createEngine(database.db, { schema: 'second' })];
+  await Promise.all(
+    engines.map(async (engine) => {
+      const laneId = await engine.ensureLane(database.db, 1, 'test', 'shared');
+      await engine.enqueue(database.db, { tenantId: 1, laneId, kind: engine.schema });
+    }),
+  );
+  const kinds = await database.db.transaction(async (tx) => {
+    const found: (string | undefined)[] = [];
+    for (const engine of engines) {
+      const laneId = await engine.ensureLane(tx, 1, 'test', 'shared');
+      const action = await engine.claim(tx, {
+        tenantId: 1,
+        laneId,
+        channel: 'any',
+        worker: 'w',
+        leaseMs: 1_000,
+      });
+      found.push(action?.kind);
+    }
+    return found;
+  });
+  expect(kinds).toEqual(['muster', 'second']);
+  await migrate('second').down('all');
+});
+
 test('G52: any drift shows in the catalogue', async () => {
   const before = await migrate().catalogue();
   for (const [change, undo] of [

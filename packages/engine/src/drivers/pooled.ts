@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Query, Queryable, Transaction } from '../db.ts';
 import { markTransaction, refuseInsideTransaction } from '../open-transaction.ts';
-import { types } from './types.ts';
+import { ownQuery } from './own-query.ts';
 
 /**
  * Statements and transactions over one `pg` pool; both drivers are made of these. After `patienceMs` without an answer to a
@@ -9,7 +9,7 @@ import { types } from './types.ts';
  * said so) and is thrown away. What was sent may have been carried out.
  */
 export function pooled(pool: pg.Pool, patienceMs?: number) {
-  const query = (config: Query) => pool.query(patient({ ...config, types }));
+  const query = (config: Query) => pool.query(patient(ownQuery(config)));
   const patient = <Q extends object>(config: Q) =>
     patienceMs === undefined ? config : { ...config, query_timeout: patienceMs };
   // A connection that breaks while it is lent out, between two statements of a transaction, says so with an event that
@@ -22,7 +22,7 @@ export function pooled(pool: pg.Pool, patienceMs?: number) {
     },
 
     adopt: (client: Queryable): Queryable => ({
-      query: (config: Query) => client.query({ ...config, types }),
+      query: (config: Query) => client.query(ownQuery(config)),
     }),
 
     async transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -34,7 +34,7 @@ export function pooled(pool: pg.Pool, patienceMs?: number) {
       try {
         await client.query(patient({ text: 'begin' }));
         const tx: Transaction = {
-          query: (config: Query) => client.query({ ...config, types }),
+          query: (config: Query) => client.query(ownQuery(config)),
           afterCommit: (then) => void afterCommit.push(then),
         };
         result = await markTransaction(() => run(tx));

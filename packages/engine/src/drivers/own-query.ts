@@ -1,0 +1,25 @@
+import type { Query } from '../db.ts';
+import { types } from './types.ts';
+
+/**
+ * The statement as it is sent: with our parsers, and under a name that stands for this text alone. Two engines, each in a
+ * schema of its own, may share a connection, and a name that was prepared for another text is refused there.
+ */
+export function ownQuery(config: Query) {
+  return config.name === undefined
+    ? { ...config, types }
+    : { ...config, name: nameFor(config.name, config.text), types };
+}
+
+const texts = new Map<string, Map<string, string>>();
+
+function nameFor(name: string, text: string): string {
+  const named = texts.get(name) ?? new Map<string, string>();
+  if (named.size === 0) texts.set(name, named);
+  let own = named.get(text);
+  if (own === undefined) {
+    own = named.size === 0 ? name : `${name}_${named.size + 1}`;
+    named.set(text, own);
+  }
+  return own;
+}
