@@ -14,7 +14,7 @@ export interface Call {
   /** The action, as far as the call names one. */
   readonly id: string | null;
   readonly lane: string;
-  readonly body: Readonly<Record<string, unknown>>;
+  body: Readonly<Record<string, unknown>>;
   readonly key: string | null;
   readonly begun: number;
   /** Null: still under way. */

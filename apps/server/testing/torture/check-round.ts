@@ -1,21 +1,20 @@
 import { checkInstallation, type Database } from '@muster/engine';
-import { type CallLog, checkHistory, createCallLog, type HistoryEvent } from '@muster/engine/testing';
+import type { HistoryEvent } from '@muster/engine/testing';
 import { checkAnswers } from './check-answers.ts';
 import { checkEnqueues } from './check-enqueues.ts';
 import { checkFeed } from './check-feed.ts';
+import { checkTold } from './check-told.ts';
 import type { Evidence } from './evidence.ts';
 import { type Finding, finding } from './finding.ts';
-import { eventOf, handedOut, isAccepted } from './told.ts';
 
 /** Which promises were broken in a round, each with the history of an action that shows it. */
 export async function checkRound(db: Database, evidence: Evidence): Promise<Finding[]> {
   const found: Finding[] = [
     ...evidence.faults.map((text) => finding('G36', null, text)),
-    ...checkHistory(evidence.history, toldLog(evidence)),
+    ...checkTold(evidence),
     ...checkEnqueues(evidence),
     ...checkAnswers(evidence),
     ...checkFeed(evidence.seen, evidence.history.events),
-    ...unfinished(evidence),
   ];
   // What users can run goes another way through the same tables, and must not find more or less there.
   await checkInstallation(db, { onViolation: (violation) => found.push(violation) });
@@ -26,44 +25,6 @@ export async function checkRound(db: Database, evidence: Evidence): Promise<Find
     text,
     history: actionId === null ? [] : evidence.eventsOf(actionId).map(line),
   }));
-}
-
-/** What the engine's checker wants to know of what callers were told. */
-function toldLog({ calls, applied }: Evidence): CallLog {
-  const log = createCallLog();
-  // The first try of a key may have done it; only the answer says that somebody knows.
-  const firstTry = new Map<string, number>();
-  const known = new Set<string>();
-  for (const call of calls) {
-    const begun = firstTry.get(call.key ?? '') ?? call.begun;
-    if (call.key !== null) firstTry.set(call.key, begun);
-    if (call.status === null || call.ended === null) continue;
-    const id = String(call.op === 'enqueue' ? call.answer?.id : call.id);
-    const isNew = call.status === 201 || (call.status === 200 && call.key !== null);
-    if (call.op === 'enqueue' && isNew && !known.has(id)) {
-      known.add(id);
-      log.enqueued.push({ id, begun, answered: call.ended, ended: call.ended });
-    }
-    for (const action of handedOut(call)) log.claimed.push({ ...action, begun: call.begun });
-    if (isAccepted(call)) {
-      const attempt = Number(call.body.attempt);
-      const event = eventOf(call);
-      if (event) log.reported.push({ id, attempt, event });
-      if (call.op === 'extend')
-        log.extended.push({ id, attempt, until: new Date(String(call.answer?.leaseUntil)) });
-    }
-    if (call.op === 'cancel' && call.answer?.outcome === 'cancelled') log.cancelled.push({ id });
-  }
-  for (const { id, begun, ended, outcome } of applied)
-    if (outcome === 'committed') log.enqueued.push({ id, begun, answered: ended, ended });
-  return log;
-}
-
-/** Nobody disturbed any more, and every lane was asked again and again: what is left now is stuck. */
-function unfinished({ history }: Evidence): Finding[] {
-  return [...history.actions.values()]
-    .filter((action) => action.ended === null)
-    .map(({ id }) => finding('G54', id, `action ${id} was never finished, although its lane was worked off`));
 }
 
 function line(event: HistoryEvent): string {
