@@ -5,7 +5,8 @@ import { expect, inject, test } from 'vitest';
 import { describeRound } from '../testing/torture/describe-round.ts';
 import { runRound } from '../testing/torture/round.ts';
 
-// The servers are the build, which `npm test` makes first. MUSTER_TEST_SEED plays the decisions of a run again; `npm run torture` goes on for longer (docs/testing.md).
+// The servers are the build, which `npm test` makes first. MUSTER_TEST_SEED plays the decisions of a run again;
+// `npm run torture` goes on for longer (docs/testing.md).
 const SEED = process.env.MUSTER_TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
 const DATABASE = inject('database') === 'pglite' ? 'embedded' : 'postgres';
 
