@@ -294,11 +294,11 @@ test('batches are listed newest first; what is unknown or wrong is said', async 
 
 test('a body of some megabytes is a batch, and no other body may be so large', async () => {
   const { devices } = await fleet(1);
-  const deviceIds = [devices[0]?.id, ...Array.from({ length: 150_000 }, (_, n) => String(10_000_000 + n))];
+  const deviceIds = [devices[0]?.id, ...Array.from({ length: 20_000 }, (_, n) => `${'x'.repeat(60)}${n}`)];
   const answer = await t.post('/api/batches', { targets: { deviceIds }, action: { kind: 'X' } });
-  expect(answer).toMatchObject({ status: 201, body: { total: 150_001 } });
+  expect(answer).toMatchObject({ status: 201, body: { total: 20_001 } });
   await supplied();
-  expect(await counts(answer.body.id)).toEqual({ pending: 1, refused: 150_000 });
+  expect(await counts(answer.body.id)).toEqual({ pending: 1, refused: 20_000 });
   expect(await t.post('/api/devices', { name: 'x'.repeat(2_000_000) })).toMatchObject({
     status: 413,
     body: { error: 'The body is too large: at most 1 MiB is read.' },
