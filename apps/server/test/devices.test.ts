@@ -192,6 +192,10 @@ test('devices register themselves with a reusable token', async () => {
   expect(await device.checkIn()).toEqual({ action: null, pending: 0 });
   // whoever has the token cannot take over a device that is there
   expect((await t.post('/api/enrol', { name: 'Thief', externalId: 'till-1' }, { token })).status).toBe(409);
+  // it is for devices, not for whoever else may register itself
+  expect(
+    (await t.post('/api/hosts/enrol', { name: 'rack-1', secret: 'x'.repeat(43) }, { token })).status,
+  ).toBe(403);
   expect((await t.get('/api/devices', { token })).status).toBe(403);
   await t.del(`/api/tokens/${made.body.id}`);
   expect((await t.post('/api/enrol', { name: 'Till 3' }, { token })).status).toBe(401);

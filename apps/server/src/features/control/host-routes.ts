@@ -1,5 +1,6 @@
 import { only, operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
 import { created } from '../../http/replies.ts';
 import { host, hosts as hostPage, hostWithToken } from './answers.ts';
 import { PAGE, pageOf, readCursor } from './cursor.ts';
@@ -42,6 +43,9 @@ export function hostRoutes({ hosts, onlineSeconds }: { hosts: Hosts; onlineSecon
         201: { description: 'Registered.', schema: hostWithToken },
       },
       async handler({ body, caller, reply }) {
+        // an enrolment token that another feature issued for its own clients opens nothing here
+        if (caller.restriction !== null)
+          throw httpError('MUSTER_FORBIDDEN', 'This enrolment token is not for hosts.');
         const enrolled = await hosts.enrol(caller, body);
         if (enrolled.isNew) created(reply);
         return enrolled.host;
