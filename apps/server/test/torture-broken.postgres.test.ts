@@ -57,28 +57,41 @@ const BROKEN: Record<
   'reads the feed by event number': { promise: 'G43', readFeed: byEventNumber },
 };
 
+/** A round is a game of chance: not each one makes the moment that the variant gets wrong. */
+const MOST_ROUNDS = 8;
+
+async function playOnce(broken: Omit<(typeof BROKEN)[string], 'promise'>, seed: string) {
+  const { lanes = 4, ...variant } = broken;
+  const database = await testDatabase({ migrated: false });
+  const stage = await brokenStage(database.url as string, folder, variant);
+  try {
+    const round = await playRound(stage, {
+      database: 'postgres',
+      seed,
+      disturbances: 6,
+      callsBetween: 60,
+      folder,
+      clients: { lanes, workers: 10 },
+      mostSweeps: 4,
+    });
+    return round.findings;
+  } finally {
+    await stage.close();
+    await database.drop();
+  }
+}
+
 test.each(Object.entries(BROKEN))(
   'an installation that %s is found out',
-  { timeout: 240_000 },
-  async (_what, { promise, lanes = 4, ...broken }) => {
-    const database = await testDatabase({ migrated: false });
-    const stage = await brokenStage(database.url as string, folder, broken);
-    try {
-      const { findings } = await playRound(stage, {
-        database: 'postgres',
-        seed: 'broken',
-        disturbances: 6,
-        callsBetween: 60,
-        folder,
-        clients: { lanes, workers: 10 },
-        mostSweeps: 4,
-      });
-      expect(findings.map((one) => one.promise)).toContain(promise);
-      const shown = findings.find((one) => one.promise === promise);
-      expect(shown?.history?.length).toBeGreaterThan(0);
-    } finally {
-      await stage.close();
-      await database.drop();
+  { timeout: 900_000 },
+  async (_what, { promise, ...broken }) => {
+    let findings: Awaited<ReturnType<typeof playOnce>> = [];
+    for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+      findings = await playOnce(broken, `broken ${round}`);
+      if (findings.some((one) => one.promise === promise)) break;
     }
+    expect(findings.map((one) => one.promise)).toContain(promise);
+    const shown = findings.find((one) => one.promise === promise);
+    expect(shown?.history?.length).toBeGreaterThan(0);
   },
 );
