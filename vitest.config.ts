@@ -38,7 +38,7 @@ export default defineConfig({
           name: 'postgres',
           exclude: [...never, unit],
           globalSetup: 'testing/global-setup.ts',
-          include: [...suites, 'bench/test/**/*.postgres.test.ts', 'testing/test/**/*.postgres.test.ts'],
+          include: [...suites, 'testing/test/**/*.postgres.test.ts'],
           provide: { database: 'postgres' },
         },
       },
