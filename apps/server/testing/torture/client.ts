@@ -4,10 +4,10 @@ import type { Call, CallLog, NewCall } from './call-log.ts';
 import type { Random } from './random.ts';
 
 /** One client on the outside: sends a call to a node through its proxy and writes down what it was told, if anything. */
-const PATIENCE_MS = 4_000;
+const PATIENCE_MS = 1_500;
 /** After a call without an answer, doubled with every further one. */
 const SHORTEST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 600;
+const LONGEST_PAUSE_MS = 400;
 
 export interface Door {
   readonly port: number;

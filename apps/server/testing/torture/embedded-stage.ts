@@ -19,11 +19,6 @@ export async function embeddedStage(folder: string): Promise<Stage> {
     token,
     acts: {
       'kill the server': (on) => killAndStart(node, on),
-      'kill the server twice': async (on) => {
-        await killAndStart(node, on);
-        await on.later(on.random.int(1, 5));
-        await killAndStart(node, on);
-      },
       'kill the server while it starts': async (on) => {
         await node.kill();
         await node.startAndKill(on.random.int(0, 2_000));

@@ -14,7 +14,7 @@ export async function enqueue(client: Client, board: Board): Promise<void> {
     kind: sort,
     payload: { mark },
     ...(random.chance(0.1) ? { headOfLine: 'hold' } : {}),
-    ...(random.chance(0.3) ? { maxAttempts: random.int(1, 5) } : {}),
+    ...(random.chance(0.3) ? { maxAttempts: random.int(1, 3) } : {}),
     ...(sort === 'urgent' ? { priority: 'urgent' } : {}),
     ...(sort === 'delayed' ? { notBefore: new Date(Date.now() + random.int(50, 1_500)).toISOString() } : {}),
     ...(sort === 'replacing' ? { supersede: { key: random.pick(['lock', 'sync']), mode: 'replace' } } : {}),

@@ -103,7 +103,7 @@ function databaseActs(cluster: Cluster, line: TcpProxy, onCrash: () => void): Re
     'cut the database half-way': async ({ random }) => line.cutHalfWay(random.int(1, 2_000)),
     'hold the database half-open': async ({ random, later }) => {
       line.hold();
-      await later(random.int(10, 40));
+      await later(random.int(5, 20));
       line.release();
     },
   };

@@ -33,7 +33,7 @@ export function connectionActs(nodes: readonly ServerNode[]): Record<string, Act
     'hold clients half-open': async ({ random, later }) => {
       const { proxy } = random.pick(nodes);
       proxy.hold();
-      await later(random.int(10, 40));
+      await later(random.int(5, 20));
       proxy.release();
     },
   };
