@@ -1,5 +1,6 @@
 // The same suites run twice, on PGlite and on a PostgreSQL server, told apart by inject('database').
-// *.postgres.test.ts needs a server (several sessions, crashes); *.unit.test.ts needs no database at all.
+// *.postgres.test.ts needs a server (several sessions, crashes), *.pglite.test.ts is about the embedded database;
+// *.unit.test.ts needs no database at all.
 
 import { availableParallelism } from 'node:os';
 import { defaultServerConditions } from 'vite';
@@ -12,6 +13,7 @@ const conditions = ['muster-source', ...defaultServerConditions];
 const suites = ['packages/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts'];
 const unit = '**/*.unit.test.ts';
 const postgresOnly = '**/*.postgres.test.ts';
+const pgliteOnly = '**/*.pglite.test.ts';
 const never = ['**/node_modules/**', '**/dist/**', 'scripts/test/fixtures/**'];
 
 export default defineConfig({
@@ -36,7 +38,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          exclude: [...never, unit],
+          exclude: [...never, unit, pgliteOnly],
           globalSetup: 'testing/global-setup.ts',
           include: [...suites, 'testing/test/**/*.postgres.test.ts'],
           provide: { database: 'postgres' },

@@ -1,5 +1,5 @@
 // Enqueues into an embedded database in a folder and says each acknowledged id, until it is killed. Started by
-// embedded.test.ts as a process of its own, from the build.
+// embedded.pglite.test.ts as a process of its own, from the build.
 import { createEngine, createMigrate, ENGINE_LINE, openEmbedded } from '../dist/index.js';
 
 const db = await openEmbedded({ dataDir: process.argv[2] ?? '', image: process.argv[3] ?? '' });

@@ -10,7 +10,7 @@ import '../../../testing/provided.ts';
 import { createEngine, type Database, openEmbedded } from '../src/index.ts';
 import { brokenInvariants } from '../testing/index.ts';
 
-describe.runIf(inject('database') === 'pglite')('the embedded database', () => {
+describe('the embedded database', () => {
   let db: Database;
   beforeAll(async () => {
     db = await openEmbedded({ image: inject('embeddedImages')?.empty as string });
