@@ -84,6 +84,7 @@ export function sent(row: ClaimedRow, event: 'SENT' | 'REDELIVERED' = 'SENT'): T
     actionId: row.action_id,
     channel: row.channel,
     events: [event],
+    before: event === 'SENT' ? 'pending' : 'claimed',
     state: 'claimed',
     attempt: row.attempt,
     reason: null,

@@ -52,6 +52,10 @@ function checkClaimer(
   checkName(request.channel, 'channel');
   checkName(request.worker, 'worker', 0);
   checkLease(request.leaseMs);
+  checkWait(request);
+}
+
+function checkWait(request: Wait): void {
   if (request.waitMs !== undefined && !(request.waitMs >= 0 && request.waitMs <= LONGEST_WAIT_MS))
     throw new EngineError('MUSTER_BAD_VALUE', `waitMs must be a number from 0 to ${LONGEST_WAIT_MS}.`);
 }
@@ -108,6 +112,18 @@ export function createClaiming(options: {
       if (answer.kind === 'unknown-runner')
         throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
       return answer.actions;
+    },
+
+    /** A claim that a caller makes of several steps: he looks, and looks again whenever the runner is woken. */
+    claimWith<T>(
+      on: { readonly tenantId: number; readonly runnerId: string } & Wait,
+      look: () => Promise<T>,
+      found: (result: T) => boolean,
+      giveBack: (result: T) => Promise<void>,
+    ): Promise<T> {
+      checkWait(on);
+      const keys = [runnerKey(checkTenant(on.tenantId), checkRunner(on.runnerId))];
+      return lookUntil(waiters, { keys, ...on }, look, found, giveBack);
     },
   };
 }

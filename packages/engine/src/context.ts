@@ -1,4 +1,4 @@
-import type { EventType } from './action.ts';
+import type { ActionState, EventType } from './action.ts';
 import type { Queryable } from './db.ts';
 
 /** What every operation needs to know; made once per engine. */
@@ -18,6 +18,8 @@ export interface Transition {
   readonly channel: string;
   /** The events that were written, in their order. */
   readonly events: readonly EventType[];
+  /** The state before them; null: there was no such action. */
+  readonly before: ActionState | null;
   /** The state after them. */
   readonly state: string;
   readonly attempt: number;

@@ -1,4 +1,4 @@
-import type { EventType, FinalState } from './action.ts';
+import type { ActionState, EventType, FinalState } from './action.ts';
 import { eventName } from './action.ts';
 import type { Transition, Wake } from './context.ts';
 import { lockLanes, NOW, raiseLanes } from './sql.ts';
@@ -43,7 +43,7 @@ export interface EndedRow {
   at: Date;
 }
 
-export function endedTransition(row: EndedRow): Transition {
+export function endedTransition(row: EndedRow, before: ActionState = 'pending'): Transition {
   const event: EventType = eventName(row.type);
   return {
     tenantId: row.tenant_id,
@@ -51,6 +51,7 @@ export function endedTransition(row: EndedRow): Transition {
     actionId: row.action_id,
     channel: row.channel,
     events: [event],
+    before,
     state: row.state,
     attempt: row.attempt,
     reason: row.why,

@@ -3,7 +3,7 @@ import { adoptClients } from './adopt-clients.ts';
 import { Calls, type Observer } from './calls.ts';
 import type { ClaimedAction } from './claimed-action.ts';
 import { type ClaimRequest, type ClaimSlotsRequest, createClaiming } from './claiming.ts';
-import type { Context } from './context.ts';
+import type { Context, Wake } from './context.ts';
 import type { Database, Queryable } from './db.ts';
 import type { Duty } from './duties/duty.ts';
 import { createEndLeases } from './duties/end-leases.ts';
@@ -20,6 +20,7 @@ import { checkSchemaName } from './migrate.ts';
 import { createAcknowledge } from './ops/acknowledge.ts';
 import { createActionOps } from './ops/action-ops.ts';
 import { createClaim } from './ops/claim.ts';
+import { createClaimNamed } from './ops/claim-named.ts';
 import { createClaimSlots } from './ops/claim-slots.ts';
 import { createCounts } from './ops/counts.ts';
 import { createEnqueueOps } from './ops/enqueue-ops.ts';
@@ -155,6 +156,12 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     /** The oldest heads of the runner's lanes, as many as slots are free and `max` allows. */
     claimSlots: (client: Queryable, request: ClaimSlotsRequest): Promise<ClaimedAction[]> =>
       claiming.claimSlots(client, request),
+    claimNamed: createClaimNamed(context, calls),
+    claimWith: claiming.claimWith,
+    /** Something that only the caller knows of may be claimable now; told with the commit of his transaction. */
+    async wake(client: Queryable, wakes: readonly Wake[]): Promise<void> {
+      await calls.inside(client, async () => ({ transitions: [], wakes: [...wakes] }));
+    },
     async extend(client: Queryable, item: ExtendItem) {
       if (!isId(item.actionId)) return { extended: false, leaseUntil: null, cancelRequested: false };
       checkTenant(item.tenantId);
@@ -185,6 +192,16 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     },
     async assignRunner(client: Queryable, lane: LaneRef, runnerId: string | null) {
       await calls.inside(client, (inner) => lanes.assignRunner(inner, lane, runnerId));
+    },
+    /** Many lanes at once; says how many of them changed. */
+    async assignRunners(
+      client: Queryable,
+      tenantId: number,
+      given: readonly { readonly laneId: string; readonly runnerId: string | null }[],
+    ): Promise<number> {
+      if (given.length === 0) return 0;
+      const run = await calls.inside(client, (inner) => lanes.assignRunners(inner, tenantId, given));
+      return run.answers.length;
     },
     /** The target is another one from now on: whatever is unfinished in its lane ends. Says the new generation. */
     async raiseGeneration(client: Queryable, lane: LaneRef): Promise<number> {

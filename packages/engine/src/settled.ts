@@ -50,6 +50,7 @@ export function transitionsOf(row: SettledRow): Transition[] {
     actionId: row.ended_action,
     channel: row.ended_channel,
     events: eventsOf(row),
+    before: 'claimed',
     state: row.ended_state ?? 'pending',
     attempt: row.ended_attempt,
     reason: row.error ?? row.why,

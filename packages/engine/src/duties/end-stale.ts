@@ -51,7 +51,7 @@ export function createEndStale(context: Context): Duty {
       const ended = stale.rows as EndedRow[];
       if (!lanes) await client.query({ name: 'muster_forget_stale', text: forget });
       return dutyRun(settled.length + ended.length, MOST, {
-        transitions: [...settled.flatMap(transitionsOf), ...ended.map(endedTransition)],
+        transitions: [...settled.flatMap(transitionsOf), ...ended.map((row) => endedTransition(row))],
         wakes: [...settled.flatMap(wakesOf), ...ended.map(endedWake)],
       });
     },

@@ -25,7 +25,7 @@ export function createExpire(context: Context): Duty {
       });
       const ended = rows as EndedRow[];
       return dutyRun(ended.length, MOST, {
-        transitions: ended.map(endedTransition),
+        transitions: ended.map((row) => endedTransition(row)),
         wakes: ended.map(endedWake),
       });
     },

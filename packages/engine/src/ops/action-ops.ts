@@ -2,9 +2,10 @@ import type { Calls } from '../calls.ts';
 import type { Context, Operation } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { checkText } from '../text.ts';
-import { checkTenant, ifGiven, isId } from '../values.ts';
+import { checkName, checkTenant, ifGiven, isId } from '../values.ts';
 import { forEachMatch } from './by-filter.ts';
 import { type CancelAnswer, createCancel } from './cancel.ts';
+import { createExpireNamed } from './expire-named.ts';
 import type { ActionFilter, createLookUp } from './look-up.ts';
 import { createMoveToFront, type MoveAnswer } from './move-to-front.ts';
 import { createRedrive, type RedriveAnswer } from './redrive.ts';
@@ -24,6 +25,7 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
   const cancel = createCancel(context);
   const redrive = createRedrive(context);
   const move = createMoveToFront(context);
+  const expireNamed = createExpireNamed(context);
 
   async function one<Answer>(
     operation: Operation<ActionRef, Answer>,
@@ -63,6 +65,18 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
       one(redrive, client, action, { outcome: 'unknown', state: null }),
     moveToFront: (client: Queryable, action: ActionRef): Promise<MoveAnswer> =>
       one(move, client, action, { outcome: 'unknown', state: null }),
+
+    /** Those among these that nobody holds end as expired. Says how many. */
+    async expire(
+      client: Queryable,
+      named: { readonly tenantId: number; readonly actionIds: readonly string[]; readonly reason: string },
+    ): Promise<number> {
+      checkTenant(named.tenantId);
+      checkName(named.reason, 'reason');
+      const items = named.actionIds.filter(isId).map((actionId) => ({ ...named, actionId }));
+      const ended = await calls.many(expireNamed, client, items);
+      return ended.filter((answer) => answer === 'expired').length;
+    },
 
     /** Everything unfinished that matches and was there when the call began. */
     async cancelMatching(

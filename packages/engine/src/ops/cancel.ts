@@ -51,7 +51,7 @@ export function createCancel(context: Context): Operation<CancelItem, CancelAnsw
         else if (row.present_state) answers[at] = { outcome: 'finished', state: row.present_state };
         else if (row.leased) {
           answers[at] = { outcome: 'requested', state: 'claimed' };
-          if (row.type) transitions.push({ ...endedTransition(row), state: 'claimed' });
+          if (row.type) transitions.push({ ...endedTransition(row, 'claimed'), state: 'claimed' });
         } else {
           answers[at] = { outcome: 'cancelled', state: 'cancelled' };
           transitions.push(endedTransition(row));

@@ -65,6 +65,7 @@ export function createEnqueueAndClaim(context: Context) {
         actionId: row.action_id,
         channel: row.channel,
         events: ['CREATED', 'SENT'] as const,
+        before: null,
         state: 'claimed',
         attempt: row.attempt,
         reason: null,

@@ -163,6 +163,7 @@ function transitionOf(tenantId: number, row: Row, now: Date | null): Transition 
     actionId: row.action_id,
     channel: row.channel,
     events: [created ? 'CREATED' : 'SUPERSEDED'],
+    before: created ? null : 'pending',
     state: created ? 'pending' : 'cancelled',
     attempt: 0,
     reason: created ? null : 'SUPERSEDED',

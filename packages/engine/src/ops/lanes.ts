@@ -122,6 +122,40 @@ export function createLaneOps(context: Context) {
       );
     },
 
+    /** The same for many lanes in one statement. A lane or a runner that is not there is left out; says how many were not. */
+    async assignRunners(
+      client: Queryable,
+      tenantId: number,
+      given: readonly { readonly laneId: string; readonly runnerId: string | null }[],
+    ): Promise<Run<LaneRow>> {
+      const { rows } = await client.query({
+        name: 'muster_assign_runners',
+        text: `with x as (
+            select l.tenant_id, l.lane_id, i.runner_id from unnest($2::bigint[], $3::bigint[]) i(lane_id, runner_id)
+            join ${s}.lanes l on l.tenant_id = $1::int and l.lane_id = i.lane_id
+            where i.runner_id is null
+              or exists (select 1 from ${s}.runners r where r.tenant_id = $1::int and r.runner_id = i.runner_id)
+            order by l.lane_id for update of l
+          )
+          update ${s}.lanes l set ver = l.ver + 1, runner_id = x.runner_id,
+            moved_from = case when l.lease_runner is distinct from x.runner_id then l.lease_runner end
+          from x where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id
+          returning l.tenant_id, l.lane_id, l.runner_id, l.generation`,
+        values: [
+          checkTenant(tenantId),
+          given.map(({ laneId }) => checkLane(laneId)),
+          given.map(({ runnerId }) => (runnerId === null ? null : checkRunner(runnerId))),
+        ],
+      });
+      const changed = rows as LaneRow[];
+      const wakes = changed.map((row) => ({
+        tenantId: row.tenant_id,
+        laneId: row.lane_id,
+        runnerId: row.runner_id,
+      }));
+      return { answers: changed, transitions: [], wakes };
+    },
+
     /** Old pending actions and the running one end; what an older transaction still adds is ended by housekeeping. */
     async raiseGeneration(client: Queryable, lane: LaneRef): Promise<Run<LaneRow>> {
       const run = await change(client, lane, 'generation = l.generation + 1');

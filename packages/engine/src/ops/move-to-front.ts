@@ -58,6 +58,7 @@ export function createMoveToFront(context: Context): Operation<MoveItem, MoveAns
             actionId,
             channel,
             events: ['MOVED'],
+            before: 'pending',
             state: 'pending',
             attempt,
             reason: null,

@@ -63,6 +63,7 @@ export function createRedrive(context: Context): Operation<RedriveItem, RedriveA
           actionId: row.action_id,
           channel: row.channel,
           events: ['REDRIVEN'],
+          before: 'failed',
           state: 'pending',
           attempt: row.attempt,
           reason: null,

@@ -140,7 +140,7 @@ export function createReportLate(context: Context) {
       const ended = new Set<number>();
       for (const row of done.rows as EndedRow[]) {
         ended.add(row.ord);
-        transitions.push(endedTransition(row));
+        transitions.push(endedTransition(row, verdict === 'succeed-failed' ? 'failed' : 'pending'));
         wakes.push(endedWake(row));
       }
       // Somebody was faster: look again from the start.

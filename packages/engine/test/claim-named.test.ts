@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestEngine, testEngine } from '../testing/index.ts';
+
+let t: TestEngine;
+beforeAll(async () => {
+  t = await testEngine();
+});
+afterAll(() => t.close());
+
+const claim = (runnerId: string, actionIds: string[]) =>
+  t.engine.claimNamed(t.db, { tenantId: 1, runnerId, worker: 'pc', leaseMs: 60_000, actionIds });
+
+async function runner(slots: number | null, lanes: number) {
+  const runnerId = await t.engine.createRunner(t.db, 1, slots);
+  const own: string[] = [];
+  for (let n = 0; n < lanes; n += 1) own.push((await t.lane()).laneId);
+  expect(
+    await t.engine.assignRunners(
+      t.db,
+      1,
+      own.map((laneId) => ({ laneId, runnerId })),
+    ),
+  ).toBe(lanes);
+  return { runnerId, lanes: own as [string, ...string[]] };
+}
+
+test('G31: a runner gets the actions it names, in their order, never above its slots', async () => {
+  const { runnerId, lanes } = await runner(2, 3);
+  const named = await Promise.all(lanes.map((laneId) => t.enqueue(laneId, { channel: 'door' })));
+  const wanted = [...named].reverse();
+  const got = await claim(runnerId, wanted);
+  expect(got.map(({ id }) => id)).toEqual(wanted.slice(0, 2));
+  expect(got[0]).toMatchObject({ attempt: 1, worker: 'pc', channel: 'door' });
+  expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toEqual({ slots: 2, running: 2 });
+  expect(await claim(runnerId, wanted)).toEqual([]);
+});
+
+test('G31: nothing that is not at the head of a free lane of its own, not due, paused or unknown', async () => {
+  const { runnerId, lanes } = await runner(null, 2);
+  const [free, busy] = lanes as [string, string];
+  const ahead = await t.enqueue(free);
+  const behind = await t.enqueue(free);
+  await t.enqueue(busy);
+  await t.claim(busy);
+  const waiting = await t.enqueue(busy);
+  const foreign = await t.enqueue((await t.lane()).laneId);
+  const later = await t.enqueue(lanes[0], { notBefore: new Date(t.clock().getTime() + 1_000) });
+  expect(await claim(runnerId, [behind, waiting, foreign, later, '999999999', 'x'])).toEqual([]);
+  await t.engine.pauseLane(t.db, { tenantId: 1, laneId: free });
+  expect(await claim(runnerId, [ahead])).toEqual([]);
+  await t.engine.resumeLane(t.db, { tenantId: 1, laneId: free });
+  expect((await claim(runnerId, [ahead])).map(({ id }) => id)).toEqual([ahead]);
+  await expect(claim('999999999', [ahead])).rejects.toMatchObject({ code: 'MUSTER_UNKNOWN_RUNNER' });
+});
+
+test('G31: of many claims at the same moment none goes above the slots', async () => {
+  const { runnerId, lanes } = await runner(5, 20);
+  const named = await Promise.all(lanes.map((laneId) => t.enqueue(laneId)));
+  const got = await Promise.all(named.map((id) => claim(runnerId, [id])));
+  expect(got.flat()).toHaveLength(5);
+  expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toEqual({ slots: 5, running: 5 });
+});
+
+test('G31: after a move of many lanes the old runner finishes what it holds', async () => {
+  const { runnerId, lanes } = await runner(5, 2);
+  const id = await t.enqueue(lanes[0]);
+  await claim(runnerId, [id]);
+  const other = await t.engine.createRunner(t.db, 1, 1);
+  const moved = lanes.map((laneId) => ({ laneId, runnerId: other }));
+  expect(await t.engine.assignRunners(t.db, 1, [...moved, { laneId: '999999999', runnerId: other }])).toBe(2);
+  expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toEqual({ slots: 5, running: 1 });
+  expect(await t.engine.runnerLoad(t.db, 1, other)).toEqual({ slots: 1, running: 0 });
+  expect((await t.engine.held(t.db, { tenantId: 1, runnerId })).map((action) => action.id)).toEqual([id]);
+});
+
+test('G35: whoever waits with steps of his own looks again when the runner is woken, in a transaction too', async () => {
+  const runnerId = await t.engine.createRunner(t.db, 1, 1);
+  let looks = 0;
+  const waiting = t.engine.claimWith(
+    { tenantId: 1, runnerId, waitMs: 60_000 },
+    async () => {
+      looks += 1;
+      return looks;
+    },
+    (found) => found === 3,
+    async () => {},
+  );
+  while (t.engine.parkedWaiters === 0) await new Promise((resolve) => setImmediate(resolve));
+  await t.engine.wake(t.db, [{ tenantId: 1, runnerId }]);
+  await t.db.transaction((tx) => t.engine.wake(tx, [{ tenantId: 1, runnerId }]));
+  for (let n = 0; n < 10 && t.engine.parkedWaiters > 0; n += 1)
+    await t.engine.wake(t.db, [{ tenantId: 1, runnerId }]);
+  expect(await waiting).toBe(3);
+});
+
+test('G6: what nobody holds can be ended as expired by name; what runs is left', async () => {
+  const { laneId } = await t.lane();
+  const [running, waiting, done] = [
+    await t.enqueue(laneId),
+    await t.enqueue(laneId),
+    await t.enqueue(laneId),
+  ];
+  await t.claim(laneId);
+  await t.engine.cancel(t.db, { tenantId: 1, actionId: done });
+  const actionIds = [running, waiting, done, '999999999'];
+  expect(await t.engine.expire(t.db, { tenantId: 1, actionIds, reason: 'given up' })).toBe(1);
+  expect(await t.engine.get(t.db, 1, waiting)).toMatchObject({ state: 'expired', reason: 'given up' });
+  expect([await t.state(running), await t.state(done)]).toEqual(['claimed', 'cancelled']);
+  expect(await t.eventTypes(waiting)).toEqual(['CREATED', 'EXPIRED']);
+});
