@@ -163,6 +163,21 @@ export const SETTINGS = {
     'Milestones of devices are forgotten after so many days.',
     wholeNumber(1, 36_500),
   ),
+  MUSTER_MAX_SLOTS_PER_PC: setting(
+    '20',
+    'How many devices a PC may be allowed to work on at once.',
+    wholeNumber(1, 1_000),
+  ),
+  MUSTER_TASK_TIMEOUT_SECONDS: setting(
+    '1200',
+    'How long after its hand-out a device of a task has timed out, if the task does not say so itself.',
+    wholeNumber(1, 604_800),
+  ),
+  MUSTER_TASK_STALL_SECONDS: setting(
+    '1200',
+    'A task in which nothing has happened for so long, and nothing can, ends.',
+    wholeNumber(10, 604_800),
+  ),
   MUSTER_ONLINE_WINDOW_SECONDS: setting(
     '900',
     'Whoever was heard of within so many seconds counts as online.',

@@ -16,6 +16,7 @@ import { control } from './features/control/index.ts';
 import { devices } from './features/devices/index.ts';
 import { health } from './features/health/index.ts';
 import { metrics } from './features/metrics/index.ts';
+import { tasks } from './features/tasks/index.ts';
 import { tokenRoutes } from './features/tokens/index.ts';
 import { workflows } from './features/workflows/index.ts';
 import { type App, createApp } from './http/app.ts';
@@ -107,6 +108,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       health(() => migrate.checkNotTooNew()),
       metrics(registry),
       control(registry),
+      tasks(registry),
     ].map((create) => create(shell));
     const routes = describe(
       features.flatMap((feature) => feature.routes),

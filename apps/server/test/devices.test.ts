@@ -11,12 +11,18 @@ afterAll(() => t.close());
 const ids = (answer: { body: { devices: { id: string }[] } }) => answer.body.devices.map(({ id }) => id);
 
 test('a device is registered, shown, changed and deleted', async () => {
+  const { body: pc } = await t.post('/api/pcs', { name: 'PC 1' });
+  t.secret(pc.runnerToken);
+  expect(await t.post('/api/devices', { name: 'Tablet 7', pcId: '4711' })).toMatchObject({
+    status: 404,
+    body: { code: 'MUSTER_UNKNOWN_PC' },
+  });
   const registered = await t.post('/api/devices', {
     name: 'Tablet 7',
     externalId: 'SN-7',
     tags: ['kiosk', 'kiosk', 'lobby'],
     expiresAt: '2026-12-31T00:00:00Z',
-    pcId: '12',
+    pcId: pc.id,
   });
   expect(registered.status).toBe(201);
   t.secret(registered.body.deviceToken);
@@ -31,7 +37,7 @@ test('a device is registered, shown, changed and deleted', async () => {
     current: null,
     expiresAt: '2026-12-31T00:00:00.000Z',
     projectedExpiresAt: '2026-12-31T00:00:00.000Z',
-    pcId: '12',
+    pcId: pc.id,
     ack: 'onReport',
     createdAt: t.clock().toISOString(),
   });

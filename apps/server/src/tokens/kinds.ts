@@ -6,6 +6,7 @@ export const TOKEN_KINDS = {
   operator: { byHand: true, meaning: 'a person or an application, with a role' },
   agent: { byHand: false, meaning: 'the agent of one host: takes its actions and reports them' },
   device: { byHand: false, meaning: 'one device: checks in, gets its actions and reports them' },
+  runner: { byHand: false, meaning: 'the runner of one PC: takes work for its devices and reports it' },
   enrolment: { byHand: true, meaning: 'lets hosts and devices register themselves, any number of them' },
   worker: { byHand: true, meaning: 'claims and reports actions of generic lanes' },
 } as const satisfies Record<string, { byHand: boolean; meaning: string }>;

@@ -29,7 +29,7 @@ export interface NewToken {
 }
 
 /** What a restriction may be looked up by: each has an index, made by the feature that issues such tokens. */
-export type RestrictionField = 'deviceId';
+export type RestrictionField = 'deviceId' | 'pcId';
 
 const COLUMNS = `tenant_id, token_id, kind, role, name, origin, restriction, created_at, created_by, replaces, first_used_at, revoked_at`;
 

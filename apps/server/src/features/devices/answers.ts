@@ -39,6 +39,7 @@ const deviceFields = {
   expiresAt: time.nullable(),
   projectedExpiresAt: time.nullable().describe('If every unfinished action succeeds.'),
   pcId: z.string().nullable(),
+  absent: z.literal(true).optional().describe('Its PC has said that it is not there.'),
   ack: z.enum(['onReport', 'onDelivery']),
   createdAt: time,
 };

@@ -8,6 +8,7 @@ import { device, devicePage, deviceWithToken, milestones, newToken, removed } fr
 import { isDeviceId } from './device-token.ts';
 import { deviceError, unknownDevice } from './errors.ts';
 import type { MilestoneLog } from './milestone-log.ts';
+import { type Pcs, unknownPc } from './pcs.ts';
 import type { DeviceQueries, DeviceRow } from './queries.ts';
 import type { Registered, Registry } from './registry.ts';
 import { idParams, listQuery, pageQuery, registerBody, updateBody } from './schemas.ts';
@@ -20,11 +21,12 @@ export function deviceRoutes(tools: {
   audit: Audit;
   engine: Engine;
   log: MilestoneLog;
+  pcs: Pcs;
   queries: DeviceQueries;
   registry: Registry;
   views: DeviceViews;
 }): Route[] {
-  const { audit, engine, log, queries, registry, views } = tools;
+  const { audit, engine, log, pcs, queries, registry, views } = tools;
   const { db } = engine;
 
   async function known(client: Queryable, tenantId: number, id: string): Promise<DeviceRow> {
@@ -117,10 +119,19 @@ export function deviceRoutes(tools: {
         await change(db, async (tx) => {
           const before = await known(tx, tenantId, params.id);
           const expiresAt = typeof body.expiresAt === 'string' ? new Date(body.expiresAt) : body.expiresAt;
+          const pcId = body.pcId === before.pcId ? undefined : body.pcId;
+          // The lane first, as a report does that puts its device into error: the other order could wait for it for ever.
+          if (pcId !== undefined)
+            await engine.assignRunner(
+              tx,
+              { tenantId, laneId: before.laneId },
+              await pcs.runnerOf(tx, tenantId, pcId),
+            );
           await log.lock(tx, tenantId, [params.id]);
           await queries
             .update(tx, tenantId, params.id, {
               ...body,
+              pcId,
               tags: body.tags && [...new Set(body.tags)],
               expiresAt,
             })
@@ -133,6 +144,26 @@ export function deviceRoutes(tools: {
             target: `device ${params.id}`,
             detail: body,
           });
+        });
+        return show(await known(db, tenantId, params.id));
+      },
+    }),
+
+    defineRoute({
+      method: 'POST',
+      path: '/api/devices/:id/clear-error',
+      access: operators('operator'),
+      summary: 'The device is in order again: tasks may have it',
+      params: idParams,
+      responses: { 200: { description: 'As it is now.', schema: device } },
+      async handler({ caller, params }) {
+        const { tenantId } = caller;
+        await change(db, async (tx) => {
+          const { laneId, pcId } = await known(tx, tenantId, params.id);
+          await queries.setState(tx, tenantId, [params.id], 'ok', null);
+          // its PC may have been waiting for just this
+          await engine.wake(tx, [{ tenantId, laneId, runnerId: await pcs.runnerOf(tx, tenantId, pcId) }]);
+          await audit.write(tx, { ...by(caller), act: 'clear-error', target: `device ${params.id}` });
         });
         return show(await known(db, tenantId, params.id));
       },
@@ -216,6 +247,7 @@ export function deviceRoutes(tools: {
 }
 
 export function refusedOr(answer: Registered | undefined): { deviceId: string; deviceToken: string } {
+  if (answer && 'refused' in answer && answer.refused === 'UNKNOWN_PC') throw unknownPc();
   if (!answer || 'refused' in answer)
     throw deviceError('MUSTER_DEVICE_EXISTS', 'There is a device with this externalId already.');
   return { deviceId: answer.deviceId, deviceToken: answer.deviceToken as string };

@@ -15,6 +15,7 @@ export const DEVICE_ERRORS = {
       'The data or the error of a result is larger than 64 KiB. Keep large output elsewhere and report where.',
   },
   MUSTER_UNKNOWN_DEVICE: { status: 404, meaning: 'There is no device with this id.' },
+  MUSTER_UNKNOWN_PC: { status: 404, meaning: 'There is no PC with this id.' },
   MUSTER_WRONG_ENROLMENT: {
     status: 403,
     meaning: 'The enrolment token is for something else than devices, or may not enrol a known device again.',

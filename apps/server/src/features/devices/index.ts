@@ -10,6 +10,7 @@ import { DEVICE_ERRORS } from './errors.ts';
 import { importRoute } from './import/import-route.ts';
 import { createMilestoneLog } from './milestone-log.ts';
 import { Milestones } from './milestones.ts';
+import { createPcs } from './pcs.ts';
 import { createDeviceQueries } from './queries.ts';
 import { queueRoutes } from './queue-routes.ts';
 import { giveOfflineReasons } from './reasons.ts';
@@ -26,7 +27,8 @@ export const devices: CreateFeature = (shell) => {
   const queries = createDeviceQueries(schema, { now, onlineSeconds });
   const log = createMilestoneLog(schema, now);
   const milestones = new Milestones(engine);
-  const registry = createRegistry({ engine, log, queries, tokens });
+  const pcs = createPcs(schema);
+  const registry = createRegistry({ engine, log, pcs, queries, tokens });
   const views = createDeviceViews(engine, contacts, onlineSeconds);
   const checkIn = createCheckin({
     contacts,
@@ -50,7 +52,7 @@ export const devices: CreateFeature = (shell) => {
     name: 'devices',
     errors: DEVICE_ERRORS,
     routes: [
-      ...deviceRoutes({ audit, engine, log, queries, registry, views }),
+      ...deviceRoutes({ audit, engine, log, pcs, queries, registry, views }),
       ...queueRoutes({ assigning: createAssigning(engine, log), audit, engine, queries }),
       ...enrolmentRoutes({ audit, engine, queries, registry, tokens }),
       importRoute({ audit, db, log: shell.log, registry }),
@@ -71,5 +73,6 @@ export function targetSetsOf({ engine }: Shell): TargetSets {
   );
 }
 export type { DeviceAction } from './assigning.ts';
+export { createPcs, type Pcs, unknownPc } from './pcs.ts';
 export { deviceAction, targets } from './schemas.ts';
 export type { TargetCounts, TargetSets, Targets } from './target-sets.ts';

@@ -14,6 +14,8 @@ export interface DeviceRow {
   readonly expiresAt: Date | null;
   readonly projectedExpiresAt: Date | null;
   readonly pcId: string | null;
+  /** Its PC has said that it is not there. */
+  readonly absent: boolean;
   readonly ack: 'onReport' | 'onDelivery';
   readonly createdAt: Date;
   readonly seenAt: Date | null;
@@ -40,6 +42,14 @@ export interface DeviceChange {
   readonly ack?: 'onReport' | 'onDelivery' | undefined;
 }
 
+/** What an import needs to know of a device that is there already. */
+export interface KnownDevice {
+  readonly deviceId: string;
+  readonly laneId: string;
+  readonly expiresAt: Date | null;
+  readonly pcId: string | null;
+}
+
 export interface DeviceFilter {
   readonly tenantId: number;
   readonly text?: string | undefined;
@@ -52,7 +62,7 @@ export interface DeviceFilter {
 }
 
 const select = (s: string) => `
-  select d.tenant_id, d.device_id, d.lane_id, d.name, d.external_id, d.tags, d.state, d.state_reason, d.expires_at, d.pc_id, d.ack,
+  select d.tenant_id, d.device_id, d.lane_id, d.name, d.external_id, d.tags, d.state, d.state_reason, d.expires_at, d.pc_id, d.absent, d.ack,
     d.created_at, c.seen_at, d.expires_at + ${days(unfinishedDays(s, 'd'))} as projected_expires_at
   from ${s}.devices d left join ${s}.device_contacts c on c.tenant_id = d.tenant_id and c.device_id = d.device_id
   where d.tenant_id = $1 and d.deleted_at is null`;
@@ -71,6 +81,7 @@ function device(row: any): DeviceRow {
     expiresAt: row.expires_at,
     projectedExpiresAt: row.projected_expires_at,
     pcId: row.pc_id,
+    absent: row.absent,
     ack: row.ack,
     createdAt: row.created_at,
     seenAt: row.seen_at,
@@ -141,16 +152,16 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
       client: Queryable,
       tenantId: number,
       externalIds: readonly string[],
-    ): Promise<Map<string, { deviceId: string; laneId: string; expiresAt: Date | null }>> {
+    ): Promise<Map<string, KnownDevice>> {
       const { rows } = await client.query({
-        text: `select device_id, lane_id, external_id, expires_at from ${s}.devices
+        text: `select device_id, lane_id, external_id, expires_at, pc_id from ${s}.devices
           where tenant_id = $1 and external_id = any($2::text[]) and deleted_at is null order by device_id for update`,
         values: [tenantId, externalIds],
       });
       return new Map(
         rows.map((row) => [
           row.external_id,
-          { deviceId: row.device_id, laneId: row.lane_id, expiresAt: row.expires_at },
+          { deviceId: row.device_id, laneId: row.lane_id, expiresAt: row.expires_at, pcId: row.pc_id },
         ]),
       );
     },
@@ -190,12 +201,14 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
         name: string;
         tags: readonly string[] | null;
         expiresAt: Date | null;
+        pcId: string | null;
       }[],
     ): Promise<void> {
       await client.query({
         text: `update ${s}.devices d set name = i.name, expires_at = coalesce(i.expires_at, d.expires_at),
+            pc_id = coalesce(i.pc_id, d.pc_id), absent = d.absent and (i.pc_id is null or i.pc_id = d.pc_id),
             tags = case when i.tags is null then d.tags else array(select jsonb_array_elements_text(i.tags)) end
-          from unnest($2::bigint[], $3::text[], $4::jsonb[], $5::timestamptz[]) as i(device_id, name, tags, expires_at)
+          from unnest($2::bigint[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::bigint[]) as i(device_id, name, tags, expires_at, pc_id)
           where d.tenant_id = $1 and d.device_id = i.device_id`,
         values: [
           tenantId,
@@ -203,6 +216,7 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
           given.map((one) => one.name),
           given.map((one) => (one.tags === null ? null : JSON.stringify(one.tags))),
           given.map((one) => one.expiresAt),
+          given.map((one) => one.pcId),
         ],
       });
     },
@@ -226,6 +240,7 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
       add('tags', change.tags);
       add('expires_at', change.expiresAt);
       add('pc_id', change.pcId);
+      if (change.pcId !== undefined) add('absent', false); // what its old PC said of it does not count any more
       add('ack', change.ack);
       const { rows } = await client.query({
         text: `update ${s}.devices set ${sets.length > 0 ? sets.join(', ') : 'name = name'}

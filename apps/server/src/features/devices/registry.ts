@@ -2,7 +2,8 @@ import type { Engine, Queryable } from '@muster/engine';
 import type { Tokens } from '../../tokens/tokens.ts';
 import { DEVICE_SPACE, type DeviceOf } from './device-token.ts';
 import type { MilestoneLog } from './milestone-log.ts';
-import type { DeviceQueries } from './queries.ts';
+import type { Pcs } from './pcs.ts';
+import type { DeviceQueries, KnownDevice } from './queries.ts';
 
 /**
  * Devices come, get a token, come again, go. Everything in the caller's transaction, set-based: one device of a request
@@ -21,7 +22,9 @@ export interface Registration {
 
 export type Registered =
   | { readonly deviceId: string; readonly existed: boolean; readonly deviceToken: string | null }
-  | { readonly refused: 'EXISTS' | 'RACED' | 'TOKEN_TAKEN' };
+  | { readonly refused: 'EXISTS' | 'RACED' | 'TOKEN_TAKEN' | 'UNKNOWN_PC' };
+
+type Refusal = Extract<Registered, { refused: string }>['refused'];
 
 interface Place {
   readonly deviceId: string;
@@ -41,10 +44,11 @@ export type Registry = ReturnType<typeof createRegistry>;
 export function createRegistry(tools: {
   engine: Engine;
   log: MilestoneLog;
+  pcs: Pcs;
   queries: DeviceQueries;
   tokens: Tokens;
 }) {
-  const { engine, log, queries, tokens } = tools;
+  const { engine, log, pcs, queries, tokens } = tools;
 
   /** Adds those that are new. An external id that somebody else took at the same moment leads to no device. */
   async function insert(
@@ -155,9 +159,17 @@ export function createRegistry(tools: {
       const { tenantId, by } = options;
       const externalIds = rows.flatMap((row) => row.externalId ?? []);
       const known =
-        externalIds.length > 0 ? await queries.lockByExternalId(client, tenantId, externalIds) : new Map();
+        externalIds.length > 0
+          ? await queries.lockByExternalId(client, tenantId, externalIds)
+          : new Map<string, KnownDevice>();
+      const runners = await pcs.runnersOf(
+        client,
+        tenantId,
+        rows.flatMap((row) => row.pcId ?? []),
+      );
       const taken = await takenHashes(client, tenantId, rows, known);
-      const places: (Place | 'EXISTS' | 'RACED' | 'TOKEN_TAKEN')[] = rows.map((row) => {
+      const places: (Place | Refusal)[] = rows.map((row) => {
+        if (row.pcId !== undefined && !runners.has(row.pcId)) return 'UNKNOWN_PC';
         if (taken.has(row)) return 'TOKEN_TAKEN';
         const found = row.externalId === undefined ? undefined : known.get(row.externalId);
         if (!found) return 'RACED';
@@ -198,6 +210,18 @@ export function createRegistry(tools: {
           });
         else enrolled.push(place.deviceId);
       });
+      const moved = good.filter(
+        ({ place, registration: { pcId, externalId } }) =>
+          pcId !== undefined && !(place.existed && known.get(externalId as string)?.pcId === pcId),
+      );
+      await engine.assignRunners(
+        client,
+        tenantId,
+        moved.map(({ place, registration }) => ({
+          laneId: place.laneId,
+          runnerId: runners.get(registration.pcId as string) ?? null,
+        })),
+      );
       if (updates.length > 0) await applyUpdates(client, options, updates);
       if (enrolled.length > 0) await log.written(client, tenantId, 'enrolled', enrolled, by);
       return registered;
@@ -238,6 +262,7 @@ export function createRegistry(tools: {
       if (laneId === null) return false;
       await tokens.revokeOf(client, tenantId, 'device', 'deviceId', deviceId);
       await engine.raiseGeneration(client, { tenantId, laneId });
+      await engine.assignRunner(client, { tenantId, laneId }, null);
       return true;
     },
   };
@@ -255,6 +280,7 @@ export function createRegistry(tools: {
         name: registration.name,
         tags: registration.tags ? [...new Set(registration.tags)] : null,
         expiresAt: registration.expiresAt ?? null,
+        pcId: registration.pcId ?? null,
       })),
     );
     const moved = updates.filter(

@@ -44,6 +44,7 @@ export function wireDevice(
     expiresAt: row.expiresAt,
     projectedExpiresAt: row.projectedExpiresAt,
     pcId: row.pcId,
+    absent: row.absent || undefined,
     ack: row.ack,
     createdAt: row.createdAt,
   };

@@ -33,6 +33,7 @@ interface Wanted {
 const REFUSALS = {
   EXISTS: 'There is a device with this externalId already.',
   RACED: 'Another request registered this externalId at the same moment. Send the row again.',
+  UNKNOWN_PC: 'There is no PC with this pcId.',
   TOKEN_TAKEN: 'This tokenSha256 is in use, or was.',
 } satisfies Record<Extract<Registered, { refused: string }>['refused'], string>;
 

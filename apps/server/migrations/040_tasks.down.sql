@@ -1,0 +1,10 @@
+drop index {schema}.tokens_of_pc;
+drop table {schema}.task_counts;
+drop table {schema}.task_targets;
+drop table {schema}.tasks;
+drop sequence {schema}.task_seq;
+drop table {schema}.task_lines;
+alter table {schema}.devices drop column absent;
+drop table {schema}.pc_contacts;
+drop table {schema}.pcs;
+drop sequence {schema}.pc_seq;

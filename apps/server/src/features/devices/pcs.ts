@@ -1,0 +1,36 @@
+import type { Queryable } from '@muster/engine';
+import { deviceError } from './errors.ts';
+
+/** Which runner drives the lanes of a PC's devices. The PCs themselves belong to the tasks door. */
+export type Pcs = ReturnType<typeof createPcs>;
+
+export function createPcs(s: string) {
+  /** Those that are not in the answer do not exist. A PC in it is not deleted before the end of the transaction. */
+  async function runnersOf(
+    client: Queryable,
+    tenantId: number,
+    pcIds: readonly string[],
+  ): Promise<Map<string, string>> {
+    if (pcIds.length === 0) return new Map();
+    const { rows } = await client.query({
+      name: 'muster_runners_of_pcs',
+      text: `select pc_id, runner_id from ${s}.pcs where tenant_id = $1 and pc_id = any($2::bigint[]) order by pc_id for key share`,
+      values: [tenantId, [...new Set(pcIds)]],
+    });
+    return new Map(rows.map((row) => [row.pc_id, row.runner_id]));
+  }
+
+  return {
+    runnersOf,
+
+    /** Null for no PC; one that does not exist is refused. */
+    async runnerOf(client: Queryable, tenantId: number, pcId: string | null): Promise<string | null> {
+      if (pcId === null) return null;
+      const runnerId = (await runnersOf(client, tenantId, [pcId])).get(pcId);
+      if (runnerId === undefined) throw unknownPc();
+      return runnerId;
+    },
+  };
+}
+
+export const unknownPc = () => deviceError('MUSTER_UNKNOWN_PC', 'There is no PC with this id.');

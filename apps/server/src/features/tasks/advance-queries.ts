@@ -1,0 +1,146 @@
+import type { Queryable } from '@muster/engine';
+import { eligible } from './eligible.ts';
+import { activeTask, countsOf } from './task-queries.ts';
+import { CHANNEL } from './wire.ts';
+
+/** What is to be known of a tenant's active task to move it on, and how its targets are frozen. */
+export interface ActiveTask {
+  readonly tenantId: number;
+  readonly taskId: string;
+  readonly activated: boolean;
+  readonly pastDeadline: boolean;
+  readonly waiting: number;
+  readonly pending: number;
+  readonly running: number;
+  /** Nothing runs, and no device that is left may be handed out. */
+  readonly nothingEligible: boolean;
+  /** Nothing runs, nothing has changed for long, and no runner that could take what is left was heard of. */
+  readonly stalled: boolean;
+}
+
+const NOW = 'coalesce($1::timestamptz, now())';
+
+export type AdvanceQueries = ReturnType<typeof createAdvanceQueries>;
+
+export function createAdvanceQueries(s: string, options: { now: () => Date | null; stallSeconds: number }) {
+  const { now, stallSeconds } = options;
+  const stale = `${NOW} - make_interval(secs => ${stallSeconds})`;
+  const eligibleDevice = `join ${s}.devices d on d.tenant_id = x.tenant_id and d.device_id = x.device_id and d.pc_id is not null and ${eligible('d')}`;
+
+  // Those that wait are found by their index; only if none of them will do, those that are to be tried again.
+  const isEligibleLeft = `(
+      exists (select 1 from ${s}.task_targets x ${eligibleDevice}
+        where x.tenant_id = t.tenant_id and x.task_id = t.task_id and x.action_id is null and x.ended is null)
+      or (c.pending > 0 and exists (select 1 from ${s}.task_targets x ${eligibleDevice}
+        join ${s}.unfinished_actions u on u.tenant_id = x.tenant_id and u.action_id = x.action_id
+        where x.tenant_id = t.tenant_id and x.task_id = t.task_id and x.action_id is not null)))`;
+
+  // A device whose lane is paused, blocked or has something of somebody else at its head cannot be had by asking.
+  const isRunnerThere = `exists (
+      select 1 from ${s}.pc_contacts k
+      join ${s}.devices d on d.tenant_id = k.tenant_id and d.pc_id = k.pc_id and ${eligible('d')}
+      join ${s}.task_targets x on x.tenant_id = d.tenant_id and x.task_id = t.task_id and x.device_id = d.device_id and x.ended is null
+      join ${s}.lanes l on l.tenant_id = d.tenant_id and l.lane_id = d.lane_id
+      where k.tenant_id = t.tenant_id and k.seen_at > ${stale}
+        and (x.action_id is null or exists (select 1 from ${s}.unfinished_actions u where u.tenant_id = x.tenant_id and u.action_id = x.action_id))
+        and not l.paused and l.blocked is null and (l.action_id is not null or not exists (
+          select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.channel in ('${CHANNEL}', 'any')
+            and p.action_id is distinct from x.action_id and not p.delayed and p.generation = l.generation)))`;
+
+  const facts = `t.tenant_id, t.task_id, t.activated_at is not null as activated, coalesce(t.deadline <= ${NOW}, false) as past_deadline,
+      c.waiting, c.pending, c.running, e.nothing_eligible,
+      case when c.running = 0 and c.waiting + c.pending > 0 and not e.nothing_eligible
+        and greatest(t.activated_at, c.changed_at) <= ${stale} then not ${isRunnerThere} else false end as stalled`;
+  const from = `cross join lateral ${countsOf(s, 't')} c
+    cross join lateral (
+      select case when t.activated_at is not null and c.running = 0 and c.waiting + c.pending > 0 then not ${isEligibleLeft} else false end
+        as nothing_eligible
+    ) e`;
+
+  // biome-ignore lint/suspicious/noExplicitAny: a row of the statements below
+  const active = (row: any): ActiveTask => ({
+    tenantId: row.tenant_id,
+    taskId: row.task_id,
+    activated: row.activated,
+    pastDeadline: row.past_deadline,
+    waiting: row.waiting,
+    pending: row.pending,
+    running: row.running,
+    nothingEligible: row.nothing_eligible,
+    stalled: row.stalled,
+  });
+
+  return {
+    /** False: somebody else is at it, and does not have to be waited for. */
+    async tryLock(client: Queryable, tenantId: number): Promise<boolean> {
+      const { rows } = await client.query({
+        name: 'muster_try_advance',
+        text: `select 1 from ${s}.task_lines where tenant_id = $1 and part = 'advance' for update skip locked`,
+        values: [tenantId],
+      });
+      return rows.length > 0;
+    },
+
+    /** Tenants whose active task is not at rest; one look over all of them. */
+    async tenantsToAdvance(client: Queryable, most: number): Promise<number[]> {
+      const { rows } = await client.query({
+        name: 'muster_tenants_to_advance',
+        text: `select * from (
+            select ${facts} from ${s}.task_lines n
+            cross join lateral (${activeTask(s, 'n.tenant_id')}) t
+            ${from} where n.part = 'advance'
+          ) x
+          where not x.activated or x.waiting + x.pending + x.running = 0 or x.nothing_eligible or x.stalled or (x.past_deadline and x.waiting > 0)
+          limit ${most}`,
+        values: [now()],
+      });
+      return rows.map((row) => row.tenant_id);
+    },
+
+    async active(client: Queryable, tenantId: number): Promise<ActiveTask | null> {
+      const { rows } = await client.query({
+        name: 'muster_active_task',
+        text: `select ${facts} from (${activeTask(s, '$2::int')}) t ${from}`,
+        values: [now(), tenantId],
+      });
+      return rows[0] ? active(rows[0]) : null;
+    },
+
+    /**
+     * Freezes who is meant, in one statement. A list was counted when it was given; of a predicate the number is known
+     * only now. A device of a list that does not exist ends at once, like one that is deleted later.
+     */
+    async activate(client: Queryable, tenantId: number, taskId: string): Promise<void> {
+      await client.query({
+        text: `with t as materialized (
+            select * from ${s}.tasks where tenant_id = $2 and task_id = $3 and activated_at is null
+          ), wanted as (
+            select d.device_id, null::text as ended from t join ${s}.devices d on d.tenant_id = t.tenant_id and d.deleted_at is null
+            where not t.targets ? 'deviceIds' and (t.targets ? 'all'
+              or d.tags @> array(select jsonb_array_elements_text(t.targets->'tags')) and t.targets ? 'tags'
+              or d.pc_id in (select (jsonb_array_elements_text(t.targets->'pcIds'))::bigint) and t.targets ? 'pcIds')
+            union all
+            select i.id, case when d.device_id is null then 'cancelled' end
+            from t cross join lateral (select distinct i::bigint as id from jsonb_array_elements_text(t.targets->'deviceIds') i) i
+            left join ${s}.devices d on d.tenant_id = t.tenant_id and d.device_id = i.id and d.deleted_at is null
+            where t.targets ? 'deviceIds'
+          ), made as (
+            insert into ${s}.task_targets (tenant_id, task_id, device_id, ended, reason)
+              select t.tenant_id, t.task_id, w.device_id, w.ended, case when w.ended is not null then 'not_eligible' end
+              from t cross join wanted w order by w.device_id
+              returning ended
+          ), n as materialized (
+            select count(*)::int as total, count(*) filter (where ended is not null)::int as gone from made
+          ), c as (
+            insert into ${s}.task_counts (tenant_id, task_id, state, change, at)
+              select t.tenant_id, t.task_id, x.state, x.change, ${NOW} from t cross join n cross join lateral (values
+                ('waiting', n.total - n.gone - case when t.targets ? 'deviceIds' then n.total else 0 end), ('cancelled', n.gone)) x(state, change)
+              where x.change <> 0
+          )
+          update ${s}.tasks k set activated_at = ${NOW}, total = n.total from t, n
+          where k.tenant_id = t.tenant_id and k.task_id = t.task_id`,
+        values: [now(), tenantId, taskId],
+      });
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import type { ClaimedAction, Engine } from '@muster/engine';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { BoundedMap } from '../../bounded-map.ts';
+import type { Log } from '../../feature.ts';
+import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
+import type { Advance } from './advance-tasks.ts';
+import type { Handed } from './handed.ts';
+import type { Metrics } from './metrics.ts';
+import type { Runner } from './runner-access.ts';
+import type { Supply } from './supply.ts';
+import type { TaskQueries } from './task-queries.ts';
+import { CHANNEL, payloadOf, wireClaimed } from './wire.ts';
+
+/** Hands work to the runner at the other end of a socket, waits with it, and takes it back if it is gone. */
+const MOST_AT_ONCE = 100;
+/** Payloads of tasks never change; a few large ones must not fill the memory. */
+const MOST_PAYLOADS = 100;
+
+export type Claiming = ReturnType<typeof createClaiming>;
+
+export interface To {
+  readonly runner: Runner;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+export function createClaiming(tools: {
+  advance: Advance;
+  engine: Engine;
+  handed: Handed;
+  log: Log;
+  longPolls: LongPolls;
+  metrics: Metrics;
+  supply: Supply;
+  tasks: TaskQueries;
+}) {
+  const { advance, engine, handed, log, longPolls, metrics, supply, tasks } = tools;
+  const { db } = engine;
+  const payloads = new BoundedMap<string, unknown>(MOST_PAYLOADS);
+
+  async function release(actions: readonly ClaimedAction[]): Promise<void> {
+    for (const { tenantId, id: actionId, attempt } of actions)
+      await engine.release(db, {
+        tenantId,
+        actionId,
+        attempt,
+        channel: CHANNEL,
+        reason: 'The connection was gone.',
+      });
+  }
+
+  function takeBack(actions: readonly ClaimedAction[]): void {
+    release(actions).catch((error) =>
+      log.warn({ err: error }, 'What was handed out could not be taken back.'),
+    );
+  }
+
+  async function look(runner: Runner, max: number): Promise<ClaimedAction[]> {
+    for (let round = 0; ; round += 1) {
+      const { actions, mustAdvance } = await db.transaction((tx) => supply.claim(tx, runner, max));
+      if (!mustAdvance || actions.length > 0 || round > 0) return actions;
+      // The task before has just ended, or this one has just come: nobody has to wait for housekeeping.
+      await db.transaction((tx) => advance.now(tx, runner.tenantId));
+    }
+  }
+
+  async function payloadOfTask(tenantId: number, taskId: string): Promise<unknown> {
+    const key = `${tenantId}:${taskId}`;
+    const known = payloads.get(key);
+    if (known !== undefined) return known;
+    const payload = await tasks.payloadOf(db, tenantId, taskId);
+    payloads.set(key, payload);
+    return payload;
+  }
+
+  /** With what their tasks want done. */
+  async function describe(runner: Runner, actions: readonly ClaimedAction[]) {
+    const described: ReturnType<typeof wireClaimed>[] = [];
+    for (const action of actions) {
+      const { taskId } = payloadOf(action);
+      described.push(wireClaimed(action, runner.pcId, await payloadOfTask(runner.tenantId, taskId)));
+      handed.remember(runner.tenantId, action.id, {
+        pcId: runner.pcId,
+        attempt: action.attempt,
+        at: action.leasedAt,
+      });
+    }
+    return described;
+  }
+
+  return {
+    describe,
+
+    /** Newly handed out; nobody but the receiver of this very answer has it. */
+    async claim(
+      { runner, request, reply }: To,
+      wish: { max?: number | undefined; wait?: number | undefined },
+    ) {
+      const max = wish.max ?? MOST_AT_ONCE;
+      const began = performance.now();
+      const { tenantId, runnerId } = runner;
+      const claimed = await longPolls.run(
+        request,
+        wish.wait ?? 0,
+        (waiting) =>
+          engine.claimWith(
+            { tenantId, runnerId, ...waiting },
+            () => look(runner, max),
+            (actions) => actions.length > 0,
+            release,
+          ),
+        [],
+      );
+      metrics.claimed(tenantId, claimed, (performance.now() - began) / 1_000);
+      if (claimed.length === 0) return [];
+      ifNotSent(request, reply, () => takeBack(claimed));
+      try {
+        return await describe(runner, claimed);
+      } catch (error) {
+        takeBack(claimed);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { type Duty, dutyRun, type Engine } from '@muster/engine';
+
+/** Adds up the changes of a task's counts, so that reading them stays a look at a few rows. */
+const MOST_TASKS = 100;
+
+export function createFoldTaskCounts({ schema: s }: Engine): Duty {
+  const text = `
+    with k as materialized (
+      select distinct tenant_id, task_id from ${s}.task_counts where not folded order by 1, 2 limit ${MOST_TASKS}
+    ), d as (
+      -- two that fold at the same moment share the rows out: each adds up what it took away
+      delete from ${s}.task_counts where ctid = any(array(
+        select c.ctid from ${s}.task_counts c join k on k.tenant_id = c.tenant_id and k.task_id = c.task_id for update of c skip locked))
+      returning tenant_id, task_id, state, change, at
+    ), i as (
+      insert into ${s}.task_counts (tenant_id, task_id, state, change, at, folded)
+        select tenant_id, task_id, state, sum(change), max(at), true from d group by 1, 2, 3
+    )
+    select count(*)::int as n from k`;
+  return {
+    name: 'fold-task-counts',
+    everyMs: 5_000,
+    due: `exists (select 1 from ${s}.task_counts where not folded)`,
+    async runOnce(client) {
+      const { rows } = await client.query({ name: 'muster_fold_task_counts', text });
+      return dutyRun(rows[0].n, MOST_TASKS);
+    },
+  };
+}

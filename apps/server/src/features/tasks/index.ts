@@ -1,0 +1,104 @@
+import type { Registry } from 'prom-client';
+import type { CreateFeature } from '../../feature.ts';
+import { runSoon } from '../../run-soon.ts';
+import { createPcs as createPlacesOfPcs } from '../devices/index.ts';
+import { createAdvanceQueries } from './advance-queries.ts';
+import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
+import { createClaiming } from './claiming.ts';
+import { Contacts } from './contacts.ts';
+import { countTransitions } from './counting.ts';
+import { TASK_ERRORS } from './errors.ts';
+import { createFoldTaskCounts } from './fold-task-counts.ts';
+import { Handed } from './handed.ts';
+import { createMetrics } from './metrics.ts';
+import { createPcQueries } from './pc-queries.ts';
+import { pcRoutes } from './pc-routes.ts';
+import { createPcs } from './pcs.ts';
+import { giveTaskReasons } from './reasons.ts';
+import { createReports } from './reports.ts';
+import { runnerRoutes } from './runner-routes.ts';
+import { createSupply } from './supply.ts';
+import { createTaskDevices } from './task-devices.ts';
+import { createTaskQueries } from './task-queries.ts';
+import { taskRoutes } from './task-routes.ts';
+import { createTasks } from './tasks.ts';
+
+/**
+ * The tasks door: PCs drive many devices, one task of a tenant at a time. It knows PCs, tasks and whom a task means; what
+ * is queued, running or finished only the engine knows.
+ */
+export const tasks =
+  (registry: Registry): CreateFeature =>
+  ({ audit, config, db, engine, log, longPolls, tokens }) => {
+    const { now, schema } = engine;
+    const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
+    const contacts = new Contacts(engine, log);
+    const handed = new Handed(engine);
+    const metrics = createMetrics(registry);
+    const pcQueries = createPcQueries(schema, now);
+    const queries = createTaskQueries(schema, now);
+    const advance = createAdvance({
+      engine,
+      pcQueries,
+      queries: createAdvanceQueries(schema, { now, stallSeconds: config.MUSTER_TASK_STALL_SECONDS }),
+      tasks: queries,
+    });
+    const soon = runSoon(engine, log, ADVANCE_TASKS);
+    const pcs = createPcs({
+      audit,
+      contacts,
+      engine,
+      mostSlots: config.MUSTER_MAX_SLOTS_PER_PC,
+      onlineSeconds,
+      queries: pcQueries,
+      tokens,
+    });
+    const supply = createSupply(engine, pcQueries);
+    const claiming = createClaiming({
+      advance,
+      engine,
+      handed,
+      log,
+      longPolls,
+      metrics,
+      supply,
+      tasks: queries,
+    });
+    countTransitions(engine, soon.soon);
+    engine.addDuty(advance.duty);
+    engine.addDuty(createFoldTaskCounts(engine));
+    giveTaskReasons(engine, contacts, onlineSeconds);
+
+    return {
+      name: 'tasks',
+      errors: TASK_ERRORS,
+      routes: [
+        ...pcRoutes({ contacts, pcs }),
+        ...taskRoutes({
+          db,
+          queries,
+          taskDevices: createTaskDevices(engine),
+          tasks: createTasks({
+            advance,
+            audit,
+            engine,
+            places: createPlacesOfPcs(schema),
+            queries,
+            soon,
+            timeoutSeconds: config.MUSTER_TASK_TIMEOUT_SECONDS,
+          }),
+        }),
+        ...runnerRoutes({
+          claiming,
+          contacts,
+          engine,
+          pcs,
+          reports: createReports({ engine, handed, metrics }),
+        }),
+      ],
+      async stop() {
+        await soon.stop();
+        await contacts.write();
+      },
+    };
+  };

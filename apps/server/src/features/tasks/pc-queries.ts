@@ -1,0 +1,182 @@
+import type { Queryable } from '@muster/engine';
+import { eligible } from './eligible.ts';
+
+/** The rows of PCs, joined with what the engine says of their runners and with their devices. */
+export interface PcRow {
+  readonly tenantId: number;
+  readonly pcId: string;
+  readonly name: string;
+  readonly runnerId: string;
+  readonly createdAt: Date;
+}
+
+export interface PcLoad extends PcRow {
+  readonly slots: number;
+  readonly running: number;
+  readonly devices: number;
+  readonly eligible: number;
+  readonly inError: number;
+  readonly absent: number;
+  readonly errorIds: readonly string[];
+  readonly seenAt: Date | null;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of the statements below
+const pcRow = (row: any): PcRow => ({
+  tenantId: row.tenant_id,
+  pcId: row.pc_id,
+  name: row.name,
+  runnerId: row.runner_id,
+  createdAt: row.created_at,
+});
+
+export type PcQueries = ReturnType<typeof createPcQueries>;
+
+export function createPcQueries(s: string, now: () => Date | null) {
+  const loads = `select p.tenant_id, p.pc_id, p.name, p.runner_id, p.created_at, r.slots, r.running, c.seen_at, d.*,
+      case when d.in_error > 0 then array(
+        select x.device_id::text from ${s}.devices x where x.tenant_id = p.tenant_id and x.pc_id = p.pc_id and x.deleted_at is null
+          and x.state = 'error' order by x.device_id limit 100) else '{}' end as error_ids
+    from ${s}.pcs p
+    join ${s}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
+    left join ${s}.pc_contacts c on c.tenant_id = p.tenant_id and c.pc_id = p.pc_id
+    cross join lateral (
+      select count(*)::int as devices, count(*) filter (where ${eligible('d')})::int as eligible,
+        count(*) filter (where d.state = 'error')::int as in_error, count(*) filter (where d.absent)::int as absent
+      from ${s}.devices d where d.tenant_id = p.tenant_id and d.pc_id = p.pc_id and d.deleted_at is null
+    ) d
+    where p.tenant_id = $1`;
+
+  // biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
+  const load = (row: any): PcLoad => ({
+    ...pcRow(row),
+    slots: row.slots,
+    running: row.running,
+    devices: row.devices,
+    eligible: row.eligible,
+    inError: row.in_error,
+    absent: row.absent,
+    errorIds: row.error_ids,
+    seenAt: row.seen_at,
+  });
+
+  return {
+    /** Null: the name is taken. */
+    async insert(
+      client: Queryable,
+      given: { tenantId: number; name: string; runnerId: string },
+    ): Promise<string | null> {
+      const { rows } = await client.query({
+        text: `insert into ${s}.pcs (tenant_id, name, runner_id, created_at)
+          values ($2, $3, $4, coalesce($1::timestamptz, now())) on conflict (tenant_id, name) do nothing returning pc_id`,
+        values: [now(), given.tenantId, given.name, given.runnerId],
+      });
+      return rows[0]?.pc_id ?? null;
+    },
+
+    /** Claims of one PC, and changes of it, come one after the other. */
+    async lock(client: Queryable, tenantId: number, pcId: string): Promise<PcRow | null> {
+      const { rows } = await client.query({
+        name: 'muster_lock_pc',
+        text: `select * from ${s}.pcs where tenant_id = $1 and pc_id = $2 for no key update`,
+        values: [tenantId, pcId],
+      });
+      return rows[0] ? pcRow(rows[0]) : null;
+    },
+
+    /** Also waits for whoever is just giving it a device. */
+    async lockToDelete(client: Queryable, tenantId: number, pcId: string): Promise<PcRow | null> {
+      const { rows } = await client.query({
+        text: `select * from ${s}.pcs where tenant_id = $1 and pc_id = $2 for update`,
+        values: [tenantId, pcId],
+      });
+      return rows[0] ? pcRow(rows[0]) : null;
+    },
+
+    async get(client: Queryable, tenantId: number, pcId: string): Promise<PcLoad | null> {
+      const { rows } = await client.query({
+        name: 'muster_pc',
+        text: `${loads} and p.pc_id = $2`,
+        values: [tenantId, pcId],
+      });
+      return rows[0] ? load(rows[0]) : null;
+    },
+
+    /** In the order of their creation. */
+    async list(client: Queryable, tenantId: number, after: string, limit: number): Promise<PcLoad[]> {
+      const { rows } = await client.query({
+        name: 'muster_pcs',
+        text: `${loads} and p.pc_id > $2 order by p.pc_id limit $3`,
+        values: [tenantId, after, limit],
+      });
+      return rows.map(load);
+    },
+
+    /** False: the name is taken. */
+    async rename(client: Queryable, tenantId: number, pcId: string, name: string): Promise<boolean> {
+      const { rows } = await client.query({
+        text: `update ${s}.pcs p set name = $3 where p.tenant_id = $1 and p.pc_id = $2
+          and not exists (select 1 from ${s}.pcs o where o.tenant_id = $1 and o.name = $3 and o.pc_id <> $2) returning 1`,
+        values: [tenantId, pcId, name],
+      });
+      return rows.length > 0;
+    },
+
+    /** Its devices belong to no PC from now on; says which lanes they have. */
+    async remove(client: Queryable, tenantId: number, pcId: string): Promise<string[]> {
+      const { rows } = await client.query({
+        text: `with c as (
+            delete from ${s}.pc_contacts where tenant_id = $1 and pc_id = $2
+          ), p as (
+            delete from ${s}.pcs where tenant_id = $1 and pc_id = $2
+          )
+          update ${s}.devices set pc_id = null, absent = false where tenant_id = $1 and pc_id = $2 returning lane_id`,
+        values: [tenantId, pcId],
+      });
+      return rows.map((row) => row.lane_id);
+    },
+
+    async lanesOf(client: Queryable, tenantId: number, pcId: string): Promise<string[]> {
+      const { rows } = await client.query({
+        text: `select lane_id from ${s}.devices where tenant_id = $1 and pc_id = $2 and deleted_at is null order by lane_id`,
+        values: [tenantId, pcId],
+      });
+      return rows.map((row) => row.lane_id);
+    },
+
+    async runners(client: Queryable, tenantId: number): Promise<string[]> {
+      const { rows } = await client.query({
+        text: `select runner_id from ${s}.pcs where tenant_id = $1`,
+        values: [tenantId],
+      });
+      return rows.map((row) => row.runner_id);
+    },
+
+    /** What the runner says of its devices: all of them, or the named ones. Says how each device of the PC stands now. */
+    async setPresence(
+      client: Queryable,
+      tenantId: number,
+      pcId: string,
+      said: readonly { id: string; present: boolean }[],
+      andNoOthers: boolean,
+    ): Promise<{ id: string; present: boolean; appeared: boolean }[]> {
+      const { rows } = await client.query({
+        text: `with x as materialized (
+            select d.device_id, d.absent, coalesce(not i.present, $5::boolean or d.absent) as now_absent from ${s}.devices d
+            left join unnest($3::bigint[], $4::boolean[]) i(device_id, present) on i.device_id = d.device_id
+            where d.tenant_id = $1 and d.pc_id = $2 and d.deleted_at is null order by d.device_id for no key update of d
+          ), u as (
+            update ${s}.devices d set absent = x.now_absent from x
+            where d.tenant_id = $1 and d.device_id = x.device_id and x.absent <> x.now_absent
+          )
+          select device_id, absent, now_absent from x order by device_id`,
+        values: [tenantId, pcId, said.map(({ id }) => id), said.map(({ present }) => present), andNoOthers],
+      });
+      return rows.map((row) => ({
+        id: row.device_id,
+        present: !row.now_absent,
+        appeared: row.absent && !row.now_absent,
+      }));
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import type { Engine, Queryable, Transaction } from '@muster/engine';
+import { type Audit, by } from '../../audit/audit.ts';
+import { change } from '../../changes.ts';
+import type { Caller } from '../../tokens/caller.ts';
+import type { Tokens } from '../../tokens/tokens.ts';
+import { unknownPc } from '../devices/index.ts';
+import type { Contacts } from './contacts.ts';
+import { taskError } from './errors.ts';
+import type { PcLoad, PcQueries, PcRow } from './pc-queries.ts';
+import type { RunnerOf } from './runner-access.ts';
+import { isId } from './wire.ts';
+
+/** PCs and the tokens of their runners. A PC is a runner of the engine; the lanes of its devices are the runner's. */
+export type Pcs = ReturnType<typeof createPcs>;
+
+const DEFAULT_SLOTS = 20;
+
+export function createPcs(tools: {
+  audit: Audit;
+  contacts: Contacts;
+  engine: Engine;
+  mostSlots: number;
+  onlineSeconds: number;
+  queries: PcQueries;
+  tokens: Tokens;
+}) {
+  const { audit, contacts, engine, mostSlots, queries, tokens } = tools;
+  const { db } = engine;
+
+  async function locked(tx: Transaction, tenantId: number, pcId: string): Promise<PcRow> {
+    const pc = isId(pcId) ? await queries.lock(tx, tenantId, pcId) : null;
+    if (!pc) throw unknownPc();
+    return pc;
+  }
+
+  function checkSlots(slots: number): number {
+    if (slots > mostSlots)
+      throw taskError(
+        'MUSTER_TOO_MANY_SLOTS',
+        `slots must be from 1 to ${mostSlots}; MUSTER_MAX_SLOTS_PER_PC is the limit.`,
+      );
+    return slots;
+  }
+
+  async function issue(tx: Queryable, caller: Caller, pc: Pick<PcRow, 'pcId' | 'name' | 'runnerId'>) {
+    const { tenantId } = caller;
+    // the old token stays valid until the new one is used; one that was revoked is replaced by a fresh one
+    const [newest] = await tokens.idsOf(tx, tenantId, 'runner', 'pcId', [pc.pcId]);
+    if (newest) return (await tokens.rotate(tx, tenantId, newest.tokenId, caller.name)).secret;
+    const restriction: RunnerOf = { pcId: pc.pcId, runnerId: pc.runnerId };
+    const request = { tenantId, kind: 'runner', name: pc.name, restriction, createdBy: caller.name } as const;
+    return (await tokens.create(tx, request)).secret;
+  }
+
+  const nameTaken = () => taskError('MUSTER_PC_EXISTS', 'There is a PC with this name. Choose another one.');
+
+  return {
+    create: (caller: Caller, given: { name: string; slots?: number | undefined }) =>
+      change(db, async (tx) => {
+        const { tenantId } = caller;
+        const slots = checkSlots(given.slots ?? Math.min(DEFAULT_SLOTS, mostSlots));
+        const runnerId = await engine.createRunner(tx, tenantId, slots);
+        const pcId = await queries.insert(tx, { tenantId, name: given.name, runnerId });
+        if (pcId === null) throw nameTaken();
+        const runnerToken = await issue(tx, caller, { pcId, name: given.name, runnerId });
+        await audit.write(tx, { ...by(caller), act: 'pc.create', target: `pc ${pcId}`, detail: given });
+        return { id: pcId, name: given.name, runnerToken };
+      }),
+
+    async get(caller: Caller, pcId: string): Promise<PcLoad> {
+      const pc = isId(pcId) ? await queries.get(db, caller.tenantId, pcId) : null;
+      if (!pc) throw unknownPc();
+      return pc;
+    },
+
+    list: (caller: Caller, after: string, limit: number) => queries.list(db, caller.tenantId, after, limit),
+
+    update: (caller: Caller, pcId: string, to: { name?: string | undefined; slots?: number | undefined }) =>
+      change(db, async (tx) => {
+        const { tenantId } = caller;
+        const pc = await locked(tx, tenantId, pcId);
+        if (to.name !== undefined && !(await queries.rename(tx, tenantId, pcId, to.name))) throw nameTaken();
+        if (to.slots !== undefined) await engine.setSlots(tx, tenantId, pc.runnerId, checkSlots(to.slots));
+        await audit.write(tx, { ...by(caller), act: 'pc.update', target: `pc ${pcId}`, detail: to });
+      }),
+
+    rotate: (caller: Caller, pcId: string) =>
+      change(db, async (tx) => {
+        const pc = await locked(tx, caller.tenantId, pcId);
+        const runnerToken = await issue(tx, caller, pc);
+        await audit.write(tx, { ...by(caller), act: 'pc.rotate-token', target: `pc ${pcId}` });
+        return { id: pcId, name: pc.name, runnerToken };
+      }),
+
+    revoke: (caller: Caller, pcId: string) =>
+      change(db, async (tx) => {
+        await locked(tx, caller.tenantId, pcId);
+        const valid = await tokens.idsOf(tx, caller.tenantId, 'runner', 'pcId', [pcId]);
+        if (valid.length === 0) throw taskError('MUSTER_NO_RUNNER_TOKEN', 'This PC has no valid token.');
+        await tokens.revokeOf(tx, caller.tenantId, 'runner', 'pcId', pcId);
+        await audit.write(tx, { ...by(caller), act: 'pc.revoke-token', target: `pc ${pcId}` });
+      }),
+
+    /** Its runner is not let in any more; its devices belong to no PC; what runs there ends with its time. */
+    remove: (caller: Caller, pcId: string) =>
+      change(db, async (tx) => {
+        const { tenantId } = caller;
+        const pc = isId(pcId) ? await queries.lockToDelete(tx, tenantId, pcId) : null;
+        if (!pc) throw unknownPc();
+        await tokens.revokeOf(tx, tenantId, 'runner', 'pcId', pcId);
+        const lanes = await queries.lanesOf(tx, tenantId, pcId);
+        await engine.assignRunners(
+          tx,
+          tenantId,
+          lanes.map((laneId) => ({ laneId, runnerId: null })),
+        );
+        await queries.remove(tx, tenantId, pcId);
+        await audit.write(tx, {
+          ...by(caller),
+          act: 'pc.delete',
+          target: `pc ${pcId}`,
+          detail: { name: pc.name },
+        });
+      }),
+
+    /** The runner, or an operator, says which devices are there. One that is there again may be claimed at once. */
+    present: (
+      caller: Caller,
+      pcId: string,
+      said: { present: string[] } | { devices: { id: string; present: boolean }[] },
+    ) =>
+      change(db, async (tx) => {
+        const { tenantId } = caller;
+        const pc = await locked(tx, tenantId, pcId);
+        const wholeList = 'present' in said;
+        const named = wholeList ? said.present.map((id) => ({ id, present: true })) : said.devices;
+        const last = [...new Map(named.map((one) => [one.id, one])).values()];
+        const devices = await queries.setPresence(tx, tenantId, pcId, last, wholeList);
+        if (devices.some(({ appeared }) => appeared))
+          await engine.wake(tx, [{ tenantId, runnerId: pc.runnerId }]);
+        const known = new Set(devices.map(({ id }) => id));
+        return {
+          devices: devices.map(({ id, present }) => ({ id, present })),
+          unknown: last.map(({ id }) => id).filter((id) => !known.has(id)),
+        };
+      }),
+
+    show(pc: PcLoad) {
+      const target = Math.min(pc.slots, pc.eligible);
+      const seenAt = contacts.latest(pc.tenantId, pc.pcId, pc.seenAt);
+      const now = engine.now()?.getTime() ?? Date.now();
+      return {
+        id: pc.pcId,
+        name: pc.name,
+        slots: pc.slots,
+        runningCount: pc.running,
+        eligibleDeviceCount: pc.eligible,
+        target,
+        freeSlots: Math.max(0, target - pc.running),
+        deviceCount: pc.devices,
+        errorDeviceCount: pc.inError,
+        absentDeviceCount: pc.absent,
+        devicesInError: pc.errorIds,
+        online: seenAt !== null && now - seenAt.getTime() < tools.onlineSeconds * 1_000,
+        lastSeenAt: seenAt,
+        createdAt: pc.createdAt,
+      };
+    },
+  };
+}

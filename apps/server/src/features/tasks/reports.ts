@@ -1,0 +1,98 @@
+import type { Engine } from '@muster/engine';
+import { taskError, unknownTaskDevice } from './errors.ts';
+import type { Handed } from './handed.ts';
+import type { Metrics } from './metrics.ts';
+import type { Runner } from './runner-access.ts';
+import { CHANNEL, statusOf, workerOf } from './wire.ts';
+
+/**
+ * What a runner says of an attempt. Fenced: only the attempt that was named is meant, each ends once, what comes late is
+ * recorded and changes nothing, and what another PC holds cannot be touched.
+ */
+export type Reports = ReturnType<typeof createReports>;
+
+const LARGEST = 65_536;
+
+export function createReports(tools: { engine: Engine; handed: Handed; metrics: Metrics }) {
+  const { engine, handed, metrics } = tools;
+  const { db } = engine;
+
+  /** The action, if this PC ever got it. */
+  async function known(runner: Runner, id: string) {
+    const action = await engine.get(db, runner.tenantId, id);
+    if (action?.channel !== CHANNEL) throw unknownTaskDevice();
+    return action;
+  }
+
+  /** Throws for what this PC never got; false: the attempt is another PC's. */
+  async function isOwn(runner: Runner, id: string, attempt: number): Promise<boolean> {
+    const whose = await handed.whose(runner.tenantId, runner.pcId, id, attempt);
+    if (whose === 'unknown') throw unknownTaskDevice();
+    return whose === 'own';
+  }
+
+  async function refused(runner: Runner, id: string) {
+    return { accepted: false, status: statusOf((await known(runner, id)).state), reason: 'LATE' };
+  }
+
+  return {
+    async report(
+      runner: Runner,
+      id: string,
+      said: {
+        attempt: number;
+        status: 'succeeded' | 'failed';
+        error?: string | undefined;
+        result?: unknown;
+      },
+    ) {
+      const { tenantId, pcId } = runner;
+      checkSize(said.error ?? '');
+      checkSize(said.result === undefined ? '' : JSON.stringify(said.result));
+      if (!(await isOwn(runner, id, said.attempt))) return refused(runner, id);
+      const answer = await engine.report(db, {
+        tenantId,
+        actionId: id,
+        ...said,
+        worker: workerOf(pcId),
+        channel: CHANNEL,
+      });
+      if (answer.state === null) throw unknownTaskDevice();
+      const handedOut = handed.get(tenantId, id);
+      if (answer.accepted && !answer.repeated && handedOut?.attempt === said.attempt)
+        metrics.reported(tenantId, said.status, handedOut.at, engine.now()?.getTime() ?? Date.now());
+      if (answer.accepted) handed.forget(tenantId, id);
+      return {
+        accepted: answer.accepted,
+        status: statusOf(answer.state),
+        reason: answer.reason ?? undefined,
+      };
+    },
+
+    async acknowledge(runner: Runner, id: string, attempt: number) {
+      const { tenantId } = runner;
+      if (!(await isOwn(runner, id, attempt))) return refused(runner, id);
+      if (!(await engine.acknowledge(db, { tenantId, actionId: id, attempt }))) return refused(runner, id);
+      return { accepted: true, status: 'running' as const };
+    },
+
+    /** Looks and changes nothing: the time of an attempt is fixed when it is handed out. */
+    async heartbeat(runner: Runner, id: string, attempt: number) {
+      const own = await isOwn(runner, id, attempt);
+      const action = await known(runner, id);
+      if (!own || action.state !== 'claimed' || action.attempt !== attempt)
+        return { accepted: false, status: statusOf(action.state), reason: 'LATE' };
+      return {
+        accepted: true,
+        status: 'running' as const,
+        timeoutAt: action.leaseUntil ?? undefined,
+        cancelRequested: action.cancelRequested || undefined,
+      };
+    },
+  };
+}
+
+function checkSize(text: string): void {
+  if (text.length > LARGEST / 4 && Buffer.byteLength(text) > LARGEST)
+    throw taskError('MUSTER_RESULT_TOO_LARGE', 'The result or the error is larger than 64 KiB.');
+}

@@ -1,0 +1,20 @@
+import type { Caller } from '../../tokens/caller.ts';
+import { taskError } from './errors.ts';
+
+/** What a runner's token carries, so that a claim needs no look-up to know its PC. */
+export interface RunnerOf {
+  readonly pcId: string;
+  readonly runnerId: string;
+}
+
+export interface Runner extends RunnerOf {
+  readonly tenantId: number;
+}
+
+/** The caller, who must be the runner of that PC. */
+export function runnerOf(caller: Caller, pcId?: string): Runner {
+  const own = caller.restriction as RunnerOf;
+  if (pcId !== undefined && pcId !== own.pcId)
+    throw taskError('MUSTER_WRONG_PC', 'This token is that of the runner of another PC.');
+  return { tenantId: caller.tenantId, pcId: own.pcId, runnerId: own.runnerId };
+}

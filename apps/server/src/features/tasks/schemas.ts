@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { name, time, wait } from '../../http/schemas.ts';
+import { DEVICE_STATUSES, TASK_STATUSES } from './wire.ts';
+
+/** What comes in. */
+const anId = z
+  .string()
+  .regex(/^[1-9]\d{0,17}$/)
+  .describe('an id');
+const slots = z.int().min(1).max(1_000).describe('How many devices it works on at once; 20 by default.');
+const cursor = z.string().max(100).optional();
+const limit = z.int().min(1).max(500).optional();
+
+export const idParams = z.strictObject({ id: z.string() });
+export const newPc = z.strictObject({ name, slots: slots.optional() });
+export const pcChange = z.strictObject({ name: name.optional(), slots: slots.optional() });
+export const pageQuery = z.strictObject({ cursor, limit });
+
+/** Exactly one of the two. */
+export const presence = z.union([
+  z.strictObject({
+    present: z.array(anId).max(100_000).describe('All that are there; every other device of the PC is not.'),
+  }),
+  z.strictObject({
+    devices: z
+      .array(z.strictObject({ id: anId, present: z.boolean() }))
+      .max(100_000)
+      .describe('Of these it is said; of the others nothing.'),
+  }),
+]);
+
+/** Exactly one of the four. */
+export const taskTargets = z.union([
+  z.strictObject({ deviceIds: z.array(anId).min(1).max(1_000_000) }),
+  z.strictObject({ pcIds: z.array(anId).min(1).max(100_000).describe('The devices of these PCs.') }),
+  z.strictObject({ tags: z.array(name).min(1).max(100).describe('Devices that have all of them.') }),
+  z.strictObject({ all: z.literal(true) }),
+]);
+
+export const newTask = z.strictObject({
+  name,
+  kind: name,
+  payload: z.unknown().optional(),
+  targets: taskTargets,
+  maxAttempts: z.int().min(1).max(1_000).optional().describe('3 by default.'),
+  timeoutSeconds: z
+    .int()
+    .min(1)
+    .max(604_800)
+    .optional()
+    .describe('How long a device may take; MUSTER_TASK_TIMEOUT_SECONDS by default.'),
+  retryBackoff: z
+    .int()
+    .min(0)
+    .max(86_400)
+    .optional()
+    .describe('Seconds before the second try, doubled for each further one; 0 by default.'),
+  deadline: time.optional().describe('What is not finished by then has failed.'),
+});
+
+/** Words of older systems for the same things. */
+const DEVICE_WORDS = [...DEVICE_STATUSES, 'success', 'claimed', 'retrying'] as const;
+export type DeviceWord = (typeof DEVICE_WORDS)[number];
+export const taskQuery = z.strictObject({
+  status: z.enum([...TASK_STATUSES, 'completed', 'claimed', 'retrying']).optional(),
+  cursor,
+  limit,
+});
+export const taskDeviceQuery = z.strictObject({ status: z.enum(DEVICE_WORDS).optional(), cursor, limit });
+
+const max = z.int().min(1).max(100).describe('How many at most; as many as are free by default.');
+export const claimBody = z.strictObject({ max: max.optional(), wait: wait.optional() });
+
+const attempt = z.int().min(1).max(2_147_483_647).describe('The attempt that was handed out: the fence.');
+const claim = z
+  .strictObject({ max: max.optional() })
+  .optional()
+  .describe('Take the next work with the same request.');
+export const completeBody = z.strictObject({ attempt, result: z.unknown().optional(), claim });
+export const failBody = z.strictObject({ attempt, error: z.string(), claim });
+export const attemptBody = z.strictObject({ attempt });
+export const cancelBody = z.strictObject({ reason: z.string().max(2_000).optional() });

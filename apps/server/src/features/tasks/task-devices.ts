@@ -1,0 +1,126 @@
+import type { ActionEvent, Engine, Queryable } from '@muster/engine';
+import { unknownTaskDevice } from './errors.ts';
+import type { DeviceWord } from './schemas.ts';
+import { CHANNEL, type DeviceStatus, isId, payloadOf, statusOf } from './wire.ts';
+
+/** The devices of a task as operators see them: those that were handed out with their actions, and those that were not. */
+export type TaskDevices = ReturnType<typeof createTaskDevices>;
+
+const STATUS_OF_WORD: Record<DeviceWord, DeviceStatus> = {
+  pending: 'pending',
+  running: 'running',
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  success: 'completed',
+  claimed: 'running',
+  retrying: 'pending',
+};
+
+/** The text that reports of the former system search for. */
+export const timeoutText = (seconds: number) =>
+  `Task device timeout: exceeded ${seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`}`;
+
+const STATUS = `case when x.ended is not null then x.ended when x.action_id is null then 'pending' when a.action_id is null then 'forgotten'
+        when a.state = 'claimed' then 'running' when a.state = 'succeeded' then 'completed' when a.state = 'expired' then 'failed' else a.state end`;
+
+export function createTaskDevices(engine: Engine) {
+  const { db, schema: s } = engine;
+
+  async function factsOf(client: Queryable, tenantId: number, taskId: string, deviceId: string) {
+    const { rows } = await client.query({
+      name: 'muster_task_device_facts',
+      text: `select t.timeout_seconds, d.pc_id from ${s}.tasks t
+        left join ${s}.devices d on d.tenant_id = t.tenant_id and d.device_id = $3
+        where t.tenant_id = $1 and t.task_id = $2`,
+      values: [tenantId, taskId, deviceId],
+    });
+    if (!rows[0]) throw unknownTaskDevice();
+    return { timeoutSeconds: rows[0].timeout_seconds as number, pcId: rows[0].pc_id as string | null };
+  }
+
+  async function known(tenantId: number, id: string) {
+    const action = isId(id) ? await engine.get(db, tenantId, id) : null;
+    const { taskId, deviceId } = action?.channel === CHANNEL ? payloadOf(action) : {};
+    if (!action || !taskId || !deviceId) throw unknownTaskDevice();
+    return { action, taskId, deviceId, ...(await factsOf(db, tenantId, taskId, deviceId)) };
+  }
+
+  return {
+    /** Those of a task, by device. `retrying` means pending again. */
+    async list(
+      tenantId: number,
+      taskId: string,
+      page: { word?: DeviceWord | undefined; after: string; limit: number },
+    ) {
+      const { rows } = await db.query({
+        text: `select x.device_id, x.action_id, x.reason as unsupplied_reason, d.pc_id, t.max_attempts, t.timeout_seconds,
+            a.attempt, a.reason, a.created_at, a.ended_at, z.error, ${STATUS} as status
+          from ${s}.task_targets x
+          join ${s}.tasks t on t.tenant_id = x.tenant_id and t.task_id = x.task_id
+          left join ${s}.devices d on d.tenant_id = x.tenant_id and d.device_id = x.device_id
+          left join ${s}.action_states a on a.tenant_id = x.tenant_id and a.action_id = x.action_id
+          left join ${s}.endings z on z.tenant_id = x.tenant_id and z.action_id = x.action_id
+          where x.tenant_id = $1 and x.task_id = $2 and x.device_id > $3 and ($4::text is null or ${STATUS} = $4)
+            and (not $5::boolean or x.action_id is not null)
+          order by x.device_id limit $6`,
+        values: [
+          tenantId,
+          taskId,
+          page.after,
+          page.word === undefined ? null : STATUS_OF_WORD[page.word],
+          page.word === 'retrying',
+          page.limit,
+        ],
+      });
+      return rows.map((row) => ({
+        id: row.action_id,
+        taskId,
+        deviceId: row.device_id,
+        pcId: row.pc_id,
+        // ended so long ago that the action is not kept any more
+        status: row.status === 'forgotten' ? 'completed' : row.status,
+        attempt: row.attempt ?? 0,
+        maxAttempts: row.max_attempts,
+        reason: row.unsupplied_reason ?? row.reason ?? undefined,
+        error: row.error ?? (row.reason === 'TIMEOUT' ? timeoutText(row.timeout_seconds) : undefined),
+        createdAt: row.created_at ?? undefined,
+        endedAt: row.ended_at ?? undefined,
+      }));
+    },
+
+    async get(tenantId: number, id: string) {
+      const { action, taskId, deviceId, pcId, timeoutSeconds } = await known(tenantId, id);
+      return {
+        id: action.id,
+        taskId,
+        deviceId,
+        pcId,
+        status: statusOf(action.state),
+        attempt: action.attempt,
+        maxAttempts: action.maxAttempts,
+        reason: action.reason ?? undefined,
+        error: action.error ?? (action.reason === 'TIMEOUT' ? timeoutText(timeoutSeconds) : undefined),
+        createdAt: action.createdAt,
+        endedAt: action.endedAt ?? undefined,
+        startedAt: action.leasedAt ?? undefined,
+        timeoutAt: action.leaseUntil ?? undefined,
+        worker: action.worker ?? undefined,
+        cancelRequested: action.cancelRequested || undefined,
+        result: action.result ?? undefined,
+        waitingFor: action.waitingFor,
+      };
+    },
+
+    async events(tenantId: number, id: string) {
+      const { timeoutSeconds } = await known(tenantId, id);
+      return (await engine.events(db, tenantId, id)).map((event) => wireEvent(event, timeoutSeconds));
+    },
+  };
+}
+
+/** What somebody said about it: a failure's text, why it was given back or cancelled. */
+function wireEvent({ type, attempt, at, worker, reason }: ActionEvent, timeoutSeconds: number) {
+  const error = type === 'TIMEOUT' ? timeoutText(timeoutSeconds) : type === 'RETRY_SCHEDULED' ? null : reason;
+  return { type, attempt, at, worker: worker ?? undefined, error: error ?? undefined };
+}

@@ -1,0 +1,145 @@
+import type { Engine } from '@muster/engine';
+import type { z } from 'zod';
+import { type Audit, by } from '../../audit/audit.ts';
+import { change } from '../../changes.ts';
+import type { RunSoon } from '../../run-soon.ts';
+import type { Caller } from '../../tokens/caller.ts';
+import { type Pcs as PlacesOfPcs, unknownPc } from '../devices/index.ts';
+import type { Advance } from './advance-tasks.ts';
+import { lockAdvance } from './counting.ts';
+import { taskError, unknownTask } from './errors.ts';
+import type { newTask } from './schemas.ts';
+import type { StoredTargets, TaskQueries, TaskRow } from './task-queries.ts';
+import { isId } from './wire.ts';
+
+/** What operators do with tasks. */
+export type Tasks = ReturnType<typeof createTasks>;
+
+const DEFAULT_ATTEMPTS = 3;
+/** Up to so many devices the answer to a new task waits until the task is active; more would make it slow. */
+const FEW_DEVICES = 1_000;
+const CHUNK = 1_000;
+
+export function createTasks(tools: {
+  advance: Advance;
+  audit: Audit;
+  engine: Engine;
+  places: PlacesOfPcs;
+  queries: TaskQueries;
+  soon: RunSoon;
+  timeoutSeconds: number;
+}) {
+  const { advance, audit, engine, places, queries, soon, timeoutSeconds } = tools;
+  const { db } = engine;
+
+  async function get(caller: Caller, taskId: string): Promise<TaskRow> {
+    const task = isId(taskId) ? await queries.get(db, caller.tenantId, taskId) : null;
+    if (!task) throw unknownTask();
+    return task;
+  }
+
+  return {
+    get,
+
+    /** Costs the same whoever is meant: who that is, is found out when the task becomes active. */
+    async create(caller: Caller, body: z.input<typeof newTask>): Promise<TaskRow> {
+      const { tenantId } = caller;
+      const targets: StoredTargets =
+        'deviceIds' in body.targets ? { deviceIds: [...new Set(body.targets.deviceIds)] } : body.targets;
+      const id = await change(db, async (tx) => {
+        if ('pcIds' in targets) {
+          const known = await places.runnersOf(tx, tenantId, targets.pcIds);
+          if (targets.pcIds.some((pcId) => !known.has(pcId))) throw unknownPc();
+        }
+        const taskId = await queries.insert(tx, {
+          tenantId,
+          name: body.name,
+          kind: body.kind,
+          payload: body.payload ?? {},
+          targets,
+          total: 'deviceIds' in targets ? targets.deviceIds.length : null,
+          maxAttempts: body.maxAttempts ?? DEFAULT_ATTEMPTS,
+          timeoutSeconds: body.timeoutSeconds ?? timeoutSeconds,
+          retryBackoff: body.retryBackoff ?? 0,
+          deadline: body.deadline === undefined ? null : new Date(body.deadline),
+          createdBy: caller.name,
+        });
+        await audit.write(tx, {
+          ...by(caller),
+          act: 'task.create',
+          target: `task ${taskId}`,
+          detail: { name: body.name, kind: body.kind },
+        });
+        return taskId;
+      });
+      if (await queries.hasMoreDevicesThan(db, tenantId, FEW_DEVICES)) soon.soon();
+      else await db.transaction((tx) => advance.now(tx, tenantId));
+      return get(caller, id);
+    },
+
+    /** What was not handed out ends, running devices are told; the next task follows when the last of them has ended. */
+    async cancel(caller: Caller, taskId: string, reason: string | undefined): Promise<TaskRow> {
+      const { tenantId } = caller;
+      await get(caller, taskId);
+      await change(db, async (tx) => {
+        await lockAdvance(tx, engine.schema, tenantId);
+        const task = (await queries.get(tx, tenantId, taskId)) as TaskRow;
+        if (task.endedAt) throw taskError('MUSTER_TASK_OVER', 'This task has ended already.');
+        const activated = task.activatedAt !== null;
+        await queries.markCancelled(tx, tenantId, taskId);
+        await queries.endWaiting(
+          tx,
+          { tenantId, taskId, activated },
+          { ended: 'cancelled', reason: 'cancelled' },
+        );
+        if (activated) {
+          const ids = await queries.openActions(
+            tx,
+            tenantId,
+            taskId,
+            'unfinished',
+            task.counts.pending + task.counts.running + CHUNK,
+          );
+          for (let from = 0; from < ids.length; from += CHUNK)
+            await engine.cancelMatching(
+              tx,
+              { tenantId, ids: ids.slice(from, from + CHUNK) },
+              reason ?? 'The task was cancelled.',
+            );
+        } else await queries.markEnded(tx, tenantId, taskId);
+        await audit.write(tx, {
+          ...by(caller),
+          act: 'task.cancel',
+          target: `task ${taskId}`,
+          detail: { reason },
+        });
+      });
+      await db.transaction((tx) => advance.now(tx, tenantId));
+      return get(caller, taskId);
+    },
+
+    show(task: TaskRow) {
+      const { waiting, pending, running, completed, failed, cancelled } = task.counts;
+      return {
+        id: task.taskId,
+        name: task.name,
+        kind: task.kind,
+        payload: task.payload,
+        targets: task.targets,
+        status: task.status,
+        cancelRequested: (task.cancelledAt !== null && task.endedAt === null) || undefined,
+        maxAttempts: task.maxAttempts,
+        timeoutSeconds: task.timeoutSeconds,
+        retryBackoff: task.retryBackoff,
+        deadline: task.deadline,
+        createdAt: task.createdAt,
+        createdBy: task.createdBy,
+        activatedAt: task.activatedAt,
+        endedAt: task.endedAt,
+        total: task.total,
+        counts: { pending: waiting + pending, running, completed, failed, cancelled },
+        unsupplied: waiting,
+      };
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { ActionState, ClaimedAction } from '@muster/engine';
+
+/** The words of this door, and what it puts into an action. */
+export const CHANNEL = 'runner';
+/** With it all actions of a task are found, and paused. */
+export const tagOf = (taskId: string) => `task:${taskId}`;
+/** Under this name the runner of a PC holds its leases. */
+export const workerOf = (pcId: string) => `pc:${pcId}`;
+
+/** Ids are opaque: whatever is not one of ours is simply unknown. */
+export const isId = (text: string) => /^[1-9]\d{0,17}$/.test(text);
+
+export const DEVICE_STATUSES = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const;
+export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
+export const TASK_STATUSES = ['pending', 'running', 'success', 'failed', 'cancelled'] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+/** An action that nobody waited for any longer has failed, with the reason expired. */
+const WORDS: Record<ActionState, DeviceStatus> = {
+  pending: 'pending',
+  claimed: 'running',
+  succeeded: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  expired: 'failed',
+};
+export const statusOf = (state: string) => WORDS[state as ActionState];
+
+/** What the action knows of its task; the task's own payload is added when it is handed out. */
+export interface ActionPayload {
+  readonly taskId: string;
+  readonly deviceId: string;
+}
+export const payloadOf = (action: { readonly payload: unknown }) => action.payload as ActionPayload;
+
+/** As a runner gets it. */
+export function wireClaimed(action: ClaimedAction, pcId: string, taskPayload: unknown) {
+  const { taskId, deviceId } = payloadOf(action);
+  return {
+    id: action.id,
+    taskId,
+    deviceId,
+    pcId,
+    kind: action.kind,
+    attempt: action.attempt,
+    maxAttempts: action.maxAttempts,
+    status: 'running' as const,
+    startedAt: action.leasedAt,
+    timeoutAt: action.leaseUntil,
+    payload: taskPayload,
+    cancelRequested: action.cancelRequested || undefined,
+  };
+}

@@ -1,0 +1,1 @@
+drop view {schema}.runner_loads;
