@@ -1,5 +1,6 @@
 // How much of the machine was busy: a rate that leaves a core idle is limited by waiting, not by work.
 
+import { readFileSync } from 'node:fs';
 import os from 'node:os';
 
 function cpuTimes() {
@@ -33,4 +34,20 @@ export function startUsage() {
       nodeCores: (user + system) / 1_000 / (performance.now() - began),
     };
   };
+}
+
+/** Says, when called, which share of the machine the host gave to others since; nought where the system does not tell. */
+export function startStolen() {
+  const before = stolenTicks();
+  return () => {
+    const after = stolenTicks();
+    return after.all === before.all ? 0 : (after.stolen - before.stolen) / (after.all - before.all);
+  };
+}
+
+function stolenTicks() {
+  if (os.platform() !== 'linux') return { stolen: 0, all: 0 };
+  const ticks =
+    readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.trim().split(/\s+/).slice(1, 9).map(Number) ?? [];
+  return { stolen: ticks[7] ?? 0, all: ticks.reduce((sum, n) => sum + n, 0) };
 }

@@ -20,7 +20,8 @@ export function tables(results) {
     const spread = row.notRun ? '' : row.runs.map((/** @type {any} */ run) => short(run.value)).join(' · ');
     const latency = row.p99 === undefined ? '' : `${short(row.p50)} / ${short(row.p99)}`;
     const busy = row.busyCores === undefined ? '' : row.busyCores.toFixed(2);
-    return `| ${row.title} | ${figure} | ${spread} | ${latency} | ${busy} |`;
+    const stolen = row.stolen === undefined ? '' : `${Math.round(row.stolen * 100)} %`;
+    return `| ${row.title} | ${figure} | ${spread} | ${latency} | ${busy} | ${stolen} |`;
   });
   const aims = results.aims.map((/** @type {any} */ aim) => {
     const verdict = aim.reached === null ? 'not measured' : aim.reached ? 'reached' : '**not reached**';
@@ -32,8 +33,8 @@ export function tables(results) {
     '|---|---|---|---|',
     ...aims,
     '',
-    '| row | median | all runs | p50 / p99 ms | busy cores |',
-    '|---|---|---|---|---|',
+    '| row | median | all runs | p50 / p99 ms | busy cores | stolen |',
+    '|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
 }
@@ -62,7 +63,9 @@ Node ${machine.node} (peers that need a newer one: ${versions['newer Node']}). C
 figures of different rows may be compared with each other, not with those of other machines.
 
 PostgreSQL ${postgres.version}: ${list(postgres.settings)}. Redis ${redis.version}: ${list(redis.settings)}.
-Sizes: ${list(options)}. Each figure is the median of ${options.repeat} runs, each in a new process on a new database.
+Sizes: ${list(options)}. Each figure is the median of ${options.repeat} runs, each in a new process on a new database; a ratio is taken round by
+round, and its median counts. Stolen: the share of the machine that its host gave to others meanwhile; a row that lost more
+than a twentieth is measured again, up to three times, and the least disturbed try counts.
 
 ${tables(results)}
 

@@ -32,10 +32,14 @@ const E = EVENT_TYPES;
 
 export const settle = (s: string) => `k as materialized (${lockLanes(s, 'h')}
   ), g as materialized (
-    select f.*, case when f.wait_ms > 0 then ${NOW} + ${ms('f.wait_ms')} end as retry_at,
+    -- read twelve times below: only what those need, and what most of them need first (a tenth of the statement)
+    select
       -- what retries under 'hold' lets nothing behind it pass
       f.n_action is not null and not (f.state is null and f.head_of_line = 'hold' and f.n_behind
         and (f.n_priority, f.n_seq) > (f.priority, f.seq)) as goes_on,
+      f.tenant_id, f.state, f.outcome, f.action_id, f.attempt, f.lane_id, f.channel, f.n_action, f.n_attempt, f.n_worker,
+      f.n_channel, f.worker, f.why, f.error, f.result, f.lease_runner, f.runner_id, f.ord, f.new_failures, f.new_deferrals,
+      f.wait_ms, f.head_of_line, case when f.wait_ms > 0 then ${NOW} + ${ms('f.wait_ms')} end as retry_at,
       least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until
     from (
       select w.*,
@@ -76,15 +80,18 @@ export const settle = (s: string) => `k as materialized (${lockLanes(s, 'h')}
       worker = case when g.goes_on then g.n_worker end,
       -- the next action keeps the slot of the one that ended
       lease_runner = case when g.goes_on then g.lease_runner end, moved_from = null, cancel_requested = false, redelivered = 0
-    from g where l.tenant_id = g.tenant_id and l.lane_id = g.lane_id
+    from (select tenant_id, lane_id, goes_on, n_action, n_attempt, n_lease_until, n_worker, lease_runner from g) g
+    where l.tenant_id = g.tenant_id and l.lane_id = g.lane_id
   ), d as (
-    delete from ${s}.pending p using (select * from g where g.state is not null) g
+    delete from ${s}.pending p using (select tenant_id, action_id from g where g.state is not null) g
     where p.tenant_id = g.tenant_id and p.action_id = g.action_id
   ), r as (
     update ${s}.pending p set attempt = g.attempt, failures = g.new_failures, deferrals = g.new_deferrals,
       delayed = g.wait_ms > 0 and g.head_of_line = 'skip', not_before = g.retry_at,
       deliver_by = null -- it was handed out: that clock is over
-    from (select * from g where g.state is null) g where p.tenant_id = g.tenant_id and p.action_id = g.action_id
+    from (
+      select tenant_id, action_id, attempt, new_failures, new_deferrals, wait_ms, head_of_line, retry_at from g where g.state is null
+    ) g where p.tenant_id = g.tenant_id and p.action_id = g.action_id
   ), z as (
     insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, error, result, ended_at)
       select g.tenant_id, g.action_id, g.state, g.attempt, g.why, g.error, g.result, ${NOW} from g where g.state is not null

@@ -530,6 +530,10 @@ describe.each(RACES)('$name', ({ play, broken }) => {
     expect((await withScene(database, {}, play)).violations).toEqual([]);
   });
   test.each(Object.entries(broken))('%s is found out', async (_what, { by, kind }) => {
-    expect((await withScene(database, by, play)).kinds).toContain(kind);
+    // a transaction of another suite on the same server can hide a broken one for a round
+    let kinds: readonly string[] = [];
+    for (let round = 0; round < 20 && !kinds.includes(kind); round += 1)
+      kinds = (await withScene(database, by, play)).kinds;
+    expect(kinds).toContain(kind);
   });
 });

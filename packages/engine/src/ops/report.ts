@@ -82,7 +82,7 @@ const mayGoOn = (s: string) => `(l.lease_runner is null or exists (
           and (r.slots is null or r.slots >= ${runningOf(s, 'r')})))`;
 
 const statement = (s: string) => `
-  with ${pauses(s)}, h as materialized (
+  with ${pauses(s)}, h as (
     select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, i.outcome, coalesce(i.worker, l.worker) as worker,
       i.error, i.result, i.delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
       p.deferrals, p.deadline, o.max_attempts, o.backoff_ms, o.backoff_max_ms, o.head_of_line, o.on_lease_end,
@@ -113,9 +113,13 @@ const statement = (s: string) => `
       select a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line, a.on_lease_end, a.tags from ${s}.actions a
       where i.outcome <> 'succeeded' and a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1
     ) o on true
+    cross join lateral (
+      -- once for both probes of the head, not once in each
+      select i.next_channel is not null and l.action_id = i.action_id and l.attempt = i.attempt and ${mayGoOn(s)} as may offset 0
+    ) m
     left join lateral (${head(s, {
       channel: 'i.next_channel',
-      when: `i.next_channel is not null and l.action_id = i.action_id and l.attempt = i.attempt and ${mayGoOn(s)}`,
+      when: 'm.may',
       except: 'i.action_id',
     })}) n on true
     where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel in (i.channel, '${ANY_CHANNEL}'))
