@@ -15,7 +15,7 @@ export function errorReply(
   const known = translate(error, request);
   if (known.status >= 500)
     request.log[known.status === 500 ? 'error' : 'warn'](
-      { err: error, code: known.code },
+      { reqId: request.id, err: error, code: known.code },
       'The request failed.',
     );
   // The rest of a refused body is not read: the connection cannot be used again.
