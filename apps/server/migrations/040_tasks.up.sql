@@ -56,6 +56,7 @@ create table {schema}.tasks (
   ended_at timestamptz,
   primary key (tenant_id, task_id)
 );
+create index tasks_ended on {schema}.tasks (ended_at) where ended_at is not null;
 create index tasks_unfinished on {schema}.tasks (tenant_id, task_id) where ended_at is null;
 
 -- The devices that a task means, frozen; and the action that each of them got, once a slot was free for it.

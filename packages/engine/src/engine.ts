@@ -30,6 +30,7 @@ import { createLaneOps, type LaneRef } from './ops/lanes.ts';
 import { createLookUp } from './ops/look-up.ts';
 import { createPauseOps, type PauseScope } from './ops/pause.ts';
 import { createQueueReads } from './ops/queue.ts';
+import { createRecordLate } from './ops/record-late.ts';
 import { createReport } from './ops/report.ts';
 import { createRunnerOps } from './ops/runners.ts';
 import { type GiveReasons, Reasons } from './reasons.ts';
@@ -179,6 +180,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       checkTenant(item.tenantId);
       return gatheredAcknowledge(client, { ...item, attempt: checkAttempt(item.attempt) });
     },
+    recordLate: createRecordLate(context),
     held: createHeld(context),
 
     ensureLane: lanes.ensure,

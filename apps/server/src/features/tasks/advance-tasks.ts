@@ -44,8 +44,16 @@ export function createAdvance(tools: {
     }
   }
 
+  const isDue = (task: ActiveTask) =>
+    !task.activated ||
+    (task.pastDeadline && task.waiting > 0) ||
+    task.waiting + task.pending + task.running === 0 ||
+    task.nothingEligible ||
+    task.stalled;
+
   /** One step, or false if there is none to be made. */
   async function step(client: Queryable, task: ActiveTask): Promise<boolean> {
+    if (!isDue(task)) return false;
     const { tenantId, taskId } = task;
     if (!task.activated) {
       await queries.activate(client, tenantId, taskId);
@@ -65,6 +73,7 @@ export function createAdvance(tools: {
       await tasks.markEnded(client, tenantId, taskId);
       return true;
     }
+    // What nobody can have any more, or nobody came for.
     if (task.nothingEligible) {
       await tasks.endWaiting(client, task, { ended: 'cancelled', reason: 'not_eligible' });
       await endPending(client, task, (ids) =>
@@ -72,14 +81,11 @@ export function createAdvance(tools: {
       );
       return true;
     }
-    if (task.stalled) {
-      await tasks.endWaiting(client, task, { ended: 'failed', reason: 'expired' });
-      await endPending(client, task, (actionIds) =>
-        engine.expire(client, { tenantId, actionIds, reason: 'expired' }),
-      );
-      return true;
-    }
-    return false;
+    await tasks.endWaiting(client, task, { ended: 'failed', reason: 'expired' });
+    await endPending(client, task, (actionIds) =>
+      engine.expire(client, { tenantId, actionIds, reason: 'expired' }),
+    );
+    return true;
   }
 
   /** Under the tenant's lock. Says how many steps were made. */
@@ -91,6 +97,12 @@ export function createAdvance(tools: {
   }
 
   return {
+    /** Whether there is a step to be made; a look that locks nothing. */
+    async isDue(tenantId: number): Promise<boolean> {
+      const task = await queries.active(engine.db, tenantId);
+      return task !== null && isDue(task);
+    },
+
     /** Now, and waits for whoever is at it. */
     async now(client: Queryable, tenantId: number): Promise<void> {
       await lockAdvance(client, engine.schema, tenantId);

@@ -57,8 +57,8 @@ export function createClaiming(tools: {
 
   async function look(runner: Runner, max: number): Promise<ClaimedAction[]> {
     for (let round = 0; ; round += 1) {
-      const { actions, mustAdvance } = await db.transaction((tx) => supply.claim(tx, runner, max));
-      if (!mustAdvance || actions.length > 0 || round > 0) return actions;
+      const actions = await db.transaction((tx) => supply.claim(tx, runner, max));
+      if (actions.length > 0 || round > 0 || !(await advance.isDue(runner.tenantId))) return actions;
       // The task before has just ended, or this one has just come: nobody has to wait for housekeeping.
       await db.transaction((tx) => advance.now(tx, runner.tenantId));
     }

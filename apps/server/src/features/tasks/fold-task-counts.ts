@@ -19,7 +19,7 @@ export function createFoldTaskCounts({ schema: s }: Engine): Duty {
     select count(*)::int as n from k`;
   return {
     name: 'fold-task-counts',
-    everyMs: 5_000,
+    everyMs: 1_000,
     due: `exists (select 1 from ${s}.task_counts where not folded)`,
     async runOnce(client) {
       const { rows } = await client.query({ name: 'muster_fold_task_counts', text });

@@ -14,6 +14,7 @@ import { createMetrics } from './metrics.ts';
 import { createPcQueries } from './pc-queries.ts';
 import { pcRoutes } from './pc-routes.ts';
 import { createPcs } from './pcs.ts';
+import { createPruneTasks } from './prune-tasks.ts';
 import { giveTaskReasons } from './reasons.ts';
 import { createReports } from './reports.ts';
 import { runnerRoutes } from './runner-routes.ts';
@@ -67,6 +68,7 @@ export const tasks =
     countTransitions(engine, soon.soon);
     engine.addDuty(advance.duty);
     engine.addDuty(createFoldTaskCounts(engine));
+    engine.addDuty(createPruneTasks(engine, config.MUSTER_RETENTION_DAYS));
     giveTaskReasons(engine, contacts, onlineSeconds);
 
     return {

@@ -31,8 +31,12 @@ export function createReports(tools: { engine: Engine; handed: Handed; metrics: 
     return whose === 'own';
   }
 
-  async function refused(runner: Runner, id: string) {
-    return { accepted: false, status: statusOf((await known(runner, id)).state), reason: 'LATE' };
+  /** Written down, once for each attempt and kind of news; nothing else changes. */
+  async function refused(runner: Runner, id: string, attempt: number, what: string) {
+    const { tenantId, pcId } = runner;
+    const { state } = await known(runner, id);
+    await engine.recordLate(db, { tenantId, actionId: id, attempt, worker: workerOf(pcId), what });
+    return { accepted: false, status: statusOf(state), reason: 'LATE' };
   }
 
   return {
@@ -49,7 +53,7 @@ export function createReports(tools: { engine: Engine; handed: Handed; metrics: 
       const { tenantId, pcId } = runner;
       checkSize(said.error ?? '');
       checkSize(said.result === undefined ? '' : JSON.stringify(said.result));
-      if (!(await isOwn(runner, id, said.attempt))) return refused(runner, id);
+      if (!(await isOwn(runner, id, said.attempt))) return refused(runner, id, said.attempt, said.status);
       const answer = await engine.report(db, {
         tenantId,
         actionId: id,
@@ -71,8 +75,10 @@ export function createReports(tools: { engine: Engine; handed: Handed; metrics: 
 
     async acknowledge(runner: Runner, id: string, attempt: number) {
       const { tenantId } = runner;
-      if (!(await isOwn(runner, id, attempt))) return refused(runner, id);
-      if (!(await engine.acknowledge(db, { tenantId, actionId: id, attempt }))) return refused(runner, id);
+      const acknowledged =
+        (await isOwn(runner, id, attempt)) &&
+        (await engine.acknowledge(db, { tenantId, actionId: id, attempt }));
+      if (!acknowledged) return refused(runner, id, attempt, 'ack');
       return { accepted: true, status: 'running' as const };
     },
 
@@ -81,7 +87,7 @@ export function createReports(tools: { engine: Engine; handed: Handed; metrics: 
       const own = await isOwn(runner, id, attempt);
       const action = await known(runner, id);
       if (!own || action.state !== 'claimed' || action.attempt !== attempt)
-        return { accepted: false, status: statusOf(action.state), reason: 'LATE' };
+        return refused(runner, id, attempt, 'heartbeat');
       return {
         accepted: true,
         status: 'running' as const,

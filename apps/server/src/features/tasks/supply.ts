@@ -15,12 +15,6 @@ import { CHANNEL, tagOf, workerOf } from './wire.ts';
  * The lock on the targets is what a cancel waits for, and the other way round. A device whose lane is busy, paused or
  * blocked is passed over; whatever ends that wakes its runner.
  */
-export interface Supplied {
-  readonly actions: ClaimedAction[];
-  /** The oldest unfinished task is not active yet: somebody must see to that first. */
-  readonly mustAdvance: boolean;
-}
-
 interface Row {
   readonly again: boolean | null;
   readonly device_id: string | null;
@@ -29,21 +23,18 @@ interface Row {
 }
 
 interface Facts {
-  readonly task_id: string | null;
-  readonly activated: boolean;
+  readonly task_id: string;
   readonly kind: string;
   readonly max_attempts: number;
   readonly timeout_seconds: number;
   readonly retry_backoff_seconds: number;
   readonly deadline: Date | null;
   readonly created_by: string | null;
-  readonly free: number;
 }
 
 /** Somebody may take a lane between look and lock: then there may be others to be had. */
 const MOST_ROUNDS = 5;
 const LONGEST_BACKOFF_MS = 300_000;
-const NOTHING: Supplied = { actions: [], mustAdvance: false };
 
 export type Supply = ReturnType<typeof createSupply>;
 
@@ -55,7 +46,7 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
   async function makeNew(client: Queryable, runner: Runner, task: Facts, rows: readonly Row[]) {
     if (rows.length === 0) return [];
     const { tenantId, runnerId, pcId } = runner;
-    const taskId = task.task_id as string;
+    const taskId = task.task_id;
     const backoffMs = task.retry_backoff_seconds * 1_000;
     const made = await engine.enqueueAndClaim(client, {
       tenantId,
@@ -101,7 +92,7 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
       values: [now(), tenantId, pcId, max],
     });
     const task = rows[0] as Facts | undefined;
-    if (!task) return { ...NOTHING, wanted: 0 };
+    if (!task) return { actions: [], wanted: 0 };
     const wanted = (rows as Row[]).filter((row) => row.device_id !== null);
     const again = await engine.claimNamed(client, {
       tenantId,
@@ -116,23 +107,19 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
       task,
       wanted.filter((row) => !row.again),
     );
-    return {
-      actions: [...again, ...fresh],
-      mustAdvance: task.task_id !== null && !task.activated,
-      wanted: wanted.length,
-    };
+    return { actions: [...again, ...fresh], wanted: wanted.length };
   }
 
   return {
-    async claim(client: Queryable, runner: Runner, max: number): Promise<Supplied> {
-      if (!(await pcQueries.lock(client, runner.tenantId, runner.pcId))) return NOTHING;
+    async claim(client: Queryable, runner: Runner, max: number): Promise<ClaimedAction[]> {
+      if (!(await pcQueries.lock(client, runner.tenantId, runner.pcId))) return [];
       const actions: ClaimedAction[] = [];
       for (let round = 0; round < MOST_ROUNDS; round += 1) {
         const got = await claimOnce(client, runner, max - actions.length);
         actions.push(...got.actions);
-        if (got.actions.length === got.wanted) return { actions, mustAdvance: got.mustAdvance };
+        if (got.actions.length === got.wanted) break;
       }
-      return { actions, mustAdvance: false };
+      return actions;
     },
   };
 }
@@ -174,9 +161,9 @@ const look = (s: string) => `
     order by d.device_id limit (select n - (select count(*) from again) from free)
     for update of x
   )
-  select f.n as free, t.task_id, coalesce(t.activated_at is not null, false) as activated, t.kind, t.max_attempts, t.timeout_seconds,
+  select t.task_id, t.kind, t.max_attempts, t.timeout_seconds,
     t.retry_backoff_seconds, t.deadline, t.created_by, w.again, w.device_id, w.lane_id, w.action_id
-  from free f join task t on true
+  from task t
   left join (select * from again union all select * from fresh) w on true
   order by w.again desc, w.seq`;
 

@@ -1,0 +1,399 @@
+import { describe, expect, test } from 'vitest';
+import { fakeDevice } from '../testing/fake-device.ts';
+import { fakePc, type Held, newTask, showTask } from '../testing/fake-pc.ts';
+import { deviceIds, listOf, MINUTE, taskStage } from '../testing/task-stage.ts';
+
+const stage = taskStage();
+const show = (id: string) => showTask(stage.t, id);
+const cancel = (id: string, body = {}) => stage.t.post(`/api/tasks/${id}/cancel`, body);
+const patch = (path: string, body: object) => stage.t.send('PATCH', path, body);
+const rowsOf = async (id: string, query = '') =>
+  (await stage.t.get(`/api/tasks/${id}/devices${query}`)).body.taskDevices;
+
+describe('one task at a time', () => {
+  test('exactly the oldest unfinished one is running; when its last device is finished the next is active at once', async () => {
+    const pc = await fakePc(stage.t, 2);
+    const other = await fakePc(stage.t, 1);
+    const first = await newTask(stage.t, listOf(pc));
+    const second = await newTask(stage.t, { pcIds: [pc.id, other.id] });
+    const third = await newTask(stage.t, listOf(other));
+    expect([first.status, second.status, third.status]).toEqual(['running', 'pending', 'pending']);
+    expect(second.total).toBeNull();
+    expect(await other.claim()).toEqual([]); // it has no device in the first
+    const [a, b] = (await pc.claim()) as [Held, Held];
+    await pc.complete(a);
+    expect(await pc.claim()).toEqual([]);
+    const { taskDevices } = await pc.complete(b, { claim: { max: 100 } });
+    expect(taskDevices).toMatchObject([{ taskId: second.id }, { taskId: second.id }]);
+    expect(await show(first.id)).toMatchObject({ status: 'success' });
+    expect(await show(second.id)).toMatchObject({
+      status: 'running',
+      total: 3,
+      counts: { running: 2, pending: 1 },
+    });
+    expect((await stage.t.get('/api/tasks?status=running')).body.tasks).toMatchObject([{ id: second.id }]);
+    expect((await stage.t.get('/api/tasks?status=claimed')).body.tasks).toMatchObject([{ id: second.id }]);
+    expect((await stage.t.get('/api/tasks?status=pending')).body.tasks).toMatchObject([{ id: third.id }]);
+  });
+
+  test('who is meant by all, tags or pcIds is decided when the task becomes active; a list is what it is', async () => {
+    const pc = await fakePc(stage.t, 2, { tags: ['kiosk'] });
+    const before = await newTask(stage.t, listOf(pc));
+    const tagged = await newTask(stage.t, { tags: ['kiosk'] });
+    const listed = await newTask(stage.t, { deviceIds: [pc.devices[0]?.id, pc.devices[0]?.id] });
+    expect(listed).toMatchObject({ total: 1, targets: { deviceCount: 1 } });
+    const late = await fakeDevice(stage.t, { pcId: pc.id, tags: ['kiosk'] });
+    await patch(`/api/devices/${pc.devices[1]?.id}`, { tags: [] });
+    for (const held of await pc.claim()) await pc.complete(held);
+    const held = await pc.claim();
+    expect(deviceIds(held)).toEqual([pc.devices[0]?.id, late.id]);
+    expect(held[0]?.taskId).toBe(tagged.id);
+    // frozen: who gets the tag now is not meant
+    await fakeDevice(stage.t, { pcId: pc.id, tags: ['kiosk'] });
+    expect(await pc.claim()).toEqual([]);
+    expect(await show(tagged.id)).toMatchObject({ total: 2, targets: { tags: ['kiosk'] } });
+    expect(await show(before.id)).toMatchObject({ status: 'success', total: 2 });
+  });
+
+  test('what was begun is told of by its devices, in the words of older systems too', async () => {
+    const pc = await fakePc(stage.t, 4, { slots: 3 });
+    const task = await newTask(stage.t, listOf(pc), { maxAttempts: 2, retryBackoff: 60 });
+    const [a, b, c] = (await pc.claim()) as [Held, Held, Held];
+    await pc.complete(a, { result: { version: 2 } });
+    await pc.fail(b);
+    expect(await rowsOf(task.id)).toMatchObject([
+      { id: a.id, status: 'completed', attempt: 1, pcId: pc.id },
+      { id: b.id, status: 'pending', attempt: 1 },
+      { id: c.id, status: 'running', attempt: 1 },
+      { id: null, status: 'pending', attempt: 0, deviceId: pc.devices[3]?.id },
+    ]);
+    const idsOf = async (word: string) =>
+      (await rowsOf(task.id, `?status=${word}`)).map((row: { id: string | null }) => row.id);
+    expect(await idsOf('success')).toEqual([a.id]);
+    expect(await idsOf('completed')).toEqual([a.id]);
+    expect(await idsOf('claimed')).toEqual([c.id]);
+    expect(await idsOf('retrying')).toEqual([b.id]);
+    expect(await idsOf('pending')).toEqual([b.id, null]);
+    const { body: one } = await stage.t.get(`/api/task-devices/${a.id}`);
+    expect(one).toMatchObject({ status: 'completed', result: { version: 2 }, waitingFor: null });
+    const { body: two } = await stage.t.get(`/api/task-devices/${b.id}`);
+    expect(two).toMatchObject({ status: 'pending', waitingFor: { code: 'RETRY' } });
+    const page = await stage.t.get(`/api/tasks/${task.id}/devices?limit=3`);
+    expect((await rowsOf(task.id, `?cursor=${page.body.cursor}`)).length).toBe(1);
+  });
+});
+
+describe('no task blocks the tenant for ever', () => {
+  test('in error, deleted, absent, without a PC, unknown: cancelled when nothing else is left', async () => {
+    const pc = await fakePc(stage.t, 5);
+    const [good, inError, deleted, absent, homeless] = pc.devices.map(({ id }) => id) as [
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    await stage.t.engine.db.query({
+      text: `update muster.devices set state = 'error' where device_id = $1`,
+      values: [inError],
+    });
+    const task = await newTask(stage.t, { deviceIds: [good, inError, deleted, absent, homeless, '999999'] });
+    const next = await newTask(stage.t, { deviceIds: [good] });
+    await stage.t.del(`/api/devices/${deleted}`);
+    await stage.t.send(
+      'PUT',
+      `/api/pcs/${pc.id}/devices`,
+      { devices: [{ id: absent, present: false }] },
+      { token: pc.token },
+    );
+    await patch(`/api/devices/${homeless}`, { pcId: null });
+    const [held] = (await pc.claim()) as [Held];
+    expect(held.deviceId).toBe(good);
+    await stage.pass(0);
+    expect(await show(task.id)).toMatchObject({
+      status: 'running',
+      counts: { running: 1, pending: 4, cancelled: 1 },
+    });
+    const told = await pc.complete(held, { claim: { max: 9 } });
+    expect(await show(task.id)).toMatchObject({
+      status: 'success',
+      total: 6,
+      counts: { completed: 1, cancelled: 5 },
+    });
+    expect(told.taskDevices).toMatchObject([{ taskId: next.id }]);
+    expect(await rowsOf(task.id, '?status=cancelled')).toMatchObject(
+      [inError, deleted, absent, homeless, '999999'].map((deviceId) => ({
+        deviceId,
+        reason: 'not_eligible',
+      })),
+    );
+  });
+
+  test('one that waits for its retry and is not eligible any more is cancelled as well', async () => {
+    const pc = await fakePc(stage.t, 1);
+    const task = await newTask(stage.t, listOf(pc), { retryBackoff: 600 });
+    const [held] = (await pc.claim()) as [Held];
+    await pc.fail(held);
+    await stage.pass(0);
+    expect(await show(task.id)).toMatchObject({ status: 'running', counts: { pending: 1 } });
+    await patch(`/api/devices/${held.deviceId}`, { pcId: null });
+    const { body } = await stage.t.get(`/api/task-devices/${held.id}`);
+    expect(body.waitingFor).toMatchObject({ code: 'NO_PC' });
+    await stage.pass(1_000);
+    expect(await show(task.id)).toMatchObject({ status: 'success', counts: { cancelled: 1 } });
+  });
+
+  test('nothing meant, nothing to do: a task for nobody has ended when it becomes active', async () => {
+    expect(await newTask(stage.t, { tags: ['nobody has this'] })).toMatchObject({
+      status: 'success',
+      total: 0,
+    });
+  });
+
+  test('no hand-out, nothing running, no runner for twenty minutes: the rest has failed with the reason expired', async () => {
+    const pc = await fakePc(stage.t, 3, { slots: 1 });
+    const task = await newTask(stage.t, listOf(pc), { retryBackoff: 10_000 });
+    const [held] = (await pc.claim()) as [Held];
+    await pc.fail(held);
+    await flushContacts();
+    await stage.pass(19 * MINUTE);
+    expect(await show(task.id)).toMatchObject({ status: 'running' });
+    await pc.running(); // a contact
+    await flushContacts();
+    await stage.pass(19 * MINUTE);
+    expect(await show(task.id)).toMatchObject({ status: 'running', counts: { pending: 3 } });
+    await stage.pass(2 * MINUTE);
+    expect(await show(task.id)).toMatchObject({ status: 'failed', counts: { failed: 3 } });
+    expect((await rowsOf(task.id)).map((row: { reason: string }) => row.reason)).toEqual([
+      'expired',
+      'expired',
+      'expired',
+    ]);
+    expect(await pc.devices[0]?.show()).toMatchObject({ state: 'ok' });
+  });
+
+  test('the runner of another PC, which has nothing left to do, does not keep it alive', async () => {
+    const [alive, dead] = [await fakePc(stage.t, 1), await fakePc(stage.t, 1)];
+    const task = await newTask(stage.t, listOf(alive, dead));
+    for (const held of await alive.claim()) await alive.complete(held);
+    await flushContacts();
+    await stage.pass(15 * MINUTE);
+    await alive.claim();
+    await flushContacts();
+    await stage.pass(5 * MINUTE);
+    expect(await show(task.id)).toMatchObject({ status: 'failed', counts: { completed: 1, failed: 1 } });
+  });
+
+  test('a device that runs keeps its task alive, however long', async () => {
+    const pc = await fakePc(stage.t, 2, { slots: 1 });
+    const task = await newTask(stage.t, listOf(pc), { timeoutSeconds: 7_200 });
+    const [held] = (await pc.claim()) as [Held];
+    await stage.pass(90 * MINUTE);
+    expect(await show(task.id)).toMatchObject({ status: 'running', counts: { running: 1, pending: 1 } });
+    await pc.complete(held);
+  });
+
+  test('past its deadline what was not handed out has failed; a lease never reaches past it', async () => {
+    const pc = await fakePc(stage.t, 2, { slots: 1 });
+    const deadline = new Date(stage.t.clock().getTime() + 10 * MINUTE).toISOString();
+    const task = await newTask(stage.t, listOf(pc), { deadline });
+    expect(await pc.claim()).toMatchObject([{ timeoutAt: deadline }]);
+    await stage.pass(10 * MINUTE);
+    expect(await show(task.id)).toMatchObject({ status: 'failed', counts: { failed: 2 } });
+    expect((await rowsOf(task.id)).map((row: { reason: string }) => row.reason)).toEqual([
+      'DEADLINE',
+      'deadline',
+    ]);
+  });
+
+  /** Contacts are written down a second later; the judgement of a stall reads what is written. */
+  async function flushContacts() {
+    const { now } = stage.t.engine;
+    await expect
+      .poll(
+        async () => {
+          const { rows } = await stage.t.engine.db.query({
+            text: 'select max(seen_at) as at from muster.pc_contacts',
+          });
+          return rows[0].at?.getTime();
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(now()?.getTime());
+  }
+});
+
+describe('times and tries', () => {
+  test('twenty minutes after its hand-out: TIMEOUT, then a retry; tries used up: the device is in error', async () => {
+    const pc = await fakePc(stage.t, 2, { slots: 1 });
+    const task = await newTask(stage.t, listOf(pc));
+    for (const attempt of [1, 2, 3]) {
+      const [held] = (await pc.claim()) as [Held];
+      expect(held).toMatchObject({ attempt, deviceId: pc.devices[0]?.id });
+      await pc.say('ack', held);
+      await stage.pass(20 * MINUTE - 1);
+      expect(await pc.say('heartbeat', held)).toMatchObject({ accepted: true, status: 'running' });
+      expect(await pc.running()).toHaveLength(1);
+      await stage.pass(1);
+      expect(await pc.running()).toEqual([]);
+    }
+    expect(await pc.devices[0]?.show()).toMatchObject({ state: 'error', stateReason: 'TIMEOUT' });
+    const [failed] = await rowsOf(task.id, '?status=failed');
+    expect(failed).toMatchObject({
+      attempt: 3,
+      reason: 'TIMEOUT',
+      error: 'Task device timeout: exceeded 20 minutes',
+    });
+    const { events } = (await stage.t.get(`/api/task-devices/${failed.id}/events`)).body;
+    expect(events.map((event: { type: string }) => event.type)).toEqual([
+      'CREATED',
+      ...[1, 2].flatMap(() => ['SENT', 'ACKED', 'TIMEOUT', 'RETRY_SCHEDULED']),
+      ...['SENT', 'ACKED', 'TIMEOUT', 'FAILED_FINAL'],
+    ]);
+    // the task goes on with the other device, and check-in still serves the one in error
+    expect(deviceIds(await pc.claim())).toEqual([pc.devices[1]?.id]);
+    await pc.devices[0]?.assign('LOCK');
+    expect((await pc.devices[0]?.checkIn())?.action).toMatchObject({ kind: 'LOCK' });
+    // a success that comes after all counts; the device stays in error until somebody clears it
+    expect(await pc.complete({ id: failed.id, attempt: 3 })).toMatchObject({
+      accepted: true,
+      status: 'completed',
+    });
+    expect(await show(task.id)).toMatchObject({ counts: { completed: 1, running: 1, failed: 0 } });
+    expect(await pc.devices[0]?.show()).toMatchObject({ state: 'error' });
+  });
+
+  test('a heartbeat never moves the time, and an old attempt is refused and recorded', async () => {
+    const pc = await fakePc(stage.t, 1);
+    await newTask(stage.t, listOf(pc), { timeoutSeconds: 60 });
+    const [held] = (await pc.claim()) as [Held & { timeoutAt: string }];
+    await stage.pass(30_000);
+    expect(await pc.say('heartbeat', held)).toEqual({
+      accepted: true,
+      status: 'running',
+      timeoutAt: held.timeoutAt,
+    });
+    await stage.pass(30_000);
+    const [again] = (await pc.claim()) as [Held];
+    for (const what of ['ack', 'heartbeat', 'complete'])
+      expect(await pc.say(what, held)).toMatchObject({ accepted: false, status: 'running', reason: 'LATE' });
+    expect(await pc.say('heartbeat', held)).toMatchObject({ accepted: false });
+    expect(await pc.say('complete', { id: held.id, attempt: 9 })).toMatchObject({ accepted: false });
+    const { events } = (await stage.t.get(`/api/task-devices/${held.id}/events`)).body;
+    const late = events.filter((event: { type: string }) => event.type === 'LATE');
+    expect(late.map((event: { error: string; attempt: number }) => [event.attempt, event.error])).toEqual([
+      [1, 'ack'],
+      [1, 'heartbeat'],
+      [1, 'succeeded'],
+      [9, 'succeeded'],
+    ]);
+    expect(await pc.running()).toMatchObject([{ id: again.id, attempt: 2 }]);
+  });
+});
+
+describe('cancelling', () => {
+  test('what was not handed out ends, running devices are told, the next task follows the last of them', async () => {
+    const pc = await fakePc(stage.t, 4, { slots: 2 });
+    const task = await newTask(stage.t, listOf(pc));
+    const next = await newTask(stage.t, listOf(pc));
+    const [a, b] = (await pc.claim()) as [Held, Held];
+    const { body } = await cancel(task.id, { reason: 'wrong version' });
+    expect(body).toMatchObject({
+      status: 'running',
+      cancelRequested: true,
+      counts: { running: 2, cancelled: 2 },
+    });
+    expect(await pc.say('heartbeat', a)).toMatchObject({ accepted: true, cancelRequested: true });
+    expect(await pc.running()).toMatchObject([{ cancelRequested: true }, { cancelRequested: true }]);
+    expect(await pc.complete(a)).toMatchObject({ accepted: true, status: 'completed' });
+    expect(await pc.claim()).toEqual([]);
+    expect(await show(next.id)).toMatchObject({ status: 'pending' });
+    expect((await pc.fail(b, { claim: { max: 1 } })).taskDevices).toMatchObject([{ taskId: next.id }]);
+    expect(await show(task.id)).toMatchObject({
+      status: 'cancelled',
+      counts: { completed: 1, cancelled: 3 },
+    });
+    expect(await cancel(task.id)).toMatchObject({ status: 409, body: { code: 'MUSTER_TASK_OVER' } });
+    expect(await pc.devices[1]?.show()).toMatchObject({ state: 'ok' });
+  });
+
+  test('a device that never answers ends with its time, and only then the next task follows', async () => {
+    const pc = await fakePc(stage.t, 1);
+    const task = await newTask(stage.t, listOf(pc));
+    const next = await newTask(stage.t, listOf(pc));
+    await pc.claim();
+    await cancel(task.id);
+    await stage.pass(20 * MINUTE - 1);
+    expect(await show(next.id)).toMatchObject({ status: 'pending' });
+    await stage.pass(1);
+    expect(await show(task.id)).toMatchObject({ status: 'cancelled', counts: { cancelled: 1 } });
+    expect(await pc.claim()).toMatchObject([{ taskId: next.id }]);
+  });
+
+  test('one that is not active yet ends at once, and counts still add up', async () => {
+    const pc = await fakePc(stage.t, 2);
+    await newTask(stage.t, listOf(pc));
+    const listed = await newTask(stage.t, listOf(pc));
+    const predicate = await newTask(stage.t, { all: true });
+    expect((await cancel(listed.id)).body).toMatchObject({
+      status: 'cancelled',
+      total: 2,
+      counts: { cancelled: 2 },
+    });
+    expect((await cancel(predicate.id)).body).toMatchObject({ status: 'cancelled', total: 0 });
+    expect(await cancel('4711')).toMatchObject({ status: 404, body: { code: 'MUSTER_UNKNOWN_TASK' } });
+  });
+
+  test('what waits for its retry is cancelled at once', async () => {
+    const pc = await fakePc(stage.t, 1);
+    const task = await newTask(stage.t, listOf(pc));
+    const [held] = (await pc.claim()) as [Held];
+    await pc.fail(held);
+    expect((await cancel(task.id)).body).toMatchObject({ status: 'cancelled', counts: { cancelled: 1 } });
+    expect(await pc.complete(held)).toMatchObject({ accepted: false, status: 'cancelled' });
+  });
+});
+
+test('a dead letter that is redriven makes its task unfinished again: as the oldest it is active at once', async () => {
+  const pc = await fakePc(stage.t, 2, { slots: 1 });
+  const task = await newTask(stage.t, { deviceIds: [pc.devices[0]?.id] }, { maxAttempts: 1 });
+  const [held] = (await pc.claim()) as [Held];
+  await pc.fail(held);
+  await stage.pass(0);
+  expect(await show(task.id)).toMatchObject({ status: 'failed' });
+  const next = await newTask(stage.t, { deviceIds: [pc.devices[1]?.id] });
+  await stage.t.post(`/api/devices/${held.deviceId}/clear-error`);
+  expect((await stage.t.post(`/api/actions/${held.id}/redrive`)).status).toBe(200);
+  expect(await show(task.id)).toMatchObject({ status: 'running', counts: { pending: 1, failed: 0 } });
+  expect(await show(next.id)).toMatchObject({ status: 'pending' });
+  const told = await pc.complete((await pc.claim())[0] as Held, { claim: { max: 1 } });
+  expect(await show(task.id)).toMatchObject({ status: 'success' });
+  expect(told.taskDevices).toMatchObject([{ taskId: next.id }]);
+});
+
+test('a deleted or re-enrolled device ends what it runs as cancelled', async () => {
+  const pc = await fakePc(stage.t, 2);
+  const task = await newTask(stage.t, listOf(pc));
+  await pc.claim();
+  await stage.t.del(`/api/devices/${pc.devices[0]?.id}`);
+  stage.t.secret((await stage.t.post(`/api/devices/${pc.devices[1]?.id}/re-enrol`)).body.deviceToken);
+  await stage.pass(0);
+  expect(await show(task.id)).toMatchObject({ status: 'success', counts: { cancelled: 2 } });
+  expect(await pc.show()).toMatchObject({ deviceCount: 1, runningCount: 0 });
+});
+
+test('finished tasks are forgotten with all that belongs to them', async () => {
+  const pc = await fakePc(stage.t, 1);
+  const task = await newTask(stage.t, listOf(pc));
+  for (const held of await pc.claim()) await pc.complete(held);
+  await stage.pass(0);
+  await stage.pass(15 * 24 * 60 * MINUTE);
+  await stage.t.engine.runDuty('fold-task-counts');
+  while ((await stage.t.engine.runDuty('prune-tasks')) > 0);
+  expect((await stage.t.get(`/api/tasks/${task.id}`)).status).toBe(404);
+  const { rows } = await stage.t.engine.db.query({
+    text: 'select (select count(*) from muster.task_targets where task_id = $1)::int + (select count(*) from muster.task_counts where task_id = $1)::int as n',
+    values: [task.id],
+  });
+  expect(rows[0].n).toBe(0);
+});

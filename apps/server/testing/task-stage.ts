@@ -1,0 +1,45 @@
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import type { FakePc, Held } from './fake-pc.ts';
+import { type TestServer, type TestServerOptions, testServer } from './test-server.ts';
+
+/** One server for a file of tests about tasks. All of them share a tenant, so none leaves an unfinished task behind. */
+export const MINUTE = 60_000;
+
+export interface TaskStage {
+  readonly t: TestServer;
+  /** Time passes and housekeeping is done, that of tasks too. */
+  pass(ms: number): Promise<void>;
+}
+
+export function taskStage(options: TestServerOptions = {}): TaskStage {
+  let t: TestServer | undefined;
+  const stage: TaskStage = {
+    get t() {
+      return t as TestServer;
+    },
+    async pass(ms) {
+      await stage.t.pass(ms);
+      while ((await stage.t.engine.runDuty('advance-tasks')) > 0);
+    },
+  };
+  beforeAll(async () => {
+    t = await testServer({ clock: true, ...options });
+  });
+  afterEach(async () => {
+    const { body } = await stage.t.get('/api/tasks?limit=500');
+    for (const { id, endedAt } of body.tasks)
+      if (endedAt === null) await stage.t.post(`/api/tasks/${id}/cancel`);
+    await stage.pass(20 * MINUTE);
+  });
+  afterAll(() => stage.t.close());
+  return stage;
+}
+
+export const deviceIds = (held: readonly Held[]) => held.map(({ deviceId }) => deviceId);
+export const listOf = (...pcs: readonly FakePc[]) => ({
+  deviceIds: pcs.flatMap((pc) => pc.devices.map(({ id }) => id)),
+});
+/** A request that waits at the server is there. */
+export async function parked({ t }: TaskStage, count = 1): Promise<void> {
+  while (t.engine.parkedWaiters < count) await new Promise((resolve) => setImmediate(resolve));
+}
