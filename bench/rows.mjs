@@ -18,6 +18,7 @@ import waiters from './rows/waiters.mjs';
  * @typedef {object} Task
  * @property {string} row
  * @property {string} url of a database of the row's own; empty if it uses none
+ * @property {string} [beside] a second database, if the row compares with one
  * @property {number} redisPort
  * @property {import('./options.mjs').Sizes} sizes
  *
@@ -28,6 +29,7 @@ import waiters from './rows/waiters.mjs';
  * @property {boolean} [lower] less is better
  * @property {('postgres' | 'pglite' | 'redis')[]} uses
  * @property {string} [template] which database it starts from; an empty one otherwise
+ * @property {string} [beside] what the second database starts from
  * @property {'newer'} [node] a newer Node than the product needs
  * @property {string[]} [execArgv]
  * @property {string} [versionOf] the package in bench/ that it measures

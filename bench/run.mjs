@@ -99,7 +99,8 @@ async function measureAll() {
     for (const one of taken) {
       if (one.notRun || one.failed) continue;
       try {
-        if (one.row.template) await buildTemplate(one.row.template);
+        for (const template of [one.row.template, one.row.beside])
+          if (template) await buildTemplate(template);
         const run = await measureUndisturbed(one.row);
         one.runs.push(run);
         console.log(`${one.row.name} ${n + 1}/${options.sizes.repeat}: ${describe(run, one.row.unit)}`);
@@ -163,10 +164,12 @@ async function measureOnce(row) {
   const task = { row: row.name, url: '', redisPort: redisServer?.port ?? 0, sizes: options.sizes };
   if (!row.uses.includes('postgres')) return inProcess(row, task);
   const url = await createDatabase('bench_row', row.template);
+  const beside = row.beside ? await createDatabase('bench_beside', row.beside) : undefined;
   try {
-    return await inProcess(row, { ...task, url });
+    return await inProcess(row, { ...task, url, ...(beside ? { beside } : {}) });
   } finally {
     await admin('drop database bench_row with (force)');
+    if (beside) await admin('drop database bench_beside with (force)');
   }
 }
 
