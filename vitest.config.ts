@@ -21,7 +21,8 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     hookTimeout: 60_000,
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // one more than cores: many suites wait for processes that they start, kill and start again
+    maxWorkers: availableParallelism() + 1,
     pool: 'forks',
     projects: [
       {
@@ -40,7 +41,7 @@ export default defineConfig({
           name: 'postgres',
           exclude: [...never, unit, pgliteOnly],
           globalSetup: 'testing/global-setup.ts',
-          include: [...suites, 'testing/test/**/*.postgres.test.ts'],
+          include: [...suites, 'bench/test/**/*.postgres.test.ts', 'testing/test/**/*.postgres.test.ts'],
           provide: { database: 'postgres' },
         },
       },

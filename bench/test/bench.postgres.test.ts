@@ -1,0 +1,34 @@
+// Keeps the benchmark alive: one row of each kind of our own runs at a tiny size and gives a number. What it is means
+// nothing here. The peers need packages and servers of their own: `npm run bench -- --quick` runs those too.
+
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+interface Results {
+  readonly aims: { readonly text: string; readonly value: number | null }[];
+  readonly rows: { readonly name: string; readonly value?: number }[];
+}
+
+const ROWS = [
+  'statement-per-claim',
+  'engine-fused-postgres',
+  'http-fused-postgres',
+  'claim-latency-delayed',
+  'waiters-engine',
+  'control-work-there',
+  'checkin-postgres',
+  'batch-accept',
+];
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+it('npm run bench -- --quick measures our own rows', { timeout: 600_000 }, () => {
+  const args = ['bench/run.mjs', '--quick', '--only', ROWS.join(',')];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  expect(status, `${stdout}\n${stderr}`).toBe(0);
+  const results: Results = JSON.parse(readFileSync(`${root}/bench/.cache/results.json`, 'utf8'));
+  expect(results.rows.map(({ name }) => name).sort()).toEqual([...ROWS].sort());
+  for (const { name, value } of results.rows) expect(value, name).toBeGreaterThan(0);
+  expect(results.aims.filter(({ value }) => value !== null).length).toBeGreaterThan(0);
+});
