@@ -304,3 +304,23 @@ test('a body of some megabytes is a batch, and no other body may be so large', a
     body: { error: 'The body is too large: at most 1 MiB is read.' },
   });
 });
+
+test('a batch is forgotten when it is long over, and not while a device still has to come', async () => {
+  const { tag, devices } = await fleet(2);
+  const [here, away] = devices as [FakeDevice, FakeDevice];
+  const targets = { targets: { tags: [tag] }, action: { kind: 'UPDATE' } };
+  const id = await make(targets);
+  await supplied();
+  const { action } = await here.checkIn();
+  await here.report(action);
+  t.clock.advance(15 * 24 * 60 * MINUTE);
+  await t.engine.runDuty('prune-batches');
+  expect((await t.get(`/api/batches/${id}`)).body).toMatchObject({ id, total: 2 });
+  await away.report((await away.checkIn()).action);
+  await t.engine.runDuty('prune-batches');
+  expect((await t.get(`/api/batches/${id}`)).status).toBe(404);
+  const { rows } = await t.engine.db.query({
+    text: `select 1 from muster.targets t where not exists (select 1 from muster.batches b where b.tenant_id = t.tenant_id and b.set_id = t.set_id)`,
+  });
+  expect(rows).toEqual([]);
+});

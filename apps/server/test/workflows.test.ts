@@ -245,3 +245,22 @@ test('a schedule that makes no sense is refused with a sentence', async () => {
       body: { code: 'MUSTER_BAD_BODY' },
     });
 });
+
+test('runs are forgotten when they are long over, and so is who was told of an expiry', async () => {
+  const { tag, devices } = await fleet(1);
+  const [device] = devices as [FakeDevice];
+  const id = await make({ targets: { tags: [tag] }, schedule: { at: after(MINUTE) } });
+  await pass(MINUTE);
+  await device.report((await device.checkIn()).action);
+  expect(await runs(id)).toHaveLength(1);
+  await pass(15 * DAY);
+  await t.engine.runDuty('prune-workflow-runs');
+  await t.engine.runDuty('prune-expiry-notices');
+  expect(await runs(id)).toEqual([]);
+  expect((await t.get(`/api/workflows/${id}`)).status).toBe(200);
+  const { rows } = await t.engine.db.query({
+    text: 'select 1 from muster.expiry_notices where expires_at < $1',
+    values: [t.clock()],
+  });
+  expect(rows).toEqual([]);
+});

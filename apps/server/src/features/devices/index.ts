@@ -74,5 +74,6 @@ export function targetSetsOf({ engine }: Shell): TargetSets {
 }
 export type { DeviceAction } from './assigning.ts';
 export { createPcs, type Pcs, unknownPc } from './pcs.ts';
+export { createPruneNotices, createPruneSets } from './prune-sets.ts';
 export { deviceAction, targets } from './schemas.ts';
 export type { TargetCounts, TargetSets, Targets } from './target-sets.ts';

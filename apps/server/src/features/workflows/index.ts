@@ -1,6 +1,6 @@
 import type { CreateFeature } from '../../feature.ts';
 import { runSoon } from '../../run-soon.ts';
-import { targetSetsOf } from '../devices/index.ts';
+import { createPruneNotices, createPruneSets, targetSetsOf } from '../devices/index.ts';
 import { createBeginRuns, createSupplyRuns, SUPPLY_RUNS } from './duties.ts';
 import { WORKFLOW_ERRORS } from './errors.ts';
 import { createWorkflowQueries } from './queries.ts';
@@ -8,11 +8,14 @@ import { workflowRoutes } from './routes.ts';
 
 /** Actions that come by themselves, at their time. */
 export const workflows: CreateFeature = (shell) => {
-  const { audit, engine, log } = shell;
+  const { audit, config, engine, log } = shell;
   const tools = { engine, queries: createWorkflowQueries(engine.schema), sets: targetSetsOf(shell) };
   const supply = runSoon(engine, log, SUPPLY_RUNS);
   engine.addDuty(createBeginRuns(tools));
   engine.addDuty(createSupplyRuns(tools));
+  const owner = { duty: 'prune-workflow-runs', table: 'workflow_runs', id: 'run_id', doneAt: 'supplied_at' };
+  engine.addDuty(createPruneSets(engine, owner, config.MUSTER_RETENTION_DAYS));
+  engine.addDuty(createPruneNotices(engine));
   return {
     name: 'workflows',
     errors: WORKFLOW_ERRORS,
