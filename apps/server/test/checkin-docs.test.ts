@@ -12,6 +12,7 @@ test.each([
   ['checkin.md', 20],
   ['workflows.md', 6],
   ['batches.md', 8],
+  ['tasks.md', 25],
 ])('every command of docs/%s is answered as the page says', async (page, commands) => {
   expect(await runPage(t, page)).toBeGreaterThanOrEqual(commands);
 });

@@ -3,7 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { type AgentStage, agentStage, until } from '../testing/agent-stage.ts';
+import { type AgentStage, agentStage } from '../testing/agent-stage.ts';
+import { until } from '../testing/process-stage.ts';
 
 /** The real agent and the real server, each in a process of its own. Starting them takes seconds on a busy machine. */
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });

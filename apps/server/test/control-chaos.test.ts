@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { type AgentStage, agentStage, until } from '../testing/agent-stage.ts';
+import { type AgentStage, agentStage } from '../testing/agent-stage.ts';
+import { until } from '../testing/process-stage.ts';
 
 /** Server and agent are killed and started again, again and again, while actions come. */
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 600_000 });

@@ -11,7 +11,7 @@ const rowsOf = async (id: string, query = '') =>
   (await stage.t.get(`/api/tasks/${id}/devices${query}`)).body.taskDevices;
 
 describe('one task at a time', () => {
-  test('exactly the oldest unfinished one is running; when its last device is finished the next is active at once', async () => {
+  test('G55: exactly the oldest unfinished one is running; when its last device is finished the next is active at once', async () => {
     const pc = await fakePc(stage.t, 2);
     const other = await fakePc(stage.t, 1);
     const first = await newTask(stage.t, listOf(pc));
@@ -84,7 +84,7 @@ describe('one task at a time', () => {
 });
 
 describe('no task blocks the tenant for ever', () => {
-  test('in error, deleted, absent, without a PC, unknown: cancelled when nothing else is left', async () => {
+  test('G60: in error, deleted, absent, without a PC, unknown: cancelled when nothing else is left', async () => {
     const pc = await fakePc(stage.t, 5);
     const [good, inError, deleted, absent, homeless] = pc.devices.map(({ id }) => id) as [
       string,
@@ -150,7 +150,7 @@ describe('no task blocks the tenant for ever', () => {
     });
   });
 
-  test('no hand-out, nothing running, no runner for twenty minutes: the rest has failed with the reason expired', async () => {
+  test('G60: no hand-out, nothing running, no runner for twenty minutes: the rest has failed with the reason expired', async () => {
     const pc = await fakePc(stage.t, 3, { slots: 1 });
     const task = await newTask(stage.t, listOf(pc), { retryBackoff: 10_000 });
     const [held] = (await pc.claim()) as [Held];
@@ -172,7 +172,7 @@ describe('no task blocks the tenant for ever', () => {
     expect(await pc.devices[0]?.show()).toMatchObject({ state: 'ok' });
   });
 
-  test('the runner of another PC, which has nothing left to do, does not keep it alive', async () => {
+  test('G60: the runner of another PC, which has nothing left to do, does not keep it alive', async () => {
     const [alive, dead] = [await fakePc(stage.t, 1), await fakePc(stage.t, 1)];
     const task = await newTask(stage.t, listOf(alive, dead));
     for (const held of await alive.claim()) await alive.complete(held);
@@ -193,7 +193,7 @@ describe('no task blocks the tenant for ever', () => {
     await pc.complete(held);
   });
 
-  test('past its deadline what was not handed out has failed; a lease never reaches past it', async () => {
+  test('G60: past its deadline what was not handed out has failed; a lease never reaches past it', async () => {
     const pc = await fakePc(stage.t, 2, { slots: 1 });
     const deadline = new Date(stage.t.clock().getTime() + 10 * MINUTE).toISOString();
     const task = await newTask(stage.t, listOf(pc), { deadline });
@@ -224,7 +224,7 @@ describe('no task blocks the tenant for ever', () => {
 });
 
 describe('times and tries', () => {
-  test('twenty minutes after its hand-out: TIMEOUT, then a retry; tries used up: the device is in error', async () => {
+  test('G59: twenty minutes after its hand-out: TIMEOUT, then a retry; tries used up: the device is in error', async () => {
     const pc = await fakePc(stage.t, 2, { slots: 1 });
     const task = await newTask(stage.t, listOf(pc));
     for (const attempt of [1, 2, 3]) {
@@ -317,7 +317,7 @@ describe('cancelling', () => {
     expect(await pc.devices[1]?.show()).toMatchObject({ state: 'ok' });
   });
 
-  test('a device that never answers ends with its time, and only then the next task follows', async () => {
+  test('G60: a device that never answers ends with its time, and only then the next task follows', async () => {
     const pc = await fakePc(stage.t, 1);
     const task = await newTask(stage.t, listOf(pc));
     const next = await newTask(stage.t, listOf(pc));
@@ -354,7 +354,7 @@ describe('cancelling', () => {
   });
 });
 
-test('a dead letter that is redriven makes its task unfinished again: as the oldest it is active at once', async () => {
+test('G55: a dead letter that is redriven makes its task unfinished again: as the oldest it is active at once', async () => {
   const pc = await fakePc(stage.t, 2, { slots: 1 });
   const task = await newTask(stage.t, { deviceIds: [pc.devices[0]?.id] }, { maxAttempts: 1 });
   const [held] = (await pc.claim()) as [Held];

@@ -6,7 +6,7 @@ import { deviceIds, listOf, MINUTE, parked, taskStage } from '../testing/task-st
 const stage = taskStage();
 const patch = (path: string, body: object) => stage.t.send('PATCH', path, body);
 
-test('two claims of one PC at the same moment never exceed its slots', async () => {
+test('G56: two claims of one PC at the same moment never exceed its slots', async () => {
   for (let round = 0; round < 5; round += 1) {
     const pc = await fakePc(stage.t, 9, { slots: 4 });
     const task = await newTask(stage.t, listOf(pc));
@@ -19,7 +19,7 @@ test('two claims of one PC at the same moment never exceed its slots', async () 
   }
 });
 
-test('20 slots by default: 20 of 25, then 19 → 20 and 18 → 20', async () => {
+test('G58: 20 slots by default: 20 of 25, then 19 → 20 and 18 → 20', async () => {
   const pc = await fakePc(stage.t, 25);
   await newTask(stage.t, listOf(pc));
   const held = await pc.claim();
@@ -33,7 +33,7 @@ test('20 slots by default: 20 of 25, then 19 → 20 and 18 → 20', async () => 
   expect(await pc.show()).toMatchObject({ runningCount: 20, freeSlots: 0 });
 });
 
-test('rows come into being when a slot is free for them, not before', async () => {
+test('G57: rows come into being when a slot is free for them, not before', async () => {
   const pc = await fakePc(stage.t, 5, { slots: 2 });
   const task = await newTask(stage.t, listOf(pc));
   const made = async () =>
@@ -66,7 +66,7 @@ describe('a waiting runner is woken', () => {
     ['failure', ({ pc, held }) => pc.fail(held)],
     ['timeout', () => stage.pass(20 * MINUTE)],
     ['more slots', ({ pc }) => patch(`/api/pcs/${pc.id}`, { slots: 2 })],
-  ])('by %s', async (_what, act) => {
+  ])('G58: by %s', async (_what, act) => {
     const on = await waiting();
     await act(on);
     expect(deviceIds(await on.woken)).toEqual([on.pc.devices[1]?.id]);
@@ -90,7 +90,7 @@ describe('a waiting runner is woken', () => {
     expect(deviceIds(await woken)).toEqual([held.deviceId]);
   });
 
-  test('by a device that is moved in, or there again, or whose lane is free', async () => {
+  test('G58: by a device that is moved in, or there again, or whose lane is free', async () => {
     const away = await fakeDevice(stage.t);
     const absent = await fakeDevice(stage.t);
     const busy = await fakeDevice(stage.t);
@@ -123,7 +123,7 @@ describe('a waiting runner is woken', () => {
     expect(deviceIds(await free)).toEqual([busy.id]);
   });
 
-  test('by a new task, and by the next one becoming active', async () => {
+  test('G55 G58: by a new task, and by the next one becoming active', async () => {
     const pc = await fakePc(stage.t, 1);
     const first = pc.claim({ wait: 25 });
     await parked(stage);
@@ -161,7 +161,7 @@ test('a runner that has gone while it waited gets nothing', async () => {
   expect(await pc.claim()).toMatchObject([{ attempt: 1 }]);
 });
 
-test('a device never does two things at once, whoever asked', async () => {
+test('G57: a device never does two things at once, whoever asked', async () => {
   const pc = await fakePc(stage.t, 2);
   const [first, second] = pc.devices;
   await first?.assign('LOCK');
@@ -188,7 +188,7 @@ test('what is assigned for a check-in does not hold up a task while the device h
   expect(await pc.claim()).toHaveLength(1);
 });
 
-test('a moved device finishes under its old PC; its next claim is the new one’s', async () => {
+test('G57: a moved device finishes under its old PC; its next claim is the new one’s', async () => {
   const from = await fakePc(stage.t, 1);
   const to = await fakePc(stage.t);
   const task = await newTask(stage.t, listOf(from), { maxAttempts: 5 });
@@ -222,7 +222,7 @@ test('a moved device finishes under its old PC; its next claim is the new one’
   expect(await showTask(stage.t, task.id)).toMatchObject({ status: 'success' });
 });
 
-test('an error or fewer slots may leave more running than the target, and nothing is added until that is over', async () => {
+test('G56: an error or fewer slots may leave more running than the target, and nothing is added until that is over', async () => {
   const pc = await fakePc(stage.t, 6, { slots: 4 });
   await newTask(stage.t, listOf(pc));
   const held = await pc.claim();
@@ -235,7 +235,7 @@ test('an error or fewer slots may leave more running than the target, and nothin
   expect(await pc.show()).toMatchObject({ runningCount: 2, target: 2 });
 });
 
-test('a claim never goes above the target, also when what runs there is not eligible any more', async () => {
+test('G56: a claim never goes above the target, also when what runs there is not eligible any more', async () => {
   const pc = await fakePc(stage.t, 3);
   const other = await fakePc(stage.t);
   await newTask(stage.t, listOf(pc));

@@ -24,7 +24,7 @@ async function pass(ms: number): Promise<void> {
   await t.engine.runDuty('advance-tasks');
 }
 
-test('a task goes to the devices of a PC, slot by slot, and ends as success', async () => {
+test('G61: a task goes to the devices of a PC, slot by slot, and ends as success', async () => {
   const pc = await fakePc(t, 3, { slots: 2 });
   const task = await newTask(t, listOf(pc), { payload: { version: 7 } });
   expect(task).toMatchObject({
@@ -70,7 +70,7 @@ test('a task goes to the devices of a PC, slot by slot, and ends as success', as
   expect(await showTask(t, task.id)).toMatchObject({ status: 'success', endedAt: at });
 });
 
-test('a failed attempt is tried again under the same id; after the last one the device is in error', async () => {
+test('G59: a failed attempt is tried again under the same id; after the last one the device is in error', async () => {
   const pc = await fakePc(t, 2, { slots: 1 });
   const task = await newTask(t, listOf(pc), { maxAttempts: 2 });
   const [one] = (await pc.claim()) as [Held];

@@ -1,104 +1,50 @@
-import { type AgentAction, type Beat, type Report, type ReportAnswer, readActions } from './wire.ts';
+import { CANCELLED } from './attempts.ts';
+import type { Report, ReportAnswer } from './report.ts';
+import { Requests } from './requests.ts';
+import { type AgentAction, type Beat, readActions } from './wire.ts';
+import type { Advice, Stop, WorkServer } from './work.ts';
 
-/** The server, as an agent sees it: four requests. A request without an answer throws, and so does a refusal. */
-export class ServerRefused extends Error {
-  readonly status: number;
-  readonly code: string | null;
-  readonly retryAfterMs: number;
+/** The server, as the agent of a host sees it: four requests. */
+const MOST_PER_HEARTBEAT = 500;
 
-  constructor(status: number, code: string | null, message: string, retryAfterMs: number) {
-    super(`${message} (${status})`);
-    this.name = 'ServerRefused';
-    this.status = status;
-    this.code = code;
-    this.retryAfterMs = retryAfterMs;
-  }
-}
-
-export interface Advice {
-  readonly afterMs: number;
-  readonly waitSeconds: number | null;
-}
-
-const ANSWER_MS = 30_000;
-/** How much later than asked an answer may come before the connection counts as dead. */
-const GRACE_MS = 15_000;
-
-export class Client {
-  readonly #server: string;
-  readonly #token: () => Promise<string>;
+export class Client implements WorkServer<AgentAction> {
+  readonly #requests: Requests;
 
   constructor(server: string, token: () => Promise<string>) {
-    this.#server = server.replace(/\/+$/, '');
-    this.#token = token;
+    this.#requests = new Requests(server, token);
   }
 
   async poll(
     max: number,
     waitSeconds: number,
     signal: AbortSignal,
-  ): Promise<{ actions: AgentAction[]; advice: Advice }> {
-    const response = await this.#ask(`/api/control/queue?max=${max}&wait=${waitSeconds}`, undefined, {
-      signal,
-      ms: waitSeconds * 1_000 + GRACE_MS,
-    });
-    const actions = response.status === 204 ? [] : readActions(await response.json());
-    return { actions, advice: readAdvice(response.headers.get('muster-next-poll')) };
+  ): Promise<{ work: AgentAction[]; advice: Advice }> {
+    const path = `/api/control/queue?max=${max}&wait=${waitSeconds}`;
+    const response = await this.#requests.ask(path, undefined, { signal, waitSeconds });
+    const work = response.status === 204 ? [] : readActions(await response.json());
+    return { work, advice: readAdvice(response.headers.get('muster-next-poll')) };
   }
 
   async running(signal: AbortSignal): Promise<AgentAction[]> {
-    const response = await this.#ask('/api/control/running', undefined, { signal });
+    const response = await this.#requests.ask('/api/control/running', undefined, { signal });
     return readActions(await response.json());
   }
 
   async report(report: Report, signal: AbortSignal): Promise<ReportAnswer> {
-    const response = await this.#ask('/api/control/report', report, { signal });
+    const response = await this.#requests.ask('/api/control/report', report, { signal });
     return (await response.json()) as ReportAnswer;
   }
 
-  async heartbeat(actions: readonly { id: string; attempt: number }[], signal: AbortSignal): Promise<Beat[]> {
-    const response = await this.#ask('/api/control/heartbeat', { actions }, { signal });
-    return ((await response.json()) as { actions: Beat[] }).actions;
-  }
-
-  async #ask(
-    path: string,
-    body: object | undefined,
-    { signal, ms = ANSWER_MS }: { signal: AbortSignal; ms?: number },
-  ): Promise<Response> {
-    const response = await fetch(this.#server + path, {
-      method: body ? 'POST' : 'GET',
-      headers: {
-        authorization: `Bearer ${await this.#token()}`,
-        ...(body ? { 'content-type': 'application/json' } : {}),
-      },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-      redirect: 'error', // a token goes to the server it was made for
-      signal: AbortSignal.any([signal, AbortSignal.timeout(ms)]),
-    });
-    if (response.ok) return response;
-    throw await refusal(response);
-  }
-}
-
-export async function refusal(response: Response): Promise<ServerRefused> {
-  const text = await response.text();
-  const retryAfter = Number(response.headers.get('retry-after') ?? 0);
-  const { error, code } = sentence(text);
-  return new ServerRefused(
-    response.status,
-    code ?? null,
-    error ?? 'The server refused',
-    Number.isFinite(retryAfter) ? Math.min(retryAfter, 3_600) * 1_000 : 0,
-  );
-}
-
-function sentence(text: string): { error?: string; code?: string } {
-  try {
-    const body = JSON.parse(text);
-    return typeof body === 'object' && body !== null ? body : {};
-  } catch {
-    return {};
+  async beat(held: readonly AgentAction[], signal: AbortSignal): Promise<Stop[]> {
+    const stops: Stop[] = [];
+    for (let from = 0; from < held.length; from += MOST_PER_HEARTBEAT) {
+      const actions = held.slice(from, from + MOST_PER_HEARTBEAT).map(({ id, attempt }) => ({ id, attempt }));
+      const response = await this.#requests.ask('/api/control/heartbeat', { actions }, { signal });
+      const { actions: beats } = (await response.json()) as { actions: Beat[] };
+      for (const { id, attempt, status, cancelRequested } of beats)
+        if (cancelRequested || status === 'cancelled') stops.push({ id, attempt, why: CANCELLED });
+    }
+    return stops;
   }
 }
 

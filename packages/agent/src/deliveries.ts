@@ -1,46 +1,50 @@
-import { type Backoff, pause } from './backoff.ts';
-import { type Client, ServerRefused } from './client.ts';
+import { Backoff, pause } from './backoff.ts';
 import type { Journal } from './journal.ts';
 import type { AgentLog } from './log.ts';
-import type { Report } from './wire.ts';
+import type { Report } from './report.ts';
+import { retryAfter, ServerRefused, sentenceOf } from './requests.ts';
+import type { Work, WorkServer } from './work.ts';
 
-/** Brings results to the server, in order, for as long as it takes; the journal forgets each once the server has it. */
+/** Brings results to the server for as long as it takes; the journal forgets each once the server has it. */
+export interface DeliveriesOptions {
+  readonly server: Pick<WorkServer<Work>, 'report'>;
+  readonly journal: Journal;
+  readonly log: AgentLog;
+  /** How many are under way at once; 1 keeps their order. */
+  readonly atOnce: number;
+  readonly backoff: { readonly firstMs: number; readonly mostMs: number };
+  /** For the log. */
+  readonly noun: string;
+  /** Of a report that the server will not take, less, which it may take; null: there is no less. */
+  readonly reduce: (report: Report, status: number) => Report | null;
+  readonly onDelivered: (report: Report) => void;
+  /** No request goes on after it. */
+  readonly signal: AbortSignal;
+}
+
 export class Deliveries {
-  readonly #client: Client;
-  readonly #journal: Journal;
-  readonly #log: AgentLog;
-  readonly #onDelivered: (report: Report) => void;
-  readonly #toDeliver: Report[] = [];
-  readonly #backoff: Backoff;
-  #isWorking = false;
-  #working: Promise<void> = Promise.resolve();
+  readonly #options: DeliveriesOptions;
+  readonly #waiting: Report[] = [];
+  readonly #working = new Set<Promise<void>>();
+  #active = 0;
   #gaveUp = false;
 
-  constructor(options: {
-    client: Client;
-    journal: Journal;
-    log: AgentLog;
-    backoff: Backoff;
-    onDelivered: (report: Report) => void;
-  }) {
-    this.#client = options.client;
-    this.#journal = options.journal;
-    this.#log = options.log;
-    this.#backoff = options.backoff;
-    this.#onDelivered = options.onDelivered;
+  constructor(options: DeliveriesOptions) {
+    this.#options = options;
   }
 
   /** It is in the journal already. */
-  add(report: Report, signal: AbortSignal): void {
-    this.#toDeliver.push(report);
-    if (this.#isWorking) return;
-    this.#isWorking = true;
-    this.#working = this.#work(signal);
+  add(report: Report): void {
+    this.#waiting.push(report);
+    if (this.#active >= this.#options.atOnce) return;
+    this.#active += 1;
+    const working = this.#work().finally(() => this.#working.delete(working));
+    this.#working.add(working);
   }
 
   /** Resolves when everything is delivered, or when the signal ended it; what is left stays in the journal. */
   async drained(): Promise<void> {
-    await this.#working;
+    while (this.#working.size > 0) await Promise.all(this.#working);
   }
 
   /** No more second tries: whatever does not get through now is delivered after the next start. */
@@ -48,57 +52,52 @@ export class Deliveries {
     this.#gaveUp = true;
   }
 
-  async #work(signal: AbortSignal): Promise<void> {
-    do await this.#deliverAll(signal);
-    while (this.#toDeliver.length > 0 && !this.#gaveUp && !signal.aborted);
+  async #work(): Promise<void> {
+    const { firstMs, mostMs } = this.#options.backoff;
+    const backoff = new Backoff(firstMs, mostMs);
+    for (let report = this.#waiting.shift(); report; report = this.#waiting.shift())
+      if (!(await this.#deliver(report, backoff))) break;
     // In the same breath as the last look at the list: whoever comes now starts the next round.
-    this.#isWorking = false;
+    this.#active -= 1;
   }
 
-  async #deliverAll(signal: AbortSignal): Promise<void> {
-    for (let report = this.#toDeliver[0]; report && !signal.aborted; report = this.#toDeliver[0]) {
+  /** Whether the server has it, or never will. */
+  async #deliver(of: Report, backoff: Backoff): Promise<boolean> {
+    const { journal, log, noun, onDelivered, server, signal } = this.#options;
+    const name = `${noun} ${of.actionId}, attempt ${of.attempt}`;
+    for (let report: Report | null = of; report; ) {
+      if (signal.aborted) return false;
       try {
-        const answer = await this.#client.report(report, signal);
-        this.#log.info(
-          `Action ${report.actionId}, attempt ${report.attempt}: ${report.status}` +
-            (answer.accepted ? '.' : `, but the server had given it up (${answer.reason}).`),
+        const answer = await server.report(report, signal);
+        log.info(
+          answer.accepted
+            ? `${name}: ${report.status}.`
+            : `${name}: ${report.status}, but the server had given it up (${answer.reason}).`,
         );
+        break;
       } catch (error) {
-        if (!isFinal(error)) {
-          if (this.#gaveUp || signal.aborted) return;
-          this.#log.warn(
-            `The result of action ${report.actionId} could not be delivered yet: ${String(error)}`,
-          );
-          await pause(Math.max(this.#backoff.next(), retryAfter(error)), signal);
-          if (this.#gaveUp) return;
+        if (isFinal(error)) {
+          report = this.#options.reduce(report, error.status);
+          // It has forgotten it, or it is not ours any more.
+          if (!report) log.warn(`${name}: the server does not want the result: ${error.message}`);
           continue;
         }
-        if (isTooLarge(error) && report.output) {
-          this.#toDeliver[0] = { ...report, output: report.output.slice(-1_000) };
-          continue;
-        }
-        // The server will never take it: it has forgotten the action, or it is not this host's any more.
-        this.#log.warn(`The result of action ${report.actionId} is not wanted: ${String(error)}`);
+        if (this.#gaveUp || signal.aborted) return false;
+        log.warn(`${name}: the result could not be delivered yet: ${sentenceOf(error)}`);
+        await pause(Math.max(backoff.next(), retryAfter(error)), signal);
+        if (this.#gaveUp) return false;
       }
-      this.#backoff.reset();
-      this.#toDeliver.shift();
-      await this.#journal.delivered({ id: report.actionId, attempt: report.attempt }).catch((error) => {
-        // It is delivered again after the next start, which changes nothing.
-        this.#log.warn(`The journal could not be written: ${String(error)}`);
-      });
-      this.#onDelivered(report);
     }
+    backoff.reset();
+    await journal.delivered({ id: of.actionId, attempt: of.attempt }).catch((error) => {
+      // It is delivered again after the next start, which changes nothing.
+      log.warn(`The journal could not be written: ${String(error)}`);
+    });
+    onDelivered(of);
+    return true;
   }
 }
 
-function isFinal(error: unknown): boolean {
+function isFinal(error: unknown): error is ServerRefused {
   return error instanceof ServerRefused && [400, 404, 409, 413].includes(error.status);
-}
-
-function isTooLarge(error: unknown): boolean {
-  return error instanceof ServerRefused && error.status === 413;
-}
-
-export function retryAfter(error: unknown): number {
-  return error instanceof ServerRefused ? error.retryAfterMs : 0;
 }

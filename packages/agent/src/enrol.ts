@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { refusal } from './client.ts';
+import { refusal } from './requests.ts';
 
 /**
  * A host registers itself with an enrolment token and keeps the token it gets. The secret it makes up first, and keeps

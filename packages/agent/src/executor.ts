@@ -1,10 +1,11 @@
 import type { AgentAction } from './wire.ts';
+import type { Work } from './work.ts';
 
 /** Whatever does the work. It is called at most once for an attempt; what it throws is a failure. */
-export type Executor = (action: AgentAction, context: ExecutionContext) => Promise<Outcome>;
+export type Executor<W extends Work = AgentAction> = (work: W, context: ExecutionContext) => Promise<Outcome>;
 
 export interface ExecutionContext {
-  /** Aborted when an operator cancelled the action, or the agent has to stop. */
+  /** Aborted when an operator cancelled it, or the process has to stop. */
   readonly signal: AbortSignal;
 }
 
@@ -13,4 +14,6 @@ export interface Outcome {
   readonly exitCode?: number | undefined;
   readonly message?: string | undefined;
   readonly output?: string | undefined;
+  /** Any JSON; only runners have one. */
+  readonly result?: unknown;
 }

@@ -1,6 +1,7 @@
 import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
-import { keyOf, type Report } from './wire.ts';
+import type { Report } from './report.ts';
+import { keyOf } from './work.ts';
 
 /**
  * What must survive a crash: which attempts were begun, and results that the server does not have yet. One JSON line per

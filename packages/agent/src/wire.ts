@@ -1,13 +1,12 @@
+import type { Work } from './work.ts';
+
 /** What goes over the wire, as far as the agent looks at it. What it does not know it ignores. */
-export interface AgentAction {
-  readonly id: string;
+export interface AgentAction extends Work {
   readonly hostId: string;
   readonly serviceId: string;
   readonly kind: string;
-  readonly attempt: number;
   readonly startedAt: string;
   readonly leaseUntil: string;
-  readonly cancelRequested?: boolean;
   readonly service: {
     readonly id: string;
     readonly unitName: string;
@@ -16,32 +15,12 @@ export interface AgentAction {
   };
 }
 
-export interface Report {
-  readonly actionId: string;
-  readonly attempt: number;
-  readonly status: 'succeeded' | 'failed';
-  readonly exitCode?: number | undefined;
-  readonly message?: string | undefined;
-  readonly output?: string | undefined;
-}
-
-export interface ReportAnswer {
-  readonly accepted: boolean;
-  readonly status: string;
-  readonly reason?: string;
-}
-
 export interface Beat {
   readonly id: string;
   readonly attempt: number;
   readonly status: string;
   readonly extended: boolean;
   readonly cancelRequested?: boolean;
-}
-
-/** Names one attempt, which is run at most once. */
-export function keyOf({ id, attempt }: { id: string; attempt: number }): string {
-  return `${id}:${attempt}`;
 }
 
 /** The actions of an answer. Throws if the server speaks another language. */

@@ -1,32 +1,17 @@
-import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { Backoff } from '../src/backoff.ts';
 import { type Agent, type AgentAction, createAgent } from '../src/index.ts';
+import { json, type Play, playedServer } from '../testing/played-server.ts';
 
-/** The agent against a server that the test plays itself: answers, refusals, and connections that break. */
-type Play = (request: IncomingMessage, response: ServerResponse, body: string) => void;
-
+/** The agent against a server that the test plays itself. */
 async function scene(play: Play, waitSeconds = 25) {
-  const requests: string[] = [];
   const executed: string[] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      requests.push(`${request.method} ${request.url}`);
-      play(request, response, body);
-    });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = await playedServer(play);
   const agent: Agent = createAgent({
-    server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    server: server.url,
     token: async () => 'a-token',
     folder: mkdtempSync(path.join(tmpdir(), 'muster-agent-')),
     execute: async ({ id, attempt }) => {
@@ -38,11 +23,11 @@ async function scene(play: Play, waitSeconds = 25) {
   });
   const running = agent.run();
   return {
-    requests,
+    requests: server.requests,
     executed,
     async close() {
       agent.stop();
-      server.closeAllConnections();
+      server.cut();
       await running;
       server.close();
     },
@@ -59,8 +44,6 @@ const action = (id: string, attempt = 1): AgentAction => ({
   leaseUntil: new Date(Date.now() + 300_000).toISOString(),
   service: { id, unitName: 'x', displayName: 'x', description: '' },
 });
-const json = (response: ServerResponse, body: object, status = 200) =>
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 
 it('asks what it holds at the start and after a broken request, and runs each attempt once', async () => {
   let polls = 0;

@@ -4,6 +4,7 @@ import { VERSION } from '../version.ts';
 import { type AgentFlags, agent } from './agent.ts';
 import { doctor } from './doctor.ts';
 import { command, runCommand } from './run-command.ts';
+import { type RunnerFlags, runner } from './runner.ts';
 import { exportTo, importFrom } from './transfer.ts';
 
 /** `muster …`: takes the words apart and hands them on. */
@@ -38,6 +39,20 @@ program
   .option('--enrolment-token-file <file>', 'register this host, if there is no token yet')
   .option('--name <name>', 'the name to register under (default: the host name)')
   .action(command((flags: AgentFlags) => agent(flags)));
+
+program
+  .command('runner')
+  .description('Run the runner of a PC: it keeps the slots of the PC full, with one process per device')
+  .requiredOption('--server <address>', 'the address of the server')
+  .requiredOption('--token-file <file>', "the file with the runner's token")
+  .requiredOption('--pc <id>', 'the PC that the token belongs to')
+  .requiredOption('--exec <file>', 'what is run for each device; gets the payload as JSON on its input')
+  .option('--state-dir <folder>', 'where it keeps what must survive a crash', '/var/lib/muster-runner')
+  .option('--max-running <n>', 'how many devices at once, whatever the slots of the PC', '1000')
+  .option('--heartbeat <seconds>', 'how often it asks whether what runs was cancelled', '15')
+  .option('--grace <seconds>', 'how long running devices may go on after a stop', '30')
+  .addHelpText('after', '\nWhat the file gets, answers and the exit codes: docs/runner.md.')
+  .action(command((flags: RunnerFlags) => runner(flags)));
 
 const migrate = program.command('migrate').description('The tables of the database');
 migrate

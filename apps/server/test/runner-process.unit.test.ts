@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { muster, temporaryFolder } from '../testing/muster-process.ts';
+
+/** What `muster runner` says when it cannot work, and the codes it ends with. */
+const folder = temporaryFolder();
+const at = (name: string) => path.join(folder.path, name);
+const stranger = createServer((_request, response) =>
+  response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":"Who is that?","code":"X"}'),
+);
+let url = '';
+beforeAll(async () => {
+  writeFileSync(at('script'), '#!/bin/sh\n');
+  chmodSync(at('script'), 0o755);
+  writeFileSync(at('no-script'), '');
+  mkdirSync(at('a-folder'));
+  writeFileSync(at('token'), 'mst_runner_1_abc\n');
+  writeFileSync(at('operator'), 'an-operator\n');
+  await once(stranger.listen(0, '127.0.0.1'), 'listening');
+  url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  stranger.close();
+  folder.remove();
+});
+
+const flags = (other: Record<string, string>) =>
+  Object.entries({
+    '--server': url,
+    '--token-file': at('token'),
+    '--pc': '1',
+    '--exec': at('script'),
+    '--state-dir': at('state'),
+    ...other,
+  }).flat();
+
+it.each([
+  [{ '--exec': 'gone' }, 1, /--exec .*gone cannot be run: ENOENT/],
+  [{ '--exec': 'no-script' }, 1, /may not be run. Make it executable: chmod \+x/],
+  [{ '--exec': 'a-folder' }, 1, /is not a file/],
+  [{ '--token-file': 'gone' }, 1, /^The token cannot be read: ENOENT/],
+  [{ '--token-file': 'operator' }, 1, /does not hold the token of a runner/],
+  [{}, 2, /^The server refuses the token in .*token for PC 1: Who is that\? \(401\)$/m],
+])('%j ends it with %i and a sentence', async (files, code, sentence) => {
+  const other = Object.fromEntries(Object.entries(files).map(([flag, name]) => [flag, at(name)]));
+  const ended = await muster(['runner', ...flags(other)], {});
+  expect(ended.notes).toMatch(sentence);
+  expect(ended.code).toBe(code);
+});
+
+it('refuses a PC and an address that are none', async () => {
+  expect(await muster(['runner', ...flags({ '--pc': 'x' })], {})).toMatchObject({
+    code: 1,
+    notes: '--pc must be the id of a PC, which is a number.\n',
+  });
+  expect((await muster(['runner', ...flags({ '--server': 'x' })], {})).notes).toMatch(/^--server must be/);
+});

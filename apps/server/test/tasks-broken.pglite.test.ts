@@ -1,0 +1,75 @@
+import { cut, type Sabotage, swap, testDatabase } from '@muster/engine/testing';
+import { expect, test } from 'vitest';
+import { LINES } from '../src/migrations.ts';
+import { playTasks } from '../testing/task-game/play.ts';
+
+/** The door broken on purpose, each time at another place: the game of tasks-property.test.ts must find it out. */
+const SEED = Number(process.env.MUSTER_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const GAMES = 6;
+const STEPS = 300;
+
+const look = (rewrite: (text: string) => string): Sabotage => ({ muster_look_for_work: rewrite });
+
+test.each<[string, Sabotage, RegExp]>([
+  [
+    'the newest task is taken for the active one',
+    look((text) => swap(text, 'order by o.task_id limit 1', 'order by o.task_id desc limit 1')),
+    /is the active one|starved|Not all tasks/,
+  ],
+  [
+    'nobody looks at the slots',
+    {
+      muster_look_for_work: (text) =>
+        swap(text, 'least(pc.slots, (select count(*) from d)) - pc.running', '100'),
+      muster_enqueue_and_claim: (text) => cut(text, 'where x.place <= x.free'),
+    },
+    /its target is/,
+  ],
+  [
+    'a device that was supplied before is supplied again',
+    look((text) => cut(text, 'x.action_id is null and x.ended is null and')),
+    /has two rows|a recount gives|add up/,
+  ],
+  [
+    'devices in error are handed out',
+    look((text) => cut(text, `and d.state = 'ok'`)),
+    /is in error and was handed out|its target is/,
+  ],
+  [
+    'some devices are passed over',
+    look((text) =>
+      swap(
+        text,
+        'x.ended is null and l.action_id',
+        'x.ended is null and x.device_id % 3 <> 0 and l.action_id',
+      ),
+    ),
+    /is starved|Not all tasks/,
+  ],
+  [
+    'a transition is not counted',
+    {
+      muster_count_task_transitions: (text) =>
+        swap(text, 'from x ), e as', `from x where x.state <> 'completed' ), e as`),
+    },
+    /a recount gives|add up/,
+  ],
+  [
+    'a device that failed for good stays in order',
+    { muster_count_task_transitions: (text) => swap(text, `set state = 'error'`, `set state = 'ok'`) },
+    /is not in error/,
+  ],
+])(
+  'the game finds it out if %s',
+  async (_what, by, found) => {
+    const wrong: string[] = [];
+    // one game may by chance never come across it
+    for (let n = 0; n < GAMES && !found.test(wrong.join('\n')); n += 1) {
+      const database = await testDatabase({ lines: LINES });
+      wrong.push(...(await playTasks(database.db, { seed: SEED + n, steps: STEPS, by })));
+      await database.drop();
+    }
+    expect(wrong.join('\n'), `seed ${SEED}`).toMatch(found);
+  },
+  300_000,
+);

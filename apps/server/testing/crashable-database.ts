@@ -1,0 +1,70 @@
+import type { Database, Query, Transaction } from '@muster/engine';
+
+/**
+ * A database whose client may die: at a statement, so that what it was doing is rolled back, or right after a commit, so
+ * that what it would have done next never happens. Dead, it answers nothing until somebody starts anew.
+ */
+export interface CrashableDatabase {
+  readonly db: Database;
+  readonly dead: boolean;
+  /** Dies at the statement after so many others. */
+  dieAtStatement(after: number): void;
+  /** Dies when the next transaction has been committed. */
+  dieAfterCommit(): void;
+  revive(): void;
+}
+
+export function crashable(inner: Database): CrashableDatabase {
+  let dead = false;
+  let left = Number.POSITIVE_INFINITY;
+  let afterCommit = false;
+
+  const check = () => {
+    left -= 1;
+    if (left < 0) dead = true;
+    if (dead) throw new Error('The process is dead.');
+  };
+  const onTransaction = (tx: Transaction): Transaction => ({
+    query: async (query: Query) => {
+      check();
+      return tx.query(query);
+    },
+    afterCommit: (run) =>
+      tx.afterCommit(() => {
+        if (!dead) run();
+      }),
+  });
+  const on = (calls: Database['gathered']): Database['gathered'] => ({
+    query: async (query: Query) => {
+      check();
+      return calls.query(query);
+    },
+    transaction: async (run) => {
+      check();
+      return calls.transaction(async (tx) => {
+        // the first to be told of the commit
+        tx.afterCommit(() => {
+          if (afterCommit) dead = true;
+        });
+        return run(onTransaction(tx));
+      });
+    },
+  });
+  return {
+    db: { ...inner, ...on(inner), gathered: on(inner.gathered) },
+    get dead() {
+      return dead;
+    },
+    dieAtStatement(after) {
+      left = after;
+    },
+    dieAfterCommit() {
+      afterCommit = true;
+    },
+    revive() {
+      dead = false;
+      afterCommit = false;
+      left = Number.POSITIVE_INFINITY;
+    },
+  };
+}

@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { inject } from 'vitest';
+
+/** What stages of real processes are built of. */
+export const MUSTER = fileURLToPath(new URL('../bin/muster.js', import.meta.url));
+
+/** A server on a database of its own, a folder for what else there is, and an operator. */
+export async function serverStage(
+  environment: Record<string, string>,
+  settings: Record<string, string> = {},
+) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'muster-stage-'));
+  const at = (...names: string[]) => path.join(folder, ...names);
+  const operator = randomBytes(24).toString('hex');
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const database = await makeDatabase(at('data'));
+  const own = { PATH: `${process.env.PATH}`, STAGE: folder, HOME: folder, ...environment };
+  const server = processOf([MUSTER, 'serve'], /Muster listens on/, {
+    ...own,
+    ...database.environment,
+    PORT: String(port),
+    MUSTER_OPERATOR_TOKEN: operator,
+    MUSTER_LOG_LEVEL: 'warn',
+    ...settings,
+  });
+  await server.start();
+  return {
+    folder,
+    at,
+    url,
+    server,
+    /** For the other processes of the stage. */
+    environment: own,
+    call: callerOf(url, operator),
+    /** What scripts have written into a file of the stage. */
+    lines: (name: string) =>
+      existsSync(at(name)) ? readFileSync(at(name), 'utf8').split('\n').filter(Boolean) : [],
+    async close() {
+      await server.kill();
+      await database.drop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function callerOf(url: string, operator: string) {
+  return async (method: string, where: string, body?: object, headers: Record<string, string> = {}) => {
+    const response = await fetch(url + where, {
+      method,
+      headers: {
+        authorization: `Bearer ${operator}`,
+        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...headers,
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${where}: ${response.status} ${text}`);
+    return text === '' ? null : JSON.parse(text);
+  };
+}
+
+/** Looks until it is so. How long that takes is not what is tested. */
+export async function until<T>(look: () => Promise<T> | T): Promise<NonNullable<T>> {
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}
+
+/** A process that is killed and started again; it is there once it says so. */
+export function processOf(args: string[], ready: RegExp, environment: Record<string, string>) {
+  let child: ChildProcess | undefined;
+  let output = '';
+
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
+    const ending = child;
+    child = undefined;
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return ending?.exitCode ?? null;
+    const gone = once(ending, 'exit');
+    ending.kill(signal);
+    await gone;
+    return ending.exitCode;
+  }
+
+  return {
+    output: () => output,
+    async start(): Promise<void> {
+      const started = spawn(process.execPath, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+      child = started;
+      let own = '';
+      await new Promise<void>((resolve, reject) => {
+        for (const stream of [started.stdout, started.stderr])
+          stream.on('data', (chunk) => {
+            output += chunk;
+            own += chunk;
+            if (ready.test(own)) resolve();
+          });
+        started.once('exit', (code) => reject(new Error(`It ended with ${code}:\n${own}`)));
+      });
+    },
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+/** Of its own, on whichever database the suite runs on. */
+async function makeDatabase(dataDir: string) {
+  const adminUrl = inject('database') === 'postgres' ? inject('postgresUrl') : undefined;
+  if (adminUrl === undefined) return { environment: { MUSTER_DATA_DIR: dataDir }, drop: async () => {} };
+  const name = `muster_agent_${randomBytes(6).toString('hex')}`;
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  await admin(adminUrl, `create database ${name}`);
+  return {
+    environment: { DATABASE_URL: url.href, MUSTER_DATA_DIR: dataDir },
+    drop: () => admin(adminUrl, `drop database ${name} with (force)`),
+  };
+}
+
+async function admin(connectionString: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}

@@ -1,0 +1,165 @@
+import type { Executor, Outcome } from './executor.ts';
+import type { Journal } from './journal.ts';
+import type { AgentLog } from './log.ts';
+import type { Report } from './report.ts';
+import { keyOf, type Work } from './work.ts';
+
+export const CANCELLED = 'CANCELLED: an operator cancelled it.';
+
+/**
+ * The attempts that are here, from the moment they came until the server has their results:
+ *
+ *   came ──lane free, slot free──► started (on disk) ──► running ──► result (on disk) ──► delivered
+ *     └─ cancelled, or the process stops ──► never started
+ *
+ * One at a time per lane (a service, a device): an attempt whose lease was lost may still be running here when the next
+ * attempt comes.
+ */
+interface Held<W> {
+  readonly work: W;
+  readonly controller: AbortController;
+  isOver: boolean;
+}
+
+export interface AttemptsOptions<W extends Work> {
+  readonly execute: Executor<W>;
+  readonly journal: Journal;
+  readonly log: AgentLog;
+  readonly most: number;
+  readonly laneOf: (work: W) => string;
+  /** For the log. */
+  readonly nameOf: (work: W) => string;
+  /** What is reported of those that a stop has ended. */
+  readonly stoppedMessage: string;
+  /** It is on the disk that it was begun. */
+  readonly onStarted?: ((work: W) => void) | undefined;
+  readonly onResult: (report: Report) => void;
+}
+
+export class Attempts<W extends Work> {
+  readonly #options: AttemptsOptions<W>;
+  /** Until their results are delivered. */
+  readonly #held = new Map<string, Held<W>>();
+  /** The last one of each lane, to wait for. */
+  readonly #byLane = new Map<string, Promise<void>>();
+  readonly #work = new Set<Promise<void>>();
+  readonly #waitingForSlot: (() => void)[] = [];
+  readonly #waitingForRoom: (() => void)[] = [];
+  #running = 0;
+  #stopping = false;
+
+  constructor(options: AttemptsOptions<W>) {
+    this.#options = options;
+  }
+
+  /** How many more can be begun at once. */
+  get free(): number {
+    return this.#options.most - this.#work.size;
+  }
+
+  /** Resolves when there may be room for one more, or when somebody wakes it. */
+  room(): Promise<void> {
+    if (this.free > 0) return Promise.resolve();
+    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
+  }
+
+  wake(): void {
+    for (const resolve of this.#waitingForRoom.splice(0)) resolve();
+  }
+
+  /** Those without a result, and those whose result the server does not have yet. */
+  get held(): W[] {
+    return [...this.#held.values()].map(({ work }) => work);
+  }
+
+  get unfinished(): W[] {
+    return [...this.#held.values()].filter(({ isOver }) => !isOver).map(({ work }) => work);
+  }
+
+  /** Begins an attempt, unless it was begun before. */
+  accept(work: W): void {
+    const key = keyOf(work);
+    if (this.#stopping || this.#held.has(key) || this.#options.journal.knows(work)) return;
+    const held: Held<W> = { work, controller: new AbortController(), isOver: false };
+    this.#held.set(key, held);
+    if (work.cancelRequested) this.cancel(work, CANCELLED);
+    const lane = this.#options.laneOf(work);
+    const before = this.#byLane.get(lane) ?? Promise.resolve();
+    const doing = before.then(() => this.#perform(held));
+    this.#byLane.set(lane, doing);
+    this.#work.add(doing);
+    void doing.finally(() => {
+      this.#work.delete(doing);
+      this.wake();
+      if (this.#byLane.get(lane) === doing) this.#byLane.delete(lane);
+    });
+  }
+
+  cancel(of: { id: string; attempt: number }, why: string): void {
+    this.#held.get(keyOf(of))?.controller.abort(new Error(why));
+  }
+
+  /** The server has its result. */
+  forget(of: { id: string; attempt: number }): void {
+    this.#held.delete(keyOf(of));
+  }
+
+  /** Whatever runs is ended and reported as such. */
+  endAll(): void {
+    for (const { controller } of this.#held.values())
+      controller.abort(new Error(this.#options.stoppedMessage));
+  }
+
+  /** Nothing new is begun; what runs may finish, and is ended when the time is over. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true;
+    for (const next of this.#waitingForSlot.splice(0)) next();
+    const timer = setTimeout(() => this.endAll(), graceMs);
+    await Promise.all(this.#work);
+    clearTimeout(timer);
+  }
+
+  async #perform(held: Held<W>): Promise<void> {
+    const { journal, log, onResult } = this.#options;
+    await this.#slot();
+    try {
+      // Nothing was begun: the server still holds it for this process, and the next start finds it.
+      if (this.#stopping) return;
+      const { id: actionId, attempt } = held.work;
+      const report = { actionId, attempt, ...(await this.#run(held)) };
+      held.isOver = true;
+      await journal.result(report).catch((error) => {
+        // It is delivered from memory; a crash before that is reported as interrupted.
+        log.warn(`The journal could not be written: ${String(error)}`);
+      });
+      onResult(report);
+    } finally {
+      this.#running -= 1;
+      this.#waitingForSlot.shift()?.();
+    }
+  }
+
+  async #run({ work, controller: { signal } }: Held<W>): Promise<Outcome> {
+    const { execute, journal, log, nameOf, onStarted } = this.#options;
+    if (signal.aborted) return { status: 'failed', message: String((signal.reason as Error).message) };
+    try {
+      await journal.started(work);
+    } catch (error) {
+      return { status: 'failed', message: `NOT_STARTED: the journal could not be written: ${String(error)}` };
+    }
+    log.info(`${nameOf(work)} begins.`);
+    onStarted?.(work);
+    try {
+      return await execute(work, { signal });
+    } catch (error) {
+      return { status: 'failed', message: `The executor failed: ${String(error)}`.slice(0, 2_000) };
+    }
+  }
+
+  /** As many run at once as was said; others wait in the order they came. */
+  async #slot(): Promise<void> {
+    if (this.#running >= this.#options.most && !this.#stopping)
+      await new Promise<void>((resolve) => this.#waitingForSlot.push(resolve));
+    this.#running += 1;
+  }
+}

@@ -1,0 +1,38 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { pause } from './backoff.ts';
+
+/** Asks a whole group to end, and ends what is left of it after a while: a child may outlive the program that began it. */
+const LOOK_AGAIN_MS = 20;
+const never = new AbortController().signal;
+
+export async function endGroup(group: number, killAfterMs: number): Promise<void> {
+  const until = performance.now() + killAfterMs;
+  for (let isThere = sendTo(group, 'SIGTERM'); isThere; isThere = sendTo(group, 0)) {
+    if (performance.now() >= until) sendTo(group, 'SIGKILL');
+    await pause(LOOK_AGAIN_MS, never);
+    if (performance.now() >= until || !(await hasLiving(group))) return;
+  }
+}
+
+/** Whether there is anybody left in the group, be it one who is dead and whom nobody has buried. */
+function sendTo(group: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-group, signal);
+  } catch {
+    return false;
+  }
+}
+
+/** The dead stay until process 1 takes note of them, which takes seconds in some containers. Only Linux tells. */
+async function hasLiving(group: number): Promise<boolean> {
+  const names = await readdir('/proc').catch(() => null);
+  if (!names?.includes('self')) return true;
+  for (const name of names) {
+    if (!/^\d+$/.test(name)) continue;
+    // `pid (name) state parent group …`; the name may have any character in it
+    const text = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
+    const [state, , its] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    if (Number(its) === group && state !== 'Z' && state !== 'X') return true;
+  }
+  return false;
+}

@@ -1,0 +1,84 @@
+/** Requests to the server, with a token that is read before each. What has no answer throws, and so does a refusal. */
+export class ServerRefused extends Error {
+  readonly status: number;
+  readonly code: string | null;
+  readonly retryAfterMs: number;
+
+  constructor(status: number, code: string | null, message: string, retryAfterMs: number) {
+    super(`${message} (${status})`);
+    this.name = 'ServerRefused';
+    this.status = status;
+    this.code = code;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+const ANSWER_MS = 30_000;
+/** How much later than asked an answer may come before the connection counts as dead. */
+const GRACE_MS = 15_000;
+
+export class Requests {
+  readonly #server: string;
+  readonly #token: () => Promise<string>;
+
+  constructor(server: string, token: () => Promise<string>) {
+    this.#server = server.replace(/\/+$/, '');
+    this.#token = token;
+  }
+
+  /** Gets, or posts if there is a body. */
+  async ask(
+    path: string,
+    body: object | undefined,
+    { signal, waitSeconds }: { signal: AbortSignal; waitSeconds?: number },
+  ): Promise<Response> {
+    const ms = waitSeconds === undefined ? ANSWER_MS : waitSeconds * 1_000 + GRACE_MS;
+    const response = await fetch(this.#server + path, {
+      method: body ? 'POST' : 'GET',
+      headers: {
+        authorization: `Bearer ${await this.#token()}`,
+        ...(body ? { 'content-type': 'application/json' } : {}),
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+      redirect: 'error', // a token goes to the server it was made for
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ms)]),
+    });
+    if (response.ok) return response;
+    throw await refusal(response);
+  }
+}
+
+export async function refusal(response: Response): Promise<ServerRefused> {
+  const text = await response.text();
+  const retryAfter = Number(response.headers.get('retry-after') ?? 0);
+  const { error, code } = sentence(text);
+  return new ServerRefused(
+    response.status,
+    code ?? null,
+    error ?? 'The server refused',
+    Number.isFinite(retryAfter) ? Math.min(retryAfter, 3_600) * 1_000 : 0,
+  );
+}
+
+export function retryAfter(error: unknown): number {
+  return error instanceof ServerRefused ? error.retryAfterMs : 0;
+}
+
+/** fetch says only "fetch failed"; what failed is in the cause. */
+export function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  let { cause } = error as { cause?: unknown };
+  if (cause instanceof AggregateError) [cause] = cause.errors; // IPv6, IPv4: the first says enough
+  return cause instanceof Error && cause.message !== ''
+    ? `${error.message}: ${cause.message}`
+    : error.message;
+}
+
+function sentence(text: string): { error?: string; code?: string } {
+  try {
+    const body = JSON.parse(text);
+    return typeof body === 'object' && body !== null ? body : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,52 @@
+import type { Report } from '../report.ts';
+import { lastBytes, type Tail } from '../tail.ts';
+
+/** What a script printed, as the result of a device: JSON if it is JSON, else text, never more than the server takes. */
+const MOST_RESULT = 65_536;
+const LEAST = 1_000;
+
+export function resultOf(stdout: Tail): { result?: unknown } {
+  const text = stdout.text().replace(/[\r\n]+$/, '');
+  if (text === '') return {};
+  if (!stdout.wasCut) {
+    const json = parse(text);
+    if (json !== undefined && isStorable(json)) return { result: json };
+  }
+  return { result: fitting(text) };
+}
+
+/** The end of a text, so that it fits as JSON, where quotes and line ends are longer than they were. */
+export function fitting(text: string, most = MOST_RESULT): string {
+  let kept = lastBytes(Buffer.from(text), most - 2);
+  for (let over = excess(kept, most); over > 0; over = excess(kept, most))
+    kept = lastBytes(Buffer.from(kept), Math.max(1, Buffer.byteLength(kept) - Math.ceil(over / 6)));
+  return kept;
+}
+
+/** A result that the server will not have as it is (too deep, too large) is better than an attempt without an end. */
+export function reduceReport(report: Report, status: number): Report | null {
+  if (![400, 413].includes(status)) return null;
+  const { message = '', result } = report;
+  if (result !== undefined && typeof result !== 'string')
+    return { ...report, result: fitting(JSON.stringify(result)) };
+  if (typeof result === 'string' && result.length > LEAST) return { ...report, result: result.slice(-LEAST) };
+  return message.length > LEAST ? { ...report, message: message.slice(0, LEAST) } : null;
+}
+
+function excess(text: string, most: number): number {
+  return Buffer.byteLength(JSON.stringify(text)) - most;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** NUL and halves of characters cannot be stored, and written anew it may be longer than it was. */
+function isStorable(json: unknown): boolean {
+  const text = JSON.stringify(json);
+  return Buffer.byteLength(text) <= MOST_RESULT && !/\\u(?:0000|d[89a-f])/i.test(text);
+}

@@ -1,0 +1,63 @@
+import path from 'node:path';
+import { createWorkLoop, type LoopSettings, type WorkLoop } from '../work-loop.ts';
+import { RunnerClient } from './client.ts';
+import { execScript, type ScriptOptions } from './exec-script.ts';
+import { endLeftovers } from './leftovers.ts';
+import { reduceReport } from './result.ts';
+import type { TaskDevice } from './wire.ts';
+
+/**
+ * The runner of a PC: keeps its slots full, with one process per device. How many slots there are the server says: it
+ * hands out no more than are free, and a claim that waits is answered when one gets free.
+ */
+export interface RunnerOptions extends Omit<LoopSettings, 'maxRunning'>, ScriptOptions {
+  readonly server: string;
+  /** Read before every request, so a rotated token needs no restart. */
+  readonly token: () => Promise<string>;
+  readonly pcId: string;
+  /** How many devices at once, whatever the server would give; 1000 by default. */
+  readonly maxRunning?: number;
+  /** How often it asks whether what runs is still wanted; every 15 seconds by default. */
+  readonly heartbeatMs?: number;
+  /** A sentence, if the script cannot be run at the moment: then nothing is taken. */
+  readonly obstacle?: () => Promise<string | null>;
+}
+
+export type Runner = WorkLoop;
+
+const MOST_PER_CLAIM = 100;
+const DELIVERIES_AT_ONCE = 10;
+
+export function createRunner(options: RunnerOptions): Runner {
+  const { heartbeatMs = 15_000, maxRunning = 1_000, obstacle } = options;
+  const folder = path.resolve(options.folder);
+  const client = new RunnerClient(options.server, options.token, options.pcId);
+  const stopped = new AbortController();
+  const loop = createWorkLoop<TaskDevice>(
+    { ...options, folder, maxRunning },
+    {
+      server: client,
+      execute: execScript({
+        ...options,
+        environment: { ...options.environment, MUSTER_RUNNER_STATE: folder },
+      }),
+      mostPerAnswer: MOST_PER_CLAIM,
+      deliveriesAtOnce: DELIVERIES_AT_ONCE,
+      noun: 'Task-device',
+      laneOf: ({ deviceId }) => deviceId,
+      nameOf: ({ id, attempt, deviceId, kind }) =>
+        `Task-device ${id}, attempt ${attempt}: ${kind} on device ${deviceId}`,
+      reduce: reduceReport,
+      interruptedMessage:
+        'INTERRUPTED: the runner stopped while it ran. Nobody knows how far it came; this attempt is not run again.',
+      stoppedMessage: 'INTERRUPTED: the runner was stopped, and its script with it.',
+      alive: (attempts) => attempts.unfinished,
+      beatMs: () => heartbeatMs,
+      clearUp: (interrupted) => endLeftovers(folder, interrupted, options.killAfterMs),
+      onStarted: (work) => void client.acknowledge(work, stopped.signal).catch(() => {}),
+      ...(obstacle ? { obstacle } : {}),
+      endsIfRefused: true,
+    },
+  );
+  return { run: () => loop.run().finally(() => stopped.abort()), stop: loop.stop };
+}

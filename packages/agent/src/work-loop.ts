@@ -1,0 +1,182 @@
+import { Attempts } from './attempts.ts';
+import { Backoff, pause } from './backoff.ts';
+import { Deliveries } from './deliveries.ts';
+import type { Executor } from './executor.ts';
+import { Journal } from './journal.ts';
+import type { AgentLog } from './log.ts';
+import type { Report } from './report.ts';
+import { retryAfter, ServerRefused, sentenceOf } from './requests.ts';
+import type { Work, WorkServer } from './work.ts';
+
+/**
+ * What the agent of a host and the runner of a PC have in common: asks for work with a long poll, runs each attempt at
+ * most once, gives signs of life, and brings every result to the server, over crashes and outages of both.
+ */
+export interface LoopSettings {
+  /** For the journal; nobody else may use it at the same time. */
+  readonly folder: string;
+  readonly maxRunning: number;
+  /** How long a poll waits. */
+  readonly waitSeconds?: number | undefined;
+  /** How long running commands may go on after a stop; 30 seconds by default. */
+  readonly graceMs?: number | undefined;
+  readonly log?: AgentLog | undefined;
+  /** The waits after failures, shorter in tests. */
+  readonly backoff?: { readonly firstMs: number; readonly mostMs: number } | undefined;
+}
+
+/** What is different between the two. */
+export interface LoopKind<W extends Work> {
+  readonly server: WorkServer<W>;
+  readonly execute: Executor<W>;
+  readonly mostPerAnswer: number;
+  readonly deliveriesAtOnce: number;
+  readonly noun: string;
+  readonly laneOf: (work: W) => string;
+  readonly nameOf: (work: W) => string;
+  readonly reduce: (report: Report, status: number) => Report | null;
+  /** What is reported of attempts that a crash, and a stop, has cut off. */
+  readonly interruptedMessage: string;
+  readonly stoppedMessage: string;
+  /** For whom a sign of life is given, and how often. */
+  readonly alive: (attempts: Attempts<W>) => W[];
+  readonly beatMs: (alive: readonly W[]) => number;
+  /** Before anything is begun: what a crash has cut off may not have ended by itself. */
+  readonly clearUp?: (interrupted: readonly { id: string; attempt: number }[]) => Promise<void>;
+  readonly onStarted?: (work: W) => void;
+  /** A sentence, if nothing can be run at the moment: then nothing is taken. */
+  readonly obstacle?: () => Promise<string | null>;
+  /** A server that refuses the very first request as not allowed ends it; later it is asked again. */
+  readonly endsIfRefused?: boolean;
+}
+
+export interface WorkLoop {
+  /** Resolves after a stop, with the number of results that the server does not have yet. */
+  run(): Promise<{ undelivered: number }>;
+  /** Lets running commands finish for a while, delivers what it can, and ends. With `now` they are ended at once. */
+  stop(now?: boolean): void;
+}
+
+const LAST_DELIVERY_MS = 5_000;
+const silent: AgentLog = { info: () => {}, warn: () => {} };
+
+export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: LoopKind<W>): WorkLoop {
+  const { folder, log = silent, maxRunning, waitSeconds = 25, graceMs = 30_000 } = settings;
+  const { backoff = { firstMs: 1_000, mostMs: 60_000 } } = settings;
+  const { server } = kind;
+  const stopping = new AbortController();
+  const hurrying = new AbortController();
+  const ended = new AbortController();
+
+  async function run(): Promise<{ undelivered: number }> {
+    const journal = await Journal.open(folder);
+    const deliveries = new Deliveries({
+      ...kind,
+      journal,
+      log,
+      atOnce: kind.deliveriesAtOnce,
+      backoff,
+      onDelivered: ({ actionId: id, attempt }) => attempts.forget({ id, attempt }),
+      signal: ended.signal,
+    });
+    const attempts: Attempts<W> = new Attempts({
+      ...kind,
+      journal,
+      log,
+      most: maxRunning,
+      onResult: (report) => deliveries.add(report),
+    });
+
+    const { interrupted } = journal;
+    await kind.clearUp?.(interrupted);
+    for (const { id: actionId, attempt } of interrupted)
+      await journal.result({ actionId, attempt, status: 'failed', message: kind.interruptedMessage });
+    for (const report of journal.undelivered) deliveries.add(report);
+
+    stopping.signal.addEventListener('abort', () => attempts.wake());
+    if (stopping.signal.aborted) attempts.wake();
+    hurrying.signal.addEventListener('abort', () => attempts.endAll());
+    const beating = beat(attempts);
+    const refused = await poll(attempts);
+    await attempts.stop(hurrying.signal.aborted ? 0 : graceMs);
+    deliveries.giveUp();
+    const late = setTimeout(() => ended.abort(), LAST_DELIVERY_MS);
+    await deliveries.drained();
+    clearTimeout(late);
+    ended.abort();
+    await beating;
+    await journal.close();
+    if (refused) throw refused;
+    return { undelivered: journal.undelivered.length };
+  }
+
+  /**
+   * Polls until the stop, or until the first request is refused. At the start, and after a request that broke, it first
+   * asks what it holds already.
+   */
+  async function poll(attempts: Attempts<W>): Promise<ServerRefused | null> {
+    const { signal } = stopping;
+    const failures = new Backoff(backoff.firstMs, backoff.mostMs);
+    const nothing = new Backoff(backoff.firstMs, backoff.mostMs);
+    let isSure = false;
+    let wasAnswered = !kind.endsIfRefused;
+    let wait = waitSeconds;
+    while (!signal.aborted) {
+      try {
+        await attempts.room();
+        if (signal.aborted) break;
+        const obstacle = await kind.obstacle?.();
+        if (obstacle) {
+          log.warn(obstacle);
+          await pause(failures.next(), signal);
+          continue;
+        }
+        if (!isSure) for (const work of await server.running(signal)) attempts.accept(work);
+        isSure = true;
+        wasAnswered = true;
+        if (attempts.free <= 0) continue;
+        const asked = performance.now();
+        const { work, advice } = await server.poll(Math.min(kind.mostPerAnswer, attempts.free), wait, signal);
+        failures.reset();
+        for (const one of work) attempts.accept(one);
+        // After a full wait it asks again at once; a server that did not wait is given a rest.
+        const waited = wait > 0 && performance.now() - asked > wait * 500;
+        if (work.length === 0 && !waited) await pause(nothing.next(), signal);
+        else nothing.reset();
+        await pause(advice.afterMs, signal);
+        if (advice.waitSeconds !== null) wait = Math.min(waitSeconds, advice.waitSeconds);
+      } catch (error) {
+        if (signal.aborted) break;
+        if (!wasAnswered && error instanceof ServerRefused && [401, 403, 404].includes(error.status))
+          return error;
+        isSure = false;
+        log.warn(`The server could not be asked for work and is asked again: ${sentenceOf(error)}`);
+        await pause(Math.max(failures.next(), retryAfter(error)), signal);
+      }
+    }
+    return null;
+  }
+
+  /** Also while it is stopping: what still runs may be cancelled. */
+  async function beat(attempts: Attempts<W>): Promise<void> {
+    const { signal } = ended;
+    while (!signal.aborted) {
+      await pause(kind.beatMs(kind.alive(attempts)), signal);
+      const alive = kind.alive(attempts);
+      if (alive.length === 0 || signal.aborted) continue;
+      try {
+        for (const stop of await server.beat(alive, signal)) attempts.cancel(stop, stop.why);
+      } catch (error) {
+        if (!signal.aborted) log.warn(`A heartbeat got no answer: ${sentenceOf(error)}`);
+      }
+    }
+  }
+
+  return {
+    run,
+    stop(now = false) {
+      stopping.abort();
+      if (now) hurrying.abort();
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { createRunner, type RunnerOptions } from '../src/index.ts';
+import { json, type Play, playedServer } from '../testing/played-server.ts';
+
+/** The runner against a server that the test plays itself. */
+async function scene(play: Play, words = 'true', more: Partial<RunnerOptions> = {}) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'muster-runner-'));
+  const script = path.join(folder, 'script');
+  writeFileSync(script, `#!/bin/sh\n${words}\n`);
+  chmodSync(script, 0o755);
+  const server = await playedServer(play);
+  const runner = createRunner({
+    server: server.url,
+    token: async () => 'a-token',
+    pcId: '2',
+    folder,
+    script,
+    environment: { PATH: process.env.PATH },
+    heartbeatMs: 5,
+    killAfterMs: 50,
+    backoff: { firstMs: 1, mostMs: 4 },
+    ...more,
+  });
+  const running = runner.run();
+  return {
+    requests: server.requests,
+    running,
+    stop: runner.stop,
+    async close() {
+      runner.stop();
+      server.cut();
+      await running.catch(() => {});
+      server.close();
+    },
+  };
+}
+
+const given = (id: string, attempt = 1) => ({
+  id,
+  taskId: '3',
+  deviceId: `device ${id}`,
+  pcId: '2',
+  kind: 'UPDATE',
+  attempt,
+  maxAttempts: 3,
+  status: 'running',
+  startedAt: new Date().toISOString(),
+  timeoutAt: new Date(Date.now() + 600_000).toISOString(),
+  payload: null,
+});
+const list = (response: ServerResponse, ...taskDevices: object[]) => json(response, { taskDevices });
+const yes = (response: ServerResponse) => json(response, { accepted: true, status: 'running' });
+const until = async (look: () => boolean) => {
+  while (!look()) await new Promise((resolve) => setTimeout(resolve, 2));
+};
+
+it('asks what it holds at the start and after a broken request, and runs it once', async () => {
+  let claims = 0;
+  const played = await scene((request, response) => {
+    if (request.url === '/api/pcs/2/running') list(response, ...(claims === 0 ? [] : [given('7')]));
+    else if (request.url !== '/api/pcs/2/claim') yes(response);
+    else {
+      claims += 1;
+      if (claims <= 3) request.socket.destroy(); // the answer, with 7 in it, is lost
+    }
+  });
+  await until(() => claims > 3 && played.requests.some((line) => line.endsWith('/complete')));
+  await played.close();
+  expect(played.requests.filter((line) => line.includes('/pcs/')).slice(0, 3)).toEqual([
+    'GET /api/pcs/2/running',
+    'POST /api/pcs/2/claim',
+    'GET /api/pcs/2/running',
+  ]);
+  expect(played.requests.filter((line) => line.endsWith('/complete'))).toHaveLength(1);
+});
+
+it('repeats a report until it is answered, reduces one that is refused, and reports nothing before its ack', async () => {
+  const refusals = [500, 401, 503, 400];
+  const said: string[] = [];
+  let ack: ServerResponse | undefined;
+  const played = await scene((request, response, body) => {
+    if (request.url === '/api/pcs/2/running') list(response, given('1'));
+    else if (request.url?.endsWith('/ack')) ack = response;
+    else if (request.url?.endsWith('/complete')) {
+      said.push(body);
+      const status = refusals.shift();
+      if (status) json(response, { error: 'no', code: 'X' }, status);
+      else yes(response);
+    } else if (request.url?.endsWith('/heartbeat')) yes(response);
+  }, `echo '{"a": 1}'`);
+  await until(() => ack !== undefined && played.requests.includes('POST /api/pcs/2/claim'));
+  expect(said).toEqual([]);
+  yes(ack as ServerResponse);
+  await until(() => said.length === 5);
+  await played.close();
+  expect(said.slice(0, 4)).toEqual(Array(4).fill('{"attempt":1,"result":{"a":1}}'));
+  expect(said[4]).toBe(JSON.stringify({ attempt: 1, result: '{"a":1}' }));
+});
+
+it.each([
+  [{ accepted: true, status: 'running', cancelRequested: true }, 200, /^CANCELLED/],
+  [{ accepted: false, status: 'pending', reason: 'LATE' }, 200, /^GIVEN_UP/],
+  [{ error: 'no', code: 'X' }, 404, /^GIVEN_UP/],
+])('stops a script when a heartbeat says %j', async (beat, status, error) => {
+  let failed: { error: string } | undefined;
+  const played = await scene((request, response, body) => {
+    if (request.url === '/api/pcs/2/running') list(response, given('1'));
+    else if (request.url?.endsWith('/heartbeat')) json(response, beat, status);
+    else if (request.url?.endsWith('/fail')) {
+      failed = JSON.parse(body);
+      yes(response);
+    } else if (request.url?.endsWith('/ack')) yes(response);
+  }, 'sleep 600');
+  await until(() => failed !== undefined);
+  await played.close();
+  expect(failed?.error).toMatch(error);
+});
+
+it('ends if the first request is refused, and goes on if a later one is', async () => {
+  const refused = await scene((_request, response) =>
+    json(response, { error: 'Who is that?', code: 'X' }, 401),
+  );
+  await expect(refused.running).rejects.toThrow('Who is that? (401)');
+  await refused.close();
+
+  let claims = 0;
+  const later = await scene((request, response) => {
+    if (request.url === '/api/pcs/2/running') list(response);
+    else {
+      claims += 1;
+      json(response, { error: 'no', code: 'X' }, 401);
+    }
+  });
+  await until(() => claims > 3);
+  await later.close();
+  expect(await later.running).toEqual({ undelivered: 0 });
+});
+
+it('takes nothing while the script cannot be run', async () => {
+  const sentences: string[] = [];
+  let obstacle: string | null = 'The script is gone.';
+  const played = await scene(
+    (request, response) => {
+      if (request.url === '/api/pcs/2/running') list(response);
+    },
+    'true',
+    {
+      obstacle: async () => obstacle,
+      log: { info: () => {}, warn: (sentence) => void sentences.push(sentence) },
+    },
+  );
+  await until(() => sentences.length > 2);
+  expect(played.requests).toEqual([]);
+  obstacle = null;
+  await until(() => played.requests.includes('POST /api/pcs/2/claim'));
+  await played.close();
+  expect(new Set(sentences)).toEqual(new Set(['The script is gone.']));
+});
+
+it('with a second stop ends what runs, and keeps the report that it cannot deliver', async () => {
+  let begun = false;
+  const played = await scene(
+    (request, response) => {
+      if (request.url === '/api/pcs/2/running') list(response, given('1'));
+      else if (request.url?.endsWith('/ack')) {
+        begun = true;
+        yes(response);
+      } else if (request.url?.endsWith('/fail')) json(response, { error: 'later', code: 'X' }, 503);
+    },
+    'sleep 600',
+    { heartbeatMs: 600_000 },
+  );
+  await until(() => begun);
+  played.stop();
+  played.stop(true);
+  expect(await played.running).toEqual({ undelivered: 1 });
+  await played.close();
+});
