@@ -44,6 +44,15 @@ export function createAdvance(tools: {
     }
   }
 
+  async function wakeRunners(client: Queryable, tenantId: number): Promise<void> {
+    const runners = await pcQueries.runners(client, tenantId);
+    if (runners.length === 0) return;
+    await engine.wake(
+      client,
+      runners.map((runnerId) => ({ tenantId, runnerId })),
+    );
+  }
+
   const isDue = (task: ActiveTask) =>
     !task.activated ||
     (task.pastDeadline && task.waiting > 0) ||
@@ -57,12 +66,7 @@ export function createAdvance(tools: {
     const { tenantId, taskId } = task;
     if (!task.activated) {
       await queries.activate(client, tenantId, taskId);
-      const runners = await pcQueries.runners(client, tenantId);
-      if (runners.length > 0)
-        await engine.wake(
-          client,
-          runners.map((runnerId) => ({ tenantId, runnerId })),
-        );
+      await wakeRunners(client, tenantId);
       return true;
     }
     if (task.pastDeadline && task.waiting > 0) {
@@ -71,6 +75,8 @@ export function createAdvance(tools: {
     }
     if (task.waiting + task.pending + task.running === 0) {
       await tasks.markEnded(client, tenantId, taskId);
+      // the next may have been active before, if this one was taken up again
+      await wakeRunners(client, tenantId);
       return true;
     }
     // What nobody can have any more, or nobody came for.
@@ -97,10 +103,10 @@ export function createAdvance(tools: {
   }
 
   return {
-    /** Whether there is a step to be made; a look that locks nothing. */
-    async isDue(tenantId: number): Promise<boolean> {
+    /** Which task is active now, and whether there is a step to be made; locks nothing. */
+    async look(tenantId: number): Promise<{ taskId: string | null; isDue: boolean }> {
       const task = await queries.active(engine.db, tenantId);
-      return task !== null && isDue(task);
+      return { taskId: task?.taskId ?? null, isDue: task !== null && isDue(task) };
     },
 
     /** Now, and waits for whoever is at it. */

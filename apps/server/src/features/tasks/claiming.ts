@@ -57,10 +57,12 @@ export function createClaiming(tools: {
 
   async function look(runner: Runner, max: number): Promise<ClaimedAction[]> {
     for (let round = 0; ; round += 1) {
-      const actions = await db.transaction((tx) => supply.claim(tx, runner, max));
-      if (actions.length > 0 || round > 0 || !(await advance.isDue(runner.tenantId))) return actions;
+      const { actions, taskId } = await db.transaction((tx) => supply.claim(tx, runner, max));
+      if (actions.length > 0 || round > 0) return actions;
+      const active = await advance.look(runner.tenantId);
       // The task before has just ended, or this one has just come: nobody has to wait for housekeeping.
-      await db.transaction((tx) => advance.now(tx, runner.tenantId));
+      if (active.isDue) await db.transaction((tx) => advance.now(tx, runner.tenantId));
+      else if (active.taskId === taskId) return actions;
     }
   }
 

@@ -10,8 +10,11 @@ import { CHANNEL, statusOf } from './wire.ts';
  */
 export const COUNTED = ['waiting', 'pending', 'running', 'completed', 'failed', 'cancelled'] as const;
 
-/** Fewer unfinished ones than this, and the task may be over as soon as everybody else has committed. */
-const NEARLY_OVER = 1_000;
+/**
+ * Fewer unfinished ones than this, and the task may be over as soon as everybody else has committed. If more than so many
+ * end in transactions that overlap, the next claim or housekeeping finds the task over.
+ */
+const NEARLY_OVER = 64;
 
 export function countTransitions(engine: Engine, onNearlyOver: () => void): void {
   const text = statement(engine.schema);

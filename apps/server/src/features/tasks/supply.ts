@@ -15,6 +15,12 @@ import { CHANNEL, tagOf, workerOf } from './wire.ts';
  * The lock on the targets is what a cancel waits for, and the other way round. A device whose lane is busy, paused or
  * blocked is passed over; whatever ends that wakes its runner.
  */
+export interface Supplied {
+  readonly actions: ClaimedAction[];
+  /** The task that was active when it was looked for work. */
+  readonly taskId: string | null;
+}
+
 interface Row {
   readonly again: boolean | null;
   readonly device_id: string | null;
@@ -92,7 +98,7 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
       values: [now(), tenantId, pcId, max],
     });
     const task = rows[0] as Facts | undefined;
-    if (!task) return { actions: [], wanted: 0 };
+    if (!task) return { actions: [], wanted: 0, taskId: null };
     const wanted = (rows as Row[]).filter((row) => row.device_id !== null);
     const again = await engine.claimNamed(client, {
       tenantId,
@@ -107,19 +113,21 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
       task,
       wanted.filter((row) => !row.again),
     );
-    return { actions: [...again, ...fresh], wanted: wanted.length };
+    return { actions: [...again, ...fresh], wanted: wanted.length, taskId: task.task_id };
   }
 
   return {
-    async claim(client: Queryable, runner: Runner, max: number): Promise<ClaimedAction[]> {
-      if (!(await pcQueries.lock(client, runner.tenantId, runner.pcId))) return [];
+    async claim(client: Queryable, runner: Runner, max: number): Promise<Supplied> {
+      if (!(await pcQueries.lock(client, runner.tenantId, runner.pcId))) return { actions: [], taskId: null };
       const actions: ClaimedAction[] = [];
+      let taskId: string | null = null;
       for (let round = 0; round < MOST_ROUNDS; round += 1) {
         const got = await claimOnce(client, runner, max - actions.length);
         actions.push(...got.actions);
+        taskId = got.taskId;
         if (got.actions.length === got.wanted) break;
       }
-      return actions;
+      return { actions, taskId };
     },
   };
 }
@@ -129,10 +137,14 @@ const NOW = 'coalesce($1::timestamptz, now())';
 /** The lane of the device would hand it out now, as far as can be seen without a lock. */
 const laneIsFree = `l.action_id is null and not l.paused and l.blocked is null`;
 
+/**
+ * Every step carries along what later ones need and looks each row up by its key: joined as sets, of whose size the planner
+ * knows nothing, they are compared all with all (110 ms instead of 3 for a PC with 1,000 devices).
+ */
 const look = (s: string) => `
   with pc as materialized (
     select r.slots, r.running from ${s}.pcs p
-    join ${s}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
+    cross join lateral (select * from ${s}.runner_loads r where r.tenant_id = p.tenant_id and r.runner_id = p.runner_id limit 1) r
     where p.tenant_id = $2::int and p.pc_id = $3::bigint
   ), task as materialized (
     select *, t.activated_at is not null and t.cancelled_at is null as is_open from (${activeTask(s, '$2::int')}) t
@@ -141,25 +153,39 @@ const look = (s: string) => `
     where d.tenant_id = $2::int and d.pc_id = $3::bigint and ${eligible('d')}
   ), free as materialized (
     select greatest(0, least($4::int, least(pc.slots, (select count(*) from d)) - pc.running))::int as n from pc
+  ), meant as materialized (
+    select d.device_id, d.lane_id, x.action_id from (select * from task where task.is_open and (select n from free) > 0) task
+    cross join d
+    cross join lateral (
+      select x.action_id, x.ended from ${s}.task_targets x
+      where x.tenant_id = $2::int and x.task_id = task.task_id and x.device_id = d.device_id limit 1
+    ) x where x.ended is null
   ), again as materialized (
-    select true as again, d.device_id, d.lane_id, x.action_id, p.seq
-    from task join d on task.is_open and (select n from free) > 0
-    join ${s}.task_targets x on x.tenant_id = $2::int and x.task_id = task.task_id and x.device_id = d.device_id
-    join ${s}.pending p on p.tenant_id = $2::int and p.action_id = x.action_id
-    join ${s}.lanes l on l.tenant_id = $2::int and l.lane_id = d.lane_id
-    where ${laneIsFree} and not p.delayed and p.generation = l.generation and (p.not_before is null or p.not_before <= ${NOW})
-      and (p.deadline is null or p.deadline > ${NOW})
+    select true as again, m.device_id, m.lane_id, m.action_id, p.seq from meant m
+    cross join lateral (
+      select p.seq, p.generation from ${s}.pending p where p.tenant_id = $2::int and p.action_id = m.action_id and not p.delayed
+        and (p.not_before is null or p.not_before <= ${NOW}) and (p.deadline is null or p.deadline > ${NOW}) limit 1
+    ) p
+    cross join lateral (
+      select 1 from ${s}.lanes l where l.tenant_id = $2::int and l.lane_id = m.lane_id and ${laneIsFree} and l.generation = p.generation limit 1
+    ) l
+    where m.action_id is not null
     order by p.seq limit (select n from free)
-  ), fresh as materialized (
-    select false as again, d.device_id, d.lane_id, null::bigint as action_id, d.device_id as seq
-    from task join d on task.is_open and (select n from free) > (select count(*) from again) and (task.deadline is null or task.deadline > ${NOW})
-    join ${s}.task_targets x on x.tenant_id = $2::int and x.task_id = task.task_id and x.device_id = d.device_id
-    join ${s}.lanes l on l.tenant_id = $2::int and l.lane_id = d.lane_id
-    where x.action_id is null and x.ended is null and ${laneIsFree}
-      and not exists (select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id
+  ), waiting as materialized (
+    select m.device_id, m.lane_id from (select * from meant where meant.action_id is null order by meant.device_id) m
+    cross join lateral (
+      select l.generation from ${s}.lanes l where l.tenant_id = $2::int and l.lane_id = m.lane_id and ${laneIsFree} limit 1
+    ) l
+    where not exists (select 1 from task where task.deadline <= ${NOW})
+      and not exists (select 1 from ${s}.pending p where p.tenant_id = $2::int and p.lane_id = m.lane_id
         and p.channel in ('${CHANNEL}', 'any') and not p.delayed and p.generation = l.generation and p.priority <= 1)
-    order by d.device_id limit (select n - (select count(*) from again) from free)
-    for update of x
+    order by m.device_id limit (select n - (select count(*) from again) from free)
+  ), fresh as materialized (
+    select false as again, w.device_id, w.lane_id, null::bigint as action_id, w.device_id as seq from waiting w cross join task
+    cross join lateral (
+      select 1 from ${s}.task_targets x where x.tenant_id = $2::int and x.task_id = task.task_id and x.device_id = w.device_id
+        and x.action_id is null and x.ended is null limit 1 for update
+    ) x
   )
   select t.task_id, t.kind, t.max_attempts, t.timeout_seconds,
     t.retry_backoff_seconds, t.deadline, t.created_by, w.again, w.device_id, w.lane_id, w.action_id
