@@ -1,30 +1,11 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type FakePc, fakePc, type Held, newTask, showTask } from '../testing/fake-pc.ts';
-import { type TestServer, testServer } from '../testing/test-server.ts';
+import { expect, test } from 'vitest';
+import { fakePc, type Held, newTask, showTask } from '../testing/fake-pc.ts';
+import { deviceIds as ids, listOf, MINUTE, taskStage } from '../testing/task-stage.ts';
 
-let t: TestServer;
-beforeAll(async () => {
-  t = await testServer({ clock: true });
-});
-afterAll(() => t.close());
-/** One tenant for all tests: none leaves a task behind. */
-afterEach(async () => {
-  const { body } = await t.get('/api/tasks?limit=500');
-  for (const { id, endedAt } of body.tasks) if (endedAt === null) await t.post(`/api/tasks/${id}/cancel`);
-  await pass(20 * MINUTE);
-});
-
-const MINUTE = 60_000;
-const ids = (held: readonly Held[]) => held.map(({ deviceId }) => deviceId);
-const listOf = (pc: FakePc) => ({ deviceIds: pc.devices.map(({ id }) => id) });
-
-/** Time passes and housekeeping is done, also that of tasks. */
-async function pass(ms: number): Promise<void> {
-  await t.pass(ms);
-  await t.engine.runDuty('advance-tasks');
-}
+const stage = taskStage();
 
 test('G61: a task goes to the devices of a PC, slot by slot, and ends as success', async () => {
+  const { t } = stage;
   const pc = await fakePc(t, 3, { slots: 2 });
   const task = await newTask(t, listOf(pc), { payload: { version: 7 } });
   expect(task).toMatchObject({
@@ -66,11 +47,12 @@ test('G61: a task goes to the devices of a PC, slot by slot, and ends as success
   });
   expect(await pc.complete(told.taskDevices[0])).toEqual({ accepted: true, status: 'completed' });
   expect(await showTask(t, task.id)).toMatchObject({ counts: { completed: 3, running: 0, pending: 0 } });
-  await pass(0);
+  await stage.pass(0);
   expect(await showTask(t, task.id)).toMatchObject({ status: 'success', endedAt: at });
 });
 
 test('G59: a failed attempt is tried again under the same id; after the last one the device is in error', async () => {
+  const { t } = stage;
   const pc = await fakePc(t, 2, { slots: 1 });
   const task = await newTask(t, listOf(pc), { maxAttempts: 2 });
   const [one] = (await pc.claim()) as [Held];
@@ -90,7 +72,7 @@ test('G59: a failed attempt is tried again under the same id; after the last one
     devicesInError: [one.deviceId],
   });
   await pc.complete(told.taskDevices[0]);
-  await pass(0);
+  await stage.pass(0);
   expect(await showTask(t, task.id)).toMatchObject({ status: 'failed', counts: { failed: 1, completed: 1 } });
 
   const { body } = await t.get(`/api/task-devices/${one.id}/events`);
