@@ -1,8 +1,8 @@
 import type { Engine } from '@muster/engine';
+import type { Contacts } from '../../contacts.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { ANSWER_HEADERS, agentOf, agents } from './agent-access.ts';
 import { heartbeatAnswer, lockedActions, reportAnswer } from './answers.ts';
-import type { Contacts } from './contacts.ts';
 import type { HandingOut } from './handing-out.ts';
 import type { Heartbeats } from './heartbeats.ts';
 import { readPoll } from './poll-parameters.ts';

@@ -1,8 +1,8 @@
 import type { Registry } from 'prom-client';
+import { Contacts } from '../../contacts.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { actionRoutes } from './action-routes.ts';
 import { agentRoutes } from './agent-routes.ts';
-import { Contacts } from './contacts.ts';
 import { CONTROL_ERRORS } from './errors.ts';
 import { Handed } from './handed.ts';
 import { createHandingOut } from './handing-out.ts';
@@ -22,6 +22,9 @@ import { serviceRoutes } from './service-routes.ts';
 import { createServices } from './services.ts';
 import { CHANNEL } from './wire.ts';
 
+/** Ten thousand agents come back every 25 seconds. */
+const CONTACT_EVERY_MS = 60_000;
+
 /**
  * The control door: agents on hosts start, stop and restart services. It knows hosts, services and the words that agents
  * speak; what is queued, running or finished only the engine knows.
@@ -34,7 +37,12 @@ export const control =
     const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
     const queries = createQueries(engine.schema);
     const cache = new ServiceCache(db, queries, engine.schema);
-    const contacts = new Contacts(db, queries, log);
+    const contacts = new Contacts({
+      log,
+      now: engine.now,
+      everyMs: CONTACT_EVERY_MS,
+      store: (seen) => queries.markSeen(db, seen),
+    });
     const handed = new Handed(engine);
     const metrics = createMetrics(registry);
     const services = createServices({ audit, cache, engine, queries });

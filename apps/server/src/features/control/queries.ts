@@ -1,4 +1,5 @@
 import type { Queryable } from '@muster/engine';
+import type { Contact } from '../../contacts.ts';
 
 /** Hosts and services as they are stored. Slots are the engine's, so they are read from there. */
 export interface Host {
@@ -151,12 +152,12 @@ export function createQueries(s: string) {
     },
 
     /** Contacts of many hosts in one statement, each in its own tenant. */
-    async markSeen(client: Queryable, seen: readonly { tenantId: number; hostId: string }[]): Promise<void> {
+    async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
       await client.query({
         name: 'muster_hosts_seen',
         text: `update ${s}.hosts h set seen_at = now() from unnest($1::int[], $2::bigint[]) i(tenant_id, host_id)
           where h.tenant_id = i.tenant_id and h.host_id = i.host_id`,
-        values: [seen.map(({ tenantId }) => tenantId), seen.map(({ hostId }) => hostId)],
+        values: [seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id)],
       });
     },
 

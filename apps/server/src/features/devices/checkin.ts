@@ -1,11 +1,11 @@
 import { type ClaimedAction, type Engine, EngineError } from '@muster/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import type { Contacts } from '../../contacts.ts';
 import type { Log } from '../../feature.ts';
 import { gatherReads } from '../../gathered-reads.ts';
 import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
 import type { Caller } from '../../tokens/caller.ts';
-import type { Contacts } from './contacts.ts';
 import { CHECKIN, type DeviceOf, deviceOf, workerOf } from './device-token.ts';
 import { deviceError } from './errors.ts';
 import { type Milestones, PENDING_UP_TO } from './milestones.ts';
@@ -100,7 +100,7 @@ export function createCheckin(tools: {
   return async (body: Body, caller: Caller, request: FastifyRequest, reply: FastifyReply) => {
     const { tenantId } = caller;
     const device = deviceOf(caller);
-    contacts.touch(tenantId, device.deviceId);
+    contacts.heardOf(tenantId, device.deviceId);
     const reported = body.result && (await report(tenantId, device, body.result));
     let action = reported
       ? reported.next

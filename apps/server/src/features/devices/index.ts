@@ -1,9 +1,9 @@
 import { dutyRun } from '@muster/engine';
+import { Contacts } from '../../contacts.ts';
 import type { CreateFeature, Shell } from '../../feature.ts';
 import { createAssigning } from './assigning.ts';
 import { createCheckin } from './checkin.ts';
 import { checkinRoute } from './checkin-route.ts';
-import { Contacts } from './contacts.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { enrolmentRoutes } from './enrolment-routes.ts';
 import { DEVICE_ERRORS } from './errors.ts';
@@ -23,8 +23,13 @@ export const devices: CreateFeature = (shell) => {
   const { audit, config, db, engine, longPolls, tokens } = shell;
   const { schema, now } = engine;
   const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
-  const contacts = new Contacts(db, schema, now, shell.log);
   const queries = createDeviceQueries(schema, { now, onlineSeconds });
+  const contacts = new Contacts({
+    log: shell.log,
+    now,
+    everyMs: CONTACT_EVERY_MS,
+    store: (seen) => queries.markSeen(db, seen),
+  });
   const log = createMilestoneLog(schema, now);
   const milestones = new Milestones(engine);
   const pcs = createPcs(schema);
@@ -62,6 +67,7 @@ export const devices: CreateFeature = (shell) => {
   };
 };
 
+const CONTACT_EVERY_MS = 5_000;
 const EVERY_TEN_MINUTES = 600_000;
 const MOST_PRUNED = 5_000;
 

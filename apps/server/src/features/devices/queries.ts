@@ -1,4 +1,5 @@
 import type { Queryable } from '@muster/engine';
+import type { Contact } from '../../contacts.ts';
 import { days, unfinishedDays } from './milestones.ts';
 
 /** The rows of devices. What is in their queues is asked of the engine. */
@@ -273,6 +274,16 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
         values: [tenantId, deviceId, now()],
       });
       return rows[0]?.lane_id ?? null;
+    },
+
+    async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
+      await client.query({
+        name: 'muster_devices_seen',
+        text: `insert into ${s}.device_contacts as c (tenant_id, device_id, seen_at)
+          select * from unnest($1::int[], $2::bigint[], $3::timestamptz[])
+          on conflict (tenant_id, device_id) do update set seen_at = excluded.seen_at where c.seen_at < excluded.seen_at`,
+        values: [seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id), seen.map(({ at }) => at)],
+      });
     },
 
     /** The last contact of the devices of these lanes, if it is longer ago than what counts as online. */

@@ -1,5 +1,5 @@
 import type { DoorReason, Engine } from '@muster/engine';
-import type { Contacts } from './contacts.ts';
+import type { Contacts } from '../../contacts.ts';
 import { CHECKIN } from './device-token.ts';
 import type { DeviceQueries } from './queries.ts';
 

@@ -1,5 +1,5 @@
 import type { Engine, Queryable } from '@muster/engine';
-import type { Contacts } from './contacts.ts';
+import type { Contacts } from '../../contacts.ts';
 import type { DeviceRow } from './queries.ts';
 import { wireDevice } from './wire.ts';
 

@@ -1,11 +1,11 @@
 import type { Registry } from 'prom-client';
+import { Contacts } from '../../contacts.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { runSoon } from '../../run-soon.ts';
 import { createPcs as createPlacesOfPcs } from '../devices/index.ts';
 import { createAdvanceQueries } from './advance-queries.ts';
 import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
 import { createClaiming } from './claiming.ts';
-import { Contacts } from './contacts.ts';
 import { countTransitions } from './counting.ts';
 import { TASK_ERRORS } from './errors.ts';
 import { createFoldTaskCounts } from './fold-task-counts.ts';
@@ -24,6 +24,8 @@ import { createTaskQueries } from './task-queries.ts';
 import { taskRoutes } from './task-routes.ts';
 import { createTasks } from './tasks.ts';
 
+const CONTACT_EVERY_MS = 5_000;
+
 /**
  * The tasks door: PCs drive many devices, one task of a tenant at a time. It knows PCs, tasks and whom a task means; what
  * is queued, running or finished only the engine knows.
@@ -33,10 +35,15 @@ export const tasks =
   ({ audit, config, db, engine, log, longPolls, tokens }) => {
     const { now, schema } = engine;
     const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
-    const contacts = new Contacts(engine, log);
     const handed = new Handed(engine);
     const metrics = createMetrics(registry);
     const pcQueries = createPcQueries(schema, now);
+    const contacts = new Contacts({
+      log,
+      now,
+      everyMs: CONTACT_EVERY_MS,
+      store: (seen) => pcQueries.markSeen(db, seen),
+    });
     const queries = createTaskQueries(schema, now);
     const advance = createAdvance({
       engine,

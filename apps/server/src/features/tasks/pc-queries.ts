@@ -1,4 +1,5 @@
 import type { Queryable } from '@muster/engine';
+import type { Contact } from '../../contacts.ts';
 import { eligible } from './eligible.ts';
 
 /** The rows of PCs, joined with what the engine says of their runners and with their devices. */
@@ -120,6 +121,17 @@ export function createPcQueries(s: string, now: () => Date | null) {
         values: [tenantId, pcId, name],
       });
       return rows.length > 0;
+    },
+
+    /** By the database's clock, which also judges whether a task has stalled. */
+    async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
+      await client.query({
+        name: 'muster_pcs_seen',
+        text: `insert into ${s}.pc_contacts as c (tenant_id, pc_id, seen_at)
+          select i.tenant_id, i.pc_id, coalesce($1::timestamptz, now()) from unnest($2::int[], $3::bigint[]) i(tenant_id, pc_id)
+          on conflict (tenant_id, pc_id) do update set seen_at = greatest(c.seen_at, excluded.seen_at)`,
+        values: [now(), seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id)],
+      });
     },
 
     /** Its devices belong to no PC from now on; says which lanes they have. */

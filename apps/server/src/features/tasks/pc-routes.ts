@@ -1,9 +1,9 @@
+import type { Contacts } from '../../contacts.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
 import { created } from '../../http/replies.ts';
 import { pc, pcPage, pcWithToken, presentDevices } from './answers.ts';
-import type { Contacts } from './contacts.ts';
 import type { Pcs } from './pcs.ts';
 import { runnerOf } from './runner-access.ts';
 import { idParams, newPc, pageQuery, pcChange, presence } from './schemas.ts';

@@ -1,9 +1,9 @@
 import type { Engine } from '@muster/engine';
+import type { Contacts } from '../../contacts.ts';
 import { only, operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { acknowledged, claimed, heartbeat, reported } from './answers.ts';
 import type { Claiming, To } from './claiming.ts';
-import type { Contacts } from './contacts.ts';
 import type { Pcs } from './pcs.ts';
 import type { Reports } from './reports.ts';
 import { type Runner, runnerOf } from './runner-access.ts';
