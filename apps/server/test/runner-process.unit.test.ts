@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { muster, temporaryFolder } from '../testing/muster-process.ts';
+import { MUSTER, processOf } from '../testing/process-stage.ts';
 
 /** What `muster runner` says when it cannot work, and the codes it ends with. */
 const folder = temporaryFolder();
@@ -58,4 +59,16 @@ it('refuses a PC and an address that are none', async () => {
     notes: '--pc must be the id of a PC, which is a number.\n',
   });
   expect((await muster(['runner', ...flags({ '--server': 'x' })], {})).notes).toMatch(/^--server must be/);
+});
+
+it('goes on asking a server that is not there, and stops with 0', async () => {
+  const nowhere = createServer().listen(0, '127.0.0.1');
+  await once(nowhere, 'listening');
+  const { port } = nowhere.address() as AddressInfo;
+  nowhere.close();
+  await once(nowhere, 'close');
+  const args = [MUSTER, 'runner', ...flags({ '--server': `http://127.0.0.1:${port}` })];
+  const runner = processOf(args, /could not be asked for work and is asked again: .*ECONNREFUSED/, {});
+  await runner.start();
+  expect(await runner.stop()).toBe(0);
 });

@@ -147,18 +147,18 @@ it('finishes what runs when it is told to stop, and begins what was handed out i
 });
 
 it('ends every device once and runs no attempt twice, whoever is killed in the middle', async () => {
-  const devices = await stage.devices(20);
+  const devices = await stage.devices(12);
   const tasks = [];
   for (let n = 0; n < 2; n += 1) tasks.push(await stage.task(devices, 'short', { maxAttempts: 10 }));
   // Measured in calls of the script, not in time: something is always under way.
   for (const victim of [stage.runner, stage.server, stage.runner]) {
     const before = stage.record(devices).length;
-    await until(() => stage.record(devices).length > Math.min(before + 2, 39));
+    await until(() => stage.record(devices).length > Math.min(before + 2, 23));
     await victim.kill();
     await victim.start();
   }
   for (const task of tasks) {
-    expect(await stage.ended(task)).toMatchObject({ status: 'success', counts: { completed: 20 } });
+    expect(await stage.ended(task)).toMatchObject({ status: 'success', counts: { completed: 12 } });
     for (const { id } of await stage.taskDevices(task)) {
       const events = await stage.events(id);
       expect(events.filter(({ type }) => type === 'SUCCEEDED')).toHaveLength(1);

@@ -33,6 +33,8 @@ export class Journal {
   #bytes = 0;
   #waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = [];
   #isWriting = false;
+  /** A write failed half way: what is appended to half a line is lost with it, so the next write makes a new file. */
+  #isTorn = false;
   #writing: Promise<void> = Promise.resolve();
 
   private constructor(folder: string, file: FileHandle) {
@@ -82,6 +84,11 @@ export class Journal {
     return this.#append({ t: 'delivered', id, attempt });
   }
 
+  /** Resolves if it can be written again. */
+  mend(): Promise<void> {
+    return this.#isTorn ? this.#flushed('') : Promise.resolve();
+  }
+
   async close(): Promise<void> {
     await this.#writing;
     await this.#file.close();
@@ -123,8 +130,12 @@ export class Journal {
   /** Lines that come while a flush is under way share the next one. */
   #append(line: Line): Promise<void> {
     this.#apply(line);
+    return this.#flushed(`${JSON.stringify(line)}\n`);
+  }
+
+  #flushed(text: string): Promise<void> {
     return new Promise((done, failed) => {
-      this.#waiting.push({ text: `${JSON.stringify(line)}\n`, done, failed });
+      this.#waiting.push({ text, done, failed });
       if (this.#isWriting) return;
       this.#isWriting = true;
       this.#writing = this.#flush();
@@ -136,18 +147,23 @@ export class Journal {
       const batch = this.#waiting;
       this.#waiting = [];
       try {
-        const text = batch.map((one) => one.text).join('');
-        await this.#file.appendFile(text);
-        await this.#file.datasync();
-        this.#bytes += Buffer.byteLength(text);
-        if (this.#bytes > REWRITE_AT_BYTES) await this.#rewrite();
+        await this.#write(batch.map((one) => one.text).join(''));
         for (const { done } of batch) done();
       } catch (error) {
+        this.#isTorn = true;
         for (const { failed } of batch) failed(error);
       }
     }
     // In the same breath as the last look at the list: whoever comes now starts the next round.
     this.#isWriting = false;
+  }
+
+  async #write(text: string): Promise<void> {
+    if (this.#isTorn) return this.#rewrite();
+    await this.#file.appendFile(text);
+    await this.#file.datasync();
+    this.#bytes += Buffer.byteLength(text);
+    if (this.#bytes > REWRITE_AT_BYTES) await this.#rewrite();
   }
 
   /** Only what is still needed, in a new file that takes the place of the old one in one step. */
@@ -159,13 +175,20 @@ export class Journal {
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
     const name = path.join(this.#folder, FILE);
     const fresh = await open(`${name}.new`, 'w', 0o600);
-    await fresh.writeFile(text);
-    await fresh.datasync();
-    await rename(`${name}.new`, name);
-    await syncFolder(this.#folder);
-    await this.#file.close();
+    try {
+      await fresh.writeFile(text);
+      await fresh.datasync();
+      await rename(`${name}.new`, name);
+    } catch (error) {
+      await fresh.close();
+      throw error;
+    }
+    const old = this.#file;
     this.#file = fresh;
+    await syncFolder(this.#folder);
+    await old.close();
     this.#bytes = Buffer.byteLength(text);
+    this.#isTorn = false;
   }
 }
 

@@ -7,11 +7,11 @@ const never = new AbortController().signal;
 
 export async function endGroup(group: number, killAfterMs: number): Promise<void> {
   const until = performance.now() + killAfterMs;
-  for (let isThere = sendTo(group, 'SIGTERM'); isThere; isThere = sendTo(group, 0)) {
-    if (performance.now() >= until) sendTo(group, 'SIGKILL');
-    await pause(LOOK_AGAIN_MS, never);
-    if (performance.now() >= until || !(await hasLiving(group))) return;
-  }
+  for (sendTo(group, 'SIGTERM'); await hasLiving(group); await pause(LOOK_AGAIN_MS, never))
+    if (performance.now() >= until) {
+      sendTo(group, 'SIGKILL');
+      return;
+    }
 }
 
 /** Whether there is anybody left in the group, be it one who is dead and whom nobody has buried. */
@@ -25,12 +25,16 @@ function sendTo(group: number, signal: NodeJS.Signals | 0): boolean {
 
 /** The dead stay until process 1 takes note of them, which takes seconds in some containers. Only Linux tells. */
 async function hasLiving(group: number): Promise<boolean> {
+  if (!sendTo(group, 0)) return false;
   const names = await readdir('/proc').catch(() => null);
   if (!names?.includes('self')) return true;
   for (const name of names) {
     if (!/^\d+$/.test(name)) continue;
     // `pid (name) state parent group …`; the name may have any character in it
-    const text = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
+    const text = await readFile(`/proc/${name}/stat`, 'utf8').catch((error: NodeJS.ErrnoException) =>
+      ['ENOENT', 'ESRCH'].includes(error.code ?? '') ? '' : null,
+    );
+    if (text === null) return true; // it cannot be looked at, so it counts as living
     const [state, , its] = text.slice(text.lastIndexOf(')') + 2).split(' ');
     if (Number(its) === group && state !== 'Z' && state !== 'X') return true;
   }

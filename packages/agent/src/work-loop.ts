@@ -97,7 +97,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
     if (stopping.signal.aborted) attempts.wake();
     hurrying.signal.addEventListener('abort', () => attempts.endAll());
     const beating = beat(attempts);
-    const refused = await poll(attempts);
+    const refused = await poll(attempts, journal);
     await attempts.stop(hurrying.signal.aborted ? 0 : graceMs);
     deliveries.giveUp();
     const late = setTimeout(() => ended.abort(), LAST_DELIVERY_MS);
@@ -114,7 +114,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
    * Polls until the stop, or until the first request is refused. At the start, and after a request that broke, it first
    * asks what it holds already.
    */
-  async function poll(attempts: Attempts<W>): Promise<ServerRefused | null> {
+  async function poll(attempts: Attempts<W>, journal: Journal): Promise<ServerRefused | null> {
     const { signal } = stopping;
     const failures = new Backoff(backoff.firstMs, backoff.mostMs);
     const nothing = new Backoff(backoff.firstMs, backoff.mostMs);
@@ -125,7 +125,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
       try {
         await attempts.room();
         if (signal.aborted) break;
-        const obstacle = await kind.obstacle?.();
+        const obstacle = (await unwritable(journal)) ?? (await kind.obstacle?.());
         if (obstacle) {
           log.warn(obstacle);
           await pause(failures.next(), signal);
@@ -179,4 +179,12 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
       if (now) hurrying.abort();
     },
   };
+}
+
+/** On a full disk nothing can be begun, so nothing is taken: it would fail device by device. */
+function unwritable(journal: Journal): Promise<string | null> {
+  return journal.mend().then(
+    () => null,
+    (error) => `Nothing is taken while the journal cannot be written: ${sentenceOf(error)}`,
+  );
 }

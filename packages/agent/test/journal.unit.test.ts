@@ -1,13 +1,32 @@
 import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Journal } from '../src/journal.ts';
 
 const newFolder = () => mkdtempSync(path.join(tmpdir(), 'muster-journal-'));
 const fileIn = (folder: string) => path.join(folder, 'journal.ndjson');
 const one = { id: '1', attempt: 1 };
 const result = { actionId: '1', attempt: 1, status: 'succeeded' as const };
+
+/** The next line that is appended gets as far as its tenth character. */
+async function fullDisk(folder: string) {
+  const file = await open(fileIn(folder), 'a');
+  const handle = Object.getPrototypeOf(file);
+  const error = new Error('no space left on the disk');
+  vi.spyOn(handle, 'appendFile').mockImplementationOnce(async (text) => {
+    appendFileSync(fileIn(folder), String(text).slice(0, 10));
+    throw error;
+  });
+  return {
+    stillFull: () => vi.spyOn(handle, 'writeFile').mockRejectedValueOnce(error),
+    async free() {
+      vi.restoreAllMocks();
+      await file.close();
+    },
+  };
+}
 
 it('knows after a crash what was begun and what is not delivered', async () => {
   const folder = newFolder();
@@ -78,4 +97,27 @@ it('flushes lines that come together together, in their order', async () => {
   await Promise.all(Array.from({ length: 50 }, (_, n) => journal.started({ id: String(n), attempt: 1 })));
   const lines = readFileSync(fileIn(folder), 'utf8').trim().split('\n');
   expect(lines.map((line) => JSON.parse(line).id)).toEqual(Array.from({ length: 50 }, (_, n) => String(n)));
+});
+
+it('loses nothing to a line that was written half way', async () => {
+  const folder = newFolder();
+  const journal = await Journal.open(folder);
+  const disk = await fullDisk(folder);
+  await expect(journal.started(one)).rejects.toThrow('no space left');
+  await journal.mend();
+  await journal.started({ id: '2', attempt: 1 });
+  await disk.free();
+  expect((await Journal.open(folder)).interrupted.map(({ id }) => id)).toEqual(['1', '2']);
+});
+
+it('is mended by the next line too, and not before there is room', async () => {
+  const folder = newFolder();
+  const journal = await Journal.open(folder);
+  const disk = await fullDisk(folder);
+  disk.stillFull();
+  await expect(journal.started(one)).rejects.toThrow('no space left');
+  await expect(journal.mend()).rejects.toThrow('no space left');
+  await journal.started({ id: '2', attempt: 1 });
+  await disk.free();
+  expect((await Journal.open(folder)).interrupted.map(({ id }) => id)).toEqual(['1', '2']);
 });

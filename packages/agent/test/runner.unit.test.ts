@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -30,6 +30,7 @@ async function scene(play: Play, words = 'true', more: Partial<RunnerOptions> = 
     requests: server.requests,
     running,
     stop: runner.stop,
+    journal: () => readFileSync(path.join(folder, 'journal.ndjson'), 'utf8'),
     async close() {
       runner.stop();
       server.cut();
@@ -82,19 +83,28 @@ it('repeats a report until it is answered, reduces one that is refused, and repo
   const refusals = [500, 401, 503, 400];
   const said: string[] = [];
   let ack: ServerResponse | undefined;
+  let claim: ServerResponse | undefined;
+  let other = 0;
   const played = await scene((request, response, body) => {
     if (request.url === '/api/pcs/2/running') list(response, given('1'));
-    else if (request.url?.endsWith('/ack')) ack = response;
-    else if (request.url?.endsWith('/complete')) {
+    else if (request.url === '/api/pcs/2/claim') claim = response;
+    else if (request.url === '/api/task-devices/1/ack') ack = response;
+    else if (request.url === '/api/task-devices/1/complete') {
       said.push(body);
       const status = refusals.shift();
       if (status) json(response, { error: 'no', code: 'X' }, status);
       else yes(response);
-    } else if (request.url?.endsWith('/heartbeat')) yes(response);
+    } else {
+      if (request.url === '/api/task-devices/2/complete') other += 1;
+      yes(response);
+    }
   }, `echo '{"a": 1}'`);
-  await until(() => ack !== undefined && played.requests.includes('POST /api/pcs/2/claim'));
+  await until(() => ack !== undefined && claim !== undefined && played.journal().includes('"result"'));
+  // one that comes later is acknowledged, and so reported earlier
+  list(claim as unknown as ServerResponse, given('2'));
+  await until(() => other === 1);
   expect(said).toEqual([]);
-  yes(ack as ServerResponse);
+  yes(ack as unknown as ServerResponse);
   await until(() => said.length === 5);
   await played.close();
   expect(said.slice(0, 4)).toEqual(Array(4).fill('{"attempt":1,"result":{"a":1}}'));
@@ -179,4 +189,34 @@ it('with a second stop ends what runs, and keeps the report that it cannot deliv
   played.stop(true);
   expect(await played.running).toEqual({ undelivered: 1 });
   await played.close();
+});
+
+it('begins the next attempt for a device when the one before is gone, not earlier', async () => {
+  const calls = path.join(mkdtempSync(path.join(tmpdir(), 'muster-calls-')), 'calls');
+  const words = `trap 'sleep 0.02; echo "end $MUSTER_ATTEMPT" >> ${calls}; exit 1' TERM
+    echo "begin $MUSTER_ATTEMPT" >> ${calls}
+    if [ $MUSTER_ATTEMPT = 1 ]; then while :; do sleep 0.01; done; fi`;
+  const read = () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []);
+  let isGivenUp = false;
+  const played = await scene(
+    (request, response, body) => {
+      if (request.url === '/api/pcs/2/running') list(response, given('1'));
+      else if (request.url === '/api/pcs/2/claim') {
+        if (!isGivenUp) list(response, { ...given('1', 2) });
+        isGivenUp = true;
+      } else if (
+        request.url?.endsWith('/heartbeat') &&
+        isGivenUp &&
+        JSON.parse(body).attempt === 1 &&
+        read().length > 0
+      )
+        json(response, { accepted: false, status: 'running', reason: 'LATE' });
+      else yes(response);
+    },
+    words,
+    { killAfterMs: 60_000 },
+  );
+  await until(() => read().includes('begin 2'));
+  await played.close();
+  expect(read()).toEqual(['begin 1', 'end 1', 'begin 2']);
 });
