@@ -130,17 +130,17 @@ describe('no task blocks the tenant for ever', () => {
   });
 
   test('one that waits for its retry and is not eligible any more is cancelled as well', async () => {
-    const pc = await fakePc(stage.t, 1);
+    const pc = await fakePc(stage.t, 2);
     const task = await newTask(stage.t, listOf(pc), { retryBackoff: 600 });
-    const [held] = (await pc.claim()) as [Held];
+    const [held, other] = (await pc.claim()) as [Held, Held];
     await pc.fail(held);
-    await stage.pass(0);
-    expect(await show(task.id)).toMatchObject({ status: 'running', counts: { pending: 1 } });
+    expect(await show(task.id)).toMatchObject({ status: 'running', counts: { pending: 1, running: 1 } });
     await patch(`/api/devices/${held.deviceId}`, { pcId: null });
     const { body } = await stage.t.get(`/api/task-devices/${held.id}`);
     expect(body.waitingFor).toMatchObject({ code: 'NO_PC' });
+    await pc.complete(other);
     await stage.pass(1_000);
-    expect(await show(task.id)).toMatchObject({ status: 'success', counts: { cancelled: 1 } });
+    expect(await show(task.id)).toMatchObject({ status: 'success', counts: { cancelled: 1, completed: 1 } });
   });
 
   test('nothing meant, nothing to do: a task for nobody has ended when it becomes active', async () => {
