@@ -1,7 +1,7 @@
 // What the figures were taken on: without it they say nothing.
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 
 export function machine() {
@@ -27,8 +27,8 @@ export function commit(root) {
   }
 }
 
-/** @param {string} name of a package installed in bench/ */
+/** @param {string} name of a package of bench/; our own rows can be measured without them */
 export function installedVersion(name) {
-  return JSON.parse(readFileSync(new URL(`./node_modules/${name}/package.json`, import.meta.url), 'utf8'))
-    .version;
+  const file = new URL(`./node_modules/${name}/package.json`, import.meta.url);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).version : 'not installed';
 }

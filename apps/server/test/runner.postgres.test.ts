@@ -76,7 +76,7 @@ it('ends what is cancelled, and what takes too long before the device is tried a
   await stage.call('POST', `/api/tasks/${cancelled}/cancel`, {});
   expect(await stage.ended(cancelled)).toMatchObject({ status: 'cancelled' });
 
-  const timed = await stage.task([slow], 'gate', { timeoutSeconds: 1, maxAttempts: 2 });
+  const timed = await stage.task([slow], 'gate', { timeoutSeconds: 3, maxAttempts: 2 });
   expect(await stage.ended(timed)).toMatchObject({ status: 'failed', counts: { failed: 1 } });
   expect(attempts([slow])).toEqual([1, 2]);
   expect(attempts([unwanted])).toEqual([1]);
