@@ -10,7 +10,7 @@ import { Random } from '../testing/torture/random.ts';
  * the full size by default; MUSTER_TEST_TASKS_FULL=1 is 50 PCs × 100 devices × 3 tasks.
  */
 const FULL = process.env.MUSTER_TEST_TASKS_FULL === '1';
-const [PCS, DEVICES, TASKS] = FULL ? [50, 100, 3] : [8, 12, 3];
+const [PCS, DEVICES, TASKS] = FULL ? [50, 100, 3] : [6, 10, 3];
 const SLOTS = FULL ? 20 : 5;
 const KILLS = FULL ? 6 : 2;
 const SEED = process.env.MUSTER_TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
