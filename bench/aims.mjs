@@ -142,13 +142,16 @@ export function judge(rows) {
     Object.fromEntries(taken.flatMap((row) => (row.runs?.[n] ? [[row.name, row.runs[n]]] : []))),
   );
   return aims.map(({ actual, ...aim }) => {
-    try {
-      if (rounds === 0) throw new MissingRow('any');
-      const value = median(figures.map(actual));
-      return { ...aim, value, reached: aim.atMost ? value <= aim.target : value >= aim.target };
-    } catch (error) {
-      if (!(error instanceof MissingRow)) throw error;
-      return { ...aim, value: null, reached: null };
-    }
+    const values = figures.flatMap((round) => {
+      try {
+        return [actual(round)];
+      } catch (error) {
+        if (!(error instanceof MissingRow)) throw error;
+        return [];
+      }
+    });
+    if (values.length === 0) return { ...aim, value: null, reached: null };
+    const value = median(values);
+    return { ...aim, value, reached: aim.atMost ? value <= aim.target : value >= aim.target };
   });
 }

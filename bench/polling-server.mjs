@@ -54,11 +54,13 @@ export async function openPollingServer(url, hosts) {
     let actions = await findAndLock(hostId, 1);
     while (actions.length === 0 && performance.now() - began < wait) {
       await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+      if (closed) break;
       actions = await findAndLock(hostId, 1);
     }
     return actions;
   }
 
+  let closed = false;
   const server = createServer(async (request, response) => {
     const address = new URL(request.url ?? '/', 'http://localhost');
     const token = request.headers.authorization?.slice(7) ?? '';
@@ -79,7 +81,11 @@ export async function openPollingServer(url, hosts) {
     }
     const hostId = hostOf.get(token);
     if (hostId === undefined) return answer(401, { error: 'unknown' });
-    const actions = await poll(address, hostId);
+    // after the end nobody listens to what goes wrong
+    const actions = await poll(address, hostId).catch((error) => {
+      if (closed) return [];
+      throw error;
+    });
     return actions.length > 0 ? answer(200, { actions }) : answer(204);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
@@ -89,6 +95,7 @@ export async function openPollingServer(url, hosts) {
     tokens: Array.from({ length: hosts }, (_, n) => `agent-${n + 1}`),
     hostIds: Array.from({ length: hosts }, (_, n) => String(n + 1)),
     async close() {
+      closed = true;
       server.closeAllConnections();
       server.close();
       await pool.end().catch(() => {});

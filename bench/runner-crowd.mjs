@@ -117,7 +117,6 @@ async function drain({ port, pcs, drain: { callers, ...times } }) {
             claim: { max: 1 },
           })
         : await post(port, one.pc, `/api/pcs/${one.pc.id}/claim`, { max: 1 });
-      if (taskDevices.length === 0) return -1;
       one.held.push(...taskDevices);
       return taskDevices.length;
     },

@@ -40,6 +40,9 @@ async function withPcs(url, count) {
   return { server, pcs, post };
 }
 
+/** A hundred devices each. @param {import('../options.mjs').Sizes} sizes */
+const manyPcs = (sizes) => Math.ceil(sizes.lanes / 100);
+
 const forAll = { name: 'bench', kind: 'bench', payload: { hello: true }, targets: { all: true } };
 
 /** @param {import('../rows.mjs').Task} task @param {(devices: string[]) => object} targets */
@@ -71,14 +74,14 @@ export default [
     uses: ['postgres'],
     template: 'devices',
     settings:
-      'fifty PCs with twenty slots, all taken; a claim waits; from POST …/complete of one device to the answer of the claim; 2 PCs at a time',
+      'a hundred devices per PC, fifty PCs at work with twenty slots, all taken; a claim waits; from POST …/complete of one device to the answer of the claim; 2 PCs at a time',
     /** @param {import('../rows.mjs').Task} task */
     async measure({ url, sizes }) {
-      const { server, pcs, post } = await withPcs(url, 50);
+      const { server, pcs, post } = await withPcs(url, manyPcs(sizes));
       await post('/api/tasks', forAll);
       const result = await runners({
         port: server.port,
-        pcs,
+        pcs: pcs.slice(0, 50),
         refill: { samples: Math.min(1_000, sizes.samples), atOnce: 2 },
       });
       await server.close();
@@ -95,7 +98,7 @@ export default [
       'POST …/complete with claim {max: 1}, a thousand PCs in turn over the connections; events and counts kept',
     /** @param {import('../rows.mjs').Task} task */
     async measure({ url, sizes }) {
-      const { server, pcs, post } = await withPcs(url, Math.min(1_000, Math.ceil(sizes.lanes / 20)));
+      const { server, pcs, post } = await withPcs(url, manyPcs(sizes));
       await post('/api/tasks', forAll);
       const { warmUpSeconds, seconds, connections } = sizes;
       const result = await runners({

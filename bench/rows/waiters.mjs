@@ -79,11 +79,11 @@ export default [
     uses: ['postgres'],
     execArgv: ['--expose-gc'],
     settings:
-      'POST /api/lanes/:lane/claim with wait on empty lanes, one connection and one lane each; resident memory of the server, its sockets included, / waiters; watched for 15 s, because one request waits at most 25',
+      'POST /api/lanes/:lane/claim with wait on empty lanes, one connection and one lane each; resident memory of the server, its sockets included, / waiters; watched for 10 s, because one request waits at most 25',
     async measure({ url, sizes }) {
       const { openServer } = await import('../server.mjs');
       // one request waits 25 s at most, and they must all be parked before and after
-      const watchSeconds = Math.min(sizes.watchSeconds, 15);
+      const watchSeconds = Math.min(sizes.watchSeconds, 10);
       const server = await openServer(url);
       await makeLanes(server, sizes.waiters);
       const crowd = parkingCrowd({ port: server.port, headers: server.headers, count: sizes.waiters });
@@ -94,7 +94,7 @@ export default [
       const before = memory();
       await crowd.park(LONGEST_WAIT);
       while (server.engine.parkedWaiters < sizes.waiters) await pause(20);
-      await pause(sizes.watchSeconds * 80);
+      await pause(watchSeconds * 80);
       const after = memory();
       const watch = await observer(url);
       const first = await watch.count();
