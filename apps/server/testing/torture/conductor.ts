@@ -20,7 +20,7 @@ export async function conduct(options: {
   const done = new Map<string, number>();
   let pack: string[] = [];
   for (let n = 0; n < options.disturbances; n += 1) {
-    await log.more(random.int(1, callsBetween * 2));
+    await log.answered(random.int(1, callsBetween * 2));
     await pause(random.int(0, LONGEST_DELAY_MS));
     if (pack.length === 0) pack = random.shuffle(Object.keys(acts));
     const name = pack.pop() as string;
@@ -29,6 +29,6 @@ export async function conduct(options: {
     log.note({ over: name });
     done.set(name, (done.get(name) ?? 0) + 1);
   }
-  await log.more(callsBetween);
+  await log.answered(callsBetween);
   return done;
 }

@@ -13,7 +13,7 @@ import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import { head, lockLanes, ms, NOW, pauses } from '../sql.ts';
 import { checkLease, checkName, checkRunner, checkTenant, isId } from '../values.ts';
-import { runningOf } from './claim-slots.ts';
+import { freeSlots, raiseRunner } from './one-runner.ts';
 
 /**
  * A runner takes these very actions, chosen by whoever knows more of them than the engine does: each only if it is at the
@@ -75,10 +75,7 @@ export function createClaimNamed(context: Context, calls: Calls) {
 }
 
 const statement = (s: string) => `
-  with ${pauses(s)}, f as materialized (
-    select r.tenant_id, r.runner_id, r.ver as runner_ver, coalesce(r.slots - ${runningOf(s, 'r')}, cardinality($6::bigint[])) as free
-    from ${s}.runners r where r.tenant_id = $2::int and r.runner_id = $3::bigint
-  ), h as materialized (
+  with ${pauses(s)}, ${freeSlots(s)}, h as materialized (
     select * from (
       select i.nth, l.tenant_id, l.lane_id, l.ver, n.action_id, n.attempt, n.deadline, n.channel, f.runner_id, f.runner_ver, f.free,
         row_number() over (order by i.nth) as place
@@ -90,11 +87,7 @@ const statement = (s: string) => `
       cross join lateral (${head(s, { channel: 'w.channel', when: 'l.action_id is null', except: 'null' })}) n
       where n.action_id = i.action_id
     ) x where x.place <= x.free
-  ), ru as (
-    update ${s}.runners r set ver = r.ver + 1 from f
-    where r.tenant_id = f.tenant_id and r.runner_id = f.runner_id and r.ver = f.runner_ver and exists (select 1 from h)
-    returning r.runner_id
-  ), k as materialized (${lockLanes(s, 'h', 'x.runner_id in (select ru.runner_id from ru)')}
+  ), ${raiseRunner(s)}, k as materialized (${lockLanes(s, 'h', 'x.runner_id in (select ru.runner_id from ru)')}
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
       lease_until = least(${NOW} + ${ms('$5::int')}, k.deadline), worker = $4::text, lease_runner = k.runner_id,

@@ -4,8 +4,8 @@ import type { Context, Run } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import { ANY_CHANNEL, lockLanes, ms, NOW, pauses } from '../sql.ts';
-import { runningOf } from './claim-slots.ts';
 import type { EncodedAction } from './enqueue.ts';
+import { freeSlots, raiseRunner } from './one-runner.ts';
 
 /**
  * Actions that come into being as they are handed out: for each free lane of the runner, in the order given, as long as
@@ -77,10 +77,7 @@ export function createEnqueueAndClaim(context: Context) {
 }
 
 const statement = (s: string) => `
-  with ${pauses(s)}, f as materialized (
-    select r.tenant_id, r.runner_id, r.ver as runner_ver, coalesce(r.slots - ${runningOf(s, 'r')}, cardinality($6::bigint[])) as free
-    from ${s}.runners r where r.tenant_id = $2::int and r.runner_id = $3::bigint
-  ), h as materialized (
+  with ${pauses(s)}, ${freeSlots(s)}, h as materialized (
     select * from (
       select i.nth, l.tenant_id, l.lane_id, l.ver, i.channel, i.kind, i.payload, i.o, f.runner_id, f.runner_ver, f.free,
         row_number() over (order by i.nth) as place
@@ -97,11 +94,7 @@ const statement = (s: string) => `
           and p.channel in (i.channel, '${ANY_CHANNEL}') and not p.delayed and p.generation = l.generation
           and p.priority <= case i.o->>'priority' when 'urgent' then 0 else 1 end)
     ) x where x.place <= x.free
-  ), ru as (
-    update ${s}.runners r set ver = r.ver + 1 from f
-    where r.tenant_id = f.tenant_id and r.runner_id = f.runner_id and r.ver = f.runner_ver and exists (select 1 from h)
-    returning r.runner_id
-  ), g as materialized (
+  ), ${raiseRunner(s)}, g as materialized (
     select x.*, row_number() over (order by x.nth)::int as ord
     from (${lockLanes(s, 'h', 'x.runner_id in (select ru.runner_id from ru)')}) x
   ), en as materialized (

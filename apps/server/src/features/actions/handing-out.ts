@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../feature.ts';
 import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
 import type { Caller } from '../../tokens/caller.ts';
-import type { Handed } from './handed.ts';
+import type { HandedToWorkers } from './handed.ts';
 import { GENERIC } from './lanes.ts';
 import { wireClaimed } from './wire.ts';
 
@@ -21,7 +21,12 @@ export interface HandOut {
   readonly except?: string | undefined;
 }
 
-export function createHandingOut(tools: { engine: Engine; handed: Handed; log: Log; longPolls: LongPolls }) {
+export function createHandingOut(tools: {
+  engine: Engine;
+  handed: HandedToWorkers;
+  log: Log;
+  longPolls: LongPolls;
+}) {
   const { engine, handed, log, longPolls } = tools;
 
   function takeBack(action: ClaimedAction): void {

@@ -1,9 +1,10 @@
 import type { CreateFeature } from '../../feature.ts';
+import { Handed } from '../../handed.ts';
 import { changeRoutes } from './change-routes.ts';
 import { enqueueRoute } from './enqueue-route.ts';
 import { ACTION_ERRORS } from './errors.ts';
 import { filterRoutes } from './filter-routes.ts';
-import { Handed } from './handed.ts';
+import type { HandedToWorkers } from './handed.ts';
 import { createHandingOut } from './handing-out.ts';
 import { Lanes } from './lanes.ts';
 import { pauseRoutes } from './pause-routes.ts';
@@ -15,7 +16,7 @@ import { workerRoutes } from './worker-routes.ts';
 export const actions: CreateFeature = (shell) => {
   const { audit, config, engine, log, longPolls } = shell;
   const lanes = new Lanes(engine);
-  const handed = new Handed();
+  const handed: HandedToWorkers = new Handed();
   const handingOut = createHandingOut({ engine, handed, log, longPolls });
   return {
     name: 'actions',

@@ -2,7 +2,7 @@ import type { Engine } from '@muster/engine';
 import { MusterError } from '../../errors.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { actionError } from './errors.ts';
-import type { Handed } from './handed.ts';
+import type { HandedToWorkers } from './handed.ts';
 import { GENERIC } from './lanes.ts';
 
 /** Worker tokens may be for named lanes only: `{lanes: ["printer-7"]}`. Other tokens are never restricted here. */
@@ -26,7 +26,7 @@ export async function checkAction(
   caller: Caller,
   id: string,
   engine: Engine,
-  handed: Handed,
+  handed: HandedToWorkers,
 ): Promise<string | null> {
   const remembered = handed.get(caller.tenantId, id)?.lane ?? null;
   const allowed = lanesOf(caller);

@@ -4,7 +4,7 @@ import { operators } from '../../http/access.ts';
 import { type Call, defineRoute, type Route } from '../../http/define-route.ts';
 import { claimAnswer, extendAnswer, reportAnswer } from './answers.ts';
 import { actionError } from './errors.ts';
-import type { Handed } from './handed.ts';
+import type { HandedToWorkers } from './handed.ts';
 import type { HandingOut } from './handing-out.ts';
 import { GENERIC, type Lanes } from './lanes.ts';
 import { checkAction, checkLane, unknownAction } from './restriction.ts';
@@ -16,7 +16,7 @@ const workers = operators('operator', 'worker');
 
 export function workerRoutes(tools: {
   engine: Engine;
-  handed: Handed;
+  handed: HandedToWorkers;
   handingOut: HandingOut;
   lanes: Lanes;
   leaseSeconds: number;

@@ -1,34 +1,20 @@
 import type { Engine } from '@muster/engine';
-import { BoundedMap } from '../../bounded-map.ts';
+import { Handed } from '../../handed.ts';
 import { CHANNEL, payloadOf } from './wire.ts';
 
-/** Which host has which action and since when, as far as this node remembers: saves a look-up per report. */
-const MOST = 100_000;
-
-export interface HandedOut {
+interface HandedOut {
   readonly hostId: string;
   readonly attempt: number;
   readonly at: Date;
 }
 
-export class Handed {
+/** Which host has which action and since when. */
+export class HandedToHosts extends Handed<HandedOut> {
   readonly #engine: Engine;
-  readonly #byAction = new BoundedMap<string, HandedOut>(MOST);
 
   constructor(engine: Engine) {
+    super();
     this.#engine = engine;
-  }
-
-  remember(tenantId: number, id: string, to: HandedOut): void {
-    this.#byAction.set(`${tenantId}:${id}`, to);
-  }
-
-  get(tenantId: number, id: string): HandedOut | undefined {
-    return this.#byAction.get(`${tenantId}:${id}`);
-  }
-
-  forget(tenantId: number, id: string): void {
-    this.#byAction.delete(`${tenantId}:${id}`);
   }
 
   /** Whether the action is one of the host's, running or not. */

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../feature.ts';
 import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
 import type { agentOf } from './agent-access.ts';
-import type { Handed } from './handed.ts';
+import type { HandedToHosts } from './handed.ts';
 import type { Metrics } from './metrics.ts';
 import type { PollParameters } from './poll-parameters.ts';
 import type { ServiceCache } from './service-cache.ts';
@@ -21,7 +21,7 @@ export interface To {
 export function createHandingOut(tools: {
   cache: ServiceCache;
   engine: Engine;
-  handed: Handed;
+  handed: HandedToHosts;
   leaseMs: number;
   log: Log;
   longPolls: LongPolls;

@@ -1,6 +1,6 @@
 import type { Engine } from '@muster/engine';
 import type { agentOf } from './agent-access.ts';
-import type { Handed } from './handed.ts';
+import type { HandedToHosts } from './handed.ts';
 import { CHANNEL, payloadOf, type Status, statusOf } from './wire.ts';
 
 /** Agents keep what they are still working on, up to a limit counted from the hand-out, and hear what was cancelled. */
@@ -20,7 +20,12 @@ export interface Beat extends Named {
 
 const UNKNOWN = { status: 'unknown', extended: false } as const;
 
-export function createHeartbeats(tools: { engine: Engine; handed: Handed; leaseMs: number; mostMs: number }) {
+export function createHeartbeats(tools: {
+  engine: Engine;
+  handed: HandedToHosts;
+  leaseMs: number;
+  mostMs: number;
+}) {
   const { engine, handed, leaseMs, mostMs } = tools;
 
   /** The states of those actions that are the host's, in one look. */

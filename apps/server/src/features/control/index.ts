@@ -4,7 +4,7 @@ import type { CreateFeature } from '../../feature.ts';
 import { actionRoutes } from './action-routes.ts';
 import { agentRoutes } from './agent-routes.ts';
 import { CONTROL_ERRORS } from './errors.ts';
-import { Handed } from './handed.ts';
+import { HandedToHosts } from './handed.ts';
 import { createHandingOut } from './handing-out.ts';
 import { createHeartbeats } from './heartbeats.ts';
 import { createHostActions } from './host-actions.ts';
@@ -43,7 +43,7 @@ export const control =
       everyMs: CONTACT_EVERY_MS,
       store: (seen) => queries.markSeen(db, seen),
     });
-    const handed = new Handed(engine);
+    const handed = new HandedToHosts(engine);
     const metrics = createMetrics(registry);
     const services = createServices({ audit, cache, engine, queries });
     const hosts = createHosts({ audit, engine, queries, services, tokens });

@@ -1,7 +1,7 @@
 import type { Engine } from '@muster/engine';
 import type { agentOf } from './agent-access.ts';
 import { controlError, unknownAction } from './errors.ts';
-import type { Handed } from './handed.ts';
+import type { HandedToHosts } from './handed.ts';
 import type { Metrics } from './metrics.ts';
 import { CHANNEL, payloadOf, type Result, statusOf } from './wire.ts';
 
@@ -19,7 +19,7 @@ export interface Report {
 
 const MOST_OUTPUT = 65_536;
 
-export function createReports(tools: { engine: Engine; handed: Handed; metrics: Metrics }) {
+export function createReports(tools: { engine: Engine; handed: HandedToHosts; metrics: Metrics }) {
   const { engine, handed, metrics } = tools;
 
   /** Agents that know of no attempts mean the one there is, as long as there is only one. */

@@ -4,7 +4,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { Log } from '../../feature.ts';
 import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
 import type { Advance } from './advance-tasks.ts';
-import type { Handed } from './handed.ts';
+import type { HandedToPcs } from './handed.ts';
 import type { Metrics } from './metrics.ts';
 import type { Runner } from './runner-access.ts';
 import type { Supply } from './supply.ts';
@@ -27,7 +27,7 @@ export interface To {
 export function createClaiming(tools: {
   advance: Advance;
   engine: Engine;
-  handed: Handed;
+  handed: HandedToPcs;
   log: Log;
   longPolls: LongPolls;
   metrics: Metrics;

@@ -9,7 +9,7 @@ import { createClaiming } from './claiming.ts';
 import { countTransitions } from './counting.ts';
 import { TASK_ERRORS } from './errors.ts';
 import { createFoldTaskCounts } from './fold-task-counts.ts';
-import { Handed } from './handed.ts';
+import { HandedToPcs } from './handed.ts';
 import { createMetrics } from './metrics.ts';
 import { createPcQueries } from './pc-queries.ts';
 import { pcRoutes } from './pc-routes.ts';
@@ -35,7 +35,7 @@ export const tasks =
   ({ audit, config, db, engine, log, longPolls, tokens }) => {
     const { now, schema } = engine;
     const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
-    const handed = new Handed(engine);
+    const handed = new HandedToPcs(engine);
     const metrics = createMetrics(registry);
     const pcQueries = createPcQueries(schema, now);
     const contacts = new Contacts({

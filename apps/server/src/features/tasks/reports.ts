@@ -1,6 +1,6 @@
 import type { Engine } from '@muster/engine';
 import { taskError, unknownTaskDevice } from './errors.ts';
-import type { Handed } from './handed.ts';
+import type { HandedToPcs } from './handed.ts';
 import type { Metrics } from './metrics.ts';
 import type { Runner } from './runner-access.ts';
 import { CHANNEL, statusOf, workerOf } from './wire.ts';
@@ -13,7 +13,7 @@ export type Reports = ReturnType<typeof createReports>;
 
 const LARGEST = 65_536;
 
-export function createReports(tools: { engine: Engine; handed: Handed; metrics: Metrics }) {
+export function createReports(tools: { engine: Engine; handed: HandedToPcs; metrics: Metrics }) {
   const { engine, handed, metrics } = tools;
   const { db } = engine;
 

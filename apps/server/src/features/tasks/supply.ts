@@ -75,8 +75,8 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
     const pairs = made.flatMap((action, n) =>
       action ? [{ action, deviceId: rows[n]?.device_id as string }] : [],
     );
-    if (pairs.length > 0)
-      await client.query({
+    if (pairs.length > 0) {
+      const { rows: found } = await client.query({
         name: 'muster_note_supplied',
         text: noteStatement,
         values: [
@@ -87,6 +87,9 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
           pairs.map(({ action }) => action.id),
         ],
       });
+      // an action that no target knows of would be lost to its task: rather nothing at all happens
+      if (found[0]?.noted !== pairs.length) throw new Error('Not every supplied device was found again.');
+    }
     return pairs.map(({ action }) => action);
   }
 
@@ -204,7 +207,9 @@ const note = (s: string) => `
     ) t
     where x.ctid = t.place
     returning 1
+  ), c as (
+    insert into ${s}.task_counts (tenant_id, task_id, state, change, at)
+      select $2::int, $3::bigint, y.state, y.sign * (select count(*) from u)::int, ${NOW}
+      from (values ('waiting', -1), ('running', 1)) y(state, sign)
   )
-  insert into ${s}.task_counts (tenant_id, task_id, state, change, at)
-    select $2::int, $3::bigint, y.state, y.sign * (select count(*) from u)::int, ${NOW}
-    from (values ('waiting', -1), ('running', 1)) y(state, sign)`;
+  select count(*)::int as noted from u`;
