@@ -54,6 +54,22 @@ export class Calls {
     };
   }
 
+  /** The same for steps of a door: what they call of the engine has its effects and wake-ups in the same transaction. */
+  gatheredSteps<Item, Answer>(steps: {
+    name: string;
+    /** Items with an equal key never share a transaction. */
+    key(item: Item): string | null;
+    run(tx: Queryable, items: readonly Item[]): Promise<Answer[]>;
+  }): (item: Item) => Promise<Answer> {
+    const call = this.gathered<Item, Answer>({
+      name: steps.name,
+      key: steps.key,
+      isSteps: true,
+      run: async (tx, items) => ({ answers: await steps.run(tx, items), transitions: [], wakes: [] }),
+    });
+    return (item) => call(this.db, item);
+  }
+
   /** Many items of one caller. */
   many<Item, Answer>(
     operation: Operation<Item, Answer>,
@@ -150,7 +166,7 @@ export class Calls {
   ): Promise<Run<Answer | Busy>> {
     const connections = solo ? this.db : this.db.gathered;
     return this.#withDays(async () => {
-      if (solo || this.#haveEffects(operation, items))
+      if (solo || operation.isSteps || this.#haveEffects(operation, items))
         return connections.transaction(async (tx) => {
           if (solo && this.db.kind === 'postgres') await tx.query({ text: `set local lock_timeout = '1s'` });
           return this.#perform(tx, (inner) => operation.run(inner, items));

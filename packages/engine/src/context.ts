@@ -52,5 +52,7 @@ export interface Operation<Item, Answer> {
   key(item: Item): string | null;
   /** The channels of all actions that the item can change, or null if that is not known before. */
   channels?(item: Item): readonly string[] | null;
+  /** It is more than one statement, so it needs a transaction also without effects. */
+  readonly isSteps?: boolean;
   run(client: Queryable, items: readonly Item[]): Promise<Run<Answer | Busy>>;
 }

@@ -157,8 +157,10 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     /** The oldest heads of the runner's lanes, as many as slots are free and `max` allows. */
     claimSlots: (client: Queryable, request: ClaimSlotsRequest): Promise<ClaimedAction[]> =>
       claiming.claimSlots(client, request),
-    claimNamed: createClaimNamed(context, calls),
+    ...createClaimNamed(context, calls),
     claimWith: claiming.claimWith,
+    /** Steps of the caller's own, gathered as the engine's calls are: many items in one transaction. */
+    gathered: calls.gatheredSteps.bind(calls),
     /** Something that only the caller knows of may be claimable now; told with the commit of his transaction. */
     async wake(client: Queryable, wakes: readonly Wake[]): Promise<void> {
       await calls.inside(client, async () => ({ transitions: [], wakes: [...wakes] }));

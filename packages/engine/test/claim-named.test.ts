@@ -108,3 +108,39 @@ test('G6: what nobody holds can be ended as expired by name; what runs is left',
   expect([await t.state(running), await t.state(done)]).toEqual(['claimed', 'cancelled']);
   expect(await t.eventTypes(waiting)).toEqual(['CREATED', 'EXPIRED']);
 });
+
+test('G31: several runners take what they name at once, each within its own slots', async () => {
+  const small = await runner(1, 2);
+  const large = await runner(null, 2);
+  const of = async ({ lanes }: { lanes: string[] }) => Promise.all(lanes.map((laneId) => t.enqueue(laneId)));
+  const [ofSmall, ofLarge] = [await of(small), await of(large)];
+  const by = { tenantId: 1, worker: 'pc', leaseMs: 60_000 };
+  const got = await t.engine.claimNamedMany(t.db, [
+    { ...by, runnerId: small.runnerId, actionIds: [...ofSmall, ...ofLarge] },
+    { ...by, runnerId: large.runnerId, actionIds: [...ofLarge].reverse(), worker: 'other' },
+  ]);
+  expect(got.map((actions) => actions.map(({ id }) => id))).toEqual([
+    ofSmall.slice(0, 1),
+    [...ofLarge].reverse(),
+  ]);
+  expect(got[1]?.[0]).toMatchObject({ worker: 'other', attempt: 1 });
+  const twice = [small, small].map(({ runnerId }) => ({ ...by, runnerId, actionIds: ofSmall }));
+  await expect(t.engine.claimNamedMany(t.db, twice)).rejects.toMatchObject({ code: 'MUSTER_BAD_VALUE' });
+});
+
+test('G31: claims of several runners at the same moment, in any order, wait for each other and never go above the slots', async () => {
+  const runners = await Promise.all(Array.from({ length: 4 }, () => runner(3, 10)));
+  const wishes = await Promise.all(
+    runners.map(async ({ runnerId, lanes }) => ({
+      tenantId: 1,
+      runnerId,
+      worker: 'pc',
+      leaseMs: 60_000,
+      actionIds: await Promise.all(lanes.map((laneId) => t.enqueue(laneId))),
+    })),
+  );
+  const orders = Array.from({ length: 8 }, (_, n) => [...wishes.slice(n % 4), ...wishes.slice(0, n % 4)]);
+  const got = await Promise.all(orders.map((some) => t.engine.claimNamedMany(t.db, some)));
+  expect(new Set(got.flat(2).map(({ id }) => id)).size).toBe(12);
+  expect(got.flat(2)).toHaveLength(12);
+});

@@ -115,3 +115,43 @@ test('nothing asked for, nothing made', async () => {
   const { runnerId } = await runner(1, 0);
   expect(await make(runnerId, [])).toEqual([]);
 });
+
+test('G31 G32: for several runners at once, each within its own slots and lanes', async () => {
+  const small = await runner(1, 2);
+  const large = await runner(null, 3);
+  const wish = ({ runnerId, lanes }: typeof small, worker: string) => ({
+    tenantId: 1,
+    runnerId,
+    worker,
+    leaseMs: 60_000,
+    actions: lanes.map(({ laneId }, n) => ({ laneId, kind: worker, payload: n })),
+  });
+  const foreign = wish(large, 'pc 1');
+  const both = [
+    { ...wish(small, 'pc 1'), actions: [...foreign.actions, ...wish(small, 'pc 1').actions] },
+    wish(large, 'pc 2'),
+  ];
+  const made = await t.engine.enqueueAndClaimMany(t.db, both);
+  expect(made.map((list) => list.map((action) => action && [action.worker, action.payload]))).toEqual([
+    [null, null, null, ['pc 1', 0], null],
+    [['pc 2', 0], ['pc 2', 1], ['pc 2', 2]],
+  ]);
+  expect(await t.engine.enqueueAndClaimMany(t.db, both)).toEqual([Array(5).fill(null), Array(3).fill(null)]);
+  await expect(t.engine.enqueueAndClaimMany(t.db, [both[1], both[1]] as typeof both)).rejects.toMatchObject({
+    code: 'MUSTER_BAD_VALUE',
+  });
+});
+
+test('G31 G32: many calls for the same runners at the same moment make no more than there are slots', async () => {
+  const runners = await Promise.all(Array.from({ length: 3 }, () => runner(2, 6)));
+  const wishes = runners.map(({ runnerId, lanes }) => ({
+    tenantId: 1,
+    runnerId,
+    worker: 'pc',
+    leaseMs: 60_000,
+    actions: lanes.map(({ laneId }) => ({ laneId, kind: 'task' })),
+  }));
+  const orders = Array.from({ length: 6 }, (_, n) => [...wishes.slice(n % 3), ...wishes.slice(0, n % 3)]);
+  const made = await Promise.all(orders.map((some) => t.engine.enqueueAndClaimMany(t.db, some)));
+  expect(made.flat(2).filter((action) => action !== null)).toHaveLength(6);
+});

@@ -8,12 +8,12 @@ import {
   sent,
 } from '../claimed-action.ts';
 import { BUSY, type Busy, type Context, type Operation, type Transition } from '../context.ts';
-import { ANY_CHANNEL, head, lockLanes, ms, NOW, pauses, rows } from '../sql.ts';
+import { ANY_CHANNEL, head, lockLanes, ms, NOW, pauses } from '../sql.ts';
+import { freeSlots, IS_RAISED, raiseRunners } from './runner-slots.ts';
 
 /**
  * Slotted claim: a runner takes the oldest heads of its own lanes, one per lane, never more than its slots. Exact by the
- * version on the runner's own row: two claims that counted the same leases cannot both raise it (without it, 40 leases
- * were seen on 20 slots). It returns newly locked actions only.
+ * version on the runner's own row. It returns newly locked actions only.
  */
 export interface ClaimSlotsItem {
   readonly tenantId: number;
@@ -72,21 +72,11 @@ export function createClaimSlots(context: Context): Operation<ClaimSlotsItem, Cl
   };
 }
 
-/** How many slots are taken: the runner's own lanes, and those it lost by a move while it held them. */
-export const runningOf = (s: string, r: string) => `(
-      (select count(*) from ${s}.lanes l where l.tenant_id = ${r}.tenant_id and l.runner_id = ${r}.runner_id and l.lease_runner = ${r}.runner_id)
-      + (select count(*) from ${s}.lanes l where l.tenant_id = ${r}.tenant_id and l.moved_from = ${r}.runner_id
-          and l.lease_runner = ${r}.runner_id and l.runner_id is distinct from ${r}.runner_id))`;
-
 /** So many more lanes are looked at than slots are free, in case somebody else has locked or changed some of them. */
 const SPARE_LANES = 10;
 
 const statement = (s: string) => `
-  with ${pauses(s)}, f as materialized (
-    select i.*, r.ver as runner_ver, case when r.ver is not null then least(i.most, coalesce(r.slots - ${runningOf(s, 'r')}, i.most)) else 0 end as free
-    from ${rows(2, { tenant_id: 'int', runner_id: 'bigint', channel: 'text', worker: 'text', lease_ms: 'int', most: 'int' })}
-    left join lateral (select * from ${s}.runners r where r.tenant_id = i.tenant_id and r.runner_id = i.runner_id limit 1) r on true
-  ), h as materialized (
+  with ${pauses(s)}, ${freeSlots(s, { channel: 'text', worker: 'text', lease_ms: 'int', most: 'int' }, 'i.most')}, h as materialized (
     select * from (
       select f.ord, f.tenant_id, f.runner_id, f.runner_ver, f.worker, f.lease_ms, f.free, l.lane_id, l.ver, n.action_id, n.attempt,
         n.deadline, n.channel, row_number() over (partition by f.ord order by n.priority, n.seq) as nth
@@ -95,17 +85,7 @@ const statement = (s: string) => `
       left join pz on pz.tenant_id = f.tenant_id
       cross join lateral (${head(s, { channel: 'f.channel', when: 'l.action_id is null', except: 'null' })}) n
     ) x where x.nth <= x.free + ${SPARE_LANES}
-  ), rk as materialized (
-    select x.tenant_id, x.runner_id
-    from (select distinct h.tenant_id, h.runner_id, h.runner_ver from h order by 1, 2) x
-    cross join lateral (
-      select 1 from ${s}.runners r where r.tenant_id = x.tenant_id and r.runner_id = x.runner_id and r.ver = x.runner_ver limit 1
-      for update skip locked
-    ) r
-  ), ru as (
-    update ${s}.runners r set ver = r.ver + 1 from rk
-    where r.tenant_id = rk.tenant_id and r.runner_id = rk.runner_id
-  ), kk as materialized (${lockLanes(s, 'h', '(x.tenant_id, x.runner_id) in (select rk.tenant_id, rk.runner_id from rk)')}
+  ), ${raiseRunners(s, 'skip locked')}, kk as materialized (${lockLanes(s, 'h', IS_RAISED)}
   ), k as materialized (
     select * from (select kk.*, row_number() over (partition by kk.ord order by kk.nth) as place from kk) x where x.place <= x.free
   ), u as (

@@ -3,9 +3,9 @@ import type { ClaimedAction } from '../claimed-action.ts';
 import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
-import { checkLease, checkName, checkRunner, checkTenant } from '../values.ts';
 import { createEnqueue, type EncodedAction, type Enqueued, encodeAction, type NewAction } from './enqueue.ts';
 import { createEnqueueAndClaim } from './enqueue-and-claim.ts';
+import { checkForRunners, type ForRunner } from './for-runners.ts';
 
 function tryToEncode(context: Context, action: NewAction): EncodedAction | EngineError {
   try {
@@ -26,12 +26,31 @@ function refuseWaiting(action: Partial<NewAction>): void {
       );
 }
 
+type ToEnqueueAndClaim = ForRunner & {
+  readonly actions: readonly Omit<NewAction, 'tenantId' | 'idempotencyKey' | 'supersede' | 'notBefore'>[];
+};
+
 export function createEnqueueOps(context: Context, calls: Calls) {
   const operation = createEnqueue(context);
   const plain = calls.gathered(operation);
   // Only a key can make an insert wait for somebody's open transaction: plain actions never share a statement with keys.
   const keyed = calls.gathered({ ...operation, name: 'enqueue-keyed' });
   const enqueueAndClaim = createEnqueueAndClaim(context);
+
+  async function enqueueAndClaimMany(
+    client: Queryable,
+    requests: readonly ToEnqueueAndClaim[],
+  ): Promise<(ClaimedAction | null)[][]> {
+    checkForRunners(requests);
+    const encoded = requests.map((request) => ({
+      ...request,
+      actions: request.actions.map((action) => {
+        refuseWaiting(action);
+        return encodeAction(context, { ...action, tenantId: request.tenantId });
+      }),
+    }));
+    return (await calls.inside(client, (inner) => enqueueAndClaim(inner, encoded))).answers;
+  }
 
   return {
     /** Adds one action. Throws an EngineError if the lane is unknown or full, or the key was used for another body. */
@@ -52,27 +71,14 @@ export function createEnqueueOps(context: Context, calls: Calls) {
       );
     },
 
+    /** One list for each request: several runners, each named once. */
+    enqueueAndClaimMany,
+
     /** For each action whose lane is free, as long as the runner has slots: created and handed out in one statement. */
-    async enqueueAndClaim(
+    enqueueAndClaim: async (
       client: Queryable,
-      request: {
-        tenantId: number;
-        runnerId: string;
-        worker: string;
-        leaseMs: number;
-        actions: readonly Omit<NewAction, 'tenantId' | 'idempotencyKey' | 'supersede' | 'notBefore'>[];
-      },
-    ): Promise<(ClaimedAction | null)[]> {
-      checkTenant(request.tenantId);
-      checkRunner(request.runnerId);
-      checkName(request.worker, 'worker', 0);
-      checkLease(request.leaseMs);
-      const actions = request.actions.map((action) => {
-        refuseWaiting(action);
-        return encodeAction(context, { ...action, tenantId: request.tenantId });
-      });
-      const run = await calls.inside(client, (inner) => enqueueAndClaim(inner, { ...request, actions }));
-      return run.answers;
-    },
+      request: ToEnqueueAndClaim,
+    ): Promise<(ClaimedAction | null)[]> =>
+      (await enqueueAndClaimMany(client, [request]))[0] as (ClaimedAction | null)[],
   };
 }

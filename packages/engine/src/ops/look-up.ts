@@ -6,7 +6,7 @@ import { EngineError } from '../errors.ts';
 import type { Reasons } from '../reasons.ts';
 import { checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
 import { type DoorReason, type WaitingFor, waitingFor } from '../waiting-for.ts';
-import { runningOf } from './claim-slots.ts';
+import { runningOf } from './runner-slots.ts';
 
 const MOST_PER_PAGE = 10_000;
 const STATES = ['pending', 'claimed', 'unfinished', ...FINAL_STATES];

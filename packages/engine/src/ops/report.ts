@@ -2,9 +2,9 @@ import type { Busy, Context, Operation, Transition, Wake } from '../context.ts';
 import { settle } from '../settle.ts';
 import { nextOf, type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
 import { ANY_CHANNEL, head, NOW, pauses, rows } from '../sql.ts';
-import { runningOf } from './claim-slots.ts';
 import type { ReportAnswer, ReportItem } from './report-item.ts';
 import { createReportLate } from './report-late.ts';
+import { runningOf } from './runner-slots.ts';
 
 /**
  * A worker says how an attempt went, and may get the lane's next action in the same statement. Only a report that names

@@ -2,7 +2,7 @@ import type { Context, Run } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import { checkRunner, checkTenant, checkWhole, isId } from '../values.ts';
-import { runningOf } from './claim-slots.ts';
+import { runningOf } from './runner-slots.ts';
 
 /** Runners and their slots. A change of slots raises the version, so no claim that counted before wins after. */
 export function createRunnerOps(context: Context) {

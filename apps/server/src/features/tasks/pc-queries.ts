@@ -31,6 +31,8 @@ const pcRow = (row: any): PcRow => ({
   createdAt: row.created_at,
 });
 
+export const pcKey = (pc: { tenantId: number; pcId: string }) => `${pc.tenantId}:${pc.pcId}`;
+
 export type PcQueries = ReturnType<typeof createPcQueries>;
 
 export function createPcQueries(s: string, now: () => Date | null) {
@@ -75,14 +77,22 @@ export function createPcQueries(s: string, now: () => Date | null) {
       return rows[0]?.pc_id ?? null;
     },
 
-    /** Claims of one PC, and changes of it, come one after the other. */
-    async lock(client: Queryable, tenantId: number, pcId: string): Promise<PcRow | null> {
+    /** Claims of one PC, and changes of it, come one after the other. Says which there are. */
+    async lock(
+      client: Queryable,
+      pcs: readonly { tenantId: number; pcId: string }[],
+    ): Promise<Map<string, PcRow>> {
       const { rows } = await client.query({
-        name: 'muster_lock_pc',
-        text: `select * from ${s}.pcs where tenant_id = $1 and pc_id = $2 for no key update`,
-        values: [tenantId, pcId],
+        name: 'muster_lock_pcs',
+        text: `select p.* from (
+            select * from unnest($1::int[], $2::bigint[]) i(tenant_id, pc_id) order by i.tenant_id, i.pc_id
+          ) i
+          cross join lateral (
+            select * from ${s}.pcs p where p.tenant_id = i.tenant_id and p.pc_id = i.pc_id limit 1 for no key update
+          ) p`,
+        values: [pcs.map(({ tenantId }) => tenantId), pcs.map(({ pcId }) => pcId)],
       });
-      return rows[0] ? pcRow(rows[0]) : null;
+      return new Map(rows.map(pcRow).map((pc) => [pcKey(pc), pc]));
     },
 
     /** Also waits for whoever is just giving it a device. */

@@ -1,0 +1,63 @@
+import { EngineError } from '../errors.ts';
+import { checkLease, checkName, checkRunner, checkTenant } from '../values.ts';
+
+/** Claims of runners for whom somebody else has chosen what they get: several runners at once, each once. */
+export interface ForRunner {
+  readonly tenantId: number;
+  readonly runnerId: string;
+  readonly worker: string;
+  readonly leaseMs: number;
+}
+
+/** Another claim may raise the runner between look and lock; then it is looked at again, so many times. */
+const MOST_TRIES = 20;
+
+export interface RowForRunner {
+  /** Which of the requests that were asked, from 1. */
+  ord: number;
+  known: boolean;
+  /** Whether there was something to be had. */
+  wanted: boolean;
+  /** Null: nothing was got. */
+  nth: number | null;
+}
+
+export function checkForRunners(requests: readonly ForRunner[]): void {
+  const seen = new Set<string>();
+  for (const { tenantId, runnerId, worker, leaseMs } of requests) {
+    checkTenant(tenantId);
+    checkRunner(runnerId);
+    checkName(worker, 'worker', 0);
+    checkLease(leaseMs);
+    const key = `${tenantId}:${runnerId}`;
+    if (seen.has(key)) throw new EngineError('MUSTER_BAD_VALUE', 'Each runner can be named once.');
+    seen.add(key);
+  }
+}
+
+/** The first four columns of such a statement, from `$2` on. */
+export const RUNNER_COLUMNS = { worker: 'text', lease_ms: 'int' };
+export const runnerValues = (requests: readonly ForRunner[]) => [
+  requests.map(({ tenantId }) => tenantId),
+  requests.map(({ runnerId }) => runnerId),
+  requests.map(({ worker }) => worker),
+  requests.map(({ leaseMs }) => leaseMs),
+];
+
+/** Asks for all, then again for those who wanted something and lost their runner's row to somebody else. */
+export async function askForRunners<Request extends ForRunner, Row extends RowForRunner>(
+  requests: readonly Request[],
+  ask: (some: readonly Request[]) => Promise<Row[]>,
+  got: (request: Request, row: Row & { nth: number }) => void,
+): Promise<void> {
+  let left = requests;
+  for (let round = 0; round < MOST_TRIES && left.length > 0; round += 1) {
+    const rows = await ask(left);
+    if (rows.some(({ known }) => !known))
+      throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
+    for (const row of rows)
+      if (row.nth !== null) got(left[row.ord - 1] as Request, row as Row & { nth: number });
+    const lost = new Set(rows.filter(({ nth, wanted }) => nth === null && wanted).map(({ ord }) => ord - 1));
+    left = left.filter((_, n) => lost.has(n));
+  }
+}
