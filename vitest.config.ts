@@ -21,6 +21,8 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     hookTimeout: 60_000,
+    // suites share the modules of their process, a tenth of the run: whatever one changes it puts back
+    isolate: false,
     // one more than cores: many suites wait for processes that they start, kill and start again
     maxWorkers: availableParallelism() + 1,
     pool: 'forks',
@@ -30,7 +32,7 @@ export default defineConfig({
         test: {
           name: 'pglite',
           exclude: [...never, unit, postgresOnly],
-          globalSetup: 'packages/engine/testing/embedded-image.ts',
+          globalSetup: 'testing/embedded-images.ts',
           include: suites,
           provide: { database: 'pglite' },
         },

@@ -6,9 +6,13 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Which of the two databases this run of the suites is on. */
     database: Database;
-    /** Images of embedded databases to begin with: empty, and with the engine's schema. Only in the project `pglite`. */
-    embeddedImages: { readonly empty: string; readonly migrated: string } | undefined;
+    /** Files of embedded databases to begin with, by the migrations that are in them. Only in the project `pglite`. */
+    embeddedImages: Readonly<Record<string, string>> | undefined;
     /** A superuser's URL of a PostgreSQL server. Only in the project `postgres`. */
     postgresUrl: string | undefined;
   }
 }
+
+/** By which an image is found: the lines of migrations in it. */
+export const imageName = (lines: readonly { readonly name: string }[]) =>
+  lines.map(({ name }) => name).join('+');

@@ -6,14 +6,14 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import '../../../testing/provided.ts';
-import { createEngine, type Database, openEmbedded } from '../src/index.ts';
+import { imageName } from '../../../testing/provided.ts';
+import { createEngine, type Database, ENGINE_LINE, openEmbedded } from '../src/index.ts';
 import { brokenInvariants } from '../testing/index.ts';
 
 describe('the embedded database', () => {
   let db: Database;
   beforeAll(async () => {
-    db = await openEmbedded({ image: inject('embeddedImages')?.empty as string });
+    db = await openEmbedded({ image: inject('embeddedImages')?.[imageName([])] as string });
     await db.query({ text: 'create table things (id int primary key, name text)' });
   });
   afterAll(() => db.close());
@@ -127,7 +127,7 @@ describe('the embedded database', () => {
       [
         fileURLToPath(new URL('embedded-crash.mjs', import.meta.url)),
         dataDir,
-        inject('embeddedImages')?.migrated as string,
+        inject('embeddedImages')?.[imageName([ENGINE_LINE])] as string,
       ],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -155,7 +155,7 @@ describe('the embedded database', () => {
   test('G53: closed and opened again, a folder has everything', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'muster-folder-'));
     const dataDir = path.join(folder, 'data');
-    const first = await openEmbedded({ dataDir, image: inject('embeddedImages')?.empty as string });
+    const first = await openEmbedded({ dataDir, image: inject('embeddedImages')?.[imageName([])] as string });
     await first.query({ text: 'create table kept as select 7 as n' });
     await first.close();
     const second = await openEmbedded({ dataDir });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import '../../../testing/provided.ts';
+import { imageName } from '../../../testing/provided.ts';
 import {
   createMigrate,
   type Database,
@@ -25,20 +25,20 @@ export interface TestDatabase {
 export async function testDatabase(
   options: { schema?: string; lines?: MigrationLine[]; migrated?: boolean } = {},
 ): Promise<TestDatabase> {
+  const { schema = 'muster', lines = [ENGINE_LINE], migrated = true } = options;
   const kind = inject('database');
-  const opened =
-    kind === 'pglite' ? await embedded(options.migrated !== false && !options.schema) : await onServer();
-  if (options.migrated !== false) {
-    await createMigrate(opened.db, {
-      schema: options.schema ?? 'muster',
-      lines: options.lines ?? [ENGINE_LINE],
-    }).up();
+  if (kind === 'pglite') {
+    const images = inject('embeddedImages');
+    const image = migrated && schema === 'muster' ? images?.[imageName(lines)] : undefined;
+    if (image !== undefined) return { ...(await embedded(image)), kind };
   }
+  const opened =
+    kind === 'pglite' ? await embedded(inject('embeddedImages')?.[imageName([])]) : await onServer();
+  if (migrated) await createMigrate(opened.db, { schema, lines }).up();
   return { ...opened, kind };
 }
 
-async function embedded(migrated: boolean) {
-  const image = inject('embeddedImages')?.[migrated ? 'migrated' : 'empty'];
+async function embedded(image: string | undefined) {
   const db = await openEmbedded(image === undefined ? {} : { image });
   return { db, url: null, drop: () => db.close() };
 }
