@@ -20,7 +20,7 @@ test.each<[string, Sabotage, RegExp]>([
     'nobody looks at the slots',
     {
       muster_look_for_work: (text) =>
-        swap(text, 'least(pc.slots, (select count(*) from d)) - pc.running', '100'),
+        swap(text, 'least(r.slots, (select count(*) from d)) - r.running', '100'),
       muster_enqueue_and_claim: (text) => cut(text, 'where x.place <= x.free'),
     },
     /its target is/,

@@ -122,7 +122,7 @@ export class Calls {
   }
 
   async duty(duty: Duty): Promise<DutyRun> {
-    if (this.#effects.any) return this.#dutyApart(duty);
+    if (this.#effects.any && !duty.isOutside) return this.#dutyApart(duty);
     return this.#withDays(async () => {
       const run = await duty.runOnce(this.db);
       this.#tell(run);

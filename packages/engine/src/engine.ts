@@ -11,6 +11,7 @@ import { createEndStale } from './duties/end-stale.ts';
 import { createExpire } from './duties/expire.ts';
 import { createFoldCounts } from './duties/fold-counts.ts';
 import { createKeepDays, makeDays } from './duties/keep-days.ts';
+import { createKeepTables } from './duties/keep-tables.ts';
 import { createMakeDue } from './duties/make-due.ts';
 import { createPrune } from './duties/prune.ts';
 import { type Effect, Effects } from './effects.ts';
@@ -93,6 +94,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     createFoldCounts(context),
     createPrune(context, retentionDays),
     createKeepDays(context, retentionDays),
+    createKeepTables(context, db.kind),
   ];
   const housekeeping: Housekeeping = new Housekeeping({
     schema,

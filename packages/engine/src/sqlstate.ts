@@ -26,3 +26,8 @@ export function isMissingDay(error: unknown): boolean {
     codeOf(error) === '23514' && error instanceof Error && error.message.includes('no partition of relation')
   );
 }
+
+/** undefined_table */
+export function isMissingTable(error: unknown): boolean {
+  return codeOf(error) === '42P01';
+}

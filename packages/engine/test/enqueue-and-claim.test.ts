@@ -134,7 +134,11 @@ test('G31 G32: for several runners at once, each within its own slots and lanes'
   const made = await t.engine.enqueueAndClaimMany(t.db, both);
   expect(made.map((list) => list.map((action) => action && [action.worker, action.payload]))).toEqual([
     [null, null, null, ['pc 1', 0], null],
-    [['pc 2', 0], ['pc 2', 1], ['pc 2', 2]],
+    [
+      ['pc 2', 0],
+      ['pc 2', 1],
+      ['pc 2', 2],
+    ],
   ]);
   expect(await t.engine.enqueueAndClaimMany(t.db, both)).toEqual([Array(5).fill(null), Array(3).fill(null)]);
   await expect(t.engine.enqueueAndClaimMany(t.db, [both[1], both[1]] as typeof both)).rejects.toMatchObject({

@@ -137,6 +137,12 @@ function createGame(inner: Database, house: GameHouse, die: Die) {
     for (const answer of answers) await took(pc, answer?.body);
   }
 
+  /** They share a transaction. */
+  async function claimAll(): Promise<void> {
+    const answers = await Promise.all(pcs.map((pc) => claim(pc, die.of([undefined, 1, 3]))));
+    for (const [n, pc] of [...pcs].entries()) await took(pc, answers[n]?.body);
+  }
+
   async function report(): Promise<void> {
     if (held.length === 0) return claimOnce();
     const one = die.of(held);
@@ -234,6 +240,7 @@ function createGame(inner: Database, house: GameHouse, die: Die) {
   const STEPS: readonly [weight: number, name: string, run: () => Promise<void>][] = [
     [24, 'claim', claimOnce],
     [6, 'claim twice', claimTwice],
+    [6, 'all claim', claimAll],
     [34, 'report', report],
     [4, 'new task', newTask],
     [8, 'check in', checkIn],

@@ -22,6 +22,14 @@ const GATHERED_CONNECTIONS = 4;
 /** Only a uniqueness check on an uncommitted key can wait here; the batch is then run again row by row. */
 const GATHERED_LOCK_TIMEOUT_MS = 100;
 
+/** Short statements over sets of unknown size look expensive to the planner; compiling one takes 50 ms and more. */
+const NO_JIT = 'set jit = off';
+/**
+ * Gathered statements look everything up by key, and their plans are kept. One that was made while a table was small would
+ * read all of it each time, however large it has become, until the table is analysed again.
+ */
+const NO_SCANS = 'set enable_seqscan = off';
+
 export function openPostgres(options: PostgresOptions): Database {
   const onError = options.onError ?? (() => {});
   const patienceMs = options.patienceMs ?? PATIENCE_MS;
@@ -35,11 +43,17 @@ export function openPostgres(options: PostgresOptions): Database {
     pool.on('error', onError);
     return pool;
   };
-  const general = open({ application_name: 'muster', max: options.connections ?? 10 });
+  const set = (what: string) => async (client: pg.ClientBase) => void (await client.query(what));
+  const general = open({
+    application_name: 'muster',
+    max: options.connections ?? 10,
+    onConnect: set(NO_JIT),
+  });
   const gathered = open({
     application_name: 'muster gathered',
     max: GATHERED_CONNECTIONS,
     lock_timeout: GATHERED_LOCK_TIMEOUT_MS,
+    onConnect: set(`${NO_JIT}; ${NO_SCANS}`),
     query_timeout: patienceMs, // here also inside of transactions: they are short
   });
   return {

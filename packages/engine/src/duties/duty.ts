@@ -7,6 +7,8 @@ export interface Duty {
   readonly everyMs: number;
   /** In SQL, with `$1` as the time: is there anything to do? Asked for all duties at once; without it, always. */
   readonly due?: string;
+  /** It cannot be part of a transaction, and changes no action. */
+  readonly isOutside?: boolean;
   /**
    * Says how much it did; `more` asks to be called again at once. With `lanes` it works on those only: a duty whose
    * transitions have effects is asked so for one part after the other if an effect throws.

@@ -16,7 +16,7 @@ export function createAcknowledge(context: Context): Operation<AcknowledgeItem, 
       select i.ord, l.tenant_id, l.action_id, l.lane_id, l.attempt, l.worker,
         exists (select 1 from ${s}.events e where e.tenant_id = l.tenant_id and e.action_id = l.action_id and e.attempt = l.attempt
           and e.type = ${EVENT_TYPES.ACKED}) as before
-      from unnest($2::int[], $3::bigint[], $4::int[]) with ordinality as i(tenant_id, action_id, attempt, ord)
+      from unnest((select $2::int[]), (select $3::bigint[]), (select $4::int[])) with ordinality as i(tenant_id, action_id, attempt, ord)
       join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id
       join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id = i.action_id and l.attempt = i.attempt
       for share of l

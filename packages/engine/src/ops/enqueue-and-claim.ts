@@ -98,9 +98,9 @@ const statement = (s: string) => `
       where i.of_lane = 1 and l.action_id is null and not l.paused and l.blocked is null and not coalesce(pz.everything, false)
         and not coalesce(pz.tags && array(select jsonb_array_elements_text(i.o->'tags')), false)
         -- nothing that was assigned before it may be passed
-        and not exists (select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id
+        and (select true from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id
           and p.channel in (i.channel, '${ANY_CHANNEL}') and not p.delayed and p.generation = l.generation
-          and p.priority <= case i.o->>'priority' when 'urgent' then 0 else 1 end)
+          and p.priority <= case i.o->>'priority' when 'urgent' then 0 else 1 end limit 1) is null
     ) x where x.place <= x.free
   ), ${raiseRunners(s, '')}, g as materialized (
     select x.*, row_number() over (order by x.ord, x.nth)::int as at

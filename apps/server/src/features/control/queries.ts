@@ -155,7 +155,7 @@ export function createQueries(s: string) {
     async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
       await client.query({
         name: 'muster_hosts_seen',
-        text: `update ${s}.hosts h set seen_at = now() from unnest($1::int[], $2::bigint[]) i(tenant_id, host_id)
+        text: `update ${s}.hosts h set seen_at = now() from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, host_id)
           where h.tenant_id = i.tenant_id and h.host_id = i.host_id`,
         values: [seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id)],
       });
@@ -198,7 +198,7 @@ export function createQueries(s: string) {
     ): Promise<Service[]> {
       const { rows } = await client.query({
         name: 'muster_get_services',
-        text: `select x.* from unnest($1::int[], $2::bigint[]) i(tenant_id, service_id)
+        text: `select x.* from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, service_id)
           join ${s}.services x on x.tenant_id = i.tenant_id and x.service_id = i.service_id`,
         values: [wanted.map(({ tenantId }) => tenantId), wanted.map(({ id }) => id)],
       });
@@ -247,7 +247,7 @@ export function createQueries(s: string) {
       const { rows } = await client.query({
         name: 'muster_contacts_of_lanes',
         text: `select x.tenant_id, x.lane_id, x.host_id, h.seen_at, now() as now
-          from (select distinct * from unnest($1::int[], $2::bigint[]) i(tenant_id, lane_id)) i
+          from (select distinct * from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, lane_id)) i
           join ${s}.services x on x.tenant_id = i.tenant_id and x.lane_id = i.lane_id
           join ${s}.hosts h on h.tenant_id = x.tenant_id and h.host_id = x.host_id`,
         values: [lanes.map(({ tenantId }) => tenantId), lanes.map(({ laneId }) => laneId)],

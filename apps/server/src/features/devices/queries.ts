@@ -292,7 +292,7 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
       lanes: readonly { tenantId: number; laneId: string }[],
     ): Promise<{ laneId: string; deviceId: string; seenAt: Date | null }[]> {
       const { rows } = await client.query({
-        text: `select d.lane_id, d.device_id, c.seen_at from unnest($2::int[], $3::bigint[]) i(tenant_id, lane_id)
+        text: `select d.lane_id, d.device_id, c.seen_at from unnest((select $2::int[]), (select $3::bigint[])) i(tenant_id, lane_id)
           join ${s}.devices d on d.tenant_id = i.tenant_id and d.lane_id = i.lane_id
           left join ${s}.device_contacts c on c.tenant_id = d.tenant_id and c.device_id = d.device_id
           where c.seen_at is null or c.seen_at <= coalesce($1::timestamptz, now()) - make_interval(secs => ${onlineSeconds})`,

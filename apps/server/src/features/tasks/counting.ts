@@ -73,7 +73,7 @@ export const taskOf = (a: string) =>
 const statement = (s: string) => `
   with i as materialized (
     select i.*, ${taskOf('a')} as task_id
-    from unnest($1::int[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::boolean[], $7::text[], $8::timestamptz[])
+    from unnest((select $1::int[]), (select $2::bigint[]), (select $3::bigint[]), (select $4::text[]), (select $5::text[]), (select $6::boolean[]), (select $7::text[]), (select $8::timestamptz[]))
       as i(tenant_id, action_id, lane_id, before, after, final, reason, at)
     join ${s}.action_states a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
   ), x as materialized (

@@ -85,7 +85,7 @@ export function createPcQueries(s: string, now: () => Date | null) {
       const { rows } = await client.query({
         name: 'muster_lock_pcs',
         text: `select p.* from (
-            select * from unnest($1::int[], $2::bigint[]) i(tenant_id, pc_id) order by i.tenant_id, i.pc_id
+            select * from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, pc_id) order by i.tenant_id, i.pc_id
           ) i
           cross join lateral (
             select * from ${s}.pcs p where p.tenant_id = i.tenant_id and p.pc_id = i.pc_id limit 1 for no key update
@@ -138,7 +138,7 @@ export function createPcQueries(s: string, now: () => Date | null) {
       await client.query({
         name: 'muster_pcs_seen',
         text: `insert into ${s}.pc_contacts as c (tenant_id, pc_id, seen_at)
-          select i.tenant_id, i.pc_id, coalesce($1::timestamptz, now()) from unnest($2::int[], $3::bigint[]) i(tenant_id, pc_id)
+          select i.tenant_id, i.pc_id, coalesce($1::timestamptz, now()) from unnest((select $2::int[]), (select $3::bigint[])) i(tenant_id, pc_id)
           on conflict (tenant_id, pc_id) do update set seen_at = greatest(c.seen_at, excluded.seen_at)`,
         values: [now(), seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id)],
       });

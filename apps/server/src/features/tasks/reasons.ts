@@ -12,7 +12,7 @@ export function giveTaskReasons(engine: Engine, contacts: Contacts, onlineSecond
       name: 'muster_task_reasons',
       text: `select i.tenant_id, i.action_id, o.task_id as active_id, ${taskOf('a')} as task_id, d.state, d.state_reason, d.absent, d.pc_id,
           d.deleted_at is not null as deleted, c.seen_at
-        from unnest($1::int[], $2::bigint[], $3::bigint[]) i(tenant_id, action_id, lane_id)
+        from unnest((select $1::int[]), (select $2::bigint[]), (select $3::bigint[])) i(tenant_id, action_id, lane_id)
         join ${s}.action_states a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
         join ${s}.devices d on d.tenant_id = i.tenant_id and d.lane_id = i.lane_id
         left join ${s}.pc_contacts c on c.tenant_id = d.tenant_id and c.pc_id = d.pc_id

@@ -20,6 +20,8 @@ export interface Supplied {
   readonly actions: ClaimedAction[];
   /** The task that was active when it was looked for work. */
   readonly taskId: string | null;
+  /** No slot was free, whatever the task has. */
+  readonly isFull: boolean;
 }
 
 export interface Wish {
@@ -30,6 +32,7 @@ export interface Wish {
 interface Row {
   /** Of which wish, from 1. */
   readonly ord: number;
+  readonly free: number;
   readonly again: boolean | null;
   readonly device_id: string | null;
   readonly lane_id: string | null;
@@ -125,7 +128,7 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
         client,
         wishes.map(({ runner }) => runner),
       );
-      const supplied = wishes.map((): Supplied => ({ actions: [], taskId: null }));
+      const supplied = wishes.map((): Supplied => ({ actions: [], taskId: null, isFull: false }));
       let left = wishes.map((_, n) => n).filter((n) => known.has(pcKey(wishes[n]?.runner as Runner)));
       for (let round = 0; round < MOST_ROUNDS && left.length > 0; round += 1) {
         const found = await lookFor(
@@ -144,7 +147,11 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
           const place = withTask.indexOf(one);
           const got = [...(again[place] ?? []), ...(fresh[place] ?? [])];
           const before = supplied[n] as Supplied;
-          supplied[n] = { actions: [...before.actions, ...got], taskId: one.task?.task_id ?? null };
+          supplied[n] = {
+            actions: [...before.actions, ...got],
+            taskId: one.task?.task_id ?? null,
+            isFull: one.task?.free === 0,
+          };
           if (got.length < one.again.length + one.fresh.length) lost.push(n);
         }
         left = lost;
@@ -184,12 +191,13 @@ const LANE_IS_FREE = `l.action_id is null and not l.paused and l.blocked is null
 
 /**
  * For each PC by itself, one after the other: joined as sets, of whose size the planner knows nothing, they are compared
- * all with all (110 ms instead of 3 for a PC with 1,000 devices). The targets are locked at the end, in one order for all
+ * all with all (110 ms instead of 3 for a PC with 1,000 devices). The sub-selects hide the number of PCs from it: otherwise
+ * it plans anew each time, which takes as long as the look itself. The targets are locked at the end, in one order for all
  * who lock some.
  */
 const look = (s: string) => `
   with looked as materialized (
-    select i.ord, i.tenant_id, x.* from unnest($2::int[], $3::bigint[], $4::int[]) with ordinality as i(tenant_id, pc_id, most, ord)
+    select i.ord, i.tenant_id, x.* from unnest((select $2::int[]), (select $3::bigint[]), (select $4::int[])) with ordinality as i(tenant_id, pc_id, most, ord)
     cross join lateral (${lookOfOne(s)}) x
   ), locked as materialized (
     select w.* from (select * from looked where not looked.again order by looked.tenant_id, looked.task_id, looked.device_id) w
@@ -198,7 +206,7 @@ const look = (s: string) => `
         and x.action_id is null and x.ended is null limit 1 for update
     ) x
   )
-  select w.ord::int, w.task_id, w.kind, w.max_attempts, w.timeout_seconds, w.retry_backoff_seconds, w.deadline, w.created_by, w.again, w.device_id,
+  select w.ord::int, w.free, w.task_id, w.kind, w.max_attempts, w.timeout_seconds, w.retry_backoff_seconds, w.deadline, w.created_by, w.again, w.device_id,
     w.lane_id, w.action_id
   from (select * from looked where looked.again is not false union all select * from locked) w
   order by w.ord, w.again desc, w.seq`;
@@ -239,17 +247,17 @@ const lookOfOne = (s: string) => `
         select l.generation from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = m.lane_id and ${LANE_IS_FREE} limit 1
       ) l
       where not exists (select 1 from task where task.deadline <= ${NOW})
-        and not exists (select 1 from ${s}.pending p where p.tenant_id = i.tenant_id and p.lane_id = m.lane_id
-          and p.channel in ('${CHANNEL}', 'any') and not p.delayed and p.generation = l.generation and p.priority <= 1)
+        and (select true from ${s}.pending p where p.tenant_id = i.tenant_id and p.lane_id = m.lane_id
+          and p.channel in ('${CHANNEL}', 'any') and not p.delayed and p.generation = l.generation and p.priority <= 1 limit 1) is null
       order by m.device_id limit (select n - (select count(*) from again) from free)
     )
-    select t.task_id, t.kind, t.max_attempts, t.timeout_seconds, t.retry_backoff_seconds, t.deadline, t.created_by, w.again, w.device_id,
+    select (select n from free) as free, t.task_id, t.kind, t.max_attempts, t.timeout_seconds, t.retry_backoff_seconds, t.deadline, t.created_by, w.again, w.device_id,
       w.lane_id, w.action_id, w.seq
     from task t left join (select * from again union all select * from fresh) w on true`;
 
 const note = (s: string) => `
   with i as materialized (
-    select * from unnest($2::int[], $3::bigint[], $4::bigint[], $5::bigint[]) i(tenant_id, task_id, device_id, action_id)
+    select * from unnest((select $2::int[]), (select $3::bigint[]), (select $4::bigint[]), (select $5::bigint[])) i(tenant_id, task_id, device_id, action_id)
   ), u as (
     -- By key and place, because a plan that was made while the table was small would read all of a large task each time
     -- (73 instead of some hundred devices a second). The rows are locked since the look, so they stay where they are.
