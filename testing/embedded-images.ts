@@ -1,5 +1,6 @@
 // Gives the project `pglite` images of embedded databases to begin with: empty, with the engine's tables, and with the
-// server's too. Made once, they spare every test the seconds that PGlite needs to make a cluster and to migrate it.
+// server's too; the last also as a folder. Made once, they spare every test the seconds that PGlite needs to make a
+// cluster and to migrate it.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,6 +23,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     images[imageName(lines)] = await imageOf(dataDir);
   }
   project.provide('embeddedImages', images);
+  project.provide('embeddedFolder', dataDir);
   return () => rm(folder, { recursive: true, force: true });
 }
 

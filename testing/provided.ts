@@ -8,6 +8,8 @@ declare module 'vitest' {
     database: Database;
     /** Files of embedded databases to begin with, by the migrations that are in them. Only in the project `pglite`. */
     embeddedImages: Readonly<Record<string, string>> | undefined;
+    /** The folder of one that has all of them, to be copied. Only there. */
+    embeddedFolder: string | undefined;
     /** A superuser's URL of a PostgreSQL server. Only in the project `postgres`. */
     postgresUrl: string | undefined;
   }

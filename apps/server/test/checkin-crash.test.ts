@@ -1,6 +1,6 @@
-import { testDatabase } from '@muster/engine/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Running, serve, temporaryFolder } from '../testing/muster-process.ts';
+import { processDatabase } from '../testing/process-database.ts';
 
 /** The real server, killed without a warning between the hand-out of an action and the report of the device. */
 const OPERATOR = 'operator-token-of-the-crash-tests-0123456789';
@@ -10,12 +10,9 @@ let drop = async () => {};
 let server: Running;
 
 beforeAll(async () => {
-  const database = await testDatabase({ migrated: false });
-  environment = { MUSTER_DATA_DIR: folder.path, MUSTER_OPERATOR_TOKEN: OPERATOR, MUSTER_LOG_LEVEL: 'warn' };
-  if (database.url !== null) {
-    environment.DATABASE_URL = database.url;
-    drop = () => database.drop();
-  } else await database.drop();
+  const database = await processDatabase(folder.path);
+  drop = database.drop;
+  environment = { ...database.environment, MUSTER_OPERATOR_TOKEN: OPERATOR, MUSTER_LOG_LEVEL: 'warn' };
   server = await serve(environment);
 });
 afterAll(async () => {

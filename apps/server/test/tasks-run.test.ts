@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { testDatabase } from '@muster/engine/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { muster, type Running, serve, temporaryFolder } from '../testing/muster-process.ts';
+import { processDatabase } from '../testing/process-database.ts';
 import { type RunnerClient, runRunner, type Work } from '../testing/task-runner-client.ts';
 import { Random } from '../testing/torture/random.ts';
 
@@ -23,12 +23,9 @@ let server: Running;
 let starting: Promise<void> = Promise.resolve();
 
 beforeAll(async () => {
-  const database = await testDatabase({ migrated: false });
-  environment = { MUSTER_DATA_DIR: folder.path, MUSTER_OPERATOR_TOKEN: OPERATOR, MUSTER_LOG_LEVEL: 'warn' };
-  if (database.url !== null) {
-    environment.DATABASE_URL = database.url;
-    drop = () => database.drop();
-  } else await database.drop();
+  const database = await processDatabase(folder.path);
+  drop = database.drop;
+  environment = { ...database.environment, MUSTER_OPERATOR_TOKEN: OPERATOR, MUSTER_LOG_LEVEL: 'warn' };
   server = await serve(environment);
 });
 afterAll(async () => {

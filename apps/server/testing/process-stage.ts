@@ -6,8 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
-import { inject } from 'vitest';
+import { processDatabase } from './process-database.ts';
 
 /** What stages of real processes are built of. */
 export const MUSTER = fileURLToPath(new URL('../bin/muster.js', import.meta.url));
@@ -22,7 +21,7 @@ export async function serverStage(
   const operator = randomBytes(24).toString('hex');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const database = await makeDatabase(at('data'));
+  const database = await processDatabase(at('data'));
   const own = { PATH: `${process.env.PATH}`, STAGE: folder, HOME: folder, ...environment };
   const server = processOf([MUSTER, 'serve'], /Muster listens on/, {
     ...own,
@@ -121,24 +120,4 @@ async function freePort(): Promise<number> {
   probe.close();
   await once(probe, 'close');
   return port;
-}
-
-/** Of its own, on whichever database the suite runs on. */
-async function makeDatabase(dataDir: string) {
-  const adminUrl = inject('database') === 'postgres' ? inject('postgresUrl') : undefined;
-  if (adminUrl === undefined) return { environment: { MUSTER_DATA_DIR: dataDir }, drop: async () => {} };
-  const name = `muster_agent_${randomBytes(6).toString('hex')}`;
-  const url = new URL(adminUrl);
-  url.pathname = `/${name}`;
-  await admin(adminUrl, `create database ${name}`);
-  return {
-    environment: { DATABASE_URL: url.href, MUSTER_DATA_DIR: dataDir },
-    drop: () => admin(adminUrl, `drop database ${name} with (force)`),
-  };
-}
-
-async function admin(connectionString: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  await client.query(sql).finally(() => client.end());
 }

@@ -8,7 +8,7 @@ import { cut, type Sabotage, sabotage, swap } from '../testing/sabotage.ts';
 
 // Every run of the suites plays other games; MUSTER_TEST_RUNS plays more of them (thousands before a release), and
 // MUSTER_TEST_SEED repeats a run: the seed of a failure is in its message.
-const RUNS = Number(process.env.MUSTER_TEST_RUNS ?? (inject('database') === 'pglite' ? 100 : 400));
+const RUNS = Number(process.env.MUSTER_TEST_RUNS ?? (inject('database') === 'pglite' ? 60 : 400));
 const SEED = Number(process.env.MUSTER_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const commands = fc.array(command, { minLength: 1, maxLength: 60, size: 'max' });
 

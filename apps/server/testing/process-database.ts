@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { cpSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import { inject } from 'vitest';
+
+/**
+ * What a server process needs to know to have a database of its own, on whichever the suite runs: a new one on the server, or
+ * a data folder whose embedded database has the tables already (the first start takes seconds more).
+ */
+export async function processDatabase(dataDir: string) {
+  const adminUrl = inject('database') === 'postgres' ? inject('postgresUrl') : undefined;
+  if (adminUrl === undefined) {
+    const ready = inject('embeddedFolder');
+    if (ready !== undefined) cpSync(ready, path.join(dataDir, 'db'), { recursive: true });
+    return { environment: { MUSTER_DATA_DIR: dataDir }, drop: async () => {} };
+  }
+  const name = `muster_process_${randomBytes(6).toString('hex')}`;
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  await admin(adminUrl, `create database ${name}`);
+  return {
+    environment: { DATABASE_URL: url.href, MUSTER_DATA_DIR: dataDir },
+    drop: () => admin(adminUrl, `drop database ${name} with (force)`),
+  };
+}
+
+async function admin(connectionString: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
