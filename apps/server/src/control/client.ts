@@ -25,7 +25,7 @@ export async function findServer(file: string): Promise<Socket | null> {
 /** Has the server run a command; the exit code. */
 export async function askServer(socket: Socket, message: ToServer, out: Out): Promise<number> {
   socket.write(`${JSON.stringify(message)}\n`);
-  for await (const line of createInterface({ input: socket })) {
+  for await (const line of linesOf(socket)) {
     const told = JSON.parse(line) as FromServer;
     if ('say' in told) out.say(told.say);
     else if ('note' in told) out.note(told.note);
@@ -34,4 +34,14 @@ export async function askServer(socket: Socket, message: ToServer, out: Out): Pr
     else return told.end;
   }
   throw new CommandError('The server has gone before it was done.');
+}
+
+/** Until the server closes or is gone. */
+async function* linesOf(socket: Socket): AsyncGenerator<string> {
+  const lines = createInterface({ input: socket });
+  try {
+    yield* lines;
+  } catch {
+    // killed: what it had to say is missing, and that is an error above
+  }
 }

@@ -46,11 +46,14 @@ async function answer(socket: Socket, context: CommandContext, log: Log): Promis
     say: (line) => void send({ say: line }),
     note: (line) => void send({ note: line }),
     async data(text) {
-      if (socket.destroyed) throw new CommandError('The command line has gone.');
-      if (!send({ data: text })) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+      if (socket.destroyed || (!send({ data: text }) && !(await isDrained(socket))))
+        throw new CommandError('The command line has gone.');
     },
   };
-  for await (const line of createInterface({ input: socket })) {
+  const lines = createInterface({ input: socket });
+  // It tells an error of the socket once more, to nobody after the first line: that would end the server.
+  lines.on('error', () => {});
+  for await (const line of lines) {
     const { command, args } = JSON.parse(line) as ToServer;
     try {
       if (!isCommandName(command))
@@ -64,5 +67,19 @@ async function answer(socket: Socket, context: CommandContext, log: Log): Promis
     }
     socket.end();
     return;
+  }
+}
+
+/** False: there is nobody any more. */
+async function isDrained(socket: Socket): Promise<boolean> {
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    await Promise.race([once(socket, 'drain', { signal }), once(socket, 'close', { signal })]);
+    return !socket.destroyed;
+  } catch {
+    return false;
+  } finally {
+    over.abort(); // nobody listens on, however many parts there are
   }
 }
