@@ -237,7 +237,23 @@ export function inheritedEnvironment(
 /** Variables that look like settings and are none: most likely a slip of the finger. */
 export function unknownSettings(environment: Record<string, string | undefined> = process.env): string[] {
   return Object.keys(environment).filter(
-    (name) => /^MUSTER_(?!TEST_)/.test(name) && !Object.hasOwn(SETTINGS, name),
+    (name) =>
+      !Object.hasOwn(SETTINGS, name) && (/^MUSTER_(?!TEST_)/.test(name) || isNearly(name, 'DATABASE_URL')),
+  );
+}
+
+/** The same but for one letter that is missing, too many, wrong, or has changed places with its neighbour. */
+function isNearly(name: string, meant: string): boolean {
+  if (Math.abs(name.length - meant.length) > 1) return false;
+  let same = 0;
+  while (same < name.length && name[same] === meant[same]) same += 1;
+  const [rest, meantRest] = [name.slice(same), meant.slice(same)];
+  const swapped = `${rest[1]}${rest[0]}${rest.slice(2)}`;
+  return (
+    rest.slice(1) === meantRest ||
+    rest === meantRest.slice(1) ||
+    rest.slice(1) === meantRest.slice(1) ||
+    swapped === meantRest
   );
 }
 

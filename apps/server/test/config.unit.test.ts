@@ -57,6 +57,13 @@ test('a wrong DATABASE_URL is not repeated: it holds a password', () => {
   ]);
 });
 
+test.each(['DATABSE_URL', 'DATABASE_URI', 'DATABASE_URLS', 'DATABASEURL', 'DATABAES_URL'])(
+  '%s is noticed: a slip would start an empty embedded database',
+  (name) => {
+    expect(unknownSettings({ [name]: 'x', DATABASE_URL: 'x', DATABASE_NAME: 'x', URL: 'x' })).toEqual([name]);
+  },
+);
+
 test('variables that look like settings and are none are noticed', () => {
   expect(
     unknownSettings({ MUSTER_DATADIR: 'x', MUSTER_DATA_DIR: 'x', MUSTER_TEST_X: '1', PATH: '' }),

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { muster, type Running, serve, temporaryFolder } from '../testing/muster-process.ts';
@@ -133,4 +133,35 @@ test('wrong settings and a taken port are refused with one sentence', async () =
   const doctor = await muster(['doctor'], { PORT: 'x', MUSTER_SCHEMA: 'X', MUSTER_DATADIR: '/x' });
   expect(doctor).toMatchObject({ code: 1, out: expect.stringContaining('2 things are wrong.') });
   expect(doctor.out).toContain('note: MUSTER_DATADIR is set, but there is no such setting.');
+});
+
+test('a command in the wrong folder says so and leaves nothing behind', async () => {
+  const elsewhere = path.join(folder.path, 'elsewhere');
+  for (const words of [
+    ['token', 'list'],
+    ['check'],
+    ['migrate', 'list'],
+    ['export', path.join(folder.path, 'x')],
+  ]) {
+    const told = await muster(words, { MUSTER_DATA_DIR: elsewhere });
+    expect(told).toMatchObject({ code: 1, out: '' });
+    expect(told.notes).toContain(`There is no Muster database in ${elsewhere}.`);
+  }
+  expect(existsSync(elsewhere)).toBe(false);
+});
+
+test('a folder that cannot be used is one sentence, and a setting that there is not is told', async () => {
+  const told = await muster(['serve'], {
+    MUSTER_DATA_DIR: '/dev/null/data',
+    MUSTER_LOGLEVEL: 'debug',
+    PORT: '0',
+  });
+  expect(told.code).toBe(1);
+  const [noted, sentence, ...more] = told.notes.trim().split('\n');
+  expect(JSON.parse(noted as string)).toMatchObject({
+    level: 40,
+    msg: 'MUSTER_LOGLEVEL is set, but there is no such setting.',
+  });
+  expect(sentence).toMatch(/^The data folder \/dev\/null\/data cannot be used\. Set MUSTER_DATA_DIR/);
+  expect(more).toEqual([]);
 });

@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Out } from '../commands/command.ts';
-import type { CommandName } from '../commands/index.ts';
+import { CommandError, type Out } from '../commands/command.ts';
+import { type CommandName, commandOf } from '../commands/index.ts';
 import { runOn } from '../commands/run.ts';
 import { type Config, readConfig } from '../config.ts';
 import { askServer, findServer } from '../control/client.ts';
 import { socketPath } from '../control/socket-path.ts';
+import { dataFolder } from '../data-folder/data-folder.ts';
 import { FolderInUseError } from '../data-folder/lock.ts';
 import { openDatabase } from '../database.ts';
 import { terminal } from './out.ts';
@@ -39,6 +41,12 @@ export async function runCommand(
 }
 
 async function runHere(config: Config, name: CommandName, args: object, out: Out): Promise<number> {
+  const { path, database } = dataFolder(config.MUSTER_DATA_DIR);
+  // made by a command that only looks, it would be taken for the installation that was meant
+  if (config.DATABASE_URL === null && !commandOf(name).mayBegin && !existsSync(database))
+    throw new CommandError(
+      `There is no Muster database in ${path}. Run this in the folder where the server was started, or set MUSTER_DATA_DIR or DATABASE_URL.`,
+    );
   const opened = await openDatabase(config, () => {});
   try {
     return await runOn({ config, db: opened.db }, name, args, out);

@@ -1,11 +1,12 @@
 import { EngineError } from '@muster/engine';
 import { CommandError } from '../commands/command.ts';
 import { SettingError } from '../config.ts';
+import { FolderError } from '../data-folder/data-folder.ts';
 import { FolderInUseError } from '../data-folder/lock.ts';
 import { MusterError } from '../errors.ts';
 import { isDatabaseAway } from '../http/database-away.ts';
 
-const OURS = [CommandError, EngineError, FolderInUseError, MusterError, SettingError];
+const OURS = [CommandError, EngineError, FolderError, FolderInUseError, MusterError, SettingError];
 
 /** What the person in front of it can do something about comes as a sentence, the rest with its trace. */
 export function sentenceOf(error: unknown): string {

@@ -1,4 +1,4 @@
-import { readConfig } from '../config.ts';
+import { readConfig, unknownSettings } from '../config.ts';
 import { type Server, startServer } from '../main.ts';
 import type { OperatorToken } from '../operator-token.ts';
 import { sentenceOf } from './sentence.ts';
@@ -21,19 +21,13 @@ export async function serve(): Promise<void> {
   for (const fault of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(fault, (error: unknown) => {
       // Nobody knows what state this process is in; the database does, and the next start begins there.
-      console.error(
-        JSON.stringify({
-          level: 60,
-          time: Date.now(),
-          msg: fault,
-          err: String((error as Error)?.stack ?? error),
-        }),
-      );
+      write(60, fault, { err: String((error as Error)?.stack ?? error) });
       process.exit(1);
     });
   await starting;
 
   async function start(): Promise<void> {
+    for (const name of unknownSettings()) write(40, `${name} is set, but there is no such setting.`);
     try {
       server = await startServer(readConfig());
     } catch (error) {
@@ -43,6 +37,11 @@ export async function serve(): Promise<void> {
     console.log(`Muster listens on ${server.url}`);
     console.log(howToGetIn(server.operatorToken));
   }
+}
+
+/** A line of the log before there is one, or when it may be broken. */
+function write(level: number, msg: string, more: object = {}): void {
+  console.error(JSON.stringify({ level, time: Date.now(), msg, ...more }));
 }
 
 function howToGetIn(operator: OperatorToken): string {

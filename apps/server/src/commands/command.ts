@@ -24,6 +24,8 @@ export interface Command<Args> {
   readonly besideServer: boolean;
   /** Works on tables, so they must be there; false for commands about the tables themselves. */
   readonly needsSchema: boolean;
+  /** It may begin a new installation; the others need one that is there. */
+  readonly mayBegin?: boolean;
   /** The exit code. */
   run(context: CommandContext, args: Args, out: Out): Promise<number>;
 }

@@ -19,6 +19,7 @@ const CHARACTERS_AT_ONCE = 4_000_000;
 /** `muster import`: an export into an empty database, all of it or nothing. */
 export const importAll: Command<{ file: string }> = {
   besideServer: false,
+  mayBegin: true,
   needsSchema: false,
   async run({ config, db }, { file }, out) {
     const s = config.MUSTER_SCHEMA;

@@ -11,6 +11,7 @@ function migrate({ config, db }: CommandContext) {
 
 export const migrateUp: Command<NoArgs> = {
   besideServer: false,
+  mayBegin: true,
   needsSchema: false,
   async run(context, _args, out) {
     const done = await migrate(context).up();

@@ -8,6 +8,14 @@ export interface DataFolder {
   readonly tokenFile: string;
 }
 
+/** Something about the folder that the person in front of it can mend. */
+export class FolderError extends Error {
+  constructor(what: string, cause: unknown) {
+    super(`${what}: ${(cause as Error).message}`, { cause });
+    this.name = 'FolderError';
+  }
+}
+
 export function dataFolder(folder: string): DataFolder {
   return {
     path: folder,
@@ -22,9 +30,10 @@ export function makeDataFolder(folder: string): DataFolder {
     mkdirSync(folder, { mode: 0o700, recursive: true });
     if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
   } catch (error) {
-    throw new Error(`The data folder ${folder} cannot be used: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new FolderError(
+      `The data folder ${folder} cannot be used. Set MUSTER_DATA_DIR to another one`,
+      error,
+    );
   }
   return dataFolder(folder);
 }
@@ -34,9 +43,7 @@ export function readTokenFile(file: string): string | null {
     return readFileSync(file, 'utf8').trim() || null;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new Error(`The operator token in ${file} cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new FolderError(`The operator token in ${file} cannot be read`, error);
   }
 }
 
