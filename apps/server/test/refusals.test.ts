@@ -25,12 +25,12 @@ test.each([
   [
     enqueue,
     { kind: 'x', deadline: '0000-01-01T00:00:00Z' },
-    'deadline must be a time such as 2026-03-01T12:00:00Z.',
+    'deadline must be a time from 1970 to 8999, such as 2026-03-01T12:00:00Z.',
   ],
   [
     enqueue,
     { kind: 'x', deadline: '9999-12-31T23:59:59-12:00' },
-    'deadline must be a time such as 2026-03-01T12:00:00Z.',
+    'deadline must be a time from 1970 to 8999, such as 2026-03-01T12:00:00Z.',
   ],
   [enqueue, { kind: 'x', tags: 'red' }, 'tags must be a list.'],
   [enqueue, { kind: 'x', tags: [''] }, 'tags.0 must have from 1 to 200 characters.'],

@@ -9,6 +9,7 @@ import { httpError } from './errors.ts';
  */
 const EARLIEST = Date.UTC(1970, 0, 1);
 const LATEST = Date.UTC(9000, 0, 1);
+const YEARS = '1970 to 8999';
 
 const options = {
   allErrors: false,
@@ -48,14 +49,46 @@ const CODES = {
 
 export function sentenceOf(found: unknown, context: string | undefined): MusterError {
   const part = (context ?? 'body') as keyof typeof CODES;
-  const [first] = found as ErrorObject[];
+  const errors = found as ErrorObject[];
   const whole = part === 'body' ? 'the body' : part === 'querystring' ? 'the query' : `the ${part}`;
-  return httpError(CODES[part], first ? sentence(first, whole) : `Something is wrong with ${whole}.`);
+  return httpError(CODES[part], ofOneOf(errors, whole) ?? sentence(errors[0], whole));
 }
 
-function sentence(found: ErrorObject, whole: string): string {
-  const field = found.instancePath.slice(1).replaceAll('/', '.');
-  const name = field === '' ? capital(whole) : field;
+/**
+ * "Exactly one of these fields": each alternative has left its own error, and only those of the one that was meant help.
+ * Undefined: this is not about alternatives that are told apart by their fields.
+ */
+function ofOneOf(errors: readonly ErrorObject[], whole: string): string | undefined {
+  const last = errors.at(-1);
+  if (last?.keyword !== 'anyOf' || !isObject(last.data)) return undefined;
+  const alternatives = last.schema as readonly Alternative[];
+  if (!alternatives.every(({ properties, required }) => properties && required)) return undefined;
+  const given = Object.keys(last.data);
+  const meant = [...alternatives.keys()].filter((n) =>
+    given.some((field) => Object.hasOwn(alternatives[n]?.properties ?? {}, field)),
+  );
+  if (meant.length === 1)
+    return sentence(
+      errors.find(({ schemaPath }) => schemaPath.startsWith(`${last.schemaPath}/${meant[0]}/`)),
+      whole,
+    );
+  const fields = alternatives.map(({ required }) => required?.[0]).join(', ');
+  return `${nameOf(last, whole)} must have exactly one of ${fields}.`;
+}
+
+interface Alternative {
+  readonly properties?: object;
+  readonly required?: readonly string[];
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function sentence(found: ErrorObject | undefined, whole: string): string {
+  if (!found) return `Something is wrong with ${whole}.`;
+  const field = fieldOf(found);
+  const name = nameOf(found, whole);
   const { params, parentSchema: rule = {} } = found;
   switch (found.keyword) {
     case 'required':
@@ -63,7 +96,9 @@ function sentence(found: ErrorObject, whole: string): string {
     case 'additionalProperties':
       return `${capital(whole)} has an unknown field ${JSON.stringify(inside(field, params.additionalProperty).slice(0, 100))}.`;
     case 'type':
-      return `${name} must be ${article(params.type)}.`;
+      return `${name} must be ${rule.const === undefined ? article(params.type) : JSON.stringify(rule.const)}.`;
+    case 'const':
+      return `${name} must be ${JSON.stringify(params.allowedValue)}.`;
     case 'enum':
       return `${name} must be one of ${params.allowedValues.join(', ')}.`;
     case 'minimum':
@@ -76,11 +111,20 @@ function sentence(found: ErrorObject, whole: string): string {
     case 'maxItems':
       return `${name} must have ${range(rule, 'minItems', 'maxItems')} entries.`;
     case 'format':
+      return `${name} must be a time from ${YEARS}, such as 2026-03-01T12:00:00Z.`;
     case 'pattern':
       return `${name} must be ${rule.format === 'date-time' ? 'a time such as 2026-03-01T12:00:00Z' : (rule.description ?? 'of the right form')}.`;
     default:
       return `${name} ${found.message ?? 'has a wrong value'}.`;
   }
+}
+
+function fieldOf({ instancePath }: ErrorObject): string {
+  return instancePath.slice(1).replaceAll('/', '.');
+}
+
+function nameOf(found: ErrorObject, whole: string): string {
+  return fieldOf(found) || capital(whole);
 }
 
 function inside(field: string, name: string): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name, time, wait } from '../../http/schemas.ts';
+import { cursor, name, time, wait } from '../../http/schemas.ts';
 
 /** What goes over the wire. Names and bounds are those of the engine; the sentences for wrong values come from here. */
 export const leaseSeconds = z
@@ -66,7 +66,7 @@ const filters = {
 export const listQuery = z.strictObject({
   ...filters,
   state: z.enum([...state.options, 'unfinished']).optional(),
-  cursor: z.string().max(100).optional(),
+  cursor: cursor.optional(),
   limit: z.int().min(1).max(500).optional(),
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name } from '../../http/schemas.ts';
+import { cursor, name, placeCursor } from '../../http/schemas.ts';
 import { deviceAction, targets } from '../devices/index.ts';
 
 const perMinute = z.int().min(1).max(1_000_000);
@@ -42,11 +42,11 @@ export const COUNTED = [
 ] as const;
 
 export const pageQuery = z.strictObject({
-  cursor: z.string().max(100).optional(),
+  cursor: cursor.optional(),
   limit: z.int().min(1).max(500).optional(),
 });
 export const targetsQuery = z.strictObject({
   state: z.enum(COUNTED).exclude(['stopped']).optional(),
-  cursor: z.string().max(100).optional(),
+  cursor: placeCursor.optional(),
   limit: z.int().min(1).max(500).optional(),
 });

@@ -3,10 +3,10 @@ import { defineRoute, type Route } from '../../http/define-route.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { created } from '../../http/replies.ts';
 import { action, actions as actionPage, actionWithEvents } from './answers.ts';
-import { PAGE } from './cursor.ts';
 import { unknownService } from './errors.ts';
 import type { HostActions } from './host-actions.ts';
 import type { Hosts } from './hosts.ts';
+import { PAGE } from './page.ts';
 import { actionParams, actionQuery, cancelBody, hostParams, newAction } from './schemas.ts';
 import { wireAction, wireEvent } from './wire.ts';
 

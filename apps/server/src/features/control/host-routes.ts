@@ -3,8 +3,8 @@ import { defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
 import { created } from '../../http/replies.ts';
 import { host, hosts as hostPage, hostWithToken } from './answers.ts';
-import { PAGE, pageOf, readCursor } from './cursor.ts';
 import type { Hosts } from './hosts.ts';
+import { PAGE, pageOf } from './page.ts';
 import type { Host } from './queries.ts';
 import { isOnline } from './reasons.ts';
 import { enrolment, hostChange, hostParams, newHost, pageQuery } from './schemas.ts';
@@ -59,8 +59,8 @@ export function hostRoutes({ hosts, onlineSeconds }: { hosts: Hosts; onlineSecon
       summary: 'List hosts in the order of their creation',
       query: pageQuery,
       responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: hostPage } },
-      async handler({ caller, query: { cursor, limit = PAGE } }) {
-        const page = pageOf(await hosts.list(caller, readCursor(cursor), limit + 1), limit);
+      async handler({ caller, query: { cursor = '0', limit = PAGE } }) {
+        const page = pageOf(await hosts.list(caller, cursor, limit + 1), limit);
         return { hosts: page.items.map(wire), cursor: page.cursor };
       },
     }),

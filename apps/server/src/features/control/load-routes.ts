@@ -2,9 +2,9 @@ import type { Database } from '@muster/engine';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { loads as loadPage, loadWithTimes } from './answers.ts';
-import { PAGE, pageOf, readCursor } from './cursor.ts';
 import type { Hosts } from './hosts.ts';
 import type { createLoadQueries } from './load-queries.ts';
+import { PAGE, pageOf } from './page.ts';
 import type { Host } from './queries.ts';
 import { isOnline } from './reasons.ts';
 import { hostParams, statsQuery } from './schemas.ts';
@@ -46,8 +46,8 @@ export function loadRoutes(tools: {
       summary: 'Depth, running and stuck actions of every host',
       query: statsQuery,
       responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: loadPage } },
-      async handler({ caller, query: { cursor, limit = PAGE, stuckAfter } }) {
-        const page = pageOf(await hosts.list(caller, readCursor(cursor), limit + 1), limit);
+      async handler({ caller, query: { cursor = '0', limit = PAGE, stuckAfter } }) {
+        const page = pageOf(await hosts.list(caller, cursor, limit + 1), limit);
         return { hosts: await describe(caller.tenantId, page.items, stuckAfter), cursor: page.cursor };
       },
     }),

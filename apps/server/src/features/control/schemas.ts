@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cursor } from '../../http/schemas.ts';
 
 /** What comes in. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it is about
@@ -51,14 +52,13 @@ export const newAction = z.strictObject({
 export const cancelBody = z.strictObject({ reason: z.string().max(2_000).optional() });
 
 const limit = z.int().min(1).max(500).optional();
-const cursor = z.string().max(100).optional();
-export const pageQuery = z.strictObject({ limit, cursor });
+export const pageQuery = z.strictObject({ limit, cursor: cursor.optional() });
 export const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'expired'] as const;
 export const actionQuery = z.strictObject({
   status: z.enum([...STATUSES, 'unfinished']).optional(),
   serviceId: id.optional(),
   limit,
-  cursor,
+  cursor: cursor.optional(),
 });
 export const statsQuery = z.strictObject({
   stuckAfter: z
@@ -68,7 +68,7 @@ export const statsQuery = z.strictObject({
     .optional()
     .describe('Seconds after which a running action counts as stuck.'),
   limit: z.int().min(1).max(100).optional(),
-  cursor,
+  cursor: cursor.optional(),
 });
 
 /** The sentences for wrong values are fixed, so they are read by poll-parameters.ts and not by this schema. */

@@ -77,7 +77,6 @@ export function deviceRoutes(tools: {
       responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: devicePage } },
       async handler({ caller, query }) {
         const limit = query.limit ?? DEFAULT_PAGE;
-        if (query.cursor !== undefined && !isDeviceId(query.cursor)) return { devices: [], cursor: null };
         const rows = await queries.list(db, {
           tenantId: caller.tenantId,
           text: query.text,
@@ -234,7 +233,6 @@ export function deviceRoutes(tools: {
       async handler({ caller, params, query }) {
         await known(db, caller.tenantId, params.id);
         const limit = query.limit ?? DEFAULT_PAGE;
-        if (query.cursor !== undefined && !isDeviceId(query.cursor)) return { milestones: [], cursor: null };
         const rows = await log.list(db, caller.tenantId, params.id, {
           before: query.cursor,
           limit: limit + 1,

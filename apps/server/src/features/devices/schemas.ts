@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name, time, wait } from '../../http/schemas.ts';
+import { cursor, name, time, wait } from '../../http/schemas.ts';
 
 /** What comes in. Also what batches and workflows say about targets and actions. */
 export const idParams = z.strictObject({ id: z.string() });
@@ -48,12 +48,12 @@ export const listQuery = z.strictObject({
   state: z.enum(['ok', 'error']).optional(),
   online: z.boolean().optional(),
   pcId: pcId.optional(),
-  cursor: z.string().max(100).optional(),
+  cursor: cursor.optional(),
   limit: z.int().min(1).max(500).optional(),
 });
 
 export const pageQuery = z.strictObject({
-  cursor: z.string().max(100).optional(),
+  cursor: cursor.optional(),
   limit: z.int().min(1).max(500).optional(),
 });
 

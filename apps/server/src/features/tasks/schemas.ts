@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name, time, wait } from '../../http/schemas.ts';
+import { cursor, name, time, wait } from '../../http/schemas.ts';
 import { DEVICE_STATUSES, TASK_STATUSES } from './wire.ts';
 
 /** What comes in. */
@@ -8,13 +8,12 @@ const anId = z
   .regex(/^[1-9]\d{0,17}$/)
   .describe('an id');
 const slots = z.int().min(1).max(1_000).describe('How many devices it works on at once; 20 by default.');
-const cursor = z.string().max(100).optional();
 const limit = z.int().min(1).max(500).optional();
 
 export const idParams = z.strictObject({ id: z.string() });
 export const newPc = z.strictObject({ name, slots: slots.optional() });
 export const pcChange = z.strictObject({ name: name.optional(), slots: slots.optional() });
-export const pageQuery = z.strictObject({ cursor, limit });
+export const pageQuery = z.strictObject({ cursor: cursor.optional(), limit });
 
 /** Exactly one of the two. */
 export const presence = z.union([
@@ -63,10 +62,14 @@ const DEVICE_WORDS = [...DEVICE_STATUSES, 'success', 'claimed', 'retrying'] as c
 export type DeviceWord = (typeof DEVICE_WORDS)[number];
 export const taskQuery = z.strictObject({
   status: z.enum([...TASK_STATUSES, 'completed', 'claimed', 'retrying']).optional(),
-  cursor,
+  cursor: cursor.optional(),
   limit,
 });
-export const taskDeviceQuery = z.strictObject({ status: z.enum(DEVICE_WORDS).optional(), cursor, limit });
+export const taskDeviceQuery = z.strictObject({
+  status: z.enum(DEVICE_WORDS).optional(),
+  cursor: cursor.optional(),
+  limit,
+});
 
 const max = z.int().min(1).max(100).describe('How many at most; as many as are free by default.');
 export const claimBody = z.strictObject({ max: max.optional(), wait: wait.optional() });

@@ -1,14 +1,13 @@
 import type { Database } from '@muster/engine';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { httpError } from '../../http/errors.ts';
 import { created } from '../../http/replies.ts';
 import { task, taskDevice, taskDeviceEvents, taskDevicePage, taskPage } from './answers.ts';
 import { cancelBody, idParams, newTask, taskDeviceQuery, taskQuery } from './schemas.ts';
 import type { TaskDevices } from './task-devices.ts';
 import type { TaskQueries } from './task-queries.ts';
 import type { Tasks } from './tasks.ts';
-import { isId, type TaskStatus } from './wire.ts';
+import type { TaskStatus } from './wire.ts';
 
 const LARGEST_BODY = 16 * 1_048_576;
 const DEFAULT_PAGE = 100;
@@ -27,12 +26,6 @@ export function taskRoutes(tools: {
   tasks: Tasks;
 }): Route[] {
   const { db, queries, taskDevices, tasks } = tools;
-
-  function readCursor(cursor: string | undefined): string | null {
-    if (cursor !== undefined && !isId(cursor))
-      throw httpError('MUSTER_BAD_QUERY', 'This is not a cursor of this list.');
-    return cursor ?? null;
-  }
 
   return [
     defineRoute({
@@ -62,7 +55,7 @@ export function taskRoutes(tools: {
         const status = query.status && (STATUS_OF_WORD[query.status] ?? (query.status as TaskStatus));
         const found = await queries.list(db, caller.tenantId, {
           status: status ?? null,
-          before: readCursor(query.cursor),
+          before: query.cursor ?? null,
           limit: limit + 1,
         });
         const page = found.slice(0, limit);
@@ -110,7 +103,7 @@ export function taskRoutes(tools: {
         const limit = query.limit ?? DEFAULT_PAGE;
         const found = await taskDevices.list(tenantId, taskId, {
           word: query.status,
-          after: readCursor(query.cursor) ?? '0',
+          after: query.cursor ?? '0',
           limit: limit + 1,
         });
         const page = found.slice(0, limit);

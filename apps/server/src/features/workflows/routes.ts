@@ -98,7 +98,6 @@ export function workflowRoutes(tools: {
       responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: workflows } },
       async handler({ caller, query }) {
         const limit = query.limit ?? DEFAULT_PAGE;
-        if (query.cursor !== undefined && !AN_ID.test(query.cursor)) return { workflows: [], cursor: null };
         const rows = await queries.list(db, caller.tenantId, { after: query.cursor, limit: limit + 1 });
         const page = rows.slice(0, limit);
         return {
@@ -208,7 +207,6 @@ export function workflowRoutes(tools: {
         const { tenantId } = caller;
         await known(db, tenantId, params.id);
         const limit = query.limit ?? 20;
-        if (query.cursor !== undefined && !AN_ID.test(query.cursor)) return { runs: [], cursor: null };
         const rows = await queries.listRuns(db, tenantId, params.id, {
           before: query.cursor,
           limit: limit + 1,

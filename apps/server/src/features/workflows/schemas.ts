@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name, time } from '../../http/schemas.ts';
+import { cursor, name, time } from '../../http/schemas.ts';
 import { deviceAction, targets } from '../devices/index.ts';
 
 /** Exactly one of the three. */
@@ -35,6 +35,6 @@ export const changeBody = z.strictObject({
 });
 export const idParams = z.strictObject({ id: z.string() });
 export const pageQuery = z.strictObject({
-  cursor: z.string().max(100).optional(),
+  cursor: cursor.optional(),
   limit: z.int().min(1).max(500).optional(),
 });

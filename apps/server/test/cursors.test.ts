@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+let t: TestServer;
+beforeAll(async () => {
+  t = await testServer();
+});
+afterAll(() => t.close());
+
+const workflow = {
+  name: 'x',
+  schedule: { cron: '0 3 * * *' },
+  targets: { all: true },
+  action: { kind: 'X' },
+};
+
+/** Every list with a cursor, and at least two things in each of them. */
+async function lists(): Promise<string[]> {
+  const ids: Record<string, string[]> = {};
+  const add = async (path: string, body: object) => {
+    const { status, body: made } = await t.post(path, body);
+    expect([200, 201]).toContain(status);
+    for (const secret of [made.deviceToken, made.agentToken, made.runnerToken]) if (secret) t.secret(secret);
+    ids[path] = [...(ids[path] ?? []), made.id];
+    return made.id as string;
+  };
+  for (const name of ['one', 'two']) {
+    const pcId = await add('/api/pcs', { name });
+    await add('/api/devices', { name, pcId });
+    await add('/api/hosts', { name });
+    await add('/api/workflows', { ...workflow, name });
+    await add('/api/lanes/printer/actions', { kind: 'X' });
+  }
+  const [device] = ids['/api/devices'] as [string];
+  const [host] = ids['/api/hosts'] as [string];
+  const [cron] = ids['/api/workflows'] as [string];
+  const service = await add(`/api/hosts/${host}/services`, { unitName: 'nginx.service' });
+  for (const kind of ['start', 'restart']) {
+    await add(`/api/devices/${device}/actions`, { kind });
+    await add(`/api/hosts/${host}/actions`, { serviceId: service, kind });
+    await add('/api/batches', { targets: { all: true }, action: { kind } });
+    await add(`/api/workflows/${cron}/run`, {});
+    await add('/api/tasks', { name: kind, kind, targets: { all: true } });
+  }
+  return [
+    '/api/actions',
+    '/api/audit',
+    '/api/batches',
+    `/api/batches/${ids['/api/batches']?.[0]}/targets`,
+    '/api/devices',
+    `/api/devices/${device}/milestones`,
+    '/api/hosts',
+    '/api/hosts/load',
+    `/api/hosts/${host}/actions`,
+    '/api/pcs',
+    '/api/tasks',
+    `/api/tasks/${ids['/api/tasks']?.[0]}/devices`,
+    '/api/workflows',
+    `/api/workflows/${cron}/runs`,
+  ];
+}
+
+test('every list takes the cursor that it gave, and refuses any other with the same sentence', async () => {
+  const paths = await lists();
+  const described = Object.entries((await t.get('/openapi.json')).body.paths)
+    .filter(([, path]) => JSON.stringify(path).includes('"name":"cursor"'))
+    .map(([path]) => path.replaceAll(/\{\w+\}/g, '1'));
+  expect(paths.map((path) => path.replaceAll(/\d+/g, '1')).sort()).toEqual(described.sort());
+
+  for (const path of paths) {
+    for (const cursor of [
+      'zzz',
+      '',
+      '0',
+      '-1',
+      '1e3',
+      '01',
+      '9'.repeat(19),
+      '9'.repeat(200),
+      "1'--",
+      '%F0%9F%9A%80',
+    ])
+      expect(await t.get(`${path}?cursor=${cursor}`), `${path} ${cursor}`).toMatchObject({
+        status: 400,
+        body: { error: 'cursor must be one that this list has given.', code: 'MUSTER_BAD_QUERY' },
+      });
+    const first = await t.get(`${path}?limit=1`);
+    expect(first.body.cursor, path).toMatch(/^\d+$/);
+    const second = await t.get(`${path}?limit=1&cursor=${first.body.cursor}`);
+    expect(second.status, path).toBe(200);
+    const [name] = Object.keys(first.body).filter((key) => key !== 'cursor') as [string];
+    expect(second.body[name], path).toHaveLength(1);
+    expect(second.body[name], path).not.toEqual(first.body[name]);
+    // one that is far behind the end is a cursor like any other
+    expect((await t.get(`${path}?cursor=999999999`)).status, path).toBe(200);
+  }
+});
+
+test('a place in a batch has no more digits than a number of a target', async () => {
+  const { id } = (await t.post('/api/batches', { targets: { all: true }, action: { kind: 'X' } })).body;
+  for (const cursor of ['2147483648', '9'.repeat(18)])
+    expect(await t.get(`/api/batches/${id}/targets?cursor=${cursor}`)).toMatchObject({
+      status: 400,
+      body: { error: 'cursor must be one that this list has given.', code: 'MUSTER_BAD_QUERY' },
+    });
+});
