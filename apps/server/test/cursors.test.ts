@@ -30,6 +30,7 @@ async function lists(): Promise<string[]> {
     await add('/api/hosts', { name });
     await add('/api/workflows', { ...workflow, name });
     await add('/api/lanes/printer/actions', { kind: 'X' });
+    await t.token({ kind: 'worker', name });
   }
   const [device] = ids['/api/devices'] as [string];
   const [host] = ids['/api/hosts'] as [string];
@@ -55,6 +56,7 @@ async function lists(): Promise<string[]> {
     '/api/pcs',
     '/api/tasks',
     `/api/tasks/${ids['/api/tasks']?.[0]}/devices`,
+    '/api/tokens',
     '/api/workflows',
     `/api/workflows/${cron}/runs`,
   ];

@@ -227,3 +227,25 @@ test('another tenant has its own tokens, lanes and actions', async () => {
   // a token of one tenant under the number of another is none
   expect(await status(secret.replace('_2_', '_1_'))).toBe(401);
 });
+
+test('lists come in pages, and show the tokens of a fleet only if they are asked for', async () => {
+  for (let n = 0; n < 3; n += 1) await t.token({ kind: 'worker', name: `paged ${n}` });
+  const device = await t.post('/api/devices', { name: 'paged device' });
+  expect(device.status).toBe(201);
+  t.secret(device.body.deviceToken);
+  const seen: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body } = await t.get(`/api/tokens?limit=2${cursor && `&cursor=${cursor}`}`);
+    seen.push(...body.tokens.map(({ kind }: { kind: string }) => kind));
+    cursor = body.cursor;
+  }
+  const all = (await t.get('/api/tokens?limit=500')).body.tokens;
+  expect(seen).toHaveLength(all.length);
+  expect(seen).not.toContain('device');
+  const devices = await t.get('/api/tokens?kind=device');
+  expect(devices.body).toMatchObject({ tokens: [{ kind: 'device' }], cursor: null });
+  expect(await t.get('/api/tokens?kind=none')).toMatchObject({
+    status: 400,
+    body: { code: 'MUSTER_BAD_QUERY' },
+  });
+});

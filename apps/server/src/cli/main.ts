@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { ROLES } from '../tokens/kinds.ts';
+import { KINDS, ROLES } from '../tokens/kinds.ts';
 import { VERSION } from '../version.ts';
 import { type AgentFlags, agent } from './agent.ts';
 import { doctor } from './doctor.ts';
@@ -91,7 +91,8 @@ token
   );
 token
   .command('list')
-  .description('Show all tokens, without their secrets')
+  .description('Show the tokens that were issued by hand, without their secrets')
+  .option('--kind <kind>', `others: ${KINDS.join(', ')}`)
   .option(...TENANT)
   .action(command((options: object) => runCommand('token list', options)));
 token

@@ -3,7 +3,7 @@ import { change } from '../changes.ts';
 import { MusterError } from '../errors.ts';
 import { DEFAULT_TENANT_NAME } from '../tenants/default-tenant.ts';
 import { createTenantQueries } from '../tenants/queries.ts';
-import { isTokenKind, ROLES, type Role, TOKEN_KINDS } from '../tokens/kinds.ts';
+import { isTokenKind, KINDS, KINDS_BY_HAND, ROLES, type Role, TOKEN_KINDS } from '../tokens/kinds.ts';
 import type { TokenRow } from '../tokens/queries.ts';
 import { createTokens } from '../tokens/tokens.ts';
 import { type Command, type CommandContext, CommandError } from './command.ts';
@@ -71,12 +71,16 @@ export const tokenCreate: Command<
   },
 };
 
-export const tokenList: Command<TenantArg> = {
+export const tokenList: Command<TenantArg & { kind?: string }> = {
   besideServer: true,
   needsSchema: true,
   async run(context, args, out) {
+    const { kind } = args;
+    if (kind !== undefined && !isTokenKind(kind))
+      throw new CommandError(`The kind must be one of ${KINDS.join(', ')}.`);
     const { tenantId, tokens } = await tools(context, args);
-    const rows = (await tokens.list(context.db, tenantId)).map((token) => [
+    const kinds = kind ? [kind] : KINDS_BY_HAND;
+    const rows = (await tokens.list(context.db, tenantId, { kinds })).map((token) => [
       token.tokenId,
       token.kind,
       token.role,

@@ -13,6 +13,10 @@ export const TOKEN_KINDS = {
 
 export type TokenKind = keyof typeof TOKEN_KINDS;
 
+/** A fleet has one for each device: lists show those that people made, unless they are asked for others. */
+export const KINDS = Object.keys(TOKEN_KINDS) as TokenKind[];
+export const KINDS_BY_HAND = KINDS.filter((kind) => TOKEN_KINDS[kind].byHand);
+
 export function isTokenKind(text: string): text is TokenKind {
   return Object.hasOwn(TOKEN_KINDS, text);
 }

@@ -51,6 +51,12 @@ function token(row: any): TokenRow {
   };
 }
 
+export interface TokenPage {
+  readonly kinds: readonly TokenKind[];
+  readonly before?: string | undefined;
+  readonly limit?: number;
+}
+
 export function createTokenQueries(s: string) {
   return {
     /** Many at once: fleets of devices come back one by one, each with its own token. */
@@ -80,10 +86,12 @@ export function createTokenQueries(s: string) {
       return rows[0] ? token(rows[0]) : null;
     },
 
-    async list(client: Queryable, tenantId: number): Promise<TokenRow[]> {
+    /** Newest first. */
+    async list(client: Queryable, tenantId: number, page: TokenPage): Promise<TokenRow[]> {
       const { rows } = await client.query({
-        text: `select ${COLUMNS} from ${s}.tokens where tenant_id = $1 order by token_id desc`,
-        values: [tenantId],
+        text: `select ${COLUMNS} from ${s}.tokens where tenant_id = $1 and kind = any($2::text[])
+          and ($3::bigint is null or token_id < $3) order by token_id desc limit $4`,
+        values: [tenantId, page.kinds, page.before ?? null, page.limit ?? null],
       });
       return rows.map(token);
     },

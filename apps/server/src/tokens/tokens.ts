@@ -5,7 +5,7 @@ import { gatherReads } from '../gathered-reads.ts';
 import type { Caller } from './caller.ts';
 import { tokenError } from './errors.ts';
 import type { Role, TokenKind } from './kinds.ts';
-import { createTokenQueries, type RestrictionField, type TokenRow } from './queries.ts';
+import { createTokenQueries, type RestrictionField, type TokenPage, type TokenRow } from './queries.ts';
 import { newSecret, type Presented, readSecret, sha256 } from './secret.ts';
 import { TokenCache } from './token-cache.ts';
 
@@ -131,7 +131,7 @@ export function createTokens(db: Database, schema: string) {
       await tell(client, tenantId, ids);
     },
 
-    list: (client: Queryable, tenantId: number) => queries.list(client, tenantId),
+    list: (client: Queryable, tenantId: number, page: TokenPage) => queries.list(client, tenantId, page),
 
     async revoke(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow> {
       const token = await known(client, tenantId, tokenId);

@@ -7,11 +7,13 @@ import { defineRoute } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
 import { created } from '../../http/replies.ts';
 import { TOKEN_ERRORS } from '../../tokens/errors.ts';
+import { KINDS_BY_HAND } from '../../tokens/kinds.ts';
 import type { TokenRow } from '../../tokens/queries.ts';
-import { createTokenBody, idParams, issuedToken, tokenList, tokenView } from './schemas.ts';
+import { createTokenBody, idParams, issuedToken, listQuery, tokenList, tokenView } from './schemas.ts';
 
 /** Admins manage the tokens of their tenant. A secret is in the answer to its creation and nowhere else. */
 const admins = operators('admin');
+const PAGE = 100;
 
 export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
   name: 'tokens',
@@ -52,9 +54,21 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
       path: '/api/tokens',
       access: admins,
       summary: 'List the tokens of the tenant, without their secrets',
-      responses: { 200: { description: 'Newest first, revoked ones included.', schema: tokenList } },
-      async handler({ caller }) {
-        return { tokens: (await tokens.list(db, caller.tenantId)).map(view) };
+      query: listQuery,
+      responses: {
+        200: {
+          description: 'Newest first, revoked ones included; the cursor leads to the next page.',
+          schema: tokenList,
+        },
+      },
+      async handler({ caller, query: { kind, cursor, limit = PAGE } }) {
+        const kinds = kind ? [kind] : KINDS_BY_HAND;
+        const rows = await tokens.list(db, caller.tenantId, { kinds, before: cursor, limit: limit + 1 });
+        const page = rows.slice(0, limit);
+        return {
+          tokens: page.map(view),
+          cursor: rows.length > limit ? (page.at(-1)?.tokenId ?? null) : null,
+        };
       },
     }),
 

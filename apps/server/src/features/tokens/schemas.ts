@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { name, time } from '../../http/schemas.ts';
-import { ROLES, TOKEN_KINDS, type TokenKind } from '../../tokens/kinds.ts';
-
-const byHand = (Object.keys(TOKEN_KINDS) as TokenKind[]).filter((kind) => TOKEN_KINDS[kind].byHand);
+import { cursor, name, time } from '../../http/schemas.ts';
+import { KINDS, KINDS_BY_HAND, ROLES } from '../../tokens/kinds.ts';
 
 export const idParams = z.strictObject({ id: z.string() });
 
 export const createTokenBody = z.strictObject({
-  kind: z.enum(byHand),
+  kind: z.enum(KINDS_BY_HAND),
   role: z.enum(ROLES).optional(),
   name,
   lanes: z.array(name).min(1).max(1_000).optional().describe('The only lanes a worker token is for.'),
@@ -27,5 +25,10 @@ const fields = {
 };
 
 export const tokenView = z.strictObject(fields);
-export const tokenList = z.strictObject({ tokens: z.array(tokenView) });
+export const listQuery = z.strictObject({
+  kind: z.enum(KINDS).optional().describe('Without it those that were issued by hand.'),
+  cursor: cursor.optional(),
+  limit: z.int().min(1).max(500).optional(),
+});
+export const tokenList = z.strictObject({ tokens: z.array(tokenView), cursor: z.string().nullable() });
 export const issuedToken = z.strictObject({ ...fields, token: z.string().describe('The secret.') });
