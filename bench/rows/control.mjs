@@ -5,7 +5,6 @@ import { controlCrowd } from '../../apps/server/testing/control-crowd.mjs';
 import { manyHosts } from '../../apps/server/testing/many-hosts.mjs';
 import { pause } from '../measure.mjs';
 
-const AT_ONCE = 4;
 const MOST_SAMPLES = 1_000;
 
 /** @param {number[]} ms */
@@ -53,6 +52,18 @@ async function pollingLatency(url, agents) {
   return { ...quantiles(sentMs), agents };
 }
 
+/** @param {string} url @param {number} agents @param {number} atOnce */
+async function wakeUps(url, agents, atOnce) {
+  const { server, crowd, orders } = await openControl(url, agents);
+  await crowd.park(25);
+  while (server.engine.parkedWaiters < agents) await pause(20);
+  const { sentMs, others } = await crowd.deliver(orders.slice(0, Math.min(MOST_SAMPLES, agents)), atOnce);
+  if (others > 0) throw new Error(`${others} agents got an action that was not theirs.`);
+  crowd.end();
+  await server.close();
+  return { ...quantiles(sentMs), agents };
+}
+
 export default [
   {
     name: 'control-wake-up',
@@ -61,20 +72,17 @@ export default [
     lower: true,
     uses: ['postgres'],
     settings:
-      'ten thousand agents wait with GET /api/control/queue?wait=25, one connection each; from POST /api/hosts/:hostId/actions to the last byte at the agent; 4 operators, each one action at a time',
-    async measure({ url, sizes }) {
-      const { server, crowd, orders } = await openControl(url, sizes.waiters);
-      await crowd.park(25);
-      while (server.engine.parkedWaiters < sizes.waiters) await pause(20);
-      const { sentMs, others } = await crowd.deliver(
-        orders.slice(0, Math.min(MOST_SAMPLES, sizes.waiters)),
-        AT_ONCE,
-      );
-      if (others > 0) throw new Error(`${others} agents got an action that was not theirs.`);
-      crowd.end();
-      await server.close();
-      return { ...quantiles(sentMs), agents: sizes.waiters };
-    },
+      'ten thousand agents wait with GET /api/control/queue?wait=25, one connection each; from POST /api/hosts/:hostId/actions to the last byte at the agent; one operator, one action at a time',
+    measure: ({ url, sizes }) => wakeUps(url, sizes.waiters, 1),
+  },
+  {
+    name: 'control-wake-up-four',
+    title: 'The same with four operators at once, p99',
+    unit: 'ms',
+    lower: true,
+    uses: ['postgres'],
+    settings: 'as control-wake-up, four operators, each one action at a time: the two cores are busy',
+    measure: ({ url, sizes }) => wakeUps(url, sizes.waiters, 4),
   },
   {
     name: 'control-work-there',
@@ -105,15 +113,6 @@ export default [
     uses: ['postgres'],
     settings: 'see bench/polling-server.mjs; otherwise as control-wake-up, 16 operators, 200 actions',
     measure: ({ url, sizes }) => pollingLatency(url, Math.ceil(sizes.waiters / 10)),
-  },
-  {
-    name: 'control-polling',
-    title: 'The same from a server that looks every 500 ms, all agents, p99',
-    unit: 'ms',
-    lower: true,
-    uses: ['postgres'],
-    settings: 'see bench/polling-server.mjs; otherwise as control-wake-up, 16 operators, 200 actions',
-    measure: ({ url, sizes }) => pollingLatency(url, sizes.waiters),
   },
 ];
 

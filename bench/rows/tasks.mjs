@@ -74,7 +74,7 @@ export default [
     uses: ['postgres'],
     template: 'devices',
     settings:
-      'a hundred devices per PC, fifty PCs at work with twenty slots, all taken; a claim waits; from POST …/complete of one device to the answer of the claim; 2 PCs at a time',
+      'a hundred devices per PC, fifty PCs at work with twenty slots, all taken; a claim waits; from POST …/complete of one device to the answer of the claim; one PC at a time',
     /** @param {import('../rows.mjs').Task} task */
     async measure({ url, sizes }) {
       const { server, pcs, post } = await withPcs(url, manyPcs(sizes));
@@ -82,7 +82,7 @@ export default [
       const result = await runners({
         port: server.port,
         pcs: pcs.slice(0, 50),
-        refill: { samples: Math.min(1_000, sizes.samples), atOnce: 2 },
+        refill: { samples: Math.min(1_000, sizes.samples), atOnce: 1 },
       });
       await server.close();
       return result;
