@@ -56,6 +56,9 @@ it('touches only units that the host allows, whatever the server says', async ()
     /^NOT_ALLOWED/,
   );
   expect(calls(stage, id)).toEqual([]);
+  const said = `Action ${id}, attempt 1: failed: NOT_ALLOWED: the unit shadow.service is not on the list of this host.\n`;
+  await until(() => on.agent.output().includes(said));
+  expect(stage.agent.output()).not.toContain(`Action ${id}, attempt 1: restart shadow.service begins.`);
   // allowed now, and the next try runs
   writeFileSync(path.join(stage.folder, 'units'), 'shadow\n', { flag: 'a' });
   expect((await ended(stage, id)).status).toBe('succeeded');
@@ -98,7 +101,7 @@ it('keeps a result over an outage of the server and a crash of its own, and deli
   expect(calls(stage, id)).toHaveLength(1);
 });
 
-it('reports an attempt that it did not survive as interrupted and never runs it again', async () => {
+it('reports an attempt that it did not survive as interrupted, ends what is left of it, and never runs it again', async () => {
   const id = await stage.queue(await stage.service('gate-b.service'));
   await begun(stage, id);
   await stage.agent.kill();
@@ -111,6 +114,8 @@ it('reports an attempt that it did not survive as interrupted and never runs it 
     /^INTERRUPTED/,
   );
   expect(calls(stage, id).map(({ attempt }) => attempt)).toEqual([1, 2]);
+  expect(stage.finished().filter((line) => line.startsWith(`${id} `))).toEqual([`${id} 2`]);
+  expect(stage.overlaps()).toEqual([]);
 });
 
 it('keeps an action that takes longer than its lease, and ends one that is cancelled', async () => {

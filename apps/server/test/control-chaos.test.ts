@@ -59,6 +59,7 @@ it('every acknowledged action ends exactly once, in order, and no attempt runs t
 
   const runs = stage.record().map(({ id, attempt }) => `${id} ${attempt}`);
   expect(new Set(runs).size).toBe(runs.length);
+  expect(stage.overlaps()).toEqual([]);
   for (const ids of acknowledged.values()) {
     const firsts = stage.record().filter(({ id, attempt }) => attempt === 1 && ids.includes(id));
     const order = firsts.map(({ id }) => id);

@@ -39,12 +39,21 @@ const flags = (other: Record<string, string>) =>
     ...other,
   }).flat();
 
+/** The whole of what is said. */
+const noState = (name: string, why: string) =>
+  new RegExp(
+    `^The state folder \\S+/${name} cannot be used \\(${why}\\). Name another one with --state-dir.\n$`,
+  );
+
 it.each([
-  [{ '--exec': 'gone' }, 1, /--exec .*gone cannot be run: ENOENT/],
+  [{ '--exec': 'gone' }, 1, /^--exec \S+gone does not exist\.\n$/],
+  [{ '--exec': 'token/x' }, 1, /^--exec \S+token\/x does not exist\.\n$/],
   [{ '--exec': 'no-script' }, 1, /may not be run. Make it executable: chmod \+x/],
   [{ '--exec': 'a-folder' }, 1, /is not a file/],
   [{ '--token-file': 'gone' }, 1, /^The token cannot be read: ENOENT/],
   [{ '--token-file': 'operator' }, 1, /does not hold the token of a runner/],
+  [{ '--state-dir': 'token' }, 1, noState('token', 'EEXIST: file already exists')],
+  [{ '--state-dir': 'token/x' }, 1, noState('token/x', 'ENOTDIR: not a directory')],
   [{}, 2, /^The server refuses the token in .*token for PC 1: Who is that\? \(401\)$/m],
 ])('%j ends it with %i and a sentence', async (files, code, sentence) => {
   const other = Object.fromEntries(Object.entries(files).map(([flag, name]) => [flag, at(name)]));

@@ -6,16 +6,20 @@ import { MUSTER, processOf, serverStage } from './process-stage.ts';
 /**
  * A server and an agent as users run them, each a process of its own that is killed and started again, and a stand-in for
  * `systemctl` that writes down each call. What a unit does is in its name: `gate-…` waits until the test opens its gate,
- * `fails-…` fails, `short-…` takes a moment.
+ * `fails-…` fails, `short-…` takes a moment. Two at once for one unit are written down as well.
  */
 const STAND_IN = `#!/bin/sh
+trap '' PIPE # nobody hears it when its agent was killed
+trap 'rmdir "$STAGE/busy-$3"; exit 143' TERM
+mkdir "$STAGE/busy-$3" || echo "$MUSTER_ACTION_ID $MUSTER_ATTEMPT" >> "$STAGE/overlaps"
 echo "$MUSTER_ACTION_ID $MUSTER_ATTEMPT $*" >> "$STAGE/record"
 echo "this is $3"
 case "$3" in
   gate-*) while [ ! -e "$STAGE/open-$3" ]; do sleep 0.02; done ;;
-  fails-*) echo "it went wrong" >&2; exit 7 ;;
+  fails-*) echo "it went wrong" >&2; rmdir "$STAGE/busy-$3"; exit 7 ;;
   short-*) sleep 0.05 ;;
 esac
+rmdir "$STAGE/busy-$3"
 echo "$MUSTER_ACTION_ID $MUSTER_ATTEMPT" >> "$STAGE/finished"
 `;
 
@@ -76,6 +80,7 @@ export async function agentStage(settings: Record<string, string> = {}) {
         return { id, attempt: Number(attempt), words: words.join(' ') };
       }),
     finished: () => lines('finished'),
+    overlaps: () => lines('overlaps'),
     async close() {
       await agent.kill();
       await stage.close();

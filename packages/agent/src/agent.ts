@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { Client } from './client.ts';
 import type { Executor } from './executor.ts';
 import type { AgentAction } from './wire.ts';
@@ -22,8 +23,9 @@ const IDLE_MS = 1_000;
 
 export function createAgent(options: AgentOptions): Agent {
   const { server, token, execute, maxRunning = 10 } = options;
+  const folder = path.resolve(options.folder);
   return createWorkLoop<AgentAction>(
-    { ...options, maxRunning },
+    { ...options, folder, maxRunning },
     {
       server: new Client(server, token),
       execute,
@@ -41,6 +43,11 @@ export function createAgent(options: AgentOptions): Agent {
       stoppedMessage: 'INTERRUPTED: the agent was stopped.',
       alive: (attempts) => attempts.held,
       beatMs,
+      marksOf: ({ id, attempt }) => ({
+        MUSTER_AGENT_STATE: folder,
+        MUSTER_ACTION_ID: id,
+        MUSTER_ATTEMPT: String(attempt),
+      }),
     },
   );
 }

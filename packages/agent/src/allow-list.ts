@@ -12,20 +12,34 @@ export class AllowList {
   }
 
   async allows(unit: string): Promise<boolean> {
+    const wanted = full(unit);
+    const units = (await this.#read()) ?? [];
+    return unit !== '' && units.some((one) => full(one) === wanted);
+  }
+
+  /** A sentence, if there is no unit that is allowed at the moment. */
+  async whyNothing(): Promise<string | null> {
+    const units = await this.#read().catch((error: Error) => error);
+    if (units instanceof Error) return `No unit is allowed: the list cannot be read: ${units.message}.`;
+    if (units && units.length > 0) return null;
+    const what = units === null ? 'there is no list' : 'nothing is on the list';
+    return `No unit is allowed: ${what} ${this.#file}. It has one unit per line, and a change counts at once.`;
+  }
+
+  /** Null: there is no such file. */
+  async #read(): Promise<string[] | null> {
     const text = await readFile(this.#file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return '';
+      if (error.code === 'ENOENT') return null;
       throw error;
     });
-    const wanted = full(unit);
-    if (wanted === '') return false;
-    return text.split('\n').some((line) => full(line.replace(/#.*$/, '').trim()) === wanted);
+    if (text === null) return null;
+    return text.split('\n').flatMap((line) => line.replace(/#.*$/, '').trim() || []);
   }
 }
 
 /** systemctl takes nginx for nginx.service. */
 function full(unit: string): string {
-  return /\.(service|socket|timer|target|path|mount|automount|swap|slice|scope|device)$/.test(unit) ||
-    unit === ''
+  return /\.(service|socket|timer|target|path|mount|automount|swap|slice|scope|device)$/.test(unit)
     ? unit
     : `${unit}.service`;
 }

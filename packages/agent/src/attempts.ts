@@ -29,6 +29,8 @@ export interface AttemptsOptions<W extends Work> {
   readonly laneOf: (work: W) => string;
   /** For the log. */
   readonly nameOf: (work: W) => string;
+  /** What the processes of an attempt have in their environment. */
+  readonly marksOf: (work: W) => Readonly<Record<string, string>>;
   /** What is reported of those that a stop has ended. */
   readonly stoppedMessage: string;
   /** It is on the disk that it was begun. */
@@ -140,17 +142,17 @@ export class Attempts<W extends Work> {
   }
 
   async #run({ work, controller: { signal } }: Held<W>): Promise<Outcome> {
-    const { execute, journal, log, nameOf, onStarted } = this.#options;
+    const { execute, journal, log, marksOf, nameOf, onStarted } = this.#options;
     if (signal.aborted) return { status: 'failed', message: String((signal.reason as Error).message) };
     try {
       await journal.started(work);
     } catch (error) {
       return { status: 'failed', message: `NOT_STARTED: the journal could not be written: ${String(error)}` };
     }
-    log.info(`${nameOf(work)} begins.`);
     onStarted?.(work);
     try {
-      return await execute(work, { signal });
+      const begins = () => log.info(`${nameOf(work)} begins.`);
+      return await execute(work, { signal, marks: marksOf(work), begins });
     } catch (error) {
       return { status: 'failed', message: `The executor failed: ${String(error)}`.slice(0, 2_000) };
     }

@@ -3,6 +3,7 @@ import type { Journal } from './journal.ts';
 import type { AgentLog } from './log.ts';
 import type { Report } from './report.ts';
 import { retryAfter, ServerRefused, sentenceOf } from './requests.ts';
+import { whyFailed } from './why-failed.ts';
 import type { Work, WorkServer } from './work.ts';
 
 /** Brings results to the server for as long as it takes; the journal forgets each once the server has it. */
@@ -69,11 +70,8 @@ export class Deliveries {
       if (signal.aborted) return false;
       try {
         const answer = await server.report(report, signal);
-        log.info(
-          answer.accepted
-            ? `${name}: ${report.status}.`
-            : `${name}: ${report.status}, but the server had given it up (${answer.reason}).`,
-        );
+        const givenUp = answer.accepted ? '' : `, but the server had given it up (${answer.reason})`;
+        log.info(`${name}: ${report.status}${givenUp}${whyFailed(report)}`);
         break;
       } catch (error) {
         if (isFinal(error)) {

@@ -7,6 +7,10 @@ export type Executor<W extends Work = AgentAction> = (work: W, context: Executio
 export interface ExecutionContext {
   /** Aborted when an operator cancelled it, or the process has to stop. */
   readonly signal: AbortSignal;
+  /** Variables for every process that it starts: what a crash leaves behind is known by them, and ended. */
+  readonly marks: Readonly<Record<string, string>>;
+  /** To be called when something really begins, for the log; whoever refuses an attempt does not. */
+  readonly begins: () => void;
 }
 
 export interface Outcome {

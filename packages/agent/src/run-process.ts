@@ -9,6 +9,8 @@ export interface ProcessOptions {
   /** Between asking it to stop and stopping it; 5 seconds by default. */
   readonly killAfterMs?: number | undefined;
   readonly stdin?: string | undefined;
+  /** There is a process now. */
+  readonly begins?: (() => void) | undefined;
   readonly onStdout: (chunk: Buffer) => void;
   readonly onStderr: (chunk: Buffer) => void;
 }
@@ -37,6 +39,7 @@ export function runProcess(
       shell: false,
       stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
+    if (child.pid !== undefined) options.begins?.();
     child.stdout?.on('data', options.onStdout);
     child.stderr?.on('data', options.onStderr);
     child.stdin?.on('error', () => {}); // it need not read what it is given

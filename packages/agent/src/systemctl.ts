@@ -10,10 +10,10 @@ const UNIT = /^(?:[A-Za-z0-9_]|\\x[0-9a-f]{2})(?:[A-Za-z0-9:_.@-]|\\x[0-9a-f]{2}
 export function systemctl(options: {
   readonly allowed: AllowList;
   readonly timeoutMs: number;
-  /** For the command; it also gets MUSTER_ACTION_ID and MUSTER_ATTEMPT. */
+  /** For the command, beside the marks of its attempt. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }): Executor {
-  return async (action, { signal }) => {
+  return async (action, { begins, marks, signal }) => {
     const unit = action.service.unitName;
     if (!KINDS.includes(action.kind))
       return failed(`UNKNOWN_KIND: this agent cannot ${action.kind} a service.`);
@@ -23,11 +23,8 @@ export function systemctl(options: {
     return runProgram('systemctl', [action.kind, '--', unit], {
       timeoutMs: options.timeoutMs,
       signal,
-      environment: {
-        ...options.environment,
-        MUSTER_ACTION_ID: action.id,
-        MUSTER_ATTEMPT: String(action.attempt),
-      },
+      begins,
+      environment: { ...options.environment, ...marks },
     });
   };
 }

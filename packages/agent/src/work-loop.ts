@@ -3,6 +3,7 @@ import { Backoff, pause } from './backoff.ts';
 import { Deliveries } from './deliveries.ts';
 import type { Executor } from './executor.ts';
 import { Journal } from './journal.ts';
+import { endLeftovers } from './leftovers.ts';
 import type { AgentLog } from './log.ts';
 import type { Report } from './report.ts';
 import { retryAfter, ServerRefused, sentenceOf } from './requests.ts';
@@ -41,8 +42,10 @@ export interface LoopKind<W extends Work> {
   /** For whom a sign of life is given, and how often. */
   readonly alive: (attempts: Attempts<W>) => W[];
   readonly beatMs: (alive: readonly W[]) => number;
-  /** Before anything is begun: what a crash has cut off may not have ended by itself. */
-  readonly clearUp?: (interrupted: readonly { id: string; attempt: number }[]) => Promise<void>;
+  /** What the processes of an attempt have in their environment, and no other process has. */
+  readonly marksOf: (of: { id: string; attempt: number }) => Readonly<Record<string, string>>;
+  /** Between asking what a crash has left behind to end, and ending it. */
+  readonly killAfterMs?: number | undefined;
   readonly onStarted?: (work: W) => void;
   /** A sentence, if nothing can be run at the moment: then nothing is taken. */
   readonly obstacle?: () => Promise<string | null>;
@@ -88,7 +91,10 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
     });
 
     const { interrupted } = journal;
-    await kind.clearUp?.(interrupted);
+    // Before anything is begun or reported: what a crash has cut off may not have ended by itself.
+    const left = await endLeftovers(interrupted.map(kind.marksOf), kind.killAfterMs);
+    if (left > 0)
+      log.warn(`Attempts that were cut off had left processes behind (${left}), which were ended.`);
     for (const { id: actionId, attempt } of interrupted)
       await journal.result({ actionId, attempt, status: 'failed', message: kind.interruptedMessage });
     for (const report of journal.undelivered) deliveries.add(report);

@@ -35,7 +35,7 @@ function run(words: string, more: Partial<TaskDevice> = {}, signal = never) {
     environment: { PATH: process.env.PATH, FOLDER: folder },
     killAfterMs: 50,
   });
-  return execute(device(more), { signal });
+  return execute(device(more), { signal, marks: {}, begins: () => {} });
 }
 
 it('gives the payload as input and the names as variables', async () => {

@@ -16,6 +16,20 @@ it('tells exit code and output, both streams', async () => {
   expect(output?.split('\n').sort()).toEqual(['', 'err', 'out']);
 });
 
+it('says that it begins when there is a process, and only then', async () => {
+  const begun: string[] = [];
+  const say = (program: string) =>
+    runProgram(program, [], {
+      timeoutMs: 60_000,
+      signal: never,
+      environment,
+      begins: () => void begun.push(program),
+    });
+  await say('true');
+  await say('no-such-program-here');
+  expect(begun).toEqual(['true']);
+});
+
 it('hands arguments over as they are, without a shell', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-run-'));
   const word = `; touch ${folder}/oops; $(touch ${folder}/oops) \`touch ${folder}/oops\``;

@@ -41,7 +41,12 @@ it.each([
   ['start', 'nginx.service', /^systemctl could not be run/],
 ])('%s %j is judged before anything runs', async (kind, unit, message) => {
   writeFileSync(file, 'nginx\n--help\n*\n');
-  const outcome = await execute(action(kind, unit), { signal });
+  let hasBegun = false;
+  const begins = () => {
+    hasBegun = true;
+  };
+  const outcome = await execute(action(kind, unit), { signal, marks: {}, begins });
+  expect(hasBegun).toBe(false);
   expect(outcome.status).toBe('failed');
   expect(outcome.message).toMatch(message);
 });

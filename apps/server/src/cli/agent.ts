@@ -4,7 +4,15 @@ import path from 'node:path';
 import { AllowList, createAgent, enrol, systemctl } from '@muster/agent';
 import { CommandError } from '../commands/command.ts';
 import { inheritedEnvironment } from '../config.ts';
-import { lockFolder, log, readSecret, readServer, stopOnSignals, wholeNumber } from './client-process.ts';
+import {
+  folderTrouble,
+  lockFolder,
+  log,
+  readSecret,
+  readServer,
+  stopOnSignals,
+  wholeNumber,
+} from './client-process.ts';
 
 /** `muster agent`: the agent of this host, until it is told to stop. A second signal ends its commands too. */
 export interface AgentFlags {
@@ -25,6 +33,7 @@ export async function agent(flags: AgentFlags): Promise<number> {
   const maxRunning = wholeNumber(flags.maxRunning, '--max-running', 1, 1_000);
   const timeoutMs = wholeNumber(flags.timeout, '--timeout', 1, 86_400) * 1_000;
   const graceMs = wholeNumber(flags.grace, '--grace', 0, 3_600) * 1_000;
+  const allowed = new AllowList(flags.allowFile);
   const lock = lockFolder(folder, 'agent');
   try {
     if (flags.enrolmentTokenFile !== undefined && !existsSync(flags.tokenFile))
@@ -33,19 +42,19 @@ export async function agent(flags: AgentFlags): Promise<number> {
       server,
       token: () => readSecret(flags.tokenFile),
       folder,
-      execute: systemctl({
-        allowed: new AllowList(flags.allowFile),
-        timeoutMs,
-        environment: inheritedEnvironment(),
-      }),
+      execute: systemctl({ allowed, timeoutMs, environment: inheritedEnvironment() }),
       maxRunning,
       graceMs,
       log,
     });
     await readSecret(flags.tokenFile); // better now than at every poll
+    const nothing = await allowed.whyNothing();
+    if (nothing) log.warn(nothing);
     stopOnSignals(one);
     log.info(`The agent asks ${server} for work.`);
-    await one.run();
+    await one.run().catch((error) => {
+      throw folderTrouble(folder, error);
+    });
     log.info('The agent has stopped.');
     return 0;
   } finally {

@@ -49,14 +49,31 @@ export function wholeNumber(text: string, name: string, from: number, to: number
 
 /** Two processes with one journal would both deliver what is in it. */
 export function lockFolder(folder: string, who: string): { release(): void } {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     return takeLock(folder);
   } catch (error) {
     if (error instanceof FolderInUseError)
       throw new CommandError(
         `Another ${who} (process ${error.pid}) uses ${folder}. Stop it, or choose another --state-dir.`,
       );
-    throw error;
+    throw folderTrouble(folder, error);
   }
+}
+
+/** What the system refuses in the state folder is a matter of an option, so it is a sentence and has no trace. */
+export function folderTrouble(folder: string, error: unknown): unknown {
+  if (!isOfSystem(error)) return error;
+  return new CommandError(
+    `The state folder ${folder} cannot be used (${reasonOf(error)}). Name another one with --state-dir.`,
+  );
+}
+
+/** `EACCES: permission denied`, without the call and the path that follow. */
+export function reasonOf(error: NodeJS.ErrnoException): string {
+  return error.message.split(`, ${error.syscall}`, 1)[0] as string;
+}
+
+function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error && 'syscall' in error;
 }

@@ -4,7 +4,16 @@ import path from 'node:path';
 import { createRunner, ServerRefused } from '@muster/agent';
 import { CommandError } from '../commands/command.ts';
 import { inheritedEnvironment } from '../config.ts';
-import { lockFolder, log, readSecret, readServer, stopOnSignals, wholeNumber } from './client-process.ts';
+import {
+  folderTrouble,
+  lockFolder,
+  log,
+  readSecret,
+  readServer,
+  reasonOf,
+  stopOnSignals,
+  wholeNumber,
+} from './client-process.ts';
 
 /** `muster runner`: the runner of a PC, until it is told to stop. docs/runner.md has the exit codes. */
 export interface RunnerFlags {
@@ -61,7 +70,7 @@ export async function runner(flags: RunnerFlags): Promise<number> {
       );
     return undelivered === 0 ? DONE : NOT_DELIVERED;
   } catch (error) {
-    if (!(error instanceof ServerRefused)) throw error;
+    if (!(error instanceof ServerRefused)) throw folderTrouble(folder, error);
     log.warn(`The server refuses the token in ${flags.tokenFile} for PC ${pcId}: ${error.message}`);
     return REFUSED;
   } finally {
@@ -85,9 +94,12 @@ async function whyNotRun(script: string): Promise<string | null> {
     if (!(await stat(script)).isFile()) return `--exec ${script} is not a file.`;
     await access(script, constants.X_OK);
     return null;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EACCES'
-      ? `--exec ${script} may not be run. Make it executable: chmod +x ${script}`
-      : `--exec ${script} cannot be run: ${(error as Error).message}`;
+  } catch (caught) {
+    const error = caught as NodeJS.ErrnoException;
+    if (error.code === 'EACCES')
+      return `--exec ${script} may not be run. Make it executable: chmod +x ${script}`;
+    return ['ENOENT', 'ENOTDIR'].includes(error.code ?? '')
+      ? `--exec ${script} does not exist.`
+      : `--exec ${script} cannot be run (${reasonOf(error)}).`;
   }
 }

@@ -18,14 +18,15 @@ const MOST_ERROR = 8_192;
 
 export function execScript(options: ScriptOptions): Executor<TaskDevice> {
   const { environment, killAfterMs, script } = options;
-  return async (work, { signal }) => {
+  return async (work, { begins, marks, signal }) => {
     const timeoutMs = work.endsAt - performance.now();
     if (timeoutMs <= 0) return failed('TIMEOUT: its time was over before it could begin.');
     const [stdout, stderr] = [new Tail(MOST_OUTPUT), new Tail(MOST_ERROR)];
     const ended = await runProcess(script, [], {
       timeoutMs,
       signal,
-      environment: { ...environment, ...variablesOf(work) },
+      begins,
+      environment: { ...environment, ...variablesOf(work), ...marks },
       killAfterMs,
       stdin: JSON.stringify(work.payload ?? null),
       onStdout: (chunk) => stdout.add(chunk),

@@ -2,7 +2,6 @@ import path from 'node:path';
 import { createWorkLoop, type LoopSettings, type WorkLoop } from '../work-loop.ts';
 import { RunnerClient } from './client.ts';
 import { execScript, type ScriptOptions } from './exec-script.ts';
-import { endLeftovers } from './leftovers.ts';
 import { reduceReport } from './result.ts';
 import type { TaskDevice } from './wire.ts';
 
@@ -37,10 +36,7 @@ export function createRunner(options: RunnerOptions): Runner {
     { ...options, folder, maxRunning },
     {
       server: client,
-      execute: execScript({
-        ...options,
-        environment: { ...options.environment, MUSTER_RUNNER_STATE: folder },
-      }),
+      execute: execScript(options),
       mostPerAnswer: MOST_PER_CLAIM,
       deliveriesAtOnce: DELIVERIES_AT_ONCE,
       noun: 'Task-device',
@@ -53,7 +49,12 @@ export function createRunner(options: RunnerOptions): Runner {
       stoppedMessage: 'INTERRUPTED: the runner was stopped, and its script with it.',
       alive: (attempts) => attempts.unfinished,
       beatMs: () => heartbeatMs,
-      clearUp: (interrupted) => endLeftovers(folder, interrupted, options.killAfterMs),
+      marksOf: ({ id, attempt }) => ({
+        MUSTER_RUNNER_STATE: folder,
+        MUSTER_TASK_DEVICE_ID: id,
+        MUSTER_ATTEMPT: String(attempt),
+      }),
+      killAfterMs: options.killAfterMs,
       onStarted: (work) => void client.acknowledge(work, stopped.signal).catch(() => {}),
       ...(obstacle ? { obstacle } : {}),
       endsIfRefused: true,
