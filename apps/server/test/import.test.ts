@@ -124,8 +124,12 @@ test('what cannot be read is said, and what came before stands', async () => {
     { line: 5, error: expect.stringMatching(/name/) },
   ]);
   expect(await upload('')).toEqual([]);
-  const asJson = await t.post('/api/devices/import', { name: 'x' });
-  expect(asJson.status).toBe(400);
+  const sentence =
+    'Send the body with the header "content-type" and one of "text/csv", "application/x-ndjson", "application/jsonl" or "application/json-lines".';
+  for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain'])
+    expect(
+      await t.send('POST', '/api/devices/import', 'name\nx\n', { headers: { 'content-type': type } }),
+    ).toMatchObject({ status: 400, body: { error: sentence, code: 'MUSTER_BAD_CONTENT_TYPE' } });
   const viewer = await t.token({ kind: 'operator', role: 'viewer', name: 'viewer' });
   expect(
     (
