@@ -93,6 +93,20 @@ test('a row may bring the hash of a token that the device has already', async ()
   expect((await t.get('/api/devices?text=thief')).body.devices).toEqual([]);
 });
 
+test('an expiry is from 1970 to 8999, as everywhere', async () => {
+  const row = (expiresAt: string) => JSON.stringify({ name: 'x', expiresAt });
+  for (const at of ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59-12:00', '0000-01-01T00:00:00Z'])
+    expect(await upload(row(at), 'application/x-ndjson')).toEqual([
+      {
+        line: 1,
+        error: 'expiresAt must be a time from 1970 to 8999, such as 2026-03-01T12:00:00Z.',
+      },
+    ]);
+  const [line] = await upload(row('8999-12-31T23:59:59Z'), 'application/x-ndjson');
+  t.secret(line?.deviceToken as string);
+  expect((await t.get(`/api/devices/${line?.id}`)).body.expiresAt).toBe('8999-12-31T23:59:59.000Z');
+});
+
 test('equal externalIds in one upload are one device', async () => {
   const rows = ['one', 'two', 'three'].map((name) => JSON.stringify({ externalId: 'equal', name }));
   const lines = await upload(rows.join('\n'), 'application/x-ndjson');

@@ -202,6 +202,18 @@ test('wrong paths, methods, queries and cursors are told apart', async () => {
   expect(head.status).toBe(405);
 });
 
+test('an expiry beyond what can be stored hears the limit, also where null is allowed', async () => {
+  const body = { name: 'x', expiresAt: '9999-12-31T23:59:59Z' };
+  for (const answer of [
+    await t.post('/api/devices', body),
+    await t.send('PATCH', '/api/devices/1', { expiresAt: body.expiresAt }),
+  ])
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: 'expiresAt must be a time from 1970 to 8999, such as 2026-03-01T12:00:00Z.' },
+    });
+});
+
 test('a header that brings no bearer token is told what is expected; an unknown token is told so', async () => {
   const refused = async (authorization: string) =>
     (await t.get('/api/actions', { token: null, headers: { authorization } })).body;
