@@ -87,11 +87,11 @@ test('unknown and repeated targets are no failed request: rows with an error cod
   const { devices } = await fleet(2);
   const [a, b] = devices.map(({ id }) => id) as [string, string];
   const id = await make({
-    targets: { deviceIds: [a, '99999999', b, 'nonsense', a, '007'] },
+    targets: { deviceIds: [a, '99999999', b, 'nonsense', a, '007', '99999999999999999999999'] },
     action: { kind: 'X' },
   });
   await supplied();
-  expect(await look(id)).toMatchObject({ total: 5, counts: { pending: 2, refused: 3 } });
+  expect(await look(id)).toMatchObject({ total: 6, counts: { pending: 2, refused: 4 } });
   const { body } = await t.get(`/api/batches/${id}/targets?limit=3`);
   const { body: rest } = await t.get(`/api/batches/${id}/targets?limit=3&cursor=${body.cursor}`);
   expect([...body.targets, ...rest.targets]).toMatchObject([
@@ -100,6 +100,7 @@ test('unknown and repeated targets are no failed request: rows with an error cod
     { deviceId: b, state: 'pending' },
     { deviceId: null, target: 'nonsense', error: 'UNKNOWN_DEVICE' },
     { deviceId: null, target: '007', error: 'UNKNOWN_DEVICE' },
+    { deviceId: null, target: '99999999999999999999999', error: 'UNKNOWN_DEVICE' },
   ]);
   expect(rest.cursor).toBeNull();
 });

@@ -77,6 +77,47 @@ test('a broken upload is sent again: devices are updated, and the old token live
   expect((await t.post('/api/checkin', {}, { token: old?.token as string })).status).toBe(401);
 });
 
+test('a known device keeps what its row leaves out, and only the newest of its tokens survives its use', async () => {
+  const rows = [
+    'externalId,name,tags,expiresAt,ack\nkeep-1,Till 1,shop;floor,2030-01-01T00:00:00Z,onDelivery',
+    'externalId,name,tags,expiresAt,ack\nkeep-1,Till 2,,,',
+    'externalId,name\nkeep-1,Till 3',
+  ];
+  const tokens: string[] = [];
+  let id = '';
+  for (const [n, row] of rows.entries()) {
+    const [line] = await upload(row);
+    id = line?.id as string;
+    tokens.push(t.secret(line?.deviceToken as string));
+    expect((await t.get(`/api/devices/${id}`)).body).toMatchObject({
+      name: `Till ${n + 1}`,
+      tags: ['shop', 'floor'],
+      expiresAt: '2030-01-01T00:00:00.000Z',
+      ack: 'onDelivery',
+    });
+  }
+  const use = async (token: string | undefined) =>
+    (await t.post('/api/checkin', {}, { token: token as string })).status;
+  expect([await use(tokens[0]), await use(tokens[2])]).toEqual([200, 200]);
+  expect([await use(tokens[0]), await use(tokens[1])]).toEqual([401, 401]);
+  // a hash that it has already is no new token
+  const tokenSha256 = createHash('sha256')
+    .update(tokens[2] as string)
+    .digest('hex');
+  expect(await upload(`externalId,name,tokenSha256\nkeep-1,Till 4,${tokenSha256}`)).toEqual([
+    { line: 2, id },
+  ]);
+  expect(await use(tokens[2])).toBe(200);
+  // what a row does say is taken
+  const [line] = await upload('externalId,name,tags,ack\nkeep-1,Till 5,;,onReport');
+  t.secret(line?.deviceToken as string);
+  expect((await t.get(`/api/devices/${id}`)).body).toMatchObject({
+    name: 'Till 5',
+    tags: [],
+    ack: 'onReport',
+  });
+});
+
 test('a row may bring the hash of a token that the device has already', async () => {
   const token = t.secret(`mst_device_1_${'A'.repeat(43)}`);
   const tokenSha256 = createHash('sha256').update(token).digest('hex');
@@ -91,6 +132,20 @@ test('a row may bring the hash of a token that the device has already', async ()
     { line: 1, error: 'This tokenSha256 is in use, or was.' },
   ]);
   expect((await t.get('/api/devices?text=thief')).body.devices).toEqual([]);
+});
+
+test('an expiry is from 1970 to 8999, as everywhere', async () => {
+  const row = (expiresAt: string) => JSON.stringify({ name: 'x', expiresAt });
+  for (const at of ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59-12:00', '0000-01-01T00:00:00Z'])
+    expect(await upload(row(at), 'application/x-ndjson')).toEqual([
+      {
+        line: 1,
+        error: 'expiresAt must be a time from 1970 to 8999, such as 2026-03-01T12:00:00Z.',
+      },
+    ]);
+  const [line] = await upload(row('8999-12-31T23:59:59Z'), 'application/x-ndjson');
+  t.secret(line?.deviceToken as string);
+  expect((await t.get(`/api/devices/${line?.id}`)).body.expiresAt).toBe('8999-12-31T23:59:59.000Z');
 });
 
 test('equal externalIds in one upload are one device', async () => {
@@ -124,8 +179,12 @@ test('what cannot be read is said, and what came before stands', async () => {
     { line: 5, error: expect.stringMatching(/name/) },
   ]);
   expect(await upload('')).toEqual([]);
-  const asJson = await t.post('/api/devices/import', { name: 'x' });
-  expect(asJson.status).toBe(400);
+  const sentence =
+    'Send the body with the header "content-type" and one of "text/csv", "application/x-ndjson", "application/jsonl" or "application/json-lines".';
+  for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain'])
+    expect(
+      await t.send('POST', '/api/devices/import', 'name\nx\n', { headers: { 'content-type': type } }),
+    ).toMatchObject({ status: 400, body: { error: sentence, code: 'MUSTER_BAD_CONTENT_TYPE' } });
   const viewer = await t.token({ kind: 'operator', role: 'viewer', name: 'viewer' });
   expect(
     (

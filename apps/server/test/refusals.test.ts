@@ -78,7 +78,10 @@ test('bodies that are not JSON or not UTF-8 are refused', async () => {
       await t.send('POST', enqueue, '{"kind":"x"}', { headers: { 'content-type': type } }),
     ).toMatchObject({
       status: 400,
-      body: { code: 'MUSTER_BAD_CONTENT_TYPE' },
+      body: {
+        code: 'MUSTER_BAD_CONTENT_TYPE',
+        error: 'Send the body as JSON, with the header "content-type: application/json".',
+      },
     });
   const response = await fetch(t.server.url + enqueue, {
     method: 'POST',
@@ -166,9 +169,17 @@ test('wrong paths, methods, queries and cursors are told apart', async () => {
   expect(await t.get('/api/nothing')).toMatchObject({ status: 404, body: { code: 'MUSTER_UNKNOWN_ROUTE' } });
   expect(await t.send('PUT', '/api/actions', {})).toMatchObject({
     status: 405,
-    body: { code: 'MUSTER_WRONG_METHOD' },
+    body: { code: 'MUSTER_WRONG_METHOD', error: 'This path does not know PUT; it knows GET.' },
   });
   expect((await t.send('PUT', '/api/actions', {})).headers.get('allow')).toBe('GET');
+  for (const method of ['PUT', 'OPTIONS', 'PROPFIND']) {
+    const answer = await t.send(method, '/api/devices/1', undefined);
+    expect(answer).toMatchObject({
+      status: 405,
+      body: { error: `This path does not know ${method}; it knows DELETE, GET, PATCH.` },
+    });
+    expect(answer.headers.get('allow')).toBe('DELETE, GET, PATCH');
+  }
   expect(await t.get('/api/actions?limit=0')).toMatchObject({
     status: 400,
     body: { error: 'limit must be from 1 to 500.' },
@@ -189,4 +200,27 @@ test('wrong paths, methods, queries and cursors are told apart', async () => {
   expect(await t.post('/api/lanes/a%0Ab/claim', { worker: 'w' })).toMatchObject({ status: 400 });
   const head = await fetch(`${t.server.url}/healthz`, { method: 'HEAD' });
   expect(head.status).toBe(405);
+});
+
+test('an expiry beyond what can be stored hears the limit, also where null is allowed', async () => {
+  const body = { name: 'x', expiresAt: '9999-12-31T23:59:59Z' };
+  for (const answer of [
+    await t.post('/api/devices', body),
+    await t.send('PATCH', '/api/devices/1', { expiresAt: body.expiresAt }),
+  ])
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: 'expiresAt must be a time from 1970 to 8999, such as 2026-03-01T12:00:00Z.' },
+    });
+});
+
+test('a header that brings no bearer token is told what is expected; an unknown token is told so', async () => {
+  const refused = async (authorization: string) =>
+    (await t.get('/api/actions', { token: null, headers: { authorization } })).body;
+  for (const authorization of ['Basic YTpi', 'Bearer', 'Bearer a b', t.operator])
+    expect(await refused(authorization)).toEqual({
+      error: 'Send a token in the header "Authorization: Bearer <token>".',
+      code: 'MUSTER_UNAUTHORIZED',
+    });
+  expect((await refused('Bearer x')).error).toBe('This token is unknown or revoked.');
 });

@@ -3,6 +3,8 @@ import { dueTimes, firstTime } from '../src/features/workflows/schedule.ts';
 
 const at = (text: string) => new Date(text);
 const iso = (dates: readonly Date[]) => dates.map((date) => date.toISOString());
+const NO_CRON =
+  /^schedule.cron is not a cron pattern of five fields, or six with seconds first, such as "0 3 \* \* \*"\.$/;
 const daily = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
 
 test('daylight saving: a skipped time comes at the end of the gap, a repeated one comes once', () => {
@@ -54,10 +56,26 @@ test('years of a schedule that comes every second are caught up without counting
 test('what cannot be understood or never comes is refused with a sentence', () => {
   const now = at('2026-03-01T00:00:00Z');
   for (const [schedule, sentence] of [
-    [{ cron: 'every day' }, /^schedule.cron is not a cron pattern/],
+    [{ cron: 'every day' }, NO_CRON],
+    [{ cron: '0 0 25 * * *' }, NO_CRON],
+    [{ cron: '61 3 * * *' }, NO_CRON],
+    [{ cron: 'timezone 3 * * *' }, NO_CRON],
+    [{ cron: '0 0 3 * * * 2030' }, NO_CRON],
+    [{ cron: '0 3 * *' }, NO_CRON],
+    [{ cron: '@daily' }, NO_CRON],
+    [{ cron: '2030-01-01T00:00:00' }, NO_CRON],
+    [{ cron: ' ' }, NO_CRON],
     [{ cron: '0 0 31 2 *' }, /never comes/],
     [{ cron: '0 0 * * *', timezone: 'Berlin' }, /^schedule.timezone is not a time zone/],
     [{ at: '2026-02-28T00:00:00Z' }, /in the past/],
   ] as const)
     expect(() => firstTime(schedule, now)).toThrow(sentence);
+});
+
+test('five fields and six are taken, whatever is between them; one stored before with seven still comes', () => {
+  const now = at('2026-03-01T00:00:00Z');
+  for (const cron of ['0 3 * * *', '0 0 3 * * *', '  0\t3 *  * * ', '0 3 * * MON-SUN', '0 3 * JAN-DEC ?'])
+    expect(firstTime({ cron }, now)).toEqual(at('2026-03-01T03:00:00Z'));
+  const next = at('2026-03-01T03:00:00Z');
+  expect(dueTimes({ cron: '0 0 3 * * * 2026-2027' }, 'one', next, next).times).toEqual([next]);
 });

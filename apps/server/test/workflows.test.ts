@@ -229,21 +229,42 @@ test('a workflow is changed, disabled, enabled, listed and deleted', async () =>
 
 test('a schedule that makes no sense is refused with a sentence', async () => {
   const body = { name: 'x', targets: { all: true }, action: { kind: 'X' } };
-  for (const schedule of [
-    { cron: 'often' },
-    { cron: '0 0 30 2 *' },
-    { cron: '* * * * *', timezone: 'Mars' },
-    { at: after(-1) },
-  ])
+  for (const schedule of [{ cron: '0 0 30 2 *' }, { cron: '* * * * *', timezone: 'Mars' }, { at: after(-1) }])
     expect(await t.post('/api/workflows', { ...body, schedule })).toMatchObject({
       status: 400,
       body: { code: 'MUSTER_BAD_SCHEDULE' },
     });
+  const id = await make({ targets: { all: true }, schedule: { cron: '0 0 3 * * *' } });
+  for (const cron of ['often', '0 0 3 * * * 2030', '@daily', '61 * * * *'])
+    for (const answer of [
+      await t.post('/api/workflows', { ...body, schedule: { cron } }),
+      await t.send('PATCH', `/api/workflows/${id}`, { schedule: { cron } }),
+    ])
+      expect(answer).toMatchObject({
+        status: 400,
+        body: {
+          error:
+            'schedule.cron is not a cron pattern of five fields, or six with seconds first, such as "0 3 * * *".',
+          code: 'MUSTER_BAD_SCHEDULE',
+        },
+      });
+  await t.del(`/api/workflows/${id}`);
   for (const schedule of [{}, { cron: '* * * * *', at: after(DAY) }, { beforeExpiryDays: -1 }])
     expect(await t.post('/api/workflows', { ...body, schedule })).toMatchObject({
       status: 400,
       body: { code: 'MUSTER_BAD_BODY' },
     });
+});
+
+test('targets that are no ids of ours are refused rows of a run, by any schedule', async () => {
+  const device = await fakeDevice(t, { expiresAt: after(DAY) });
+  const targets = { deviceIds: [device.id, '99999999999999999999999', '-1', 'x', ''] };
+  const id = await make({ targets, schedule: { at: after(HOUR) } });
+  expect((await t.post(`/api/workflows/${id}/run`)).status).toBe(201);
+  const expiring = await make({ targets, schedule: { beforeExpiryDays: 7 } });
+  await pass(MINUTE);
+  expect(await runs(id)).toMatchObject([{ status: 'supplied', targets: 5, actions: 1, refused: 4 }]);
+  expect(await runs(expiring)).toMatchObject([{ trigger: 'expiry', targets: 1, actions: 1 }]);
 });
 
 test('runs are forgotten when they are long over, and so is who was told of an expiry', async () => {

@@ -132,6 +132,7 @@ function register(app: FastifyInstance, route: Route, tokens: Tokens): void {
     config: {
       access: route.access,
       ...(route.answerHeaders ? { answerHeaders: route.answerHeaders } : {}),
+      ...(route.streams ? { takes: route.streams } : {}),
     },
     ...(route.bodyLimit ? { bodyLimit: route.bodyLimit } : {}),
     ...(check ? { onRequest: check } : {}),

@@ -15,6 +15,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
     answerHeaders?: Readonly<Record<string, string>>;
+    /** Content types of a body that is not JSON. */
+    takes?: readonly string[];
   }
 }
 
@@ -52,9 +54,9 @@ async function authenticate(
 ): Promise<Caller> {
   const [, text] = /^Bearer +(\S+) *$/i.exec(header ?? '') ?? [];
   if (refusals && text === undefined) throw refusals.header();
-  if (header === undefined)
+  if (text === undefined)
     throw httpError('MUSTER_UNAUTHORIZED', 'Send a token in the header "Authorization: Bearer <token>".');
-  const caller = text === undefined ? null : await tokens.authenticate(text);
+  const caller = await tokens.authenticate(text);
   if (!caller)
     throw refusals?.token() ?? httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
   return caller;

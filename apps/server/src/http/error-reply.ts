@@ -50,10 +50,7 @@ function ofFastify(error: FastifyError | Error, request: FastifyRequest): Muster
         `The body is too large: at most ${request.routeOptions.bodyLimit / 1_048_576} MiB is read.`,
       );
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return httpError(
-        'MUSTER_BAD_CONTENT_TYPE',
-        'Send the body as JSON, with the header "content-type: application/json".',
-      );
+      return httpError('MUSTER_BAD_CONTENT_TYPE', contentTypes(request.routeOptions.config.takes));
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return httpError('MUSTER_BAD_REQUEST', 'The body is not as long as its Content-Length says.');
     case 'FST_ERR_BAD_URL':
@@ -61,6 +58,12 @@ function ofFastify(error: FastifyError | Error, request: FastifyRequest): Muster
     default:
       return undefined;
   }
+}
+
+function contentTypes(takes: readonly string[] | undefined): string {
+  if (!takes) return 'Send the body as JSON, with the header "content-type: application/json".';
+  const all = takes.map((type) => `"${type}"`);
+  return `Send the body with the header "content-type" and one of ${all.slice(0, -1).join(', ')} or ${all.at(-1)}.`;
 }
 
 function ofDatabase(error: Error): MusterError | undefined {

@@ -6,7 +6,11 @@ export const HTTP_ERRORS = {
     status: 400,
     meaning: 'A field of the body is missing, unknown or has a wrong value. The sentence names it.',
   },
-  MUSTER_BAD_CONTENT_TYPE: { status: 400, meaning: 'A body must be JSON, sent as application/json.' },
+  MUSTER_BAD_CONTENT_TYPE: {
+    status: 400,
+    meaning:
+      'A body must be JSON, sent as application/json; where another type is wanted, the sentence names it.',
+  },
   MUSTER_BAD_HEADER: { status: 400, meaning: 'A header has a wrong value. The sentence names it.' },
   MUSTER_BAD_JSON: {
     status: 400,

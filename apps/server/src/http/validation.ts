@@ -2,23 +2,17 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import type { MusterError } from '../errors.ts';
 import { httpError } from './errors.ts';
+import { IN_RANGE, isInRange } from './time-range.ts';
 
 /**
  * Schemas are written in zod, compiled once by ajv, and what ajv finds becomes one sentence that names the field.
  * A body is taken as it is; a query comes as text, so numbers and booleans are read from it.
  */
-const EARLIEST = Date.UTC(1970, 0, 1);
-const LATEST = Date.UTC(9000, 0, 1);
-const YEARS = '1970 to 8999';
-
 const options = {
   allErrors: false,
   formats: {
-    // The pattern beside it has checked the form; this is about times that PostgreSQL and Date both can hold.
-    'date-time': (text: string) => {
-      const at = Date.parse(text);
-      return at >= EARLIEST && at < LATEST;
-    },
+    // The pattern beside it has checked the form.
+    'date-time': isInRange,
   },
   strict: true,
   // parentSchema, for sentences like "from 0 to 25"
@@ -111,7 +105,7 @@ function sentence(found: ErrorObject | undefined, whole: string): string {
     case 'maxItems':
       return `${name} must have ${range(rule, 'minItems', 'maxItems')} entries.`;
     case 'format':
-      return `${name} must be a time from ${YEARS}, such as 2026-03-01T12:00:00Z.`;
+      return `${name} must be ${IN_RANGE}.`;
     case 'pattern':
       return `${name} must be ${rule.format === 'date-time' ? 'a time such as 2026-03-01T12:00:00Z' : (rule.description ?? 'of the right form')}.`;
     default:

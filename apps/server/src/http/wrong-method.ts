@@ -17,9 +17,9 @@ export class WrongMethods {
     const [path = '/'] = request.url.split('?');
     const routes = this.#paths.filter(({ form }) => form.test(path)).map(({ route }) => route);
     for (const { answerHeaders } of routes) if (answerHeaders) reply.headers(answerHeaders);
-    const allowed = routes.map(({ method }) => method);
-    if (allowed.length === 0) throw httpError('MUSTER_UNKNOWN_ROUTE', 'There is nothing under this path.');
-    reply.header('allow', [...new Set(allowed)].sort().join(', '));
-    throw httpError('MUSTER_WRONG_METHOD', `This path does not know ${request.method}.`);
+    if (routes.length === 0) throw httpError('MUSTER_UNKNOWN_ROUTE', 'There is nothing under this path.');
+    const allowed = [...new Set(routes.map(({ method }) => method))].sort().join(', ');
+    reply.header('allow', allowed);
+    throw httpError('MUSTER_WRONG_METHOD', `This path does not know ${request.method}; it knows ${allowed}.`);
   }
 }

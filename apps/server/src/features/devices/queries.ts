@@ -203,13 +203,16 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
         tags: readonly string[] | null;
         expiresAt: Date | null;
         pcId: string | null;
+        ack: string | null;
       }[],
     ): Promise<void> {
       await client.query({
         text: `update ${s}.devices d set name = i.name, expires_at = coalesce(i.expires_at, d.expires_at),
             pc_id = coalesce(i.pc_id, d.pc_id), absent = d.absent and (i.pc_id is null or i.pc_id = d.pc_id),
+            ack = coalesce(i.ack, d.ack),
             tags = case when i.tags is null then d.tags else array(select jsonb_array_elements_text(i.tags)) end
-          from unnest($2::bigint[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::bigint[]) as i(device_id, name, tags, expires_at, pc_id)
+          from unnest($2::bigint[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::bigint[], $7::text[])
+            as i(device_id, name, tags, expires_at, pc_id, ack)
           where d.tenant_id = $1 and d.device_id = i.device_id`,
         values: [
           tenantId,
@@ -218,6 +221,7 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
           given.map((one) => (one.tags === null ? null : JSON.stringify(one.tags))),
           given.map((one) => one.expiresAt),
           given.map((one) => one.pcId),
+          given.map((one) => one.ack),
         ],
       });
     },

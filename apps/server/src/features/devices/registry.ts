@@ -281,6 +281,7 @@ export function createRegistry(tools: {
         tags: registration.tags ? [...new Set(registration.tags)] : null,
         expiresAt: registration.expiresAt ?? null,
         pcId: registration.pcId ?? null,
+        ack: registration.ack ?? null,
       })),
     );
     const moved = updates.filter(

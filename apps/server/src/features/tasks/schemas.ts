@@ -7,7 +7,11 @@ const anId = z
   .string()
   .regex(/^[1-9]\d{0,17}$/)
   .describe('an id');
-const slots = z.int().min(1).max(1_000).describe('How many devices it works on at once; 20 by default.');
+/** The upper limit is a setting, and pcs.ts says so. */
+const slots = z
+  .int()
+  .min(1)
+  .describe('How many devices it works on at once; 20 by default, MUSTER_MAX_SLOTS_PER_PC at most.');
 const limit = z.int().min(1).max(500).optional();
 
 export const idParams = z.strictObject({ id: z.string() });

@@ -35,6 +35,7 @@ export function firstTime(schedule: Schedule, now: Date): Date {
     if (at <= now) throw workflowError('MUSTER_BAD_SCHEDULE', 'schedule.at is in the past.');
     return at;
   }
+  if (!isCron(schedule.cron)) throw badSchedule(schedule);
   const first = nextTime(schedule, now);
   if (!first) throw workflowError('MUSTER_BAD_SCHEDULE', 'schedule.cron names a time that never comes.');
   return first;
@@ -84,13 +85,30 @@ function nextTime(schedule: { cron: string; timezone?: string | undefined }, aft
   try {
     return new Cron(schedule.cron, { timezone: schedule.timezone ?? 'UTC', paused: true }).nextRun(after);
   } catch (error) {
-    throw workflowError('MUSTER_BAD_SCHEDULE', sentence(error), { cause: error });
+    throw badSchedule(schedule, error);
   }
 }
 
-function sentence(error: unknown): string {
-  const text = error instanceof Error ? error.message : '';
-  return /timezone/i.test(text)
-    ? 'schedule.timezone is not a time zone such as Europe/Berlin.'
-    : `schedule.cron is not a cron pattern: ${text.replace(/^\w+: /, '').slice(0, 200)}`;
+/** Croner would also take seven fields, words such as @daily, and a single time. */
+function isCron(text: string): boolean {
+  return [5, 6].includes(text.trim().split(/\s+/).length);
+}
+
+function badSchedule({ timezone }: { timezone?: string | undefined }, cause?: unknown) {
+  return workflowError(
+    'MUSTER_BAD_SCHEDULE',
+    isTimeZone(timezone)
+      ? 'schedule.cron is not a cron pattern of five fields, or six with seconds first, such as "0 3 * * *".'
+      : 'schedule.timezone is not a time zone such as Europe/Berlin.',
+    { cause },
+  );
+}
+
+function isTimeZone(name = 'UTC'): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
 }

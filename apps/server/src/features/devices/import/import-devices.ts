@@ -1,5 +1,7 @@
 import type { Database } from '@muster/engine';
 import { z } from 'zod';
+import { time } from '../../../http/schemas.ts';
+import { IN_RANGE, isInRange } from '../../../http/time-range.ts';
 import type { Registered, Registration, Registry } from '../registry.ts';
 import { registerBody } from '../schemas.ts';
 import { BrokenUpload } from './broken-upload.ts';
@@ -15,6 +17,7 @@ const MOST_ROWS = 1_000_000;
 
 const row = z.strictObject({
   ...registerBody.shape,
+  expiresAt: time.refine(isInRange, { error: `must be ${IN_RANGE}` }).optional(),
   tokenSha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/i)
@@ -129,6 +132,8 @@ function sentence({ issues: [issue] }: z.ZodError): string {
       return `${field} is missing or of a wrong type.`;
     case 'invalid_format':
       return `${field} has a wrong form.`;
+    case 'custom':
+      return `${field} ${issue.message}.`;
     default:
       return `${field} has a wrong value.`;
   }
