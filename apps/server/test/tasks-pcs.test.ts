@@ -182,6 +182,22 @@ test('present: a whole list or single devices; the absent are not eligible, and 
   expect((await stage.t.send('PUT', '/api/pcs/4711/devices', { present: [] })).status).toBe(404);
 });
 
+test('a contact that is written down late was not later for that', async () => {
+  const pc = await fakePc(stage.t);
+  await pc.running();
+  const at = stage.t.clock();
+  stage.t.clock.advance(16 * MINUTE);
+  const stored = async () => {
+    const { rows } = await stage.t.engine.db.query({
+      text: 'select seen_at from muster.pc_contacts where tenant_id = 1 and pc_id = $1',
+      values: [pc.id],
+    });
+    return rows[0]?.seen_at;
+  };
+  while ((await stored()) === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(await stored()).toEqual(at);
+});
+
 test('the last contact of a PC is that of its runner', async () => {
   const pc = await fakePc(stage.t);
   await stage.pass(5 * MINUTE);

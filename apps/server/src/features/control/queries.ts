@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { Contact } from '../../contacts.ts';
+import type { StoredContact } from '../../contacts.ts';
 
 /** Hosts and services as they are stored. Slots are the engine's, so they are read from there. */
 export interface Host {
@@ -152,12 +152,17 @@ export function createQueries(s: string) {
     },
 
     /** Contacts of many hosts in one statement, each in its own tenant. */
-    async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
+    async markSeen(client: Queryable, seen: readonly StoredContact[]): Promise<void> {
       await client.query({
         name: 'muster_hosts_seen',
-        text: `update ${s}.hosts h set seen_at = now() from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, host_id)
+        text: `update ${s}.hosts h set seen_at = now() - i.ago_ms * interval '1 millisecond'
+          from unnest((select $1::int[]), (select $2::bigint[]), (select $3::float8[])) i(tenant_id, host_id, ago_ms)
           where h.tenant_id = i.tenant_id and h.host_id = i.host_id`,
-        values: [seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id)],
+        values: [
+          seen.map(({ tenantId }) => tenantId),
+          seen.map(({ id }) => id),
+          seen.map(({ agoMs }) => agoMs),
+        ],
       });
     },
 

@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { Contact } from '../../contacts.ts';
+import type { StoredContact } from '../../contacts.ts';
 import { eligible } from './eligible.ts';
 
 /** The rows of PCs, joined with what the engine says of their runners and with their devices. */
@@ -134,13 +134,19 @@ export function createPcQueries(s: string, now: () => Date | null) {
     },
 
     /** By the database's clock, which also judges whether a task has stalled. */
-    async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
+    async markSeen(client: Queryable, seen: readonly StoredContact[]): Promise<void> {
       await client.query({
         name: 'muster_pcs_seen',
         text: `insert into ${s}.pc_contacts as c (tenant_id, pc_id, seen_at)
-          select i.tenant_id, i.pc_id, coalesce($1::timestamptz, now()) from unnest((select $2::int[]), (select $3::bigint[])) i(tenant_id, pc_id)
+          select i.tenant_id, i.pc_id, coalesce($1::timestamptz, now()) - i.ago_ms * interval '1 millisecond'
+          from unnest((select $2::int[]), (select $3::bigint[]), (select $4::float8[])) i(tenant_id, pc_id, ago_ms)
           on conflict (tenant_id, pc_id) do update set seen_at = greatest(c.seen_at, excluded.seen_at)`,
-        values: [now(), seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id)],
+        values: [
+          now(),
+          seen.map(({ tenantId }) => tenantId),
+          seen.map(({ id }) => id),
+          seen.map(({ agoMs }) => agoMs),
+        ],
       });
     },
 
