@@ -2,8 +2,19 @@ import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { Journal } from '../src/journal.ts';
+
+// crashed ones too: their files must not wait for the garbage collector
+const opened: Journal[] = [];
+afterAll(async () => {
+  for (const journal of opened) await journal.close();
+});
+async function openJournal(folder: string): Promise<Journal> {
+  const journal = await Journal.open(folder);
+  opened.push(journal);
+  return journal;
+}
 
 const newFolder = () => mkdtempSync(path.join(tmpdir(), 'muster-journal-'));
 const fileIn = (folder: string) => path.join(folder, 'journal.ndjson');
@@ -30,7 +41,7 @@ async function fullDisk(folder: string) {
 
 it('knows after a crash what was begun and what is not delivered', async () => {
   const folder = newFolder();
-  const before = await Journal.open(folder);
+  const before = await openJournal(folder);
   await before.started(one);
   await before.started({ id: '2', attempt: 1 });
   await before.result({ ...result, actionId: '2' });
@@ -38,7 +49,7 @@ it('knows after a crash what was begun and what is not delivered', async () => {
   await before.result({ ...result, actionId: '3', attempt: 2 });
   await before.delivered({ id: '3', attempt: 2 });
   // no close: the process is gone
-  const after = await Journal.open(folder);
+  const after = await openJournal(folder);
   expect(after.interrupted.map(({ id }) => id)).toEqual(['1']);
   expect(after.undelivered.map(({ actionId }) => actionId)).toEqual(['2']);
   expect(after.knows(one)).toBe(true);
@@ -47,40 +58,40 @@ it('knows after a crash what was begun and what is not delivered', async () => {
 
 it('has "started" on the disk when it says so', async () => {
   const folder = newFolder();
-  const journal = await Journal.open(folder);
+  const journal = await openJournal(folder);
   await journal.started(one);
   expect(readFileSync(fileIn(folder), 'utf8')).toContain('"started"');
 });
 
 it('takes a line that a crash cut off as not written', async () => {
   const folder = newFolder();
-  const journal = await Journal.open(folder);
+  const journal = await openJournal(folder);
   await journal.started(one);
   await journal.close();
   appendFileSync(fileIn(folder), '{"t":"result","report":{"actionId":"1","att');
-  const after = await Journal.open(folder);
+  const after = await openJournal(folder);
   expect(after.interrupted).toHaveLength(1);
   await after.result(result);
   await after.close();
-  expect((await Journal.open(folder)).undelivered).toEqual([result]);
+  expect((await openJournal(folder)).undelivered).toEqual([result]);
 });
 
 it('forgets on the disk what is delivered, and still knows it', async () => {
   const folder = newFolder();
-  const journal = await Journal.open(folder);
+  const journal = await openJournal(folder);
   await journal.started(one);
   await journal.result(result);
   await journal.delivered(one);
   expect(journal.knows(one)).toBe(true);
   expect([journal.interrupted, journal.undelivered]).toEqual([[], []]);
   await journal.close();
-  await (await Journal.open(folder)).close();
+  await (await openJournal(folder)).close();
   expect(readFileSync(fileIn(folder), 'utf8')).toBe('');
 });
 
 it('writes a file that has grown anew while it is in use', async () => {
   const folder = newFolder();
-  const journal = await Journal.open(folder);
+  const journal = await openJournal(folder);
   const output = 'x'.repeat(60_000);
   for (let n = 1; n <= 100; n += 1) {
     await journal.started({ id: String(n), attempt: 1 });
@@ -88,12 +99,12 @@ it('writes a file that has grown anew while it is in use', async () => {
     if (n > 1) await journal.delivered({ id: String(n), attempt: 1 });
   }
   expect(readFileSync(fileIn(folder)).length).toBeLessThan(5_000_000);
-  expect((await Journal.open(folder)).undelivered.map(({ actionId }) => actionId)).toEqual(['1']);
+  expect((await openJournal(folder)).undelivered.map(({ actionId }) => actionId)).toEqual(['1']);
 });
 
 it('flushes lines that come together together, in their order', async () => {
   const folder = newFolder();
-  const journal = await Journal.open(folder);
+  const journal = await openJournal(folder);
   await Promise.all(Array.from({ length: 50 }, (_, n) => journal.started({ id: String(n), attempt: 1 })));
   const lines = readFileSync(fileIn(folder), 'utf8').trim().split('\n');
   expect(lines.map((line) => JSON.parse(line).id)).toEqual(Array.from({ length: 50 }, (_, n) => String(n)));
@@ -101,23 +112,23 @@ it('flushes lines that come together together, in their order', async () => {
 
 it('loses nothing to a line that was written half way', async () => {
   const folder = newFolder();
-  const journal = await Journal.open(folder);
+  const journal = await openJournal(folder);
   const disk = await fullDisk(folder);
   await expect(journal.started(one)).rejects.toThrow('no space left');
   await journal.mend();
   await journal.started({ id: '2', attempt: 1 });
   await disk.free();
-  expect((await Journal.open(folder)).interrupted.map(({ id }) => id)).toEqual(['1', '2']);
+  expect((await openJournal(folder)).interrupted.map(({ id }) => id)).toEqual(['1', '2']);
 });
 
 it('is mended by the next line too, and not before there is room', async () => {
   const folder = newFolder();
-  const journal = await Journal.open(folder);
+  const journal = await openJournal(folder);
   const disk = await fullDisk(folder);
   disk.stillFull();
   await expect(journal.started(one)).rejects.toThrow('no space left');
   await expect(journal.mend()).rejects.toThrow('no space left');
   await journal.started({ id: '2', attempt: 1 });
   await disk.free();
-  expect((await Journal.open(folder)).interrupted.map(({ id }) => id)).toEqual(['1', '2']);
+  expect((await openJournal(folder)).interrupted.map(({ id }) => id)).toEqual(['1', '2']);
 });
