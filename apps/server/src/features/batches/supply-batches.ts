@@ -71,6 +71,7 @@ export function createSupplyBatches(engine: Engine, queries: BatchQueries, sets:
   return {
     name: SUPPLY_BATCHES,
     everyMs: EVERY_SECOND,
+    due: `exists (select 1 from ${engine.schema}.batches b where b.closed_at is null)`,
     async runOnce(client) {
       const open = await queries.lockOpen(client, MOST_BATCHES);
       const chunk = Math.max(100, Math.floor(CHUNK / Math.max(1, open.length)));

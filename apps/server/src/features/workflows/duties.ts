@@ -75,6 +75,8 @@ export function createBeginRuns(tools: RunTools): Duty {
   return {
     name: BEGIN_RUNS,
     everyMs: EVERY_SECOND,
+    due: `exists (select 1 from ${engine.schema}.workflows w
+      where w.enabled and w.deleted_at is null and w.next_at <= coalesce($1::timestamptz, now()))`,
     async runOnce(client) {
       const now = await queries.now(client, engine.now());
       const due = await queries.lockDue(client, now, MOST_WORKFLOWS);
@@ -98,6 +100,7 @@ export function createSupplyRuns({ engine, queries, sets }: RunTools): Duty {
   return {
     name: SUPPLY_RUNS,
     everyMs: EVERY_SECOND,
+    due: `exists (select 1 from ${engine.schema}.workflow_runs r where r.supplied_at is null)`,
     async runOnce(client) {
       const runs = await queries.lockOpenRuns(client, MOST_RUNS);
       if (runs.length === 0) return dutyRun(0, CHUNK);
