@@ -93,7 +93,8 @@ export default [
       const began = performance.now();
       await crowd.park(LONGEST_WAIT);
       while (server.engine.parkedWaiters < sizes.waiters) await pause(20);
-      await pause(sizes.watchSeconds * 30);
+      // a session of the database tells what it has done up to ten seconds later
+      await pause(Math.min(11_000, sizes.watchSeconds * 400));
       // the first of them is answered after nine tenths of its wait at the earliest; until then all must be parked
       const left = LONGEST_WAIT * 0.9 - (performance.now() - began) / 1_000 - 1;
       const watchSeconds = Math.min(sizes.watchSeconds, left);

@@ -63,6 +63,9 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+/** A fleet that comes back all at once: what does not fit is dropped by the system and tried again a second later, or three. */
+const BACKLOG = 4_096;
+
 export async function startServer(config: Config, options: ServerOptions = {}): Promise<Server> {
   const log = createLog(config.MUSTER_LOG_LEVEL, options.logStream ?? process.stderr);
   const onError = (error: unknown) => log.error({ err: error }, 'An error in the background.');
@@ -128,7 +131,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       const control = await listenForCommands(socketPath(config.MUSTER_DATA_DIR), { config, db }, log);
       undo.push(() => control.stop());
     }
-    await app.fastify.listen({ host: config.HOST, port: config.PORT });
+    await app.fastify.listen({ backlog: BACKLOG, host: config.HOST, port: config.PORT });
     const url = addressOf(config.HOST, app.fastify.server.address() as AddressInfo);
     log.info({ url, database: db.kind, version: VERSION }, 'Listening.');
     // The last to come is the first to go: no new requests, parked ones answered, then everything below.
