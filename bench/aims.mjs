@@ -14,10 +14,15 @@ const ratio = (above, below) => (figures) => of(figures, above).value / of(figur
 function of(figures, row) {
   const found = figures[row];
   if (!found) throw new MissingRow(row);
+  if (Number(found.stolen) > DISTURBED) throw new DisturbedRow(row);
   return found;
 }
 
+/** A row that lost more of the machine than this decides nothing: with 23 % stolen, a ratio of 0.44 looked like 0.94. */
+export const DISTURBED = 0.05;
+
 export class MissingRow extends Error {}
+class DisturbedRow extends MissingRow {}
 
 /** @type {Aim[]} */
 export const aims = [
@@ -142,15 +147,17 @@ export function judge(rows) {
     Object.fromEntries(taken.flatMap((row) => (row.runs?.[n] ? [[row.name, row.runs[n]]] : []))),
   );
   return aims.map(({ actual, ...aim }) => {
+    let disturbed = false;
     const values = figures.flatMap((round) => {
       try {
         return [actual(round)];
       } catch (error) {
         if (!(error instanceof MissingRow)) throw error;
+        disturbed ||= error instanceof DisturbedRow;
         return [];
       }
     });
-    if (values.length === 0) return { ...aim, value: null, reached: null };
+    if (values.length === 0) return { ...aim, value: null, reached: null, disturbed };
     const value = median(values);
     return { ...aim, value, reached: aim.atMost ? value <= aim.target : value >= aim.target };
   });

@@ -24,7 +24,8 @@ export function tables(results) {
     return `| ${row.title} | ${figure} | ${spread} | ${latency} | ${busy} | ${stolen} |`;
   });
   const aims = results.aims.map((/** @type {any} */ aim) => {
-    const verdict = aim.reached === null ? 'not measured' : aim.reached ? 'reached' : '**not reached**';
+    const unknown = aim.disturbed ? 'disturbed' : 'not measured';
+    const verdict = aim.reached === null ? unknown : aim.reached ? 'reached' : '**not reached**';
     const value = aim.value === null ? '–' : `${short(aim.value)}${aim.unit}`;
     return `| ${aim.text} | ${aim.atMost ? 'at most' : 'at least'} ${short(aim.target)}${aim.unit} | ${value} | ${verdict} |`;
   });

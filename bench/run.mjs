@@ -7,7 +7,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { startCluster } from '../testing/postgres-cluster.mjs';
-import { judge } from './aims.mjs';
+import { DISTURBED, judge } from './aims.mjs';
 import { startStolen } from './cpu.mjs';
 import { commit, installedVersion, machine } from './machine.mjs';
 import { median } from './measure.mjs';
@@ -36,7 +36,6 @@ const settings = {
 const chosen = rows.filter((row) => !options.only || options.only.some((word) => row.name.startsWith(word)));
 if (chosen.length === 0) throw new Error(`No row begins with ${options.only?.join(' or ')}.`);
 
-const DISTURBED = 0.05;
 const MOST_TRIES = 3;
 const newerNode = findNewerNode();
 const redis = redisVersion();

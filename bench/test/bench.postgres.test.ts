@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 interface Results {
-  readonly aims: { readonly text: string; readonly value: number | null }[];
+  readonly aims: { readonly text: string; readonly value: number | null; readonly disturbed?: boolean }[];
   readonly rows: { readonly name: string; readonly value?: number }[];
 }
 
@@ -31,5 +31,6 @@ it('npm run bench -- --quick measures our own rows', { timeout: 600_000 }, () =>
   expect(results.rows.map(({ name }) => name).sort()).toEqual([...ROWS].sort());
   // a busy machine may get nothing done in a third of a second
   for (const { name, value } of results.rows) expect(Number.isFinite(value), name).toBe(true);
-  expect(results.aims.filter(({ value }) => value !== null).length).toBeGreaterThan(0);
+  // judged, or measured on a machine that lost too much to its neighbours to be judged
+  expect(results.aims.some(({ value, disturbed }) => value !== null || disturbed)).toBe(true);
 });

@@ -22,7 +22,7 @@ const GATHERED_CONNECTIONS = 4;
 /** Only a uniqueness check on an uncommitted key can wait here; the batch is then run again row by row. */
 const GATHERED_LOCK_TIMEOUT_MS = 100;
 
-/** Short statements over sets of unknown size look expensive to the planner; compiling one takes 50 ms and more. */
+/** Nothing here runs long enough to pay for being compiled: one statement over 100,000 rows lost 60 of its 520 ms to it. */
 const NO_JIT = 'set jit = off';
 /**
  * Gathered statements look everything up by key, and their plans are kept. One that was made while a table was small would
