@@ -100,7 +100,7 @@ begin
   update {schema}.runners set ver = ver + 1 where tenant_id = p_tenant and runner_id = v_runner;
   select t.* into v_task from {schema}.tasks t where t.tenant_id = p_tenant and t.ended_at is null order by t.task_id limit 1;
   select least(max_to_claim, s.free_slots) into v_free from {schema}_reports.pc_device_summary s where s.tenant_id = p_tenant and s.pc_id = p_pc;
-  if v_task.activated_at is null or v_task.cancelled_at is not null or v_task.deadline <= now()
+  if v_task.activated_at is null or v_task.cancelled_at is not null or v_task.deadline <= statement_timestamp()
     or exists (select 1 from {schema}.pauses z where z.tenant_id = p_tenant and z.tag in ('', 'task:' || v_task.task_id)) then
     return;
   end if;
@@ -113,14 +113,14 @@ begin
     where d.tenant_id = p_tenant and d.pc_id = p_pc and d.deleted_at is null and d.state = 'ok' and not d.absent
       and l.action_id is null and not l.paused and l.blocked is null
       and (x.action_id is null or (p.action_id is not null and not p.delayed and p.generation = l.generation
-        and (p.not_before is null or p.not_before <= now())))
+        and (p.not_before is null or p.not_before <= statement_timestamp())))
       and not exists (select 1 from {schema}.pending q where q.tenant_id = p_tenant and q.lane_id = l.lane_id
         and q.channel in ('runner', 'any') and q.action_id is distinct from x.action_id and not q.delayed and q.generation = l.generation)
     order by x.action_id is null, x.action_id, d.device_id limit 1
     for update of x, l skip locked;
     exit when not found;
     if v.action_id is null then
-      select e.action_id into v_action from {schema}.enqueue_actions(null, array[p_tenant], array[v.lane_id], array['runner'], array[v_task.kind],
+      select e.action_id into v_action from {schema}.enqueue_actions(statement_timestamp(), array[p_tenant], array[v.lane_id], array['runner'], array[v_task.kind],
         array[jsonb_build_object('taskId', v_task.task_id::text, 'deviceId', v.device_id::text)],
         array[jsonb_strip_nulls(jsonb_build_object('tags', jsonb_build_array('task:' || v_task.task_id), 'maxAttempts', v_task.max_attempts,
           'backoffMs', v_task.retry_backoff_seconds * 1000, 'backoffMaxMs', greatest(300000, v_task.retry_backoff_seconds * 1000),
@@ -133,17 +133,17 @@ begin
       v_action := v.action_id;
       v_attempt := v.attempt + 1;
     end if;
-    update {schema}.lanes l set ver = l.ver + 1, action_id = v_action, attempt = v_attempt, leased_at = now(),
-        lease_until = least(now() + make_interval(secs => v_task.timeout_seconds), v_task.deadline), worker = 'pc:' || p_pc,
+    update {schema}.lanes l set ver = l.ver + 1, action_id = v_action, attempt = v_attempt, leased_at = statement_timestamp(),
+        lease_until = least(statement_timestamp() + make_interval(secs => v_task.timeout_seconds), v_task.deadline), worker = 'pc:' || p_pc,
         lease_runner = v_runner, moved_from = null, cancel_requested = false, redelivered = 0
       where l.tenant_id = p_tenant and l.lane_id = v.lane_id;
     insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-      values (p_tenant, v_action, v.lane_id, now(), 2, v_attempt, 'pc:' || p_pc);
+      values (p_tenant, v_action, v.lane_id, statement_timestamp(), 2, v_attempt, 'pc:' || p_pc);
     insert into {schema}.count_changes (tenant_id, channel, state, change)
       values (p_tenant, 'runner', 'pending', -1), (p_tenant, 'runner', 'claimed', 1);
     insert into {schema}.task_counts (tenant_id, task_id, state, change, at)
-      values (p_tenant, v_task.task_id, case when v.action_id is null then 'waiting' else 'pending' end, -1, now()),
-        (p_tenant, v_task.task_id, 'running', 1, now());
+      values (p_tenant, v_task.task_id, case when v.action_id is null then 'waiting' else 'pending' end, -1, statement_timestamp()),
+        (p_tenant, v_task.task_id, 'running', 1, statement_timestamp());
     v_free := v_free - 1;
     return query select * from {schema}_reports.task_devices x where x.tenant_id = p_tenant and x.id = v_action;
   end loop;
@@ -175,23 +175,23 @@ begin
     where l.tenant_id = p_tenant and l.lane_id = v.lane_id;
   if v_state = 'pending' then
     update {schema}.pending p set attempt = v.attempt, failures = v.failures + 1, deferrals = 0, delayed = v_wait > 0,
-        not_before = case when v_wait > 0 then now() + v_wait * interval '1 millisecond' end, deliver_by = null
+        not_before = case when v_wait > 0 then statement_timestamp() + v_wait * interval '1 millisecond' end, deliver_by = null
       where p.tenant_id = p_tenant and p.action_id = p_task_device;
   else
     delete from {schema}.pending p where p.tenant_id = p_tenant and p.action_id = p_task_device;
     insert into {schema}.endings (tenant_id, action_id, state, attempt, reason, error, ended_at)
-      values (p_tenant, p_task_device, v_state, v.attempt, case v_state when 'failed' then 'FAILED' else 'CANCELLED' end, p_error, now());
+      values (p_tenant, p_task_device, v_state, v.attempt, case v_state when 'failed' then 'FAILED' else 'CANCELLED' end, p_error, statement_timestamp());
   end if;
   insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
-    values (p_tenant, p_task_device, v.lane_id, now(), 7, v.attempt, v.worker, p_error);
+    values (p_tenant, p_task_device, v.lane_id, statement_timestamp(), 7, v.attempt, v.worker, p_error);
   insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
-    values (p_tenant, p_task_device, v.lane_id, now(), case v_state when 'pending' then 9 when 'failed' then 10 else 16 end, v.attempt,
+    values (p_tenant, p_task_device, v.lane_id, statement_timestamp(), case v_state when 'pending' then 9 when 'failed' then 10 else 16 end, v.attempt,
       case v_state when 'failed' then 'FAILED' when 'cancelled' then 'CANCELLED'
-        else to_json(case when v_wait > 0 then now() + v_wait * interval '1 millisecond' end)#>>'{}' end);
+        else to_json(case when v_wait > 0 then statement_timestamp() + v_wait * interval '1 millisecond' end)#>>'{}' end);
   insert into {schema}.count_changes (tenant_id, channel, state, change)
     values (p_tenant, 'runner', 'claimed', -1), (p_tenant, 'runner', v_state, 1);
   insert into {schema}.task_counts (tenant_id, task_id, state, change, at)
-    values (p_tenant, v.task_id, 'running', -1, now()), (p_tenant, v.task_id, v_state, 1, now());
+    values (p_tenant, v.task_id, 'running', -1, statement_timestamp()), (p_tenant, v.task_id, v_state, 1, statement_timestamp());
   if v_state = 'failed' then
     update {schema}.devices d set state = 'error', state_reason = left(coalesce(p_error, 'FAILED_FINAL'), 1000)
       where d.tenant_id = p_tenant and d.lane_id = v.lane_id and d.deleted_at is null;

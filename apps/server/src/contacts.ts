@@ -12,18 +12,13 @@ export interface Contact {
   readonly at: Date;
 }
 
-/** How long ago it was, as it is written down: the database's clock may not be the node's. */
-export interface StoredContact extends Contact {
-  readonly agoMs: number;
-}
-
 interface Options {
   readonly log: Log;
-  readonly now: () => Date | null;
+  readonly now: () => Date;
   /** How far what is stored may lag behind. */
   readonly everyMs: number;
   /** In one statement; ids are distinct and in order. */
-  readonly store: (contacts: readonly StoredContact[]) => Promise<void>;
+  readonly store: (contacts: readonly Contact[]) => Promise<void>;
 }
 
 const WRITE_AFTER_MS = 1_000;
@@ -44,7 +39,7 @@ export class Contacts {
 
   heardOf(tenantId: number, id: string): void {
     const key = `${tenantId}:${id}`;
-    const now = this.#now();
+    const now = this.#options.now().getTime();
     const noted = this.#seen.get(key)?.noted;
     const isNoted = noted !== undefined && now - noted < this.#options.everyMs;
     this.#seen.set(key, { at: now, noted: isNoted ? noted : now });
@@ -68,10 +63,7 @@ export class Contacts {
     this.#unwritten = new Map();
     this.#writing = this.#writing.then(async () => {
       // in one order for all nodes, so that two that write the same contacts cannot wait for each other
-      const now = this.#now();
-      const contacts = [...toWrite]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([, contact]) => ({ ...contact, agoMs: Math.max(0, now - contact.at.getTime()) }));
+      const contacts = [...toWrite].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, contact]) => contact);
       try {
         for (let from = 0; from < contacts.length; from += MOST_PER_STATEMENT)
           await this.#options.store(contacts.slice(from, from + MOST_PER_STATEMENT));
@@ -83,10 +75,6 @@ export class Contacts {
       }
     });
     return this.#writing;
-  }
-
-  #now(): number {
-    return this.#options.now()?.getTime() ?? Date.now();
   }
 
   #later(): void {

@@ -60,7 +60,9 @@ test('a timeout has the text that reports search for', async () => {
   const pc = await fakePc(stage.t, 1);
   const task = await newTask(stage.t, listOf(pc), { maxAttempts: 2 });
   await pc.claim();
-  await query(`update muster.lanes set lease_until = now() where lease_until is not null`);
+  await query(
+    `update muster.lanes set lease_until = now() - interval '1 minute' where lease_until is not null`,
+  );
   await stage.t.engine.runDuty('end-leases');
   const text = 'Task device timeout: exceeded 20 minutes';
   expect(await rowsOf('task_devices', 'task_id = $1', task.id)).toMatchObject([

@@ -31,8 +31,6 @@ create function {schema}.enqueue_actions(
   p_options jsonb[]
 ) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text) language plpgsql as $$
 #variable_conflict use_column
-declare
-  v_now timestamptz := coalesce(p_now, now());
 begin
   -- Taken before the generation is read: housekeeping waits for whoever had a number when a raise was committed.
   perform pg_current_xact_id();
@@ -70,7 +68,7 @@ begin
       where i.mode = 'keep-first' and p.tenant_id = i.tenant_id and p.lane_id = i.lane_id
         and p.supersede_key = i.supersede_key and p.attempt = 0 and p.action_id is distinct from i.leased
         and p.generation = i.generation
-        and (p.deliver_by is null or p.deliver_by > v_now) and (p.deadline is null or p.deadline > v_now)
+        and (p.deliver_by is null or p.deliver_by > p_now) and (p.deadline is null or p.deadline > p_now)
       order by p.action_id limit 1
     ) kept on true
     cross join lateral (
@@ -116,7 +114,7 @@ begin
     where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
   ), ended as (
     insert into {schema}.endings (tenant_id, action_id, state, attempt, reason, ended_at)
-      select s.tenant_id, s.action_id, 'cancelled', 0, 'SUPERSEDED', v_now from superseded s
+      select s.tenant_id, s.action_id, 'cancelled', 0, 'SUPERSEDED', p_now from superseded s
   ), policy as materialized (
     select go.tenant_id, go.action_id, go.lane_id, go.generation, go.channel, go.kind, go.payload, go.o, go.supersede_key,
       case go.o->>'priority' when 'urgent' then 0 else 1 end as priority, (go.o->>'notBefore')::timestamptz as not_before,
@@ -128,7 +126,7 @@ begin
         on_lease_end, supersede_key, copied_from)
       select a.tenant_id, a.action_id, a.lane_id, a.channel, a.kind, a.payload, a.priority,
         case when a.o ? 'tags' then array(select jsonb_array_elements_text(a.o->'tags')) end,
-        v_now, a.o->>'createdBy', a.not_before, a.deliver_by, a.deadline, coalesce((a.o->>'maxAttempts')::smallint, 3),
+        p_now, a.o->>'createdBy', a.not_before, a.deliver_by, a.deadline, coalesce((a.o->>'maxAttempts')::smallint, 3),
         coalesce((a.o->>'backoffMs')::int, 2000), coalesce((a.o->>'backoffMaxMs')::int, 300000),
         coalesce(a.o->>'headOfLine', 'skip'), coalesce(a.o->>'onLeaseEnd', 'retry'), a.supersede_key,
         (a.o->>'copiedFrom')::bigint
@@ -136,13 +134,13 @@ begin
   ), waiting as (
     insert into {schema}.pending (tenant_id, action_id, lane_id, generation, channel, delayed, priority, seq, not_before,
         deliver_by, deadline, supersede_key)
-      select a.tenant_id, a.action_id, a.lane_id, a.generation, a.channel, coalesce(a.not_before > v_now, false),
-        a.priority, a.action_id, case when a.not_before > v_now then a.not_before end, a.deliver_by, a.deadline,
+      select a.tenant_id, a.action_id, a.lane_id, a.generation, a.channel, coalesce(a.not_before > p_now, false),
+        a.priority, a.action_id, case when a.not_before > p_now then a.not_before end, a.deliver_by, a.deadline,
         a.supersede_key
       from policy a
   ), history as (
     insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
-      select x.tenant_id, x.action_id, x.lane_id, v_now, x.type, 0, x.reason from (
+      select x.tenant_id, x.action_id, x.lane_id, p_now, x.type, 0, x.reason from (
         select a.tenant_id, a.action_id, a.lane_id, 1 as type, null as reason from go a
         union all
         select s.tenant_id, s.action_id, s.lane_id, 14, 'by ' || s.by_action from superseded s
@@ -192,7 +190,7 @@ declare
   v record;
 begin
   for i in 1..20 loop
-    select * into v from {schema}.enqueue_actions(null, array[p_tenant], array[p_lane],
+    select * into v from {schema}.enqueue_actions(statement_timestamp(), array[p_tenant], array[p_lane],
       array[coalesce(p_options->>'channel', 'any')], array[p_kind], array[p_payload], array[p_options - 'channel'])
       where outcome <> 'superseded';
     if v is null then

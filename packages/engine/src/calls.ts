@@ -103,6 +103,7 @@ export class Calls {
     client: Queryable,
     perform: (client: Queryable) => Promise<R>,
   ): Promise<R> {
+    await this.#context.ready(client);
     const run = await perform(client);
     await this.#effects.apply(client, run.transitions);
     if (isTransaction(client)) {
@@ -124,6 +125,7 @@ export class Calls {
   async duty(duty: Duty): Promise<DutyRun> {
     if (this.#effects.any && !duty.isOutside) return this.#dutyApart(duty);
     return this.#withDays(async () => {
+      await this.#context.ready(this.db);
       const run = await duty.runOnce(this.db);
       this.#tell(run);
       return run;
@@ -165,6 +167,8 @@ export class Calls {
     solo: boolean,
   ): Promise<Run<Answer | Busy>> {
     const connections = solo ? this.db : this.db.gathered;
+    const asked = this.#context.ready(connections);
+    if (asked !== undefined) await asked;
     return this.#withDays(async () => {
       if (solo || operation.isSteps || this.#haveEffects(operation, items))
         return connections.transaction(async (tx) => {

@@ -5,8 +5,10 @@ import type { Queryable } from './db.ts';
 export interface Context {
   /** The quoted name of the schema. */
   readonly schema: string;
-  /** The time to use, or null for the database's own clock. */
-  readonly now: () => Date | null;
+  /** The time to use in statements. */
+  readonly now: () => Date;
+  /** A promise if the time must be asked for first, by this client. */
+  readonly ready: (client: Queryable) => Promise<void> | undefined;
   readonly depthLimit: number;
 }
 

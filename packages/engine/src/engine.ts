@@ -4,6 +4,7 @@ import { Calls, type Observer } from './calls.ts';
 import type { ClaimedAction } from './claimed-action.ts';
 import { type ClaimRequest, type ClaimSlotsRequest, createClaiming } from './claiming.ts';
 import type { Context, Wake } from './context.ts';
+import { DatabaseClock } from './database-clock.ts';
 import type { Database, Queryable } from './db.ts';
 import type { Duty } from './duties/duty.ts';
 import { createEndLeases } from './duties/end-leases.ts';
@@ -43,7 +44,7 @@ import { WakeUps } from './wake-ups.ts';
 export interface EngineOptions {
   /** The schema of the tables. */
   readonly schema?: string;
-  /** For tests: the time to live by, instead of the database's own clock. */
+  /** For tests: the time to live by, instead of the database's clock. */
   readonly clock?: () => Date;
   /** Finished actions are forgotten so many days after their end. */
   readonly retentionDays?: number;
@@ -61,10 +62,12 @@ export type Engine = ReturnType<typeof createEngine>;
  */
 export function createEngine(db: Database, options: EngineOptions = {}) {
   const schema = checkSchemaName(options.schema ?? 'muster');
-  const clock = options.clock;
+  const { clock } = options;
+  const databaseClock = new DatabaseClock();
   const context: Context = {
     schema,
-    now: clock ? () => clock() : () => null,
+    now: clock ?? (() => databaseClock.now()),
+    ready: clock ? () => undefined : (client) => databaseClock.ready(client),
     depthLimit: options.depthLimit ?? 1_000,
   };
   const onError = options.onError ?? (() => {});
@@ -100,7 +103,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     schema,
     nodeId: randomUUID(),
     client: db,
-    now: context.now,
+    context,
+    clock: databaseClock,
     duties,
     run: (duty) => calls.duty(duty),
     onNodes: (alive) => {
@@ -145,7 +149,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   const engine = {
     db,
     schema,
-    /** The time to use in statements beside the engine's: the injected one, or null for the database's own clock. */
+    /** The time to use in statements beside the engine's. */
     now: context.now,
     ...createEnqueueOps(context, calls),
     ...createActionOps(context, calls, lookUp),
@@ -240,7 +244,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     laneLoads: queues.laneLoads,
     events: lookUp.events,
     ...createCounts(context),
-    feed: adoptClients(createFeed(context), db),
+    feed: adoptClients(createFeed(context), db, context),
 
     /** One set-based follow-up per channel, in the transaction of the transitions. */
     onTransitions: (channel: string, effect: Effect) => effects.register(channel, effect),
@@ -263,6 +267,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
 
     /** Housekeeping and wake-ups from other nodes. Without it the engine still works, but nothing ends by itself. */
     async start() {
+      await context.ready(db);
       await makeDays(context, db);
       await wakeUps.start();
       await housekeeping.lead();
@@ -277,5 +282,5 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       await wakeUps.stop();
     },
   };
-  return adoptClients(engine, db);
+  return adoptClients(engine, db, context);
 }

@@ -1,4 +1,5 @@
-import type { Run } from './context.ts';
+import type { Context, Run } from './context.ts';
+import { CLOCK_MS, type DatabaseClock } from './database-clock.ts';
 import type { Queryable } from './db.ts';
 import type { Duty } from './duties/duty.ts';
 
@@ -15,7 +16,9 @@ export interface HousekeepingOptions {
   readonly schema: string;
   readonly nodeId: string;
   readonly client: Queryable;
-  readonly now: () => Date | null;
+  readonly context: Pick<Context, 'now' | 'ready'>;
+  /** Set right with every sign of life. */
+  readonly clock: DatabaseClock;
   readonly duties: readonly Duty[];
   /** Runs a duty with the effects that belong to its transitions. */
   readonly run: (duty: Duty) => Promise<{ count: number; more: boolean } & Run<never>>;
@@ -86,10 +89,12 @@ export class Housekeeping {
     const asked = duties.filter((duty) => duty.due !== undefined);
     const always = duties.filter((duty) => duty.due === undefined);
     if (asked.length === 0) return new Set(always);
+    const { client, context } = this.#options;
     try {
-      const { rows } = await this.#options.client.query({
+      await context.ready(client);
+      const { rows } = await client.query({
         text: `select ${asked.map((duty, n) => `(${duty.due}) as due_${n}`).join(', ')}`,
-        values: [this.#options.now()],
+        values: [context.now()],
       });
       return new Set([...always, ...asked.filter((_, n) => rows[0][`due_${n}`])]);
     } catch (error) {
@@ -126,8 +131,9 @@ export class Housekeeping {
 
   /** Takes or keeps the lead, says that this node is alive, learns how many are, and ticks, all in one statement. */
   async lead(): Promise<boolean> {
-    const { schema: s, nodeId, client } = this.#options;
+    const { schema: s, nodeId, client, clock } = this.#options;
     try {
+      const sentAt = clock.start();
       // The lead is about real time, whatever clock the actions live by.
       const { rows } = await client.query({
         name: 'muster_lead',
@@ -144,9 +150,10 @@ export class Housekeeping {
             delete from ${s}.nodes where seen_at < now() - interval '1 minute'
           )
           select exists (select 1 from l) as leading,
-            (select count(*)::int from ${s}.nodes where seen_at > now() - interval '15 seconds' and node_id <> $1) + 1 as alive`,
+            (select count(*)::int from ${s}.nodes where seen_at > now() - interval '15 seconds' and node_id <> $1) + 1 as alive, ${CLOCK_MS} as clock_ms`,
         values: [nodeId, channelOf(s)],
       });
+      clock.measured(sentAt, rows[0].clock_ms);
       this.#options.onNodes(rows[0].alive);
       return rows[0].leading;
     } catch (error) {

@@ -1,6 +1,6 @@
-/** Pieces of SQL that several statements share. Convention: `$1` is the injected time or null. */
+/** Pieces of SQL that several statements share. Convention: `$1` is the time. */
 
-export const NOW = 'coalesce($1::timestamptz, now())';
+export const NOW = '$1::timestamptz';
 
 /**
  * The arrays of a gathered statement as rows. The sub-selects hide their length from the planner: it always takes them

@@ -11,7 +11,7 @@ afterAll(() => t.close());
 /** Pages that a claim of the lane touches, counted by the database itself: no clock is involved. */
 async function pagesOfClaim(laneId: string): Promise<number> {
   let statement: { text: string; values: unknown[] } | undefined;
-  const claim = createClaim({ schema: 'muster', now: t.clock, depthLimit: 1_000 });
+  const claim = createClaim({ schema: 'muster', now: t.clock, ready: () => undefined, depthLimit: 1_000 });
   await claim.run(
     {
       query: async (query) => {

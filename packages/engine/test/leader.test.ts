@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { DatabaseClock } from '../src/database-clock.ts';
 import { Housekeeping, type HousekeepingOptions } from '../src/housekeeping.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
@@ -22,7 +23,8 @@ function node(nodeId: string, more: Partial<HousekeepingOptions> = {}): Housekee
     schema: 'muster',
     nodeId,
     client: t.db,
-    now: () => null,
+    context: { now: t.clock, ready: () => undefined },
+    clock: new DatabaseClock(),
     duties: [{ name: 'duty', everyMs: 0, runOnce: async () => nothing }],
     run: async (duty) => {
       ran.push(`${nodeId} ${duty.name}`);

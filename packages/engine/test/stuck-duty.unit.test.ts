@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DatabaseClock } from '../src/database-clock.ts';
 import { Housekeeping } from '../src/housekeeping.ts';
 
 const nothing = { answers: [], transitions: [], wakes: [], count: 0, more: false };
@@ -15,8 +16,9 @@ test('G40: a duty that never ends keeps neither the others nor the next turn wai
   const housekeeping = new Housekeeping({
     schema: 'muster',
     nodeId: 'a',
-    client: { query: async () => ({ rows: [{ leading: true, alive: 1 }] }) },
-    now: () => null,
+    client: { query: async () => ({ rows: [{ leading: true, alive: 1, clock_ms: 0 }] }) },
+    context: { now: () => new Date(), ready: () => undefined },
+    clock: new DatabaseClock(),
     duties: [duty('stuck'), duty('well')],
     run: ({ name }) => {
       ran.push(name);

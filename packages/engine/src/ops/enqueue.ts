@@ -155,7 +155,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Enqueu
   };
 }
 
-function transitionOf(tenantId: number, row: Row, now: Date | null): Transition {
+function transitionOf(tenantId: number, row: Row, now: Date): Transition {
   const created = row.outcome === 'created';
   return {
     tenantId,
@@ -167,7 +167,7 @@ function transitionOf(tenantId: number, row: Row, now: Date | null): Transition 
     state: created ? 'pending' : 'cancelled',
     attempt: 0,
     reason: created ? null : 'SUPERSEDED',
-    at: now ?? new Date(),
+    at: now,
   };
 }
 

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import type { Reasons } from '../reasons.ts';
+import { NOW } from '../sql.ts';
 import { checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
 import { type DoorReason, type WaitingFor, waitingFor } from '../waiting-for.ts';
 import { runningOf } from './runner-slots.ts';
@@ -178,7 +179,7 @@ function from(s: string, driver: Driver): string {
       ${driver === 'lanes' ? 'and l.action_id = a.action_id' : driver === 'pending' ? 'and l.action_id is distinct from a.action_id' : ''}
     ${join('endings')} ${s}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id
     left join ${s}.lane_names n on n.tenant_id = a.tenant_id and n.lane_id = a.lane_id
-    where a.tenant_id = $2 and $1::timestamptz is not distinct from $1::timestamptz`;
+    where a.tenant_id = $2 and ${NOW} is not null`;
 }
 
 const select = (s: string, driver: Driver) => `
@@ -191,7 +192,7 @@ const select = (s: string, driver: Driver) => `
       else coalesce(l.action_id, (select q.action_id from ${s}.pending q where q.tenant_id = p.tenant_id and q.lane_id = p.lane_id
         and q.channel = p.channel and not q.delayed and q.generation = l.generation and (q.priority, q.seq) < (p.priority, p.seq)
         order by q.priority, q.seq limit 1)) end as ahead_id,
-    r.slots, case when r.slots is not null then ${runningOf(s, 'r')}::int end as running, coalesce($1::timestamptz, now()) as now
+    r.slots, case when r.slots is not null then ${runningOf(s, 'r')}::int end as running, ${NOW} as now
   ${from(s, driver).replace(
     'where a.tenant_id',
     `left join ${s}.runners r on r.tenant_id = l.tenant_id and r.runner_id = l.runner_id

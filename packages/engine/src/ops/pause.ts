@@ -19,7 +19,7 @@ export function createPauseOps(context: Context) {
   return {
     async pause(client: Queryable, scope: PauseScope): Promise<Run<null>> {
       await client.query({
-        text: `insert into ${s}.pauses (tenant_id, tag, paused_at) values ($1, $2, coalesce($3::timestamptz, now())) on conflict do nothing`,
+        text: `insert into ${s}.pauses (tenant_id, tag, paused_at) values ($1, $2, $3) on conflict do nothing`,
         values: [scope.tenantId, tagOf(scope), context.now()],
       });
       return { answers: [null], transitions: [], wakes: [] };

@@ -1,6 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import { NOW } from '../sql.ts';
 import { checkAttempt } from '../text.ts';
 import { checkName, checkTenant, isId } from '../values.ts';
 
@@ -23,7 +24,7 @@ export function createRecordLate(context: Context) {
     await client.query({
       name: 'muster_record_late',
       text: `insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
-        select a.tenant_id, a.action_id, a.lane_id, coalesce($1::timestamptz, now()), ${EVENT_TYPES.LATE}, $4::int, $5::text, $6::text
+        select a.tenant_id, a.action_id, a.lane_id, ${NOW}, ${EVENT_TYPES.LATE}, $4::int, $5::text, $6::text
         from ${s}.actions a where a.tenant_id = $2 and a.action_id = $3 and not exists (
           select 1 from ${s}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = $4
             and e.type = ${EVENT_TYPES.LATE} and e.reason = $6)`,

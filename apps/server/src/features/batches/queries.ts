@@ -39,8 +39,8 @@ function batch(row: any): BatchRow {
 
 export type BatchQueries = ReturnType<typeof createBatchQueries>;
 
-export function createBatchQueries(s: string, now: () => Date | null) {
-  const NOW = 'coalesce($1::timestamptz, now())';
+export function createBatchQueries(s: string, now: () => Date) {
+  const NOW = '$1::timestamptz';
   const select = `select b.*, t.total from ${s}.batches b
     join ${s}.target_sets t on t.tenant_id = b.tenant_id and t.set_id = b.set_id`;
 

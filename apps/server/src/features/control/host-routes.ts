@@ -11,8 +11,16 @@ import { enrolment, hostChange, hostParams, newHost, pageQuery } from './schemas
 import { wireHost } from './wire.ts';
 
 /** Hosts, and the tokens of their agents. */
-export function hostRoutes({ hosts, onlineSeconds }: { hosts: Hosts; onlineSeconds: number }): Route[] {
-  const wire = (one: Host) => wireHost(one, isOnline(one.seenAt, new Date(), onlineSeconds));
+export function hostRoutes({
+  hosts,
+  now,
+  onlineSeconds,
+}: {
+  hosts: Hosts;
+  now: () => Date;
+  onlineSeconds: number;
+}): Route[] {
+  const wire = (one: Host) => wireHost(one, isOnline(one.seenAt, now(), onlineSeconds));
   return [
     defineRoute({
       method: 'POST',

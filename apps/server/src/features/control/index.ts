@@ -47,20 +47,21 @@ export const control =
     const metrics = createMetrics(registry);
     const services = createServices({ audit, cache, engine, queries });
     const hosts = createHosts({ audit, engine, queries, services, tokens });
-    engine.giveReasons(CHANNEL, createReasons(queries, onlineSeconds));
+    engine.giveReasons(CHANNEL, createReasons(queries, engine.now, onlineSeconds));
 
     let listening: { stop(): Promise<void> } | undefined;
     return {
       name: 'control',
       errors: CONTROL_ERRORS,
       routes: [
-        ...hostRoutes({ hosts, onlineSeconds }),
+        ...hostRoutes({ hosts, now: engine.now, onlineSeconds }),
         ...serviceRoutes({ services }),
         ...actionRoutes({ hosts, hostActions: createHostActions({ audit, engine, services }) }),
         ...loadRoutes({
           db,
           hosts,
           loadQueries: createLoadQueries(engine.schema),
+          now: engine.now,
           onlineSeconds,
           stuckSeconds: config.MUSTER_CONTROL_LEASE_SECONDS,
         }),

@@ -59,6 +59,7 @@ export function createLoadQueries(s: string) {
       client: Queryable,
       tenantId: number,
       hostIds: readonly string[],
+      now: Date,
       afterSeconds: number,
     ): Promise<StuckAction[]> {
       const { rows } = await client.query({
@@ -66,9 +67,9 @@ export function createLoadQueries(s: string) {
           from unnest($2::bigint[]) h(host_id)
           join ${s}.services x on x.tenant_id = $1 and x.host_id = h.host_id
           join ${s}.lanes l on l.tenant_id = $1 and l.lane_id = x.lane_id
-          where l.action_id is not null and l.leased_at < now() - make_interval(secs => $3)
+          where l.action_id is not null and l.leased_at < $4::timestamptz - make_interval(secs => $3)
           order by l.leased_at limit ${MOST_STUCK}`,
-        values: [tenantId, hostIds, afterSeconds],
+        values: [tenantId, hostIds, afterSeconds, now],
       });
       return rows.map((row) => ({
         hostId: row.host_id,

@@ -14,21 +14,22 @@ export function loadRoutes(tools: {
   db: Database;
   hosts: Hosts;
   loadQueries: ReturnType<typeof createLoadQueries>;
+  now: () => Date;
   onlineSeconds: number;
   stuckSeconds: number;
 }): Route[] {
-  const { db, hosts, loadQueries, onlineSeconds } = tools;
+  const { db, hosts, loadQueries, now, onlineSeconds } = tools;
 
   async function describe(tenantId: number, page: readonly Host[], stuckAfter = tools.stuckSeconds) {
     const ids = page.map(({ id }) => id);
     const loads = new Map((await loadQueries.loads(db, tenantId, ids)).map((load) => [load.hostId, load]));
-    const stuck = await loadQueries.stuck(db, tenantId, ids, stuckAfter);
+    const stuck = await loadQueries.stuck(db, tenantId, ids, now(), stuckAfter);
     return page.map((host) => {
       const load = loads.get(host.id);
       return {
         id: host.id,
         name: host.name,
-        online: isOnline(host.seenAt, new Date(), onlineSeconds),
+        online: isOnline(host.seenAt, now(), onlineSeconds),
         lastSeenAt: host.seenAt,
         queued: load?.queued ?? 0,
         running: load?.running ?? 0,

@@ -49,10 +49,10 @@ export function createMetrics(registry: Registry) {
           handOuts.observe({ tenant }, Math.max(0, leasedAt.getTime() - createdAt.getTime()) / 1_000);
     },
 
-    reported(tenantId: number, status: string, handedOutAt: Date): void {
+    reported(tenantId: number, status: string, handedOutAt: Date, now: Date): void {
       processing.observe(
         { tenant: String(tenantId), status },
-        Math.max(0, Date.now() - handedOutAt.getTime()) / 1_000,
+        Math.max(0, now.getTime() - handedOutAt.getTime()) / 1_000,
       );
     },
   };

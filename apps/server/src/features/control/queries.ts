@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { StoredContact } from '../../contacts.ts';
+import type { Contact } from '../../contacts.ts';
 
 /** Hosts and services as they are stored. Slots are the engine's, so they are read from there. */
 export interface Host {
@@ -152,17 +152,13 @@ export function createQueries(s: string) {
     },
 
     /** Contacts of many hosts in one statement, each in its own tenant. */
-    async markSeen(client: Queryable, seen: readonly StoredContact[]): Promise<void> {
+    async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
       await client.query({
         name: 'muster_hosts_seen',
-        text: `update ${s}.hosts h set seen_at = now() - i.ago_ms * interval '1 millisecond'
-          from unnest((select $1::int[]), (select $2::bigint[]), (select $3::float8[])) i(tenant_id, host_id, ago_ms)
+        text: `update ${s}.hosts h set seen_at = i.seen_at
+          from unnest((select $1::int[]), (select $2::bigint[]), (select $3::timestamptz[])) i(tenant_id, host_id, seen_at)
           where h.tenant_id = i.tenant_id and h.host_id = i.host_id`,
-        values: [
-          seen.map(({ tenantId }) => tenantId),
-          seen.map(({ id }) => id),
-          seen.map(({ agoMs }) => agoMs),
-        ],
+        values: [seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id), seen.map(({ at }) => at)],
       });
     },
 
@@ -248,10 +244,10 @@ export function createQueries(s: string) {
     async contactsOfLanes(
       client: Queryable,
       lanes: readonly { tenantId: number; laneId: string }[],
-    ): Promise<{ tenantId: number; laneId: string; hostId: string; seenAt: Date | null; now: Date }[]> {
+    ): Promise<{ tenantId: number; laneId: string; hostId: string; seenAt: Date | null }[]> {
       const { rows } = await client.query({
         name: 'muster_contacts_of_lanes',
-        text: `select x.tenant_id, x.lane_id, x.host_id, h.seen_at, now() as now
+        text: `select x.tenant_id, x.lane_id, x.host_id, h.seen_at
           from (select distinct * from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, lane_id)) i
           join ${s}.services x on x.tenant_id = i.tenant_id and x.lane_id = i.lane_id
           join ${s}.hosts h on h.tenant_id = x.tenant_id and h.host_id = x.host_id`,
@@ -262,7 +258,6 @@ export function createQueries(s: string) {
         laneId: row.lane_id,
         hostId: row.host_id,
         seenAt: row.seen_at,
-        now: row.now,
       }));
     },
   };

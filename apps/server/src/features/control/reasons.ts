@@ -8,7 +8,7 @@ export function isOnline(seenAt: Date | null, now: Date, windowSeconds: number):
   return seenAt !== null && now.getTime() - seenAt.getTime() < windowSeconds * 1_000;
 }
 
-export function createReasons(queries: ControlQueries, windowSeconds: number): GiveReasons {
+export function createReasons(queries: ControlQueries, now: () => Date, windowSeconds: number): GiveReasons {
   return async (client, waiting) => {
     const contacts = await queries.contactsOfLanes(client, waiting);
     const byLane = new Map(contacts.map((contact) => [`${contact.tenantId}:${contact.laneId}`, contact]));
@@ -23,7 +23,7 @@ export function createReasons(queries: ControlQueries, windowSeconds: number): G
           code: 'OFFLINE',
           text: 'The agent of its host has never been heard of.',
         });
-      else if (!isOnline(contact.seenAt, contact.now, windowSeconds))
+      else if (!isOnline(contact.seenAt, now(), windowSeconds))
         reasons.set(id, {
           place: 'offline',
           code: 'OFFLINE',

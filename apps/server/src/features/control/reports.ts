@@ -54,7 +54,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToHosts; me
       });
       if (answer.laneId === null) throw unknownAction();
       if (answer.accepted && !answer.repeated && handedOut?.attempt === attempt)
-        metrics.reported(tenantId, status, handedOut.at);
+        metrics.reported(tenantId, status, handedOut.at, engine.now());
       if (answer.accepted) handed.forget(tenantId, actionId);
       return {
         accepted: answer.accepted,

@@ -25,7 +25,7 @@ export interface NewAssignment {
   readonly ack: 'onReport' | 'onDelivery' | null;
 }
 
-export function createMilestoneLog(s: string, now: () => Date | null) {
+export function createMilestoneLog(s: string, now: () => Date) {
   return {
     /** In the transaction of the enqueue. Several for one device: each adds to what the one before it projected. */
     async assigned(client: Queryable, tenantId: number, given: readonly NewAssignment[]): Promise<string[]> {
@@ -45,7 +45,7 @@ export function createMilestoneLog(s: string, now: () => Date | null) {
             insert into ${s}.milestones (tenant_id, device_id, milestone_id, type, action_id, source, by, at, more_days, expires_at,
                 projected_expires_at)
               select d.tenant_id, d.device_id, i.milestone_id, 'assigned', i.action_id, i.source, i.assigned_by,
-                coalesce($1::timestamptz, now()), i.more_days, d.expires_at, d.expires_at
+                $1::timestamptz, i.more_days, d.expires_at, d.expires_at
                   + ${days(`${unfinishedDays(s, 'd')} + (sum(i.more_days) over (partition by i.device_id order by i.ord))`)}
               from i cross join lateral (
                 select * from ${s}.devices d where d.tenant_id = $2 and d.device_id = i.device_id limit 1
@@ -77,7 +77,7 @@ export function createMilestoneLog(s: string, now: () => Date | null) {
     ): Promise<void> {
       await client.query({
         text: `insert into ${s}.milestones (tenant_id, device_id, type, by, at, expires_at, projected_expires_at)
-          select d.tenant_id, d.device_id, $4, $5, coalesce($1::timestamptz, now()), d.expires_at,
+          select d.tenant_id, d.device_id, $4, $5, $1::timestamptz, d.expires_at,
             d.expires_at + ${days(unfinishedDays(s, 'd'))}
           from ${s}.devices d where d.tenant_id = $2 and d.device_id = any($3::bigint[])`,
         values: [now(), tenantId, deviceIds, type, by],
@@ -125,7 +125,7 @@ export function createMilestoneLog(s: string, now: () => Date | null) {
         text: `with m as (
             delete from ${s}.milestones where (tenant_id, device_id, milestone_id) in (
               select tenant_id, device_id, milestone_id from ${s}.milestones
-              where at < coalesce($1::timestamptz, now()) - make_interval(days => $2) limit $3) returning 1
+              where at < $1::timestamptz - make_interval(days => $2) limit $3) returning 1
           ), a as (
             delete from ${s}.assignments where (tenant_id, action_id) in (
               select b.tenant_id, b.action_id from ${s}.assignments b

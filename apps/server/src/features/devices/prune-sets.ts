@@ -19,7 +19,7 @@ export interface SetOwner {
 export function createPruneSets({ now, schema: s }: Engine, owner: SetOwner, days: number): Duty {
   const { id, doneAt } = owner;
   const table = `${s}.${owner.table}`;
-  const old = `o.${doneAt} < coalesce($1::timestamptz, now()) - make_interval(days => ${days})
+  const old = `o.${doneAt} < $1::timestamptz - make_interval(days => ${days})
       and not exists (select 1 from ${s}.targets t
         join ${s}.unfinished_actions a on a.tenant_id = t.tenant_id and a.action_id = t.action_id
         where t.tenant_id = o.tenant_id and t.set_id = o.set_id)`;
@@ -55,7 +55,7 @@ export function createPruneNotices({ now, schema: s }: Engine): Duty {
   const text = `
     with x as (
       delete from ${s}.expiry_notices where ctid = any(array(
-        select ctid from ${s}.expiry_notices where expires_at < coalesce($1::timestamptz, now()) limit ${MOST_TARGETS})) returning 1
+        select ctid from ${s}.expiry_notices where expires_at < $1::timestamptz limit ${MOST_TARGETS})) returning 1
     ) select count(*)::int as notices from x`;
   return {
     name: 'prune-expiry-notices',

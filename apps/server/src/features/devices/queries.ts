@@ -89,7 +89,7 @@ function device(row: any): DeviceRow {
   };
 }
 
-export function createDeviceQueries(s: string, options: { now: () => Date | null; onlineSeconds: number }) {
+export function createDeviceQueries(s: string, options: { now: () => Date; onlineSeconds: number }) {
   const { now, onlineSeconds } = options;
   return {
     async get(client: Queryable, tenantId: number, deviceId: string): Promise<DeviceRow | null> {
@@ -129,7 +129,7 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
       if (filter.after !== undefined) add(filter.after, (n) => `d.device_id > ${n}::bigint`);
       if (filter.online !== undefined) {
         add(now(), (n) => {
-          const since = `coalesce(${n}::timestamptz, now()) - make_interval(secs => ${onlineSeconds})`;
+          const since = `${n}::timestamptz - make_interval(secs => ${onlineSeconds})`;
           return filter.online ? `c.seen_at > ${since}` : `(c.seen_at is null or c.seen_at <= ${since})`;
         });
       }
@@ -172,7 +172,7 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
       const { rows } = await client.query({
         text: `insert into ${s}.devices (tenant_id, device_id, lane_id, name, external_id, tags, expires_at, pc_id, ack, created_at)
           select $2, i.device_id, i.lane_id, i.name, i.external_id, array(select jsonb_array_elements_text(i.tags)), i.expires_at,
-            i.pc_id, i.ack, coalesce($1::timestamptz, now())
+            i.pc_id, i.ack, $1::timestamptz
           from unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::jsonb[], $8::timestamptz[], $9::bigint[], $10::text[])
             as i(device_id, lane_id, name, external_id, tags, expires_at, pc_id, ack)
           on conflict (tenant_id, external_id) where external_id is not null and deleted_at is null do nothing
@@ -273,7 +273,7 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
     /** Its lane, or null if there is none. The row stays, because the history names it. */
     async remove(client: Queryable, tenantId: number, deviceId: string): Promise<string | null> {
       const { rows } = await client.query({
-        text: `update ${s}.devices set deleted_at = coalesce($3::timestamptz, now())
+        text: `update ${s}.devices set deleted_at = $3::timestamptz
           where tenant_id = $1 and device_id = $2 and deleted_at is null returning lane_id`,
         values: [tenantId, deviceId, now()],
       });
@@ -299,7 +299,7 @@ export function createDeviceQueries(s: string, options: { now: () => Date | null
         text: `select d.lane_id, d.device_id, c.seen_at from unnest((select $2::int[]), (select $3::bigint[])) i(tenant_id, lane_id)
           join ${s}.devices d on d.tenant_id = i.tenant_id and d.lane_id = i.lane_id
           left join ${s}.device_contacts c on c.tenant_id = d.tenant_id and c.device_id = d.device_id
-          where c.seen_at is null or c.seen_at <= coalesce($1::timestamptz, now()) - make_interval(secs => ${onlineSeconds})`,
+          where c.seen_at is null or c.seen_at <= $1::timestamptz - make_interval(secs => ${onlineSeconds})`,
         values: [now(), lanes.map((lane) => lane.tenantId), lanes.map((lane) => lane.laneId)],
       });
       return rows.map((row) => ({ laneId: row.lane_id, deviceId: row.device_id, seenAt: row.seen_at }));

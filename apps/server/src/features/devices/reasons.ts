@@ -11,7 +11,7 @@ export function giveOfflineReasons(
   onlineSeconds: number,
 ): void {
   engine.giveReasons(CHECKIN, async (client, waiting) => {
-    const now = engine.now()?.getTime() ?? Date.now();
+    const now = engine.now().getTime();
     const offline = new Map<string, DoorReason>();
     const tenantOf = new Map(waiting.map((action) => [action.laneId, action.tenantId]));
     for (const { laneId, deviceId, seenAt } of await queries.offlineSince(client, waiting)) {

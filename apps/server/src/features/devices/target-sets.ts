@@ -107,14 +107,14 @@ export function createTargetSets(s: string, assigning: Assigning) {
     async freezeExpiring(
       client: Queryable,
       tenantId: number,
-      asked: { subject: string; days: number; wanted: Targets; now: Date | null },
+      asked: { subject: string; days: number; wanted: Targets; now: Date },
     ): Promise<{ setId: string; total: number } | null> {
       const { subject, wanted } = asked;
       const { rows } = await client.query({
         text: `insert into ${s}.expiry_notices (tenant_id, subject, device_id, expires_at)
           select d.tenant_id, $3, d.device_id, d.expires_at from ${s}.devices d
-          where d.tenant_id = $2 and d.deleted_at is null and d.expires_at > coalesce($1::timestamptz, now())
-            and d.expires_at <= coalesce($1::timestamptz, now()) + ${days('$4::int')}
+          where d.tenant_id = $2 and d.deleted_at is null and d.expires_at > $1::timestamptz
+            and d.expires_at <= $1::timestamptz + ${days('$4::int')}
             and ($5::text[] is null or d.tags @> $5) and ($6::text[] is null or d.device_id::text = any($6))
             and not exists (select 1 from ${s}.expiry_notices x where x.tenant_id = d.tenant_id and x.subject = $3
               and x.device_id = d.device_id and x.expires_at = d.expires_at)

@@ -14,7 +14,7 @@ export function createDeviceViews(engine: Engine, contacts: Contacts, onlineSeco
       const loads = new Map(
         (await engine.laneLoads(client, rows, DEPTH_UP_TO)).map((load) => [load.laneId, load]),
       );
-      const now = engine.now()?.getTime() ?? Date.now();
+      const now = engine.now().getTime();
       return rows.map((row) => {
         const seenAt = contacts.latest(row.tenantId, row.deviceId, row.seenAt);
         const online = seenAt !== null && now - seenAt.getTime() < onlineSeconds * 1_000;

@@ -60,7 +60,9 @@ export function metrics(registry: Registry): CreateFeature {
         depth.labels(String(tenantId), channel, state).set(count);
       oldest.reset();
       for (const { tenantId, createdAt } of oldestOf)
-        oldest.labels(String(tenantId)).set(Math.max(0, (Date.now() - createdAt.getTime()) / 1_000));
+        oldest
+          .labels(String(tenantId))
+          .set(Math.max(0, (engine.now().getTime() - createdAt.getTime()) / 1_000));
       lag.set(feedLag);
     }
 

@@ -18,11 +18,11 @@ export interface ActiveTask {
   readonly stalled: boolean;
 }
 
-const NOW = 'coalesce($1::timestamptz, now())';
+const NOW = '$1::timestamptz';
 
 export type AdvanceQueries = ReturnType<typeof createAdvanceQueries>;
 
-export function createAdvanceQueries(s: string, options: { now: () => Date | null; stallSeconds: number }) {
+export function createAdvanceQueries(s: string, options: { now: () => Date; stallSeconds: number }) {
   const { now, stallSeconds } = options;
   const stale = `${NOW} - make_interval(secs => ${stallSeconds})`;
   const eligibleDevice = `join ${s}.devices d on d.tenant_id = x.tenant_id and d.device_id = x.device_id and d.pc_id is not null and ${eligible('d')}`;

@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { StoredContact } from '../../contacts.ts';
+import type { Contact } from '../../contacts.ts';
 import { eligible } from './eligible.ts';
 
 /** The rows of PCs, joined with what the engine says of their runners and with their devices. */
@@ -35,7 +35,7 @@ export const pcKey = (pc: { tenantId: number; pcId: string }) => `${pc.tenantId}
 
 export type PcQueries = ReturnType<typeof createPcQueries>;
 
-export function createPcQueries(s: string, now: () => Date | null) {
+export function createPcQueries(s: string, now: () => Date) {
   const loads = `select p.tenant_id, p.pc_id, p.name, p.runner_id, p.created_at, r.slots, r.running, c.seen_at, d.*,
       case when d.in_error > 0 then array(
         select x.device_id::text from ${s}.devices x where x.tenant_id = p.tenant_id and x.pc_id = p.pc_id and x.deleted_at is null
@@ -71,7 +71,7 @@ export function createPcQueries(s: string, now: () => Date | null) {
     ): Promise<string | null> {
       const { rows } = await client.query({
         text: `insert into ${s}.pcs (tenant_id, name, runner_id, created_at)
-          values ($2, $3, $4, coalesce($1::timestamptz, now())) on conflict (tenant_id, name) do nothing returning pc_id`,
+          values ($2, $3, $4, $1::timestamptz) on conflict (tenant_id, name) do nothing returning pc_id`,
         values: [now(), given.tenantId, given.name, given.runnerId],
       });
       return rows[0]?.pc_id ?? null;
@@ -133,20 +133,13 @@ export function createPcQueries(s: string, now: () => Date | null) {
       return rows.length > 0;
     },
 
-    /** By the database's clock, which also judges whether a task has stalled. */
-    async markSeen(client: Queryable, seen: readonly StoredContact[]): Promise<void> {
+    async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
       await client.query({
         name: 'muster_pcs_seen',
         text: `insert into ${s}.pc_contacts as c (tenant_id, pc_id, seen_at)
-          select i.tenant_id, i.pc_id, coalesce($1::timestamptz, now()) - i.ago_ms * interval '1 millisecond'
-          from unnest((select $2::int[]), (select $3::bigint[]), (select $4::float8[])) i(tenant_id, pc_id, ago_ms)
+          select * from unnest($1::int[], $2::bigint[], $3::timestamptz[])
           on conflict (tenant_id, pc_id) do update set seen_at = greatest(c.seen_at, excluded.seen_at)`,
-        values: [
-          now(),
-          seen.map(({ tenantId }) => tenantId),
-          seen.map(({ id }) => id),
-          seen.map(({ agoMs }) => agoMs),
-        ],
+        values: [seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id), seen.map(({ at }) => at)],
       });
     },
 

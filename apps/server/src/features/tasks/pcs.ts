@@ -148,7 +148,7 @@ export function createPcs(tools: {
     show(pc: PcLoad) {
       const target = Math.min(pc.slots, pc.eligible);
       const seenAt = contacts.latest(pc.tenantId, pc.pcId, pc.seenAt);
-      const now = engine.now()?.getTime() ?? Date.now();
+      const now = engine.now().getTime();
       return {
         id: pc.pcId,
         name: pc.name,

@@ -5,7 +5,7 @@ const MOST_TASKS = 20;
 const MOST_TARGETS = 5_000;
 
 export function createPruneTasks({ now, schema: s }: Engine, days: number): Duty {
-  const old = `ended_at < coalesce($1::timestamptz, now()) - make_interval(days => ${days})`;
+  const old = `ended_at < $1::timestamptz - make_interval(days => ${days})`;
   const text = `
     with k as materialized (
       select tenant_id, task_id from ${s}.tasks where ${old} order by ended_at limit ${MOST_TASKS} for update skip locked

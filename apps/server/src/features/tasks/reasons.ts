@@ -23,7 +23,7 @@ export function giveTaskReasons(engine: Engine, contacts: Contacts, onlineSecond
         waiting.map(({ laneId }) => laneId),
       ],
     });
-    const now = engine.now()?.getTime() ?? Date.now();
+    const now = engine.now().getTime();
     return new Map(
       rows.flatMap((row) => {
         const reason = reasonOf(row, now);

@@ -64,7 +64,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
       if (answer.state === null) throw unknownTaskDevice();
       const handedOut = handed.get(tenantId, id);
       if (answer.accepted && !answer.repeated && handedOut?.attempt === said.attempt)
-        metrics.reported(tenantId, said.status, handedOut.at, engine.now()?.getTime() ?? Date.now());
+        metrics.reported(tenantId, said.status, handedOut.at, engine.now().getTime());
       if (answer.accepted) handed.forget(tenantId, id);
       return {
         accepted: answer.accepted,

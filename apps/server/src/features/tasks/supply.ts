@@ -184,7 +184,7 @@ function newAction(row: Row) {
   };
 }
 
-const NOW = 'coalesce($1::timestamptz, now())';
+const NOW = '$1::timestamptz';
 
 /** The lane of the device would hand it out now, as far as can be seen without a lock. */
 const LANE_IS_FREE = `l.action_id is null and not l.paused and l.blocked is null`;

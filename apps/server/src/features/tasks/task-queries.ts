@@ -102,7 +102,7 @@ function taskRow(row: any): TaskRow {
 
 export type TaskQueries = ReturnType<typeof createTaskQueries>;
 
-export function createTaskQueries(s: string, now: () => Date | null) {
+export function createTaskQueries(s: string, now: () => Date) {
   const select = `select t.tenant_id, t.task_id, t.name, t.kind, t.payload, t.max_attempts, t.timeout_seconds, t.retry_backoff_seconds,
       t.deadline, t.created_at, t.created_by, t.activated_at, t.cancelled_at, t.ended_at, t.total,
       case when t.targets ? 'deviceIds' then null else t.targets end as targets,
@@ -128,7 +128,7 @@ export function createTaskQueries(s: string, now: () => Date | null) {
         text: `with t as (
             insert into ${s}.tasks (tenant_id, task_id, name, kind, payload, targets, total, max_attempts, timeout_seconds,
                 retry_backoff_seconds, deadline, created_at, created_by)
-              values ($2, nextval('${s}.task_seq'), $3, $4, $5::jsonb, $6::jsonb, $7, $8, $9, $10, $11, coalesce($1::timestamptz, now()), $12)
+              values ($2, nextval('${s}.task_seq'), $3, $4, $5::jsonb, $6::jsonb, $7, $8, $9, $10, $11, $1::timestamptz, $12)
               returning tenant_id, task_id, total, created_at
           ), c as (
             insert into ${s}.task_counts (tenant_id, task_id, state, change, at)
@@ -217,14 +217,14 @@ export function createTaskQueries(s: string, now: () => Date | null) {
 
     async markCancelled(client: Queryable, tenantId: number, taskId: string): Promise<void> {
       await client.query({
-        text: `update ${s}.tasks set cancelled_at = coalesce($1::timestamptz, now()) where tenant_id = $2 and task_id = $3`,
+        text: `update ${s}.tasks set cancelled_at = $1::timestamptz where tenant_id = $2 and task_id = $3`,
         values: [now(), tenantId, taskId],
       });
     },
 
     async markEnded(client: Queryable, tenantId: number, taskId: string): Promise<void> {
       await client.query({
-        text: `update ${s}.tasks set ended_at = coalesce($1::timestamptz, now()), total = coalesce(total, 0)
+        text: `update ${s}.tasks set ended_at = $1::timestamptz, total = coalesce(total, 0)
           where tenant_id = $2 and task_id = $3 and ended_at is null`,
         values: [now(), tenantId, taskId],
       });
@@ -251,7 +251,7 @@ export function createTaskQueries(s: string, now: () => Date | null) {
               else (select coalesce(sum(c.change), 0) from ${s}.task_counts c where c.tenant_id = $2 and c.task_id = $3 and c.state = 'waiting')::int end as n
           ), c as (
             insert into ${s}.task_counts (tenant_id, task_id, state, change, at)
-              select $2, $3, x.state, x.sign * n.n, coalesce($1::timestamptz, now())
+              select $2, $3, x.state, x.sign * n.n, $1::timestamptz
               from n cross join (values ('waiting', -1), ($4::text, 1)) x(state, sign) where n.n > 0
           )
           select n from n`,

@@ -76,9 +76,9 @@ export function createBeginRuns(tools: RunTools): Duty {
     name: BEGIN_RUNS,
     everyMs: EVERY_SECOND,
     due: `exists (select 1 from ${engine.schema}.workflows w
-      where w.enabled and w.deleted_at is null and w.next_at <= coalesce($1::timestamptz, now()))`,
+      where w.enabled and w.deleted_at is null and w.next_at <= $1::timestamptz)`,
     async runOnce(client) {
-      const now = await queries.now(client, engine.now());
+      const now = engine.now();
       const due = await queries.lockDue(client, now, MOST_WORKFLOWS);
       let begun = 0;
       for (const workflow of due) {
@@ -104,7 +104,7 @@ export function createSupplyRuns({ engine, queries, sets }: RunTools): Duty {
     async runOnce(client) {
       const runs = await queries.lockOpenRuns(client, MOST_RUNS);
       if (runs.length === 0) return dutyRun(0, CHUNK);
-      const now = await queries.now(client, engine.now());
+      const now = engine.now();
       const chunk = Math.max(100, Math.floor(CHUNK / runs.length));
       let count = 0;
       let more = runs.length === MOST_RUNS;

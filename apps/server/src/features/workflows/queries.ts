@@ -66,13 +66,6 @@ export type WorkflowQueries = ReturnType<typeof createWorkflowQueries>;
 
 export function createWorkflowQueries(s: string) {
   return {
-    /** The time that everything here goes by. */
-    async now(client: Queryable, injected: Date | null): Promise<Date> {
-      if (injected) return injected;
-      const { rows } = await client.query({ name: 'muster_now', text: 'select now() as now' });
-      return rows[0].now;
-    },
-
     async insert(client: Queryable, given: Omit<WorkflowRow, 'workflowId'>): Promise<string> {
       const { rows } = await client.query({
         text: `insert into ${s}.workflows (tenant_id, name, schedule, targets, action, enabled, catch_up, next_at, created_at, created_by)
@@ -137,11 +130,11 @@ export function createWorkflowQueries(s: string) {
       return rows.map(workflow);
     },
 
-    async remove(client: Queryable, tenantId: number, workflowId: string): Promise<boolean> {
+    async remove(client: Queryable, tenantId: number, workflowId: string, now: Date): Promise<boolean> {
       const { rows } = await client.query({
-        text: `update ${s}.workflows set deleted_at = now(), next_at = null
+        text: `update ${s}.workflows set deleted_at = $3, next_at = null
           where tenant_id = $1 and workflow_id = $2 and deleted_at is null returning 1`,
-        values: [tenantId, workflowId],
+        values: [tenantId, workflowId, now],
       });
       return rows.length > 0;
     },

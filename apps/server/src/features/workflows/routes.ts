@@ -65,7 +65,7 @@ export function workflowRoutes(tools: {
       responses: { 201: { description: 'It runs when its time comes.', schema: workflow } },
       async handler({ body, caller, reply }) {
         const row = await change(db, async (tx) => {
-          const now = await queries.now(tx, engine.now());
+          const now = engine.now();
           const given = {
             tenantId: caller.tenantId,
             ...body,
@@ -128,7 +128,7 @@ export function workflowRoutes(tools: {
       async handler({ body, caller, params }) {
         return change(db, async (tx) => {
           const before = await known(tx, caller.tenantId, params.id, 'for update');
-          const now = await queries.now(tx, engine.now());
+          const now = engine.now();
           const row = { ...before, ...body } as WorkflowRow;
           const isNew = body.schedule !== undefined || (row.enabled && !before.enabled);
           const isPast =
@@ -156,7 +156,7 @@ export function workflowRoutes(tools: {
       async handler({ caller, params }) {
         await change(db, async (tx) => {
           await known(tx, caller.tenantId, params.id, 'for update');
-          await queries.remove(tx, caller.tenantId, params.id);
+          await queries.remove(tx, caller.tenantId, params.id, engine.now());
           await audit.write(tx, { ...by(caller), act: 'delete', target: `workflow ${params.id}` });
         });
         return { id: params.id, deleted: true };
@@ -174,7 +174,7 @@ export function workflowRoutes(tools: {
         const { tenantId } = caller;
         const runId = await change(db, async (tx) => {
           const row = await known(tx, tenantId, params.id);
-          const now = await queries.now(tx, engine.now());
+          const now = engine.now();
           const id = await beginRun(tx, tools, row, {
             trigger: 'manual',
             scheduledAt: now,

@@ -1,0 +1,91 @@
+import type { Queryable } from './db.ts';
+
+/**
+ * The time of every statement: the database's clock as this node knows it. Housekeeping measures the difference with each
+ * sign of life; in between the node's monotonic clock counts. Statements get the time as a plain parameter, so a lease
+ * counts from its statement, not from the beginning of the caller's transaction, and all nodes live by one clock.
+ */
+const FRESH_MS = 15_000;
+/** The wall clock ran away from the monotonic one: the machine was suspended, or somebody set its clock. */
+const JUMP_MS = 1_000;
+/** A measurement is worth a little less with every second: clocks drift, and the server's may be set. */
+const DRIFT_MS_PER_SECOND = 1;
+
+export interface Clocks {
+  /** Milliseconds that never jump. */
+  monotonic(): number;
+  /** Milliseconds since 1970, as the machine believes. */
+  wall(): number;
+}
+
+const OWN_CLOCKS: Clocks = { monotonic: () => performance.now(), wall: () => Date.now() };
+
+export const CLOCK_MS = '(extract(epoch from clock_timestamp()) * 1000)::float8';
+
+export class DatabaseClock {
+  readonly #clocks: Clocks;
+  /** Added to the monotonic clock it gives the database's. */
+  #difference: number | undefined;
+  /** How far off that may be: half of the time that the question was under way. */
+  #error = 0;
+  #measuredAt = Number.NEGATIVE_INFINITY;
+  #wallDifference = 0;
+  #latest = 0;
+  readonly #asking = new WeakMap<Queryable, Promise<void>>();
+
+  constructor(clocks: Clocks = OWN_CLOCKS) {
+    this.#clocks = clocks;
+  }
+
+  /** Never runs backwards by less than a second: a better measurement is no reason to. */
+  now(): Date {
+    if (this.#difference === undefined) throw new Error('The clock of the database was not asked yet.');
+    const ms = Math.floor(this.#clocks.monotonic() + this.#difference);
+    if (ms > this.#latest || this.#latest - ms > JUMP_MS) this.#latest = ms;
+    return new Date(this.#latest);
+  }
+
+  /** A promise if the database has to be asked first; by this client, which may be the only one that is free. */
+  ready(client: Queryable): Promise<void> | undefined {
+    if (this.#isFresh()) return undefined;
+    const asked = this.#asking.get(client);
+    if (asked !== undefined) return asked;
+    const asking = this.#ask(client).finally(() => this.#asking.delete(client));
+    this.#asking.set(client, asking);
+    return asking;
+  }
+
+  /** Around a statement that also answers `CLOCK_MS`: when it was sent, by `start`, and what it said. */
+  start(): number {
+    return this.#clocks.monotonic();
+  }
+
+  measured(sentAt: number, databaseMs: number): void {
+    const now = this.#clocks.monotonic();
+    const error = (now - sentAt) / 2;
+    const difference = databaseMs - (sentAt + now) / 2;
+    const known = this.#error + ((now - this.#measuredAt) / 1_000) * DRIFT_MS_PER_SECOND;
+    // what was known better is kept, unless the two contradict each other: then the clock was set
+    const contradicts = Math.abs(difference - (this.#difference ?? 0)) > error + known;
+    if (this.#difference === undefined || !this.#isFresh() || error <= known || contradicts) {
+      this.#difference = difference;
+      this.#error = error;
+    } else this.#error = known;
+    this.#measuredAt = now;
+    this.#wallDifference = this.#clocks.wall() - now;
+  }
+
+  #isFresh(): boolean {
+    const now = this.#clocks.monotonic();
+    return (
+      now - this.#measuredAt <= FRESH_MS &&
+      Math.abs(this.#clocks.wall() - now - this.#wallDifference) <= JUMP_MS
+    );
+  }
+
+  async #ask(client: Queryable): Promise<void> {
+    const sentAt = this.start();
+    const { rows } = await client.query({ name: 'muster_clock', text: `select ${CLOCK_MS} as ms` });
+    this.measured(sentAt, rows[0].ms);
+  }
+}
