@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { imageName } from '../../../testing/provided.ts';
@@ -38,8 +39,18 @@ export async function testDatabase(
   return { ...opened, kind };
 }
 
+/** Shared by the suites of a process, and so is what the compiler makes of it while it runs. */
+let compiled: Promise<object> | undefined;
+/** Node has it; its types are the browser's, which have no place here. */
+declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
+async function compile(): Promise<object> {
+  const wasm = new URL('pglite.wasm', import.meta.resolve('@electric-sql/pglite'));
+  return WebAssembly.compile(await readFile(wasm));
+}
+
 async function embedded(image: string | undefined) {
-  const db = await openEmbedded(image === undefined ? {} : { image });
+  compiled ??= compile();
+  const db = await openEmbedded({ compiled: await compiled, ...(image === undefined ? {} : { image }) });
   return { db, url: null, drop: () => db.close() };
 }
 

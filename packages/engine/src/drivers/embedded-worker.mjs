@@ -8,11 +8,14 @@ import { PGlite } from '@electric-sql/pglite';
 const port = parentPort;
 if (!port) throw new Error('This file is started as a worker thread.');
 
-/** @type {{ dataDir: string, image?: string }} */
-const { dataDir, image } = workerData;
+/** @type {{ dataDir: string, image?: string, compiled?: object }} */
+const { dataDir, image, compiled } = workerData;
 
 try {
-  const db = await PGlite.create(dataDir, image ? { loadDataDir: await openAsBlob(image) } : {});
+  const db = await PGlite.create(dataDir, {
+    ...(image ? { loadDataDir: await openAsBlob(image) } : {}),
+    ...(compiled ? { pgliteWasmModule: compiled } : {}),
+  });
   port.on('message', async (/** @type {Uint8Array | 'close'} */ message) => {
     if (message === 'close') {
       await db.close();
