@@ -128,6 +128,16 @@ export const SETTINGS = {
     'How many unfinished actions a lane may hold.',
     wholeNumber(1, 1_000_000),
   ),
+  MUSTER_DEADLINE_SECONDS: setting(
+    '10',
+    'How long a request may have to wait for the database before it is refused.',
+    wholeNumber(1, 300),
+  ),
+  MUSTER_MAX_QUEUED_MB: setting(
+    '64',
+    'How many MB of calls of one kind (queueing, reporting) may wait for the database; further ones are refused at once.',
+    wholeNumber(1, 65_536),
+  ),
   MUSTER_RETENTION_DAYS: setting(
     '14',
     'Finished actions are forgotten so many days after their end.',

@@ -19,14 +19,15 @@ export async function openDatabase(
   onError: (error: unknown) => void,
   patienceMs = 0,
 ): Promise<OpenDatabase> {
+  const deadlineMs = config.MUSTER_DEADLINE_SECONDS * 1_000;
   if (config.DATABASE_URL !== null) {
-    const db = openPostgres({ url: config.DATABASE_URL, onError });
+    const db = openPostgres({ url: config.DATABASE_URL, deadlineMs, onError });
     return { db, close: () => db.close() };
   }
   const folder = makeDataFolder(config.MUSTER_DATA_DIR);
   const lock = await lockOf(folder.path, patienceMs);
   try {
-    const db = await openEmbedded({ dataDir: folder.database, onError });
+    const db = await openEmbedded({ dataDir: folder.database, deadlineMs, onError });
     return {
       db,
       async close() {

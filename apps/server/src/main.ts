@@ -43,6 +43,9 @@ const FEATURES: readonly CreateFeature[] = [actions, tokenRoutes, auditRoutes, d
 /** How long a start waits for a command that has the data folder. */
 const PATIENCE_MS = 10_000;
 
+/** Of one kind may wait for the database. */
+const MOST_CALLS = 20_000;
+
 export interface ServerOptions {
   /** For tests: a database that somebody else opened, migrated and will close. */
   readonly db?: Database;
@@ -94,6 +97,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       schema,
       retentionDays: config.MUSTER_RETENTION_DAYS,
       depthLimit: config.MUSTER_LANE_DEPTH_LIMIT,
+      room: { calls: MOST_CALLS, bytes: config.MUSTER_MAX_QUEUED_MB * 1_048_576 },
       onError,
       observer: observeEngine(registry),
       ...(options.clock ? { clock: options.clock } : {}),
@@ -108,7 +112,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const shell: Shell = { config, db, engine, tokens, audit, longPolls, log };
     const features: Feature[] = [
       ...FEATURES,
-      health(() => migrate.checkNotTooNew()),
+      health(() => migrate.checkNotTooNew(db.reserved)),
       metrics(registry),
       control(registry),
       tasks(registry),

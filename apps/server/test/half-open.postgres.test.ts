@@ -6,6 +6,8 @@ import { startServer } from '../src/main.ts';
 import { TcpProxy } from '../testing/torture/tcp-proxy.ts';
 
 const TOKEN = 'operator-token-of-this-test-0123456789';
+const DEADLINE_MS = 1_000;
+/** Longer than any answer may take. */
 const PATIENCE_MS = 400;
 const MOST_TRIES = 40;
 
@@ -26,7 +28,7 @@ test('G36: connections to the database that went dead without a word are given u
   const line = await TcpProxy.start();
   line.aimAt(Number(url.port));
   url.port = String(line.port);
-  const db = openPostgres({ url: url.href, patienceMs: PATIENCE_MS });
+  const db = openPostgres({ url: url.href, deadlineMs: DEADLINE_MS });
   const server = await startServer(
     readConfig({
       PORT: '0',

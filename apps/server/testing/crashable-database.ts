@@ -1,4 +1,4 @@
-import type { Database, Query, Transaction } from '@muster/engine';
+import type { Connections, Database, Query, Transaction } from '@muster/engine';
 
 /**
  * A database whose client may die: at a statement, so that what it was doing is rolled back, or right after a commit, so
@@ -34,12 +34,12 @@ export function crashable(inner: Database): CrashableDatabase {
         if (!dead) run();
       }),
   });
-  const on = (calls: Database['gathered']): Database['gathered'] => ({
+  const on = (calls: Connections): Connections => ({
     query: async (query: Query) => {
       check();
       return calls.query(query);
     },
-    transaction: async (run) => {
+    transaction: async (run, limits) => {
       check();
       return calls.transaction(async (tx) => {
         // the first to be told of the commit
@@ -47,11 +47,17 @@ export function crashable(inner: Database): CrashableDatabase {
           if (afterCommit) dead = true;
         });
         return run(onTransaction(tx));
-      });
+      }, limits);
     },
   });
   return {
-    db: { ...inner, ...on(inner), gathered: on(inner.gathered) },
+    db: {
+      ...inner,
+      ...on(inner),
+      gathered: on(inner.gathered),
+      housekeeping: on(inner.housekeeping),
+      reserved: on(inner.reserved),
+    },
     get dead() {
       return dead;
     },

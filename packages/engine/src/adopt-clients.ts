@@ -1,6 +1,18 @@
 import type { Context } from './context.ts';
 import { type Database, isTransaction, type Queryable } from './db.ts';
 
+/** These are gathered on the engine's own database, ask for the time there, and wait there, where what waits is bounded. */
+const GATHERED = new Set([
+  'acknowledge',
+  'claim',
+  'claimSlots',
+  'enqueue',
+  'ensureLane',
+  'extend',
+  'release',
+  'report',
+]);
+
 /**
  * The engine's operations take a client of the caller's own, who may have set parsers for his program (64-bit numbers as
  * numbers, times as text). Every function of `api` gets such a client wrapped, so that it reads values as the engine does,
@@ -23,13 +35,13 @@ export function adoptClients<Api extends object>(
   }
 
   const descriptors = Object.getOwnPropertyDescriptors(api) as Record<string, PropertyDescriptor>;
-  for (const descriptor of Object.values(descriptors)) {
+  for (const [name, descriptor] of Object.entries(descriptors)) {
     const { value } = descriptor;
     if (typeof value !== 'function') continue;
     descriptor.value = (first: unknown, ...rest: unknown[]) => {
       if (!isClient(first)) return value(first, ...rest);
       const client = adopt(first);
-      const asked = context.ready(client);
+      const asked = client === db && GATHERED.has(name) ? undefined : context.ready(client);
       return asked === undefined ? value(client, ...rest) : asked.then(() => value(client, ...rest));
     };
   }

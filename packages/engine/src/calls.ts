@@ -3,10 +3,14 @@ import { type Database, isTransaction, type Queryable } from './db.ts';
 import { type Duty, type DutyRun, dutyRun } from './duties/duty.ts';
 import { makeDays } from './duties/keep-days.ts';
 import { type Effects, isEffectError } from './effects.ts';
-import { Gatherer, runDirectly } from './gatherer.ts';
+import { Gatherer } from './gatherer.ts';
 import { refuseInsideTransaction } from './open-transaction.ts';
+import { Places } from './places.ts';
+import type { RoomSize } from './room.ts';
+import { runDirectly } from './run-directly.ts';
 import { isLockError, isMissingDay } from './sqlstate.ts';
 import type { WakeUps } from './wake-ups.ts';
+import { whileLocked } from './while-locked.ts';
 
 /** Told of everything that happens, for metrics; must not throw. */
 export interface Observer {
@@ -15,6 +19,11 @@ export interface Observer {
   transitions?(transitions: readonly Transition[]): void;
   late?(tenantId: number): void;
 }
+
+/** Calls that run alone, of all kinds: the rest of the connections is for everybody else. */
+const MOST_ALONE = 3;
+/** A lock that stalled a batch is waited for no longer alone: the call is tried again, and holds nothing meanwhile. */
+const ALONE_LOCK_MS = 100;
 
 /**
  * How an operation gets to the database: gathered with others and committed by itself when the engine's own database is
@@ -27,24 +36,40 @@ export class Calls {
   readonly #effects: Effects;
   readonly #wakeUps: WakeUps;
   readonly #observer: Observer;
+  readonly #room: RoomSize | undefined;
+  readonly #alone = new Places(MOST_ALONE);
   readonly #gatherers: { close(): Promise<void> }[] = [];
 
-  constructor(db: Database, context: Context, effects: Effects, wakeUps: WakeUps, observer: Observer) {
+  constructor(
+    db: Database,
+    context: Context,
+    effects: Effects,
+    wakeUps: WakeUps,
+    observer: Observer,
+    /** How much of each kind of call may wait. */
+    room?: RoomSize,
+  ) {
     this.db = db;
+    this.#room = room;
     this.#context = context;
     this.#effects = effects;
     this.#wakeUps = wakeUps;
     this.#observer = observer;
   }
 
-  /** A gathered operation: one item in, its answer out. */
+  /** A gathered operation: one item in, its answer out. An answer that comes too late for its caller is `unwanted`. */
   gathered<Item, Answer>(
     operation: Operation<Item, Answer>,
+    unwanted?: (item: Item, answer: Answer) => void,
   ): (client: Queryable, item: Item) => Promise<Answer> {
-    const gatherer = new Gatherer(operation, {
+    const gatherer = new Gatherer<Item, Answer>(operation, {
+      deadlineMs: this.db.deadlineMs,
+      room: this.#room,
       writers: this.db.writers,
-      run: (op, items, solo) => this.#commit(op, items, solo),
-      ...(this.#observer.batch ? { onBatch: this.#observer.batch.bind(this.#observer) } : {}),
+      alone: this.#alone,
+      run: (op, items, alone) => this.#commit(op, items, alone),
+      unwanted,
+      onBatch: this.#observer.batch?.bind(this.#observer),
     });
     this.#gatherers.push(gatherer);
     return async (client, item) => {
@@ -59,14 +84,22 @@ export class Calls {
     name: string;
     /** Items with an equal key never share a transaction. */
     key(item: Item): string | null;
+    /** Whose share of what may wait it uses. */
+    tenant?(item: Item): number;
     run(tx: Queryable, items: readonly Item[]): Promise<Answer[]>;
+    /** Takes an answer back whose caller was told that there is none. */
+    unwanted?(item: Item, answer: Answer): void;
   }): (item: Item) => Promise<Answer> {
-    const call = this.gathered<Item, Answer>({
-      name: steps.name,
-      key: steps.key,
-      isSteps: true,
-      run: async (tx, items) => ({ answers: await steps.run(tx, items), transitions: [], wakes: [] }),
-    });
+    const call = this.gathered<Item, Answer>(
+      {
+        name: steps.name,
+        key: steps.key,
+        ...(steps.tenant ? { tenant: steps.tenant } : {}),
+        isSteps: true,
+        run: async (tx, items) => ({ answers: await steps.run(tx, items), transitions: [], wakes: [] }),
+      },
+      steps.unwanted,
+    );
     return (item) => call(this.db, item);
   }
 
@@ -76,15 +109,20 @@ export class Calls {
     client: Queryable,
     items: readonly Item[],
   ): Promise<Answer[]> {
-    return runDirectly(operation, items, (some) =>
-      client === this.db
-        ? this.#commit(operation, some, false).catch((error) => {
-            // rolled back, so it can be tried again like a lane that is locked
-            if (isLockError(error)) return { answers: some.map(() => BUSY), transitions: [], wakes: [] };
-            throw error;
-          })
-        : this.inside(client, (inner) => operation.run(inner, some)),
-    );
+    if (client !== this.db)
+      return runDirectly(
+        operation,
+        items,
+        (some) => this.inside(client, (inner) => operation.run(inner, some)),
+        null,
+      );
+    const commit = (some: readonly Item[]): Promise<Run<Answer | Busy>> =>
+      this.#commit(operation, some, false).catch((error) => {
+        // rolled back, so it can be tried again like a lane that is locked
+        if (isLockError(error)) return { answers: some.map(() => BUSY), transitions: [], wakes: [] };
+        throw error;
+      });
+    return runDirectly(operation, items, commit, this.db.deadlineMs);
   }
 
   /** Something that is not gathered, with its effects and wake-ups; in a transaction of its own if none was passed. */
@@ -92,11 +130,8 @@ export class Calls {
     client: Queryable,
     perform: (client: Queryable) => Promise<R>,
   ): Promise<R> {
-    if (client === this.db) {
-      refuseInsideTransaction();
-      return this.#withDays(() => this.db.transaction((tx) => this.inside(tx, perform)));
-    }
-    return this.#perform(client, perform);
+    if (client !== this.db) return this.#perform(client, perform);
+    return this.transaction(client, (tx) => this.#perform(tx, perform));
   }
 
   async #perform<R extends { transitions: readonly Transition[]; wakes: Run<never>['wakes'] }>(
@@ -119,14 +154,14 @@ export class Calls {
   transaction<T>(client: Queryable, run: (client: Queryable) => Promise<T>): Promise<T> {
     if (client !== this.db) return run(client);
     refuseInsideTransaction();
-    return this.#withDays(() => this.db.transaction(run));
+    return this.#withDays(() => whileLocked(this.db, run));
   }
 
   async duty(duty: Duty): Promise<DutyRun> {
     if (this.#effects.any && !duty.isOutside) return this.#dutyApart(duty);
     return this.#withDays(async () => {
-      await this.#context.ready(this.db);
-      const run = await duty.runOnce(this.db);
+      await this.#context.ready(this.db.housekeeping);
+      const run = await duty.runOnce(this.db.housekeeping);
       this.#tell(run);
       return run;
     });
@@ -136,11 +171,15 @@ export class Calls {
   async #dutyApart(duty: Duty, lanes?: readonly string[]): Promise<DutyRun> {
     let touched: readonly string[] = [];
     try {
-      return await this.inside(this.db, async (tx) => {
-        const run = await duty.runOnce(tx, lanes);
-        touched = [...new Set(run.transitions.map((transition) => transition.laneId))];
-        return run;
-      });
+      return await this.#withDays(() =>
+        this.db.housekeeping.transaction((tx) =>
+          this.#perform(tx, async () => {
+            const run = await duty.runOnce(tx, lanes);
+            touched = [...new Set(run.transitions.map((transition) => transition.laneId))];
+            return run;
+          }),
+        ),
+      );
     } catch (error) {
       if (!isEffectError(error) || touched.length < 2) throw error;
       const half = Math.ceil(touched.length / 2);
@@ -159,21 +198,20 @@ export class Calls {
 
   /**
    * A gathered statement is its own transaction; only with effects does it share one with them, at the price of two more
-   * round trips. A solo item may wait longer.
+   * round trips. One that runs alone is in nobody's way on the connections of the batches.
    */
   async #commit<Item, Answer>(
     operation: Operation<Item, Answer>,
     items: readonly Item[],
-    solo: boolean,
+    alone: boolean,
   ): Promise<Run<Answer | Busy>> {
-    const connections = solo ? this.db : this.db.gathered;
+    const connections = alone ? this.db : this.db.gathered;
     const asked = this.#context.ready(connections);
     if (asked !== undefined) await asked;
     return this.#withDays(async () => {
-      if (solo || operation.isSteps || this.#haveEffects(operation, items))
-        return connections.transaction(async (tx) => {
-          if (solo && this.db.kind === 'postgres') await tx.query({ text: `set local lock_timeout = '1s'` });
-          return this.#perform(tx, (inner) => operation.run(inner, items));
+      if (alone || operation.isSteps || this.#haveEffects(operation, items))
+        return connections.transaction((tx) => this.#perform(tx, (inner) => operation.run(inner, items)), {
+          lockMs: ALONE_LOCK_MS,
         });
       const run = await operation.run(connections, items);
       this.#tell(run);

@@ -52,6 +52,12 @@ export interface Operation<Item, Answer> {
   readonly name: string;
   /** Items with an equal key never share a statement. */
   key(item: Item): string | null;
+  /** Items with an equal key get one answer: whoever waits behind another takes his. */
+  readonly isShared?: boolean;
+  /** Whose share of what may wait it uses; by default its `tenantId`. */
+  tenant?(item: Item): number;
+  /** How large it is, if it can be large. */
+  bytes?(item: Item): number;
   /** The channels of all actions that the item can change, or null if that is not known before. */
   channels?(item: Item): readonly string[] | null;
   /** It is more than one statement, so it needs a transaction also without effects. */

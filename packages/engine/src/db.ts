@@ -20,13 +20,30 @@ export interface Transaction extends Queryable {
   afterCommit(run: () => void): void;
 }
 
-export interface Database extends Queryable {
+/** Milliseconds; 0 is no limit. What is not said is as the connections have it. */
+export interface Limits {
+  /** How long a statement waits for a lock of somebody else's. */
+  readonly lockMs?: number;
+  /** How long a statement may take. The server ends it itself, so it is known that nothing came of it. */
+  readonly statementMs?: number;
+}
+
+export interface Connections extends Queryable {
+  transaction<T>(run: (tx: Transaction) => Promise<T>, limits?: Limits): Promise<T>;
+}
+
+export interface Database extends Connections {
   readonly kind: 'embedded' | 'postgres';
   /** How many gathered statements of one kind may be in flight at once. */
   readonly writers: number;
+  /** How long a caller may have to wait for an answer before he hears that there is none. */
+  readonly deadlineMs: number;
   /** Connections for gathered statements only: they give up on a lock quickly instead of stalling everybody. */
-  readonly gathered: Queryable & { transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T> };
-  transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>;
+  readonly gathered: Connections;
+  /** Connections for duties only: their statements may take long, and no caller waits behind them. */
+  readonly housekeeping: Connections;
+  /** A few for what the node lives by (the lead, tokens, "is the database there?"): nothing else can use them up. */
+  readonly reserved: Connections;
   /** A client of the caller's that reads values as the engine does, whatever parsers are set. */
   adopt(client: Queryable): Queryable;
   /** Calls back for each notification; `reconnect` drops the connection and opens a new one. */

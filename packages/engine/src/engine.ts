@@ -26,6 +26,7 @@ import { createClaimNamed } from './ops/claim-named.ts';
 import { createClaimSlots } from './ops/claim-slots.ts';
 import { createCounts } from './ops/counts.ts';
 import { createEnqueueOps } from './ops/enqueue-ops.ts';
+import { checkLaneName, createEnsureLane } from './ops/ensure-lane.ts';
 import { createExtend, type ExtendItem } from './ops/extend.ts';
 import { createHeld } from './ops/held.ts';
 import { createLaneOps, type LaneRef } from './ops/lanes.ts';
@@ -37,6 +38,7 @@ import { createReport } from './ops/report.ts';
 import { createRunnerOps } from './ops/runners.ts';
 import { type GiveReasons, Reasons } from './reasons.ts';
 import { createReporting } from './reporting.ts';
+import type { RoomSize } from './room.ts';
 import { checkAttempt } from './text.ts';
 import { checkLease, checkName, checkTenant, checkWhole, ifGiven, isId } from './values.ts';
 import { WakeUps } from './wake-ups.ts';
@@ -50,6 +52,8 @@ export interface EngineOptions {
   readonly retentionDays?: number;
   /** How many unfinished actions a lane may hold. */
   readonly depthLimit?: number;
+  /** How many calls of one kind, of how many bytes together, may wait for the database. */
+  readonly room?: RoomSize;
   readonly onError?: (error: unknown) => void;
   readonly observer?: Observer;
 }
@@ -81,7 +85,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     onError,
     onNode: () => void housekeeping.lead(),
   });
-  const calls = new Calls(db, context, effects, wakeUps, observer);
+  const calls = new Calls(db, context, effects, wakeUps, observer, options.room);
 
   const lanes = createLaneOps(context);
   const runners = createRunnerOps(context);
@@ -97,12 +101,12 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     createFoldCounts(context),
     createPrune(context, retentionDays),
     createKeepDays(context, retentionDays),
-    createKeepTables(context, db.kind),
+    createKeepTables(context, db),
   ];
   const housekeeping: Housekeeping = new Housekeeping({
     schema,
     nodeId: randomUUID(),
-    client: db,
+    client: db.reserved,
     context,
     clock: databaseClock,
     duties,
@@ -116,22 +120,28 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   });
 
   const report = createReport(context);
-  const gatheredReport = calls.gathered(report);
-  const gatheredClaim = calls.gathered(createClaim(context));
+  const gatheredReport = calls.gathered(report, (_, { next }) => takeBack(next ? [next] : []));
+  const gatheredClaim = calls.gathered(createClaim(context), (_, answer) =>
+    takeBack(answer.kind === 'claimed' ? [answer.action] : []),
+  );
+  const gatheredClaimSlots = calls.gathered(createClaimSlots(context), (_, answer) =>
+    takeBack(answer.kind === 'claimed' ? answer.actions : []),
+  );
   const gatheredExtend = calls.gathered(createExtend(context));
   const gatheredAcknowledge = calls.gathered(createAcknowledge(context));
+  const gatheredLane = calls.gathered(createEnsureLane(context));
+  const release = async (client: Queryable, { tenantId, id: actionId, attempt }: ClaimedAction) => {
+    await gatheredReport(client, { tenantId, actionId, attempt, outcome: 'released' });
+  };
+  /** The caller was told that there is no answer: nobody has these. What is handed out again may be with its worker. */
+  function takeBack(actions: readonly ClaimedAction[]): void {
+    for (const action of actions) if (!action.redelivered) release(db, action).catch(onError);
+  }
   const claiming = createClaiming({
     waiters: wakeUps.waiters,
     claim: gatheredClaim,
-    claimSlots: calls.gathered(createClaimSlots(context)),
-    release: async (client, action) => {
-      await gatheredReport(client, {
-        tenantId: action.tenantId,
-        actionId: action.id,
-        attempt: action.attempt,
-        outcome: 'released',
-      });
-    },
+    claimSlots: gatheredClaimSlots,
+    release,
   });
   const reporting = createReporting({
     report: gatheredReport,
@@ -191,7 +201,11 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     recordLate: createRecordLate(context),
     held: createHeld(context),
 
-    ensureLane: lanes.ensure,
+    /** The lane of that name, made on first use. */
+    ensureLane: async (client: Queryable, tenantId: number, space: string, name: string): Promise<string> =>
+      client === db
+        ? gatheredLane(client, checkLaneName({ tenantId, space, name }))
+        : lanes.ensure(client, tenantId, space, name),
     ensureLanes: lanes.ensureMany.bind(lanes),
     findLane: lanes.find,
     pauseLane: onLane(lanes.pause),

@@ -5,7 +5,9 @@ export type EngineErrorCode =
   | 'MUSTER_IDEMPOTENCY_MISMATCH'
   | 'MUSTER_LANE_BUSY'
   | 'MUSTER_LANE_FULL'
+  | 'MUSTER_NO_ANSWER'
   | 'MUSTER_OUTSIDE_TRANSACTION'
+  | 'MUSTER_OVERLOADED'
   | 'MUSTER_SCHEMA_TOO_NEW'
   | 'MUSTER_STOPPED'
   | 'MUSTER_UNKNOWN_ACTION'
@@ -22,3 +24,12 @@ export class EngineError extends Error {
     this.code = code;
   }
 }
+
+export const laneBusy = () =>
+  new EngineError('MUSTER_LANE_BUSY', 'The lane is locked by another transaction. Try again.');
+
+export const overloaded = () =>
+  new EngineError(
+    'MUSTER_OVERLOADED',
+    'Too much waits for the database already. Nothing was done; try again.',
+  );

@@ -1,6 +1,10 @@
 import { BUSY, type Busy, type Operation, type Run } from './context.ts';
 import { isEffectError } from './effects.ts';
-import { EngineError } from './errors.ts';
+import { EngineError, laneBusy, overloaded } from './errors.ts';
+import { FairLine } from './fair-line.ts';
+import { Line, type Place } from './line.ts';
+import type { Places } from './places.ts';
+import { Room, type RoomSize } from './room.ts';
 import { isDataError, isLockError } from './sqlstate.ts';
 
 /**
@@ -9,57 +13,117 @@ import { isDataError, isLockError } from './sqlstate.ts';
  * end of the turn (`setImmediate`): flushed synchronously, the embedded database never gathers (1.9k → 11k requests/s).
  *
  * No caller fails or delays another: items with equal keys never share a statement, items whose lane is locked come
- * back as BUSY and are tried again, and after a data or lock error the batch is run again row by row.
+ * back as BUSY and are tried again, and after a data or lock error the batch is run again row by row. What waits is
+ * bounded (`Room`), tenants are served in turn, and whoever is not answered by his deadline hears so:
+ *
+ *   waiting ──sent──► in flight ──► answered
+ *      │  ▲               │ └─deadline──► "not known"; what comes of it after all goes to `unwanted`
+ *      │  └──BUSY, later──┘
+ *      └─deadline──► "nothing was done", and it is not sent any more
+ *
+ * Of calls with an equal key the oldest holds the key until it is answered, also while it waits for its next try; the
+ * others stand behind it. So a call costs the same however many have its key (rescanned, 20,000 of one key took 6.6 s).
  */
-export interface GathererOptions {
+export interface GathererOptions<Item, Answer> {
   readonly writers: number;
   /** Runs the operation over the items in one transaction, with everything that belongs to it. */
-  readonly run: <Item, Answer>(
+  readonly run: (
     operation: Operation<Item, Answer>,
     items: readonly Item[],
-    solo: boolean,
+    alone: boolean,
   ) => Promise<Run<Answer | Busy>>;
-  readonly onBatch?: (operation: string, size: number, seconds: number) => void;
+  /** For calls that run alone, of all gatherers together: they must not use up the connections. */
+  readonly alone: Places;
+  readonly deadlineMs: number;
+  readonly room?: RoomSize | undefined;
+  /** An answer whose caller was told that it is not known. */
+  readonly unwanted?: ((item: Item, answer: Answer) => void) | undefined;
+  readonly onBatch?: ((operation: string, size: number, seconds: number) => void) | undefined;
 }
 
 interface Call<Item, Answer> {
   readonly item: Item;
   readonly key: string | null;
+  readonly tenant: number;
+  readonly bytes: number;
+  readonly deadline: number;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
+  /** Among all that are not answered; out of it: answered. */
+  open: Place<Call<Item, Answer>>;
+  /** Takes it out of the queue that it is in. */
+  leaveQueue: () => void;
   tries: number;
+  isSent: boolean;
   /** Runs alone from now on: it has failed or stalled a batch. */
-  solo: boolean;
+  isAlone: boolean;
+}
+
+interface Key<Item, Answer> {
+  holder: Call<Item, Answer>;
+  readonly behind: Line<Call<Item, Answer>>;
 }
 
 /** Larger statements are no faster per row and keep their lanes locked longer. */
-const MOST_PER_STATEMENT = 500;
-const MOST_TRIES = 60;
-const MOST_ALONE = 3;
+export const MOST_PER_STATEMENT = 500;
+/** Sixty calls of 1 MB in one statement stopped the process for 10 s. */
+export const MOST_BYTES_PER_STATEMENT = 4 * 1_048_576;
+const LONGEST_PAUSE_MS = 100;
+/** With less than this part of its time left a call is not tried again: at its deadline it would be in flight. */
+const LAST_TRY = 0.05;
+
+const nowhere = () => {};
 
 export class Gatherer<Item, Answer> {
   readonly #operation: Operation<Item, Answer>;
-  readonly #options: GathererOptions;
-  #waiting: Call<Item, Answer>[] = [];
+  readonly #options: GathererOptions<Item, Answer>;
+  readonly room: Room;
+  /** All that are not answered, the oldest first: that is the order of their deadlines. */
+  readonly #open = new Line<Call<Item, Answer>>();
+  readonly #keys = new Map<string, Key<Item, Answer>>();
+  readonly #ready = new FairLine<Call<Item, Answer>>();
   /** Calls that have failed or stalled a batch: each runs alone, beside the batches and not in their way. */
-  readonly #alone: Call<Item, Answer>[] = [];
-  readonly #keysInFlight = new Set<string>();
+  readonly #alone = new FairLine<Call<Item, Answer>>();
+  /** Those among them that have done so alone as well: behind the others, who are most likely innocent. */
+  readonly #aloneAgain = new FairLine<Call<Item, Answer>>();
+  /** Calls that wait for their next try, by how long: each line is in the order of time. */
+  readonly #pausing = new Map<number, Line<{ call: Call<Item, Answer>; until: number }>>();
   #inFlight = 0;
   #aloneInFlight = 0;
-  #pausedCalls = 0;
+  #timer: { at: number; handle: NodeJS.Timeout } | undefined;
   #scheduled = false;
   #closed = false;
   #whenIdle: (() => void)[] = [];
 
-  constructor(operation: Operation<Item, Answer>, options: GathererOptions) {
+  constructor(operation: Operation<Item, Answer>, options: GathererOptions<Item, Answer>) {
     this.#operation = operation;
     this.#options = options;
+    this.room = new Room(options.room);
   }
 
   add(item: Item): Promise<Answer> {
     if (this.#closed) return Promise.reject(new EngineError('MUSTER_STOPPED', 'The engine is stopping.'));
+    const tenant = this.#operation.tenant?.(item) ?? tenantOf(item);
+    const bytes = this.#operation.bytes?.(item) ?? 0;
+    if (!this.room.enter(tenant, bytes)) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, key: this.#operation.key(item), resolve, reject, tries: 0, solo: false });
+      const call: Call<Item, Answer> = {
+        item,
+        key: this.#operation.key(item),
+        tenant,
+        bytes,
+        deadline: performance.now() + this.#options.deadlineMs,
+        resolve,
+        reject,
+        open: undefined as never, // set with the next statement
+        leaveQueue: nowhere,
+        tries: 0,
+        isSent: false,
+        isAlone: false,
+      };
+      call.open = this.#open.push(call);
+      this.#wakeAt(call.deadline);
+      this.#enter(call);
       this.#schedule();
     });
   }
@@ -67,172 +131,222 @@ export class Gatherer<Item, Answer> {
   /** No new calls; resolves when all that came before are answered. */
   async close(): Promise<void> {
     this.#closed = true;
-    while (
-      this.#waiting.length + this.#alone.length + this.#inFlight + this.#aloneInFlight + this.#pausedCalls >
-      0
-    ) {
+    while (this.#open.size + this.#inFlight + this.#aloneInFlight > 0)
       await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
-    }
   }
 
-  #schedule(): void {
+  #enter(call: Call<Item, Answer>): void {
+    if (call.key !== null) {
+      const key = this.#keys.get(call.key);
+      if (key) {
+        const place = key.behind.push(call);
+        call.leaveQueue = () => key.behind.remove(place);
+        return;
+      }
+      this.#keys.set(call.key, { holder: call, behind: new Line() });
+    }
+    call.leaveQueue = this.#ready.push(call);
+  }
+
+  readonly #schedule = (): void => {
     if (this.#scheduled || !(this.#mayGather() || this.#mayRunAlone())) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
       this.#flush();
     });
-  }
+  };
 
   #mayGather(): boolean {
-    return this.#waiting.length > 0 && this.#inFlight < this.#options.writers;
+    return this.#ready.size > 0 && this.#inFlight < this.#options.writers;
   }
 
   #mayRunAlone(): boolean {
-    return this.#alone.length > 0 && this.#aloneInFlight < MOST_ALONE;
+    return this.#alone.size + this.#aloneAgain.size > 0;
   }
 
   #flush(): void {
     while (this.#mayGather()) {
-      const batch = this.#take();
-      if (batch.length === 0) break;
       this.#inFlight += 1;
-      this.#begin(batch, () => {
+      void this.#send(this.#take()).finally(() => {
         this.#inFlight -= 1;
+        this.#afterwards();
       });
     }
-    while (this.#mayRunAlone()) {
-      const at = this.#alone.findIndex((call) => call.key === null || !this.#keysInFlight.has(call.key));
-      if (at < 0) break;
+    while (this.#mayRunAlone() && this.#options.alone.take(this.#schedule)) {
       this.#aloneInFlight += 1;
-      this.#begin(this.#alone.splice(at, 1), () => {
+      const call = (this.#alone.shift() ?? this.#aloneAgain.shift()) as Call<Item, Answer>;
+      void this.#send([call]).finally(() => {
         this.#aloneInFlight -= 1;
+        this.#options.alone.free();
+        this.#afterwards();
       });
     }
   }
 
-  #begin(batch: Call<Item, Answer>[], ended: () => void): void {
-    for (const call of batch) if (call.key !== null) this.#keysInFlight.add(call.key);
-    void this.#send(batch).finally(() => {
-      ended();
-      for (const call of batch) if (call.key !== null) this.#keysInFlight.delete(call.key);
-      this.#schedule();
-      this.#tellIdle();
-    });
+  #afterwards(): void {
+    this.#schedule();
+    if (this.#open.size + this.#inFlight + this.#aloneInFlight > 0) return;
+    clearTimeout(this.#timer?.handle);
+    this.#timer = undefined;
+    const told = this.#whenIdle;
+    this.#whenIdle = [];
+    for (const tell of told) tell();
   }
 
-  /** The oldest calls whose keys are neither in flight nor twice in the batch. */
   #take(): Call<Item, Answer>[] {
     const batch: Call<Item, Answer>[] = [];
-    const keys = new Set<string>();
-    const left: Call<Item, Answer>[] = [];
-    let at = 0;
-    for (; at < this.#waiting.length && batch.length < MOST_PER_STATEMENT; at += 1) {
-      const call = this.#waiting[at] as Call<Item, Answer>;
-      const taken = call.key !== null && (keys.has(call.key) || this.#keysInFlight.has(call.key));
-      if (taken) left.push(call);
-      else {
-        batch.push(call);
-        if (call.key !== null) keys.add(call.key);
-      }
+    let bytes = 0;
+    for (let next = this.#ready.first; next && batch.length < MOST_PER_STATEMENT; next = this.#ready.first) {
+      bytes += next.bytes;
+      if (batch.length > 0 && bytes > MOST_BYTES_PER_STATEMENT) break;
+      batch.push(next);
+      this.#ready.shift();
     }
-    this.#waiting = left.concat(this.#waiting.slice(at));
     return batch;
   }
 
-  async #send(batch: Call<Item, Answer>[]): Promise<void> {
+  async #send(batch: readonly Call<Item, Answer>[]): Promise<void> {
     const began = performance.now();
+    for (const call of batch) {
+      call.leaveQueue = nowhere;
+      call.isSent = true;
+    }
     try {
-      const solo = batch[0]?.solo ?? false;
       const { answers } = await this.#options.run(
         this.#operation,
         batch.map((call) => call.item),
-        solo,
+        batch[0]?.isAlone ?? false,
       );
       this.#options.onBatch?.(this.#operation.name, batch.length, (performance.now() - began) / 1_000);
       batch.forEach((call, at) => {
         const answer = answers[at] as Answer | Busy;
         if (answer === BUSY) this.#again(call);
-        else call.resolve(answer as Answer);
+        else this.#answer(call, answer as Answer);
       });
     } catch (error) {
-      if (isLockError(error) && (batch.length > 1 || (batch[0]?.tries ?? 0) < MOST_TRIES)) {
-        for (const call of batch) this.#again(call, true);
-      } else if (batch.length > 1 && (isDataError(error) || isEffectError(error))) {
-        for (const call of batch) this.#again(call, true);
-      } else {
-        for (const call of batch) call.reject(error);
+      const mayBeAnother = batch.length > 1 && (isDataError(error) || isEffectError(error));
+      for (const call of batch) {
+        if (isLockError(error) || mayBeAnother) this.#again(call, true);
+        else this.#fail(call, error);
       }
     }
   }
 
-  /** The first retry is at once (somebody was faster), later ones wait: the lane is locked by an open transaction. */
-  #again(call: Call<Item, Answer>, solo = false): void {
-    call.tries += 1;
-    call.solo ||= solo;
-    if (call.tries > MOST_TRIES) {
-      call.reject(
-        new EngineError('MUSTER_LANE_BUSY', 'The lane is locked by another transaction. Try again.'),
-      );
-      return;
+  #answer(call: Call<Item, Answer>, answer: Answer): void {
+    if (!call.open.isIn) this.#options.unwanted?.(call.item, answer);
+    else {
+      this.#close(call);
+      call.resolve(answer);
     }
-    // looked up when it is used: the line of those who wait is made anew with every batch
-    const queueUp = () => (call.solo ? this.#alone : this.#waiting).push(call);
-    if (call.tries <= 3) {
-      queueUp();
-      return;
+    const key = this.#operation.isShared && call.key !== null ? this.#keys.get(call.key) : undefined;
+    for (let next = key?.behind.shift(); next; next = key?.behind.shift()) {
+      this.#close(next);
+      next.resolve(answer);
     }
-    this.#pausedCalls += 1;
-    setTimeout(
-      () => {
-        this.#pausedCalls -= 1;
-        queueUp();
-        this.#schedule();
-      },
-      Math.min(2 ** (call.tries - 3), 100),
-    );
+    this.#giveUpKey(call);
   }
 
-  #tellIdle(): void {
-    const told = this.#whenIdle;
-    this.#whenIdle = [];
-    for (const tell of told) tell();
+  #fail(call: Call<Item, Answer>, error: unknown): void {
+    if (call.open.isIn) {
+      this.#close(call);
+      call.reject(error);
+    }
+    this.#giveUpKey(call);
+  }
+
+  #close(call: Call<Item, Answer>): void {
+    this.#open.remove(call.open);
+    this.room.leave(call.tenant, call.bytes);
+  }
+
+  /** Whoever stands behind it is next. */
+  #giveUpKey(call: Call<Item, Answer>): void {
+    const key = call.key === null ? undefined : this.#keys.get(call.key);
+    if (!key || key.holder !== call) return;
+    const next = key.behind.shift();
+    if (next) {
+      key.holder = next;
+      next.leaveQueue = this.#ready.push(next);
+    } else this.#keys.delete(call.key as string);
+  }
+
+  /** The first retries are at once (somebody was faster), later ones wait: the lane is locked by an open transaction. */
+  #again(call: Call<Item, Answer>, alone = false): void {
+    call.isSent = false;
+    call.tries += 1;
+    const wasAlone = call.isAlone;
+    call.isAlone ||= alone;
+    const pauseMs = wasAlone ? LONGEST_PAUSE_MS : pauseAfter(call.tries);
+    const left = call.deadline - performance.now() - pauseMs;
+    if (!call.open.isIn || left < LAST_TRY * this.#options.deadlineMs) this.#fail(call, laneBusy());
+    else if (pauseMs === 0) this.#queueUp(call);
+    else this.#pause(call, pauseMs);
+  }
+
+  #queueUp(call: Call<Item, Answer>): void {
+    const alone = call.tries > 1 ? this.#aloneAgain : this.#alone;
+    call.leaveQueue = (call.isAlone ? alone : this.#ready).push(call);
+  }
+
+  #pause(call: Call<Item, Answer>, ms: number): void {
+    const line = this.#pausing.get(ms) ?? new Line();
+    this.#pausing.set(ms, line);
+    const until = performance.now() + ms;
+    const place = line.push({ call, until });
+    call.leaveQueue = () => line.remove(place);
+    this.#wakeAt(until);
+  }
+
+  /** One timer for all deadlines and pauses. */
+  #wakeAt(at: number): void {
+    if (this.#timer && this.#timer.at <= at) return;
+    clearTimeout(this.#timer?.handle);
+    const handle = setTimeout(() => this.#look(), Math.max(1, Math.ceil(at - performance.now())));
+    this.#timer = { at, handle };
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const line of this.#pausing.values()) {
+      while ((line.first?.until ?? Number.POSITIVE_INFINITY) <= now) {
+        const paused = line.shift();
+        if (paused) this.#queueUp(paused.call);
+      }
+      if (line.first) this.#wakeAt(line.first.until);
+    }
+    for (let oldest = this.#open.first; oldest && oldest.deadline <= now; oldest = this.#open.first)
+      this.#expire(oldest);
+    if (this.#open.first) this.#wakeAt(this.#open.first.deadline);
+    this.#afterwards();
+  }
+
+  /** One in flight keeps its key until it is known what became of it. */
+  #expire(call: Call<Item, Answer>): void {
+    const holder = call.key === null ? call : (this.#keys.get(call.key)?.holder ?? call);
+    this.#close(call);
+    call.leaveQueue();
+    if (call.isSent) call.reject(noAnswer());
+    else {
+      call.reject(holder.tries > 0 ? laneBusy() : overloaded());
+      this.#giveUpKey(call);
+    }
   }
 }
 
-/** The same operation in the caller's own transaction: nothing is gathered, BUSY items are tried again a few times. */
-export async function runDirectly<Item, Answer>(
-  operation: Operation<Item, Answer>,
-  items: readonly Item[],
-  run: (items: readonly Item[]) => Promise<Run<Answer | Busy>>,
-): Promise<Answer[]> {
-  const answers: (Answer | undefined)[] = items.map(() => undefined);
-  let open = items.map((item, at) => ({ item, at }));
-  for (let round = 0; open.length > 0; round += 1) {
-    const keys = new Set<string>();
-    const now: typeof open = [];
-    const later: typeof open = [];
-    for (const entry of open) {
-      const key = operation.key(entry.item);
-      if (now.length >= MOST_PER_STATEMENT || (key !== null && keys.has(key))) later.push(entry);
-      else {
-        if (key !== null) keys.add(key);
-        now.push(entry);
-      }
-    }
-    const result = await run(now.map(({ item }) => item));
-    const busy: typeof open = [];
-    result.answers.forEach((answer, n) => {
-      const entry = now[n] as (typeof open)[number];
-      if (answer === BUSY) busy.push(entry);
-      else answers[entry.at] = answer as Answer;
-    });
-    if (busy.length === now.length && busy.length > 0) {
-      if (round >= MOST_TRIES)
-        throw new EngineError('MUSTER_LANE_BUSY', 'The lane is locked by another transaction. Try again.');
-      await new Promise((resolve) => setTimeout(resolve, Math.min(2 ** round, 100)));
-    }
-    open = [...busy, ...later];
-  }
-  return answers as Answer[];
+function pauseAfter(tries: number): number {
+  return tries <= 3 ? 0 : Math.min(2 ** (tries - 3), LONGEST_PAUSE_MS);
+}
+
+function noAnswer(): EngineError {
+  return new EngineError(
+    'MUSTER_NO_ANSWER',
+    'The database did not answer in time. Whether this was carried out is not known.',
+  );
+}
+
+function tenantOf(item: unknown): number {
+  const { tenantId } = (typeof item === 'object' && item !== null ? item : {}) as { tenantId?: unknown };
+  return typeof tenantId === 'number' ? tenantId : 0;
 }

@@ -14,7 +14,7 @@ export { PROMISE_OF, type Violation, type ViolationKind } from './check/violatio
 export type { ClaimedAction } from './claimed-action.ts';
 export type { ClaimRequest, ClaimSlotsRequest } from './claiming.ts';
 export type { Transition, Wake } from './context.ts';
-export type { Database, Query, Queryable, Transaction } from './db.ts';
+export type { Connections, Database, Limits, Query, Queryable, Transaction } from './db.ts';
 export { openEmbedded } from './drivers/embedded.ts';
 export { openPostgres } from './drivers/postgres.ts';
 export type { Duty, DutyRun } from './duties/duty.ts';
@@ -23,6 +23,7 @@ export type { Effect } from './effects.ts';
 export { createEngine, type Engine, type EngineOptions } from './engine.ts';
 export { EngineError, type EngineErrorCode } from './errors.ts';
 export type { FeedEvent, FeedPage } from './feed.ts';
+export { gather } from './gather.ts';
 export {
   createMigrate,
   ENGINE_LINE,
@@ -43,3 +44,4 @@ export type { GiveReasons, WaitingAction } from './reasons.ts';
 export type { ReportRequest } from './reporting.ts';
 export { checkText, encodeJson } from './text.ts';
 export type { DoorReason, WaitingFor } from './waiting-for.ts';
+export { whileLocked } from './while-locked.ts';

@@ -86,12 +86,15 @@ export function createMigrate(db: Database, options: MigrateOptions) {
     return rows;
   }
 
-  /** One at a time over the whole database; each migration is a transaction of its own. */
+  /** One at a time over the whole database; each migration is a transaction of its own, and takes as long as it takes. */
   async function alone(run: (client: Queryable) => Promise<void>): Promise<void> {
-    await db.transaction(async (tx) => {
-      await tx.query({ text: `select pg_advisory_xact_lock(hashtext('${schema}.migrations'))` });
-      await run(tx);
-    });
+    await db.transaction(
+      async (tx) => {
+        await tx.query({ text: `select pg_advisory_xact_lock(hashtext('${schema}.migrations'))` });
+        await run(tx);
+      },
+      { lockMs: 0, statementMs: 0 },
+    );
   }
 
   return {
@@ -161,9 +164,9 @@ export function createMigrate(db: Database, options: MigrateOptions) {
     },
 
     /** Refuses to work with a schema that is newer than this code and not made for it. */
-    async checkNotTooNew(): Promise<void> {
+    async checkNotTooNew(client: Queryable = db): Promise<void> {
       const known = new Set((await all()).map((migration) => `${migration.line} ${migration.version}`));
-      const tooNew = (await applied(db)).find(
+      const tooNew = (await applied(client)).find(
         (row) => row.breaking && !known.has(`${row.line} ${row.version}`),
       );
       if (tooNew)

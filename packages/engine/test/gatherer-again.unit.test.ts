@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { BUSY, type Operation } from '../src/context.ts';
 import { Gatherer } from '../src/gatherer.ts';
+import { Places } from '../src/places.ts';
 
 test('G35: a call that finds its lane locked again and again is answered in the end, whoever comes meanwhile', async () => {
   let tries = 0;
@@ -17,7 +18,12 @@ test('G35: a call that finds its lane locked again and again is answered in the 
       wakes: [],
     }),
   };
-  const gatherer = new Gatherer(operation, { writers: 1, run: (op, items) => op.run({} as never, items) });
+  const gatherer = new Gatherer(operation, {
+    writers: 1,
+    alone: new Places(3),
+    deadlineMs: 10_000,
+    run: (op, items) => op.run({} as never, items),
+  });
   let answered = false;
   const locked = gatherer.add('locked').then((answer) => {
     answered = true;

@@ -1,4 +1,4 @@
-import type { Database, Query, Queryable, Transaction } from '../src/index.ts';
+import type { Connections, Database, Query, Queryable, Transaction } from '../src/index.ts';
 
 /**
  * Broken on purpose. Rewrites the text of named statements on their way to the database, so that a proof can be shown to
@@ -19,11 +19,17 @@ export function sabotage(db: Database, by: Sabotage): Database {
     query: (query: Query) => tx.query(rewritten(query, by)),
     afterCommit: (run) => tx.afterCommit(run),
   });
-  const on = (calls: Database['gathered']): Database['gathered'] => ({
+  const on = (calls: Connections): Connections => ({
     query: (query: Query) => calls.query(rewritten(query, by)),
-    transaction: (run) => calls.transaction((tx) => run(onTransaction(tx))),
+    transaction: (run, limits) => calls.transaction((tx) => run(onTransaction(tx)), limits),
   });
-  return { ...db, ...on(db), gathered: on(db.gathered) };
+  return {
+    ...db,
+    ...on(db),
+    gathered: on(db.gathered),
+    housekeeping: on(db.housekeeping),
+    reserved: on(db.reserved),
+  };
 }
 
 function rewritten(query: Query, by: Sabotage): Query {

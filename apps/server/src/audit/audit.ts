@@ -1,4 +1,5 @@
 import type { Database, Queryable } from '@muster/engine';
+import { gatherReads } from '../gathered-reads.ts';
 import type { Caller } from '../tokens/caller.ts';
 
 /** The log of what operators changed. Whoever changes something passes its transaction, so both happen or neither. */
@@ -45,25 +46,14 @@ export function createAudit(db: Database, s: string) {
     return rows.map((row) => row.audit_id);
   }
 
-  let waiting: { entry: AuditEntry; done: () => void; failed: (error: unknown) => void }[] = [];
-  let writing = false;
-
-  async function writeWaiting(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
-      try {
-        await insert(
-          db,
-          batch.map(({ entry }) => entry),
-        );
-        for (const { done } of batch) done();
-      } catch (error) {
-        for (const { failed } of batch) failed(error);
-      }
-    }
-    writing = false;
-  }
+  const writeGathered = gatherReads(
+    db,
+    async (entries: readonly AuditEntry[]) => {
+      await insert(db, entries);
+      return entries.map(() => undefined);
+    },
+    1,
+  );
 
   return {
     async write(client: Queryable, entry: AuditEntry): Promise<string> {
@@ -71,14 +61,7 @@ export function createAudit(db: Database, s: string) {
     },
 
     /** For changes that are gathered and have no transaction of their own: the rows are gathered as well. */
-    writeGathered(entry: AuditEntry): Promise<void> {
-      return new Promise((done, failed) => {
-        waiting.push({ entry, done, failed });
-        if (writing) return;
-        writing = true;
-        setImmediate(() => void writeWaiting());
-      });
-    },
+    writeGathered: (entry: AuditEntry): Promise<void> => writeGathered(entry),
 
     /** What came of it, for a change that takes longer than a transaction should. */
     async complete(client: Queryable, tenantId: number, id: string, outcome: unknown): Promise<void> {

@@ -9,43 +9,48 @@ export const exportAll: Command<Record<string, never>> = {
   besideServer: true,
   needsSchema: true,
   run: ({ config, db }, _args, out) =>
-    db.transaction(async (tx) => {
-      const s = config.MUSTER_SCHEMA;
-      await tx.query({ text: 'set transaction isolation level repeatable read, read only' });
-      const { rows: days } = await tx.query({ text: `select min(at)::date::text as first from ${s}.events` });
-      const head: Head = {
-        'muster:export': FORMAT,
-        version: VERSION,
-        migrations: await appliedMigrations(tx, s),
-        firstDay: days[0].first,
-      };
-      await out.data(`${JSON.stringify(head)}\n`);
-
-      const counts: Record<string, number> = {};
-      for (const { name, columns } of await transferTables(tx, s)) {
-        await out.data(`${JSON.stringify({ 'muster:table': name, columns })}\n`);
-        counts[name] = 0;
-        await tx.query({
-          text: `declare export_rows no scroll cursor for
-            select row_to_json(r)::text as line from (select ${columns.map(quoted).join(', ')} from ${s}.${quoted(name)}) r`,
+    db.transaction(
+      async (tx) => {
+        const s = config.MUSTER_SCHEMA;
+        await tx.query({ text: 'set transaction isolation level repeatable read, read only' });
+        const { rows: days } = await tx.query({
+          text: `select min(at)::date::text as first from ${s}.events`,
         });
-        for (;;) {
-          const { rows } = await tx.query({ text: `fetch ${ROWS_AT_ONCE} from export_rows` });
-          if (rows.length === 0) break;
-          counts[name] += rows.length;
-          await out.data(`${rows.map((row) => row.line).join('\n')}\n`);
-        }
-        await tx.query({ text: 'close export_rows' });
-      }
+        const head: Head = {
+          'muster:export': FORMAT,
+          version: VERSION,
+          migrations: await appliedMigrations(tx, s),
+          firstDay: days[0].first,
+        };
+        await out.data(`${JSON.stringify(head)}\n`);
 
-      const end: End = { 'muster:end': true, counts, sequences: await sequences(tx, s) };
-      await out.data(`${JSON.stringify(end)}\n`);
-      const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-      out.note(
-        `Exported ${total} rows of ${Object.keys(counts).length} tables, ${counts.actions ?? 0} actions among them.`,
-      );
-      return 0;
-    }),
+        const counts: Record<string, number> = {};
+        for (const { name, columns } of await transferTables(tx, s)) {
+          await out.data(`${JSON.stringify({ 'muster:table': name, columns })}\n`);
+          counts[name] = 0;
+          await tx.query({
+            text: `declare export_rows no scroll cursor for
+            select row_to_json(r)::text as line from (select ${columns.map(quoted).join(', ')} from ${s}.${quoted(name)}) r`,
+          });
+          for (;;) {
+            const { rows } = await tx.query({ text: `fetch ${ROWS_AT_ONCE} from export_rows` });
+            if (rows.length === 0) break;
+            counts[name] += rows.length;
+            await out.data(`${rows.map((row) => row.line).join('\n')}\n`);
+          }
+          await tx.query({ text: 'close export_rows' });
+        }
+
+        const end: End = { 'muster:end': true, counts, sequences: await sequences(tx, s) };
+        await out.data(`${JSON.stringify(end)}\n`);
+        const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+        out.note(
+          `Exported ${total} rows of ${Object.keys(counts).length} tables, ${counts.actions ?? 0} actions among them.`,
+        );
+        return 0;
+      },
+      { lockMs: 0, statementMs: 0 },
+    ),
 };
 
 async function sequences(

@@ -27,7 +27,9 @@ export const importAll: Command<{ file: string }> = {
       throw new CommandError(`The file cannot be read: ${error.message}`, { cause: error });
     });
     await migrations(db, s).up();
-    const counts = await db.transaction((tx) => read(tx, s, handle)).finally(() => handle.close());
+    const counts = await db
+      .transaction((tx) => read(tx, s, handle), { lockMs: 0, statementMs: 0 })
+      .finally(() => handle.close());
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
     out.say(
       `Imported ${total} rows of ${Object.keys(counts).length} tables, ${counts.actions ?? 0} actions among them.`,

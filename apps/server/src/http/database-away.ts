@@ -39,6 +39,11 @@ export function isDatabaseAway(error: unknown): boolean {
   return error instanceof Error && CONNECTION_MESSAGES.test(error.message);
 }
 
+/** query_canceled: the statement took longer than its connection allows, and was rolled back. */
+export function isTooSlow(error: unknown): boolean {
+  return codeOf(error) === '57014';
+}
+
 export function isLockFailure(error: unknown): boolean {
   return LOCK_ERRORS.has(codeOf(error));
 }

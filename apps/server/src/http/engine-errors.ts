@@ -20,9 +20,19 @@ export const ENGINE_ERRORS: Record<EngineErrorCode, ErrorEntry> = {
     status: 409,
     meaning: 'The lane holds as many unfinished actions as MUSTER_LANE_DEPTH_LIMIT allows.',
   },
+  MUSTER_NO_ANSWER: {
+    status: 503,
+    meaning:
+      'The database did not answer within MUSTER_DEADLINE_SECONDS. Whether the request was carried out is not known: look, or repeat it with the same Idempotency-Key. What was claimed by it goes back.',
+  },
   MUSTER_OUTSIDE_TRANSACTION: {
     status: 500,
     meaning: 'A fault of the server: a call was made outside of the transaction it belongs to.',
+  },
+  MUSTER_OVERLOADED: {
+    status: 503,
+    meaning:
+      'As much as may waits for the database already, of this tenant or of all, or the request did not get there in time. Nothing was done; try again.',
   },
   MUSTER_SCHEMA_TOO_NEW: {
     status: 503,

@@ -1,7 +1,7 @@
 import { EngineError } from '@muster/engine';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.ts';
-import { isDatabaseAway, isDataFailure, isLockFailure } from './database-away.ts';
+import { isDatabaseAway, isDataFailure, isLockFailure, isTooSlow } from './database-away.ts';
 import { ENGINE_ERRORS } from './engine-errors.ts';
 import { httpError } from './errors.ts';
 import { sentenceOf } from './validation.ts';
@@ -69,6 +69,11 @@ function contentTypes(takes: readonly string[] | undefined): string {
 function ofDatabase(error: Error): MusterError | undefined {
   if (isDatabaseAway(error))
     return httpError('MUSTER_DATABASE_AWAY', 'The database does not answer at the moment. Try again.');
+  if (isTooSlow(error))
+    return httpError(
+      'MUSTER_DATABASE_SLOW',
+      'The database took too long for this request and undid it. Nothing was changed; try again.',
+    );
   if (isLockFailure(error))
     return new MusterError(
       'MUSTER_LANE_BUSY',

@@ -29,6 +29,11 @@ export const HTTP_ERRORS = {
     status: 503,
     meaning: 'The database does not answer. Nothing was changed as far as is known; try again.',
   },
+  MUSTER_DATABASE_SLOW: {
+    status: 503,
+    meaning:
+      'The database took longer than a request may wait, and undid what it had begun: nothing was changed.',
+  },
   MUSTER_FORBIDDEN: {
     status: 403,
     meaning: 'The token is good, but its kind or role does not allow this request.',

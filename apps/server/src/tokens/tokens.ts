@@ -48,13 +48,21 @@ export function createTokens(db: Database, schema: string) {
     for (const one of words) forget(one);
   }
 
-  const find = gatherReads((wanted: readonly Presented[]) => queries.findMany(db, wanted), db.writers);
+  const find = gatherReads(
+    db,
+    (wanted: readonly Presented[]) => queries.findMany(db.reserved, wanted),
+    db.writers,
+  );
   // Written only once in the life of a token; two that come together are both content with the first time.
-  const firstUse = gatherReads(async (used: readonly { tenantId: number; tokenId: string }[]) => {
-    for (const ended of await queries.markFirstUses(db, used))
-      await tell(db, ended.tenantId, [ended.tokenId]);
-    return used.map(() => null);
-  }, 1);
+  const firstUse = gatherReads(
+    db,
+    async (used: readonly { tenantId: number; tokenId: string }[]) => {
+      for (const ended of await queries.markFirstUses(db.reserved, used))
+        await tell(db.reserved, ended.tenantId, [ended.tokenId]);
+      return used.map(() => null);
+    },
+    1,
+  );
 
   async function known(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow> {
     const found = /^[1-9]\d{0,17}$/.test(tokenId) ? await queries.get(client, tenantId, tokenId) : null;

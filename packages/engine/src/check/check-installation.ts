@@ -124,10 +124,13 @@ export async function checkInstallation(
 }
 
 function inOneSnapshot<T>(db: Database, read: (tx: Queryable) => Promise<T>): Promise<T> {
-  return db.transaction(async (tx) => {
-    await tx.query({ text: 'set transaction isolation level repeatable read, read only' });
-    return read(tx);
-  });
+  return db.transaction(
+    async (tx) => {
+      await tx.query({ text: 'set transaction isolation level repeatable read, read only' });
+      return read(tx);
+    },
+    { lockMs: 0, statementMs: 0 },
+  );
 }
 
 function checked(row: ActionRow): CheckedAction {

@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import type { Database } from '../db.ts';
-import { pooled } from './pooled.ts';
+import { DEADLINE_MS, pooled } from './pooled.ts';
 
 /**
  * PGlite in a thread of its own, spoken to in PostgreSQL's wire protocol by the same `pg` client as a server. In the
@@ -16,6 +16,8 @@ export interface EmbeddedOptions {
   readonly image?: string;
   /** PGlite as it was compiled before (a WebAssembly.Module), for a process that opens many: half of an opening is compiling (1.7 of 3.6 s). */
   readonly compiled?: object;
+  /** How long a caller may have to wait. */
+  readonly deadlineMs?: number;
   /** Told if the database breaks while nobody is asking it anything. */
   readonly onError?: (error: Error) => void;
 }
@@ -53,8 +55,11 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Datab
   return {
     kind: 'embedded',
     writers: 1,
+    deadlineMs: options.deadlineMs ?? DEADLINE_MS,
     ...calls,
     gathered: calls,
+    housekeeping: calls,
+    reserved: calls,
     async listen(channel, on) {
       listeners.set(channel, on);
       await calls.query({ text: `listen ${pg.escapeIdentifier(channel)}` });

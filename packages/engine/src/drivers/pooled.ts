@@ -1,59 +1,89 @@
 import type pg from 'pg';
-import type { Query, Queryable, Transaction } from '../db.ts';
+import type { Connections, Limits, Query, Queryable, Transaction } from '../db.ts';
+import { overloaded } from '../errors.ts';
 import { markTransaction, refuseInsideTransaction } from '../open-transaction.ts';
 import { ownQuery } from './own-query.ts';
 
+export interface Patience {
+  /** The server ends a statement after so long; 0: never. */
+  readonly statementMs: number;
+}
+
+export const DEADLINE_MS = 10_000;
+/** Whoever comes when so many wait for a connection is refused at once. */
+const MOST_WAITING = 20_000;
+/** The server's own limit comes first: then it is known what became of the statement. */
+const CLIENT_WAITS_LONGER = 1.2;
+const NO_ANSWER = 'Query read timeout';
+
 /**
- * Statements and transactions over one `pg` pool; both drivers are made of these. After `patienceMs` without an answer to a
- * single statement, or to the first of a transaction, the connection counts as half-open (its peer is gone, and nobody
- * said so) and is thrown away. What was sent may have been carried out.
+ * Statements and transactions over one `pg` pool; both drivers are made of these. A connection on which even the end of a
+ * statement that took too long is not heard of counts as half-open (its peer is gone, and nobody said so) and is thrown
+ * away. What was sent there may have been carried out.
  */
-export function pooled(pool: pg.Pool, patienceMs?: number) {
-  const query = (config: Query) => pool.query(patient(ownQuery(config)));
-  const patient = <Q extends object>(config: Q) =>
-    patienceMs === undefined ? config : { ...config, query_timeout: patienceMs };
+export function pooled(pool: pg.Pool, patience?: Patience) {
+  const within = <Q extends object>(config: Q, statementMs = patience?.statementMs ?? 0) =>
+    statementMs === 0 ? config : { ...config, query_timeout: Math.ceil(statementMs * CLIENT_WAITS_LONGER) };
   // A connection that breaks while it is lent out, between two statements of a transaction, says so with an event that
   // nobody else listens to, and that would end the process. The next statement fails, and that is enough.
   pool.on('connect', (client) => void client.on('error', () => {}));
+
+  function check(): void {
+    refuseInsideTransaction();
+    if (pool.waitingCount >= MOST_WAITING) throw overloaded();
+  }
+
   return {
-    query(config: Query) {
-      refuseInsideTransaction();
-      return query(config);
+    async query(config: Query) {
+      check();
+      return pool.query(within(ownQuery(config)));
     },
 
     adopt: (client: Queryable): Queryable => ({
       query: (config: Query) => client.query(ownQuery(config)),
     }),
 
-    async transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
-      refuseInsideTransaction();
+    async transaction<T>(run: (tx: Transaction) => Promise<T>, limits: Limits = {}): Promise<T> {
+      check();
       const client = await pool.connect();
       const afterCommit: (() => void)[] = [];
+      const statementMs = patience && (limits.statementMs ?? patience.statementMs);
       let failure: unknown;
       let result: T;
       try {
-        await client.query(patient({ text: 'begin' }));
+        await client.query(within({ text: patience ? beginWith(limits) : 'begin' }));
         const tx: Transaction = {
-          query: (config: Query) => client.query(ownQuery(config)),
+          query: (config: Query) => client.query(within(ownQuery(config), statementMs)),
           afterCommit: (then) => void afterCommit.push(then),
         };
         result = await markTransaction(() => run(tx));
         // A failed statement inside a transaction turns `commit` into a rollback without an error: say so.
-        const committed = await client.query('commit');
+        const committed = await client.query(within({ text: 'commit' }, statementMs));
         if (committed.command !== 'COMMIT')
           throw new Error('The transaction was rolled back by an earlier error.');
       } catch (error) {
         failure = error;
-        // If even the rollback fails the connection is broken and must not go back into the pool.
-        await client.query(patient({ text: 'rollback' })).then(
-          () => client.release(),
-          (broken: Error) => client.release(broken),
-        );
+        // If even the rollback fails the connection is broken and must not go back into the pool. One that owes an answer
+        // is not asked: the rollback would only stand behind what does not end.
+        if (error instanceof Error && error.message === NO_ANSWER) client.release(error);
+        else
+          await client.query(within({ text: 'rollback' })).then(
+            () => client.release(),
+            (broken: Error) => client.release(broken),
+          );
         throw failure;
       }
       client.release();
       for (const then of afterCommit) then();
       return result;
     },
-  };
+  } satisfies Connections & { adopt(client: Queryable): Queryable };
+}
+
+function beginWith({ lockMs, statementMs }: Limits): string {
+  return [
+    'begin',
+    ...(lockMs === undefined ? [] : [`set local lock_timeout = ${lockMs}`]),
+    ...(statementMs === undefined ? [] : [`set local statement_timeout = ${statementMs}`]),
+  ].join('; ');
 }

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { Database, Listener } from '../db.ts';
-import { pooled } from './pooled.ts';
+import type { Database, Limits, Listener } from '../db.ts';
+import { DEADLINE_MS, pooled } from './pooled.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -8,11 +8,16 @@ export interface PostgresOptions {
   readonly connections?: number;
   /** Told of errors on idle connections; the pool replaces them by itself. */
   readonly onError?: (error: Error) => void;
-  /** How long a statement may take before its connection counts as broken. Transactions of the caller's may take longer. */
-  readonly patienceMs?: number;
+  /** How long a caller may have to wait; a connection and a statement each get a part of it. */
+  readonly deadlineMs?: number;
+  /** How long one statement may take, if not half of the deadline. A transaction can be given another limit. */
+  readonly statementMs?: number;
 }
 
-const PATIENCE_MS = 30_000;
+/** Four tenths for a connection, five for the statement, and one more to hear that the server has ended it. */
+const FOR_CONNECTION = 0.4;
+const FOR_STATEMENT = 0.5;
+/** Of the listener, for which nobody waits. */
 const CONNECT_MS = 10_000;
 /** The system asks a silent peer whether it is still there; its own default is two hours. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
@@ -20,7 +25,15 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 /** More than two writers per kind of statement bring little (measured); these are shared by all kinds. */
 const GATHERED_CONNECTIONS = 4;
 /** Only a uniqueness check on an uncommitted key can wait here; the batch is then run again row by row. */
-const GATHERED_LOCK_TIMEOUT_MS = 100;
+const GATHERED_LOCK_MS = 100;
+/** Elsewhere somebody waits for his lock alone, but on a connection that others need. */
+const LOCK_MS = 1_000;
+/** Two look-ups of tokens, one of first uses, the lead and "is it there?" at once. */
+const RESERVED_CONNECTIONS = 4;
+/** One duty runs at a time, and one that is run at once because something has happened. */
+const HOUSEKEEPING_CONNECTIONS = 2;
+/** Below the 60 s after which housekeeping goes on without a duty. */
+const HOUSEKEEPING_STATEMENT_MS = 45_000;
 
 /** Nothing here runs long enough to pay for being compiled: one statement over 100,000 rows lost 60 of its 520 ms to it. */
 const NO_JIT = 'set jit = off';
@@ -32,38 +45,43 @@ const NO_SCANS = 'set enable_seqscan = off';
 
 export function openPostgres(options: PostgresOptions): Database {
   const onError = options.onError ?? (() => {});
-  const patienceMs = options.patienceMs ?? PATIENCE_MS;
-  const open = (config: pg.PoolConfig) => {
+  const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+  const statementMs = options.statementMs ?? deadlineMs * FOR_STATEMENT;
+  const pools: pg.Pool[] = [];
+  const open = (name: string, max: number, limits: Required<Limits>, settings = NO_JIT) => {
     const pool = new pg.Pool({
       connectionString: options.url,
+      application_name: name,
       ...KEEP_ALIVE,
-      connectionTimeoutMillis: CONNECT_MS,
-      ...config,
+      connectionTimeoutMillis: deadlineMs * FOR_CONNECTION,
+      lock_timeout: limits.lockMs,
+      statement_timeout: limits.statementMs,
+      max,
+      onConnect: async (client: pg.ClientBase) => void (await client.query(settings)),
     });
     pool.on('error', onError);
-    return pool;
+    pools.push(pool);
+    return pooled(pool, limits);
   };
-  const set = (what: string) => async (client: pg.ClientBase) => void (await client.query(what));
-  const general = open({
-    application_name: 'muster',
-    max: options.connections ?? 10,
-    onConnect: set(NO_JIT),
-  });
-  const gathered = open({
-    application_name: 'muster gathered',
-    max: GATHERED_CONNECTIONS,
-    lock_timeout: GATHERED_LOCK_TIMEOUT_MS,
-    onConnect: set(`${NO_JIT}; ${NO_SCANS}`),
-    query_timeout: patienceMs, // here also inside of transactions: they are short
-  });
   return {
     kind: 'postgres',
     writers: 2,
-    ...pooled(general, patienceMs),
-    gathered: pooled(gathered, patienceMs),
+    deadlineMs,
+    ...open('muster', options.connections ?? 10, { lockMs: LOCK_MS, statementMs }),
+    gathered: open(
+      'muster gathered',
+      GATHERED_CONNECTIONS,
+      { lockMs: GATHERED_LOCK_MS, statementMs },
+      `${NO_JIT}; ${NO_SCANS}`,
+    ),
+    housekeeping: open('muster housekeeping', HOUSEKEEPING_CONNECTIONS, {
+      lockMs: LOCK_MS,
+      statementMs: HOUSEKEEPING_STATEMENT_MS,
+    }),
+    reserved: open('muster reserved', RESERVED_CONNECTIONS, { lockMs: LOCK_MS, statementMs }),
     listen: (channel, on) => listen(options.url, channel, on, onError),
     async close() {
-      await Promise.all([general.end(), gathered.end()]);
+      await Promise.all(pools.map((pool) => pool.end()));
     },
   };
 }

@@ -12,21 +12,27 @@ const MOST = 20;
 /** Smaller tables are read whole at no cost worth mentioning. */
 const SMALL_PAGES = 8;
 
-export function createKeepTables(context: Context, kind: Database['kind']): Duty {
+export function createKeepTables(context: Context, db: Database): Duty {
   const of = (schema: string) =>
     `from pg_class c where c.relnamespace = '${schema.replaceAll("'", "''")}'::regnamespace and c.relkind = 'r'
       and pg_relation_size(c.oid) / current_setting('block_size')::int >`;
-  return kind === 'embedded' ? vacuuming(of(context.schema)) : analysing(of(context.schema));
+  return db.kind === 'embedded' ? vacuuming(of(context.schema)) : analysing(db, of(context.schema));
 }
 
-function analysing(tables: string): Duty {
+/** A large table takes as long as it takes: no limit of the connection ends it. */
+function analysing(db: Database, tables: string): Duty {
   const grown = `${tables} 2 * greatest(c.relpages, 0) + ${SMALL_PAGES}`;
   return {
     name: 'keep-tables',
     everyMs: 5_000,
     isOutside: true,
     due: `exists (select 1 ${grown})`,
-    runOnce: (client) => forEach(client, `${grown} order by c.oid limit ${MOST}`, 'analyze (skip_locked)'),
+    runOnce: (client) =>
+      forEach(client, `${grown} order by c.oid limit ${MOST}`, (name) =>
+        db.housekeeping.transaction((tx) => tx.query({ text: `analyze (skip_locked) ${name}` }), {
+          statementMs: 0,
+        }),
+      ),
   };
 }
 
@@ -45,17 +51,23 @@ function vacuuming(tables: string): Duty {
     isOutside: true,
     async runOnce(client) {
       if ((await newest(client)) === kept) return dutyRun(0, MOST);
-      const run = await forEach(client, `${tables} ${SMALL_PAGES} order by c.oid`, 'vacuum (analyze)');
+      const run = await forEach(client, `${tables} ${SMALL_PAGES} order by c.oid`, (name) =>
+        client.query({ text: `vacuum (analyze) ${name}` }),
+      );
       kept = await newest(client); // not before: it is a transaction itself
       return run;
     },
   };
 }
 
-async function forEach(client: Queryable, tables: string, keep: string): Promise<DutyRun> {
+async function forEach(
+  client: Queryable,
+  tables: string,
+  keep: (name: string) => Promise<unknown>,
+): Promise<DutyRun> {
   const { rows } = await client.query({ text: `select c.oid::regclass::text as name ${tables}` });
   for (const { name } of rows)
-    await client.query({ text: `${keep} ${name}` }).catch((error) => {
+    await keep(name).catch((error) => {
       // a day of the history that was dropped meanwhile
       if (!isMissingTable(error)) throw error;
     });

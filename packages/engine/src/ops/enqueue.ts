@@ -122,6 +122,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Enqueu
   return {
     name: 'enqueue',
     key: (item) => item.key,
+    bytes: (item) => Buffer.byteLength(item.payload) + Buffer.byteLength(item.options ?? ''),
     // a supersede key may end an action of another channel
     channels: (item) => (item.key?.startsWith('lane') ? null : [item.channel]),
     async run(client, items) {

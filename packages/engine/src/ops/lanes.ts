@@ -3,6 +3,7 @@ import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import { checkText } from '../text.ts';
 import { checkLane, checkName, checkRunner, checkTenant } from '../values.ts';
+import { checkLaneName } from './ensure-lane.ts';
 
 /** Everything an operator or a door does to a lane itself. Each raises its version: a claim may be under way. */
 export interface LaneRef {
@@ -15,12 +16,6 @@ interface LaneRow {
   lane_id: string;
   runner_id: string | null;
   generation: number;
-}
-
-function checkNames(tenantId: number, space: string, name: string): void {
-  checkTenant(tenantId);
-  checkName(space, 'space of the lane', 1, 100);
-  checkName(name, 'name of the lane');
 }
 
 export function createLaneOps(context: Context) {
@@ -46,7 +41,7 @@ export function createLaneOps(context: Context) {
   return {
     /** The lane of that name, made on first use. */
     async ensure(client: Queryable, tenantId: number, space: string, name: string): Promise<string> {
-      checkNames(tenantId, space, name);
+      checkLaneName({ tenantId, space, name });
       const { rows } = await client.query({
         name: 'muster_ensure_lane',
         text: `select ${s}.ensure_lane($1, $2, $3) as lane_id`,
@@ -89,7 +84,7 @@ export function createLaneOps(context: Context) {
 
     /** The lane of that name, or null. Never makes one. */
     async find(client: Queryable, tenantId: number, space: string, name: string): Promise<string | null> {
-      checkNames(tenantId, space, name);
+      checkLaneName({ tenantId, space, name });
       const { rows } = await client.query({
         name: 'muster_find_lane',
         text: `select lane_id from ${s}.lane_names where tenant_id = $1 and space = $2 and name = $3`,

@@ -16,6 +16,7 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
   return {
     name: 'report',
     key: (item) => `${item.tenantId}:${item.actionId}`,
+    bytes: (item) => Buffer.byteLength(item.result ?? '') + Buffer.byteLength(item.error ?? ''),
     channels: (item) =>
       item.channel === undefined ? null : [item.channel, ANY_CHANNEL, item.next?.channel ?? ANY_CHANNEL],
     async run(client, items) {

@@ -1,6 +1,6 @@
 import type { Database } from '@muster/engine';
 import { type Audit, by } from '../../audit/audit.ts';
-import { change } from '../../changes.ts';
+import { change, SLOW } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { created } from '../../http/replies.ts';
@@ -55,16 +55,20 @@ export function batchRoutes(tools: {
       body: batchBody,
       responses: { 201: { description: 'The targets are frozen; their actions follow.', schema: accepted } },
       async handler({ body, caller, reply }) {
-        const answer = await change(db, async (tx) => {
-          const made = await batches.accept(tx, caller.tenantId, body, caller.name);
-          await audit.write(tx, {
-            ...by(caller),
-            act: 'create',
-            target: `batch ${made.id}`,
-            detail: { kind: body.action.kind, total: made.total },
-          });
-          return made;
-        });
+        const answer = await change(
+          db,
+          async (tx) => {
+            const made = await batches.accept(tx, caller.tenantId, body, caller.name);
+            await audit.write(tx, {
+              ...by(caller),
+              act: 'create',
+              target: `batch ${made.id}`,
+              detail: { kind: body.action.kind, total: made.total },
+            });
+            return made;
+          },
+          SLOW,
+        );
         supply.soon();
         created(reply);
         return answer;
@@ -141,11 +145,20 @@ export function batchRoutes(tools: {
       params: idParams,
       responses: { 200: { description: 'How many.', schema: retried } },
       async handler({ caller, params }) {
-        const answer = await change(db, async (tx) => {
-          const done = await batches.retry(tx, caller.tenantId, params.id);
-          await audit.write(tx, { ...by(caller), act: 'retry', target: `batch ${params.id}`, detail: done });
-          return done;
-        });
+        const answer = await change(
+          db,
+          async (tx) => {
+            const done = await batches.retry(tx, caller.tenantId, params.id);
+            await audit.write(tx, {
+              ...by(caller),
+              act: 'retry',
+              target: `batch ${params.id}`,
+              detail: done,
+            });
+            return done;
+          },
+          SLOW,
+        );
         supply.soon();
         return answer;
       },

@@ -36,11 +36,15 @@ export function createCheckin(tools: {
   const { db } = engine;
   const leaseMs = tools.leaseSeconds * 1_000;
 
-  const waitingIn = gatherReads(async (lanes: readonly { tenantId: number; laneId: string }[]) => {
-    const loads = await engine.laneLoads(db, lanes, PENDING_UP_TO);
-    const byLane = new Map(loads.map((load) => [load.laneId, load.waiting]));
-    return lanes.map((lane) => byLane.get(lane.laneId) ?? 0);
-  }, db.writers);
+  const waitingIn = gatherReads(
+    db,
+    async (lanes: readonly { tenantId: number; laneId: string }[]) => {
+      const loads = await engine.laneLoads(db, lanes, PENDING_UP_TO);
+      const byLane = new Map(loads.map((load) => [load.laneId, load.waiting]));
+      return lanes.map((lane) => byLane.get(lane.laneId) ?? 0);
+    },
+    db.writers,
+  );
 
   /** Nobody has it: the next check-in gets it anew. One that ended with its delivery stays ended. */
   function takeBack({ tenantId, id: actionId, attempt }: ClaimedAction): void {

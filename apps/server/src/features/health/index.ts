@@ -24,7 +24,7 @@ export function health(checkSchema: () => Promise<void>): CreateFeature {
 
     async function look(): Promise<boolean> {
       try {
-        await within(PATIENCE_MS, db.query({ text: 'select 1' }).then(checkSchema));
+        await within(PATIENCE_MS, db.reserved.query({ text: 'select 1' }).then(checkSchema));
         return true;
       } catch (error) {
         log.warn({ err: error }, 'Not ready.');

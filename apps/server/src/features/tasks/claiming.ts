@@ -1,6 +1,7 @@
 import type { ClaimedAction, Engine } from '@muster/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BoundedMap } from '../../bounded-map.ts';
+import { change, SLOW } from '../../changes.ts';
 import type { Log } from '../../feature.ts';
 import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
 import type { Advance } from './advance-tasks.ts';
@@ -41,7 +42,9 @@ export function createClaiming(tools: {
   const claimGathered = engine.gathered<Wish, Supplied>({
     name: 'claim-task-devices',
     key: ({ runner }) => pcKey(runner),
+    tenant: ({ runner }) => runner.tenantId,
     run: (tx, wishes) => supply.claim(tx, wishes),
+    unwanted: (_, { actions }) => takeBack(actions),
   });
   const payloads = new BoundedMap<string, unknown>(MOST_PAYLOADS);
 
@@ -68,7 +71,7 @@ export function createClaiming(tools: {
       if (actions.length > 0 || isFull || round > 0) return actions;
       const active = await advance.look(runner.tenantId);
       // The task before has just ended, or this one has just come: nobody has to wait for housekeeping.
-      if (active.isDue) await db.transaction((tx) => advance.now(tx, runner.tenantId));
+      if (active.isDue) await change(db, (tx) => advance.now(tx, runner.tenantId), SLOW);
       else if (active.taskId === taskId) return actions;
     }
   }

@@ -1,6 +1,6 @@
 import type { Engine, Queryable, Transaction } from '@muster/engine';
 import { type Audit, by } from '../../audit/audit.ts';
-import { change } from '../../changes.ts';
+import { change, SLOW } from '../../changes.ts';
 import type { Contacts } from '../../contacts.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
@@ -103,25 +103,29 @@ export function createPcs(tools: {
 
     /** Its runner is not let in any more; its devices belong to no PC; what runs there ends with its time. */
     remove: (caller: Caller, pcId: string) =>
-      change(db, async (tx) => {
-        const { tenantId } = caller;
-        const pc = isId(pcId) ? await queries.lockToDelete(tx, tenantId, pcId) : null;
-        if (!pc) throw unknownPc();
-        await tokens.revokeOf(tx, tenantId, 'runner', 'pcId', pcId);
-        const lanes = await queries.lanesOf(tx, tenantId, pcId);
-        await engine.assignRunners(
-          tx,
-          tenantId,
-          lanes.map((laneId) => ({ laneId, runnerId: null })),
-        );
-        await queries.remove(tx, tenantId, pcId);
-        await audit.write(tx, {
-          ...by(caller),
-          act: 'pc.delete',
-          target: `pc ${pcId}`,
-          detail: { name: pc.name },
-        });
-      }),
+      change(
+        db,
+        async (tx) => {
+          const { tenantId } = caller;
+          const pc = isId(pcId) ? await queries.lockToDelete(tx, tenantId, pcId) : null;
+          if (!pc) throw unknownPc();
+          await tokens.revokeOf(tx, tenantId, 'runner', 'pcId', pcId);
+          const lanes = await queries.lanesOf(tx, tenantId, pcId);
+          await engine.assignRunners(
+            tx,
+            tenantId,
+            lanes.map((laneId) => ({ laneId, runnerId: null })),
+          );
+          await queries.remove(tx, tenantId, pcId);
+          await audit.write(tx, {
+            ...by(caller),
+            act: 'pc.delete',
+            target: `pc ${pcId}`,
+            detail: { name: pc.name },
+          });
+        },
+        SLOW,
+      ),
 
     /** The runner, or an operator, says which devices are there. One that is there again may be claimed at once. */
     present: (

@@ -1,7 +1,7 @@
 import type { Engine } from '@muster/engine';
 import type { z } from 'zod';
 import { type Audit, by } from '../../audit/audit.ts';
-import { change } from '../../changes.ts';
+import { change, SLOW } from '../../changes.ts';
 import type { RunSoon } from '../../run-soon.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { type Pcs as PlacesOfPcs, unknownPc } from '../devices/index.ts';
@@ -73,7 +73,7 @@ export function createTasks(tools: {
         return taskId;
       });
       if (await queries.hasMoreDevicesThan(db, tenantId, FEW_DEVICES)) soon.soon();
-      else await db.transaction((tx) => advance.now(tx, tenantId));
+      else await change(db, (tx) => advance.now(tx, tenantId), SLOW);
       return get(caller, id);
     },
 
@@ -81,40 +81,44 @@ export function createTasks(tools: {
     async cancel(caller: Caller, taskId: string, reason: string | undefined): Promise<TaskRow> {
       const { tenantId } = caller;
       await get(caller, taskId);
-      await change(db, async (tx) => {
-        await lockAdvance(tx, engine.schema, tenantId);
-        const task = (await queries.get(tx, tenantId, taskId)) as TaskRow;
-        if (task.endedAt) throw taskError('MUSTER_TASK_OVER', 'This task has ended already.');
-        const activated = task.activatedAt !== null;
-        await queries.markCancelled(tx, tenantId, taskId);
-        await queries.endWaiting(
-          tx,
-          { tenantId, taskId, activated },
-          { ended: 'cancelled', reason: 'cancelled' },
-        );
-        if (activated) {
-          const ids = await queries.openActions(
+      await change(
+        db,
+        async (tx) => {
+          await lockAdvance(tx, engine.schema, tenantId);
+          const task = (await queries.get(tx, tenantId, taskId)) as TaskRow;
+          if (task.endedAt) throw taskError('MUSTER_TASK_OVER', 'This task has ended already.');
+          const activated = task.activatedAt !== null;
+          await queries.markCancelled(tx, tenantId, taskId);
+          await queries.endWaiting(
             tx,
-            tenantId,
-            taskId,
-            'unfinished',
-            task.counts.pending + task.counts.running + CHUNK,
+            { tenantId, taskId, activated },
+            { ended: 'cancelled', reason: 'cancelled' },
           );
-          for (let from = 0; from < ids.length; from += CHUNK)
-            await engine.cancelMatching(
+          if (activated) {
+            const ids = await queries.openActions(
               tx,
-              { tenantId, ids: ids.slice(from, from + CHUNK) },
-              reason ?? 'The task was cancelled.',
+              tenantId,
+              taskId,
+              'unfinished',
+              task.counts.pending + task.counts.running + CHUNK,
             );
-        } else await queries.markEnded(tx, tenantId, taskId);
-        await audit.write(tx, {
-          ...by(caller),
-          act: 'task.cancel',
-          target: `task ${taskId}`,
-          detail: { reason },
-        });
-      });
-      await db.transaction((tx) => advance.now(tx, tenantId));
+            for (let from = 0; from < ids.length; from += CHUNK)
+              await engine.cancelMatching(
+                tx,
+                { tenantId, ids: ids.slice(from, from + CHUNK) },
+                reason ?? 'The task was cancelled.',
+              );
+          } else await queries.markEnded(tx, tenantId, taskId);
+          await audit.write(tx, {
+            ...by(caller),
+            act: 'task.cancel',
+            target: `task ${taskId}`,
+            detail: { reason },
+          });
+        },
+        SLOW,
+      );
+      await change(db, (tx) => advance.now(tx, tenantId), SLOW);
       return get(caller, taskId);
     },
 

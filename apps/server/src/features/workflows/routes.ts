@@ -1,6 +1,6 @@
 import type { Engine, Queryable } from '@muster/engine';
 import { type Audit, by } from '../../audit/audit.ts';
-import { change } from '../../changes.ts';
+import { change, SLOW } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { created } from '../../http/replies.ts';
@@ -172,18 +172,22 @@ export function workflowRoutes(tools: {
       responses: { 201: { description: 'Its targets are frozen; their actions follow.', schema: run } },
       async handler({ caller, params, reply }) {
         const { tenantId } = caller;
-        const runId = await change(db, async (tx) => {
-          const row = await known(tx, tenantId, params.id);
-          const now = engine.now();
-          const id = await beginRun(tx, tools, row, {
-            trigger: 'manual',
-            scheduledAt: now,
-            startedAt: now,
-            startedBy: caller.name,
-          });
-          await audit.write(tx, { ...by(caller), act: 'run', target: `workflow ${params.id}` });
-          return id as string;
-        });
+        const runId = await change(
+          db,
+          async (tx) => {
+            const row = await known(tx, tenantId, params.id);
+            const now = engine.now();
+            const id = await beginRun(tx, tools, row, {
+              trigger: 'manual',
+              scheduledAt: now,
+              startedAt: now,
+              startedBy: caller.name,
+            });
+            await audit.write(tx, { ...by(caller), act: 'run', target: `workflow ${params.id}` });
+            return id as string;
+          },
+          SLOW,
+        );
         supply.soon();
         created(reply);
         const rows = await queries.listRuns(db, tenantId, params.id, { limit: DEFAULT_PAGE });

@@ -1,5 +1,6 @@
 import type { Database } from '@muster/engine';
 import { z } from 'zod';
+import { change, SLOW } from '../../../changes.ts';
 import { time } from '../../../http/schemas.ts';
 import { IN_RANGE, isInRange } from '../../../http/time-range.ts';
 import type { Registered, Registration, Registry } from '../registry.ts';
@@ -89,12 +90,11 @@ async function register(
   wanted: readonly Wanted[],
 ): Promise<ImportLine[]> {
   if (wanted.length === 0) return [];
-  const answers = await db.transaction((tx) =>
-    registry.register(
-      tx,
-      { tenantId, by, known: 'update' },
-      wanted.map(({ registration }) => registration),
-    ),
+  const registrations = wanted.map(({ registration }) => registration);
+  const answers = await change(
+    db,
+    (tx) => registry.register(tx, { tenantId, by, known: 'update' }, registrations),
+    SLOW,
   );
   return wanted.map(({ line }, n) => {
     const answer = answers[n] as Registered;

@@ -1,0 +1,58 @@
+import { Line, type Place } from './line.ts';
+
+/** A queue for several tenants: each in the order of its own, and one of each in turn. Every step costs the same. */
+interface Member {
+  readonly tenant: number;
+}
+
+interface OfTenant<T> {
+  readonly tenant: number;
+  readonly line: Line<T>;
+}
+
+export class FairLine<T extends Member> {
+  readonly #turns = new Line<OfTenant<T>>();
+  readonly #byTenant = new Map<number, OfTenant<T>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(member: T): () => void {
+    let own = this.#byTenant.get(member.tenant);
+    if (!own) {
+      own = { tenant: member.tenant, line: new Line() };
+      this.#byTenant.set(member.tenant, own);
+      this.#turns.push(own);
+    }
+    const { line } = own;
+    const place: Place<T> = line.push(member);
+    this.#size += 1;
+    return () => {
+      if (!place.isIn) return;
+      line.remove(place);
+      this.#size -= 1;
+    };
+  }
+
+  /** Whose turn it is. */
+  get first(): T | undefined {
+    for (let own = this.#turns.first; own; own = this.#turns.first) {
+      if (own.line.size > 0) return own.line.first;
+      this.#turns.shift();
+      this.#byTenant.delete(own.tenant);
+    }
+    return undefined;
+  }
+
+  shift(): T | undefined {
+    if (this.first === undefined) return undefined;
+    const own = this.#turns.shift() as OfTenant<T>;
+    const member = own.line.shift();
+    this.#size -= 1;
+    if (own.line.size > 0) this.#turns.push(own);
+    else this.#byTenant.delete(own.tenant);
+    return member;
+  }
+}

@@ -1,0 +1,33 @@
+import type { Operation } from './context.ts';
+import { Gatherer } from './gatherer.ts';
+import { Places } from './places.ts';
+import type { RoomSize } from './room.ts';
+
+/** The engine's way of gathering for statements of the application's own: bounded, fair, with a deadline. */
+export interface Gathering<Item, Answer> {
+  readonly name: string;
+  /** One answer per item, in their order. */
+  run(items: readonly Item[]): Promise<readonly Answer[]>;
+  readonly inFlightAtOnce: number;
+  readonly deadlineMs: number;
+  readonly room?: RoomSize;
+  /** Whose share of what may wait it uses; by default its `tenantId`. */
+  tenant?(item: Item): number;
+}
+
+export function gather<Item, Answer>(gathering: Gathering<Item, Answer>): (item: Item) => Promise<Answer> {
+  const operation: Operation<Item, Answer> = {
+    name: gathering.name,
+    key: () => null,
+    ...(gathering.tenant ? { tenant: gathering.tenant } : {}),
+    run: () => Promise.reject(new Error('The gatherer runs it.')),
+  };
+  const gatherer = new Gatherer<Item, Answer>(operation, {
+    writers: gathering.inFlightAtOnce,
+    deadlineMs: gathering.deadlineMs,
+    room: gathering.room,
+    alone: new Places(1),
+    run: async (_, items) => ({ answers: [...(await gathering.run(items))], transitions: [], wakes: [] }),
+  });
+  return (item) => gatherer.add(item);
+}

@@ -1,0 +1,70 @@
+import { BUSY, type Busy, type Operation, type Run } from './context.ts';
+import { laneBusy } from './errors.ts';
+import { MOST_BYTES_PER_STATEMENT, MOST_PER_STATEMENT } from './gatherer.ts';
+
+/**
+ * An operation over many items of one caller: nothing is gathered, equal keys are kept apart, BUSY items are tried again.
+ * In the caller's own transaction only a few times and within milliseconds: he holds a connection, and perhaps locks that
+ * others wait for. He gets an error, gives both back and begins anew (`whileLocked`).
+ */
+const PAUSES_INSIDE_MS = [0, 1, 4, 16];
+const LONGEST_PAUSE_MS = 100;
+
+export async function runDirectly<Item, Answer>(
+  operation: Operation<Item, Answer>,
+  items: readonly Item[],
+  run: (items: readonly Item[]) => Promise<Run<Answer | Busy>>,
+  /** Null: inside of a transaction. Else each statement is its own, and nothing is held between them. */
+  deadlineMs: number | null,
+): Promise<Answer[]> {
+  const answers: (Answer | undefined)[] = items.map(() => undefined);
+  const until = performance.now() + (deadlineMs ?? 0);
+  let open = items.map((item, at) => ({ item, at }));
+  for (let inVain = 0; open.length > 0; ) {
+    const { now, later } = split(operation, open);
+    const result = await run(now.map(({ item }) => item));
+    const busy: typeof open = [];
+    result.answers.forEach((answer, n) => {
+      const entry = now[n] as (typeof open)[number];
+      if (answer === BUSY) busy.push(entry);
+      else answers[entry.at] = answer as Answer;
+    });
+    open = [...busy, ...later];
+    if (busy.length < now.length) {
+      inVain = 0;
+      continue;
+    }
+    const pauseMs = deadlineMs === null ? PAUSES_INSIDE_MS[inVain] : Math.min(2 ** inVain, LONGEST_PAUSE_MS);
+    if (pauseMs === undefined || (deadlineMs !== null && performance.now() + pauseMs > until))
+      throw laneBusy();
+    if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    inVain += 1;
+  }
+  return answers as Answer[];
+}
+
+/** The oldest that may share a statement. */
+function split<Entry extends { readonly item: Item }, Item>(
+  operation: Pick<Operation<Item, unknown>, 'key' | 'bytes'>,
+  open: readonly Entry[],
+): { now: Entry[]; later: Entry[] } {
+  const keys = new Set<string>();
+  const now: Entry[] = [];
+  const later: Entry[] = [];
+  let bytes = 0;
+  let isFull = false;
+  for (const entry of open) {
+    const key = operation.key(entry.item);
+    const size = operation.bytes?.(entry.item) ?? 0;
+    // from the first that does not fit on, so that the order stays
+    isFull ||=
+      now.length >= MOST_PER_STATEMENT || (now.length > 0 && bytes + size > MOST_BYTES_PER_STATEMENT);
+    if (isFull || (key !== null && keys.has(key))) later.push(entry);
+    else {
+      if (key !== null) keys.add(key);
+      bytes += size;
+      now.push(entry);
+    }
+  }
+  return { now, later };
+}
