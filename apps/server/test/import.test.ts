@@ -228,3 +228,25 @@ test('many thousand rows go through with bounded chunks', async () => {
   const batch = await t.post('/api/batches', { targets: { tags: ['bulk'] }, action: { kind: 'HELLO' } });
   expect(batch.body.total).toBe(size);
 });
+
+test('G64: a tenant has one import at a time, and the next when it has ended', async () => {
+  const first = request(`${t.server.url}/api/devices/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${t.operator}`, 'content-type': 'application/x-ndjson' },
+  });
+  const begun = new Promise<NodeJS.ReadableStream>((resolve) => first.once('response', resolve));
+  first.write('{}\n'.repeat(1_000)); // a chunk that is answered while the upload goes on
+  const answer = await begun;
+  const second = await fetch(`${t.server.url}/api/devices/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${t.operator}`, 'content-type': 'application/x-ndjson' },
+    body: JSON.stringify({ name: 'two at once' }),
+  });
+  expect(second.status).toBe(409);
+  expect(await second.json()).toMatchObject({ code: 'MUSTER_IMPORT_RUNNING' });
+  first.end();
+  let text = '';
+  for await (const chunk of answer) text += chunk;
+  expect(text.split('\n').filter(Boolean)).toHaveLength(1_000);
+  expect(await upload(JSON.stringify({ name: 'the next' }), 'application/x-ndjson')).toHaveLength(1);
+});

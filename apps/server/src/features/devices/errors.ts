@@ -9,6 +9,10 @@ export const DEVICE_ERRORS = {
     status: 401,
     meaning: 'The device has enrolled again or was deleted; this token is of its former life. Enrol again.',
   },
+  MUSTER_IMPORT_RUNNING: {
+    status: 409,
+    meaning: 'Another import of the tenant is running at this node. Send this one when it has ended.',
+  },
   MUSTER_REPORT_TOO_LARGE: {
     status: 413,
     meaning:

@@ -5,16 +5,23 @@ import { type Audit, by } from '../../../audit/audit.ts';
 import type { Log } from '../../../feature.ts';
 import { operators } from '../../../http/access.ts';
 import { defineRoute, type Route } from '../../../http/define-route.ts';
+import { deviceError } from '../errors.ts';
 import type { Registry } from '../registry.ts';
 import { BrokenUpload } from './broken-upload.ts';
 import { type ImportLine, importDevices } from './import-devices.ts';
 import { csvRecords, decoded, jsonRecords } from './records.ts';
+import { asText, writeLines } from './write-lines.ts';
 
 const CSV = 'text/csv';
 const JSON_LINES = ['application/x-ndjson', 'application/jsonl', 'application/json-lines'];
 
+/** Many clients send everything before they read anything: so much of the answer is kept for them. */
+const KEPT_BYTES = 1_048_576;
+
 export function importRoute(tools: { audit: Audit; db: Database; log: Log; registry: Registry }): Route {
   const { audit, db, log, registry } = tools;
+  /** Tenants with an import at this node: several at once would only take each other's memory and time. */
+  const importing = new Map<number, PassThrough>();
   return defineRoute({
     method: 'POST',
     path: '/api/devices/import',
@@ -29,31 +36,55 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
       },
     },
     async handler({ caller, request, reply }) {
-      const owner = { tenantId: caller.tenantId, by: caller.name };
+      const { tenantId } = caller;
+      if (importing.has(tenantId)) {
+        reply.header('connection', 'close'); // its body is not read
+        throw deviceError(
+          'MUSTER_IMPORT_RUNNING',
+          'Another import of this tenant is running. Send this one when it has ended.',
+        );
+      }
+      const owner = { tenantId, by: caller.name };
       const isCsv = (request.headers['content-type'] ?? '').toLowerCase().startsWith(CSV);
       const text = decoded(request.raw);
       const records = isCsv ? csvRecords(text) : jsonRecords(text);
-      // Not held back by a slow reader: many clients send everything before they read anything, and would wait for ever.
-      const answer = new PassThrough({ highWaterMark: Number.MAX_SAFE_INTEGER });
-      const audited = await audit.write(db, { ...by(caller), act: 'import', target: 'devices' });
+      const answer = new PassThrough({ highWaterMark: KEPT_BYTES });
       const done = { accepted: 0, rejected: 0 };
-      const write = (line: ImportLine) => {
+      const count = (line: ImportLine) => {
         if ('error' in line) done.rejected += 1;
         else done.accepted += 1;
-        answer.write(`${JSON.stringify(line)}\n`);
       };
-      const work = async () => {
+      const work = async (audited: string) => {
         try {
-          for await (const lines of importDevices(db, registry, owner, records)) lines.forEach(write);
+          const chunks = importDevices(db, registry, owner, records);
+          if (!(await writeLines(chunks, answer, count))) answer.destroy();
         } catch (error) {
-          write(asLine(error, request.raw.aborted));
+          const line = asLine(error, request.raw.aborted);
+          count(line);
+          answer.write(asText(line));
           if (!(error instanceof BrokenUpload) && !request.raw.aborted)
             log.warn({ err: error }, 'An import did not come to its end.');
         }
-        answer.end();
-        await audit.complete(db, caller.tenantId, audited, done);
+        await audit.complete(db, tenantId, audited, done);
       };
-      work().catch((error) => log.error({ err: error }, 'The end of an import is not in the audit log.'));
+      importing.set(tenantId, answer);
+      const isOver = () => {
+        if (importing.get(tenantId) === answer) importing.delete(tenantId);
+      };
+      // Whoever was cut off sends his upload again, perhaps before the last rows of the first are stored.
+      reply.raw.once('close', isOver);
+      try {
+        const audited = await audit.write(db, { ...by(caller), act: 'import', target: 'devices' });
+        void work(audited)
+          .catch((error) => log.error({ err: error }, 'The end of an import is not in the audit log.'))
+          .finally(() => {
+            isOver();
+            answer.end(); // the last thing: whoever has read it may send the next
+          });
+      } catch (error) {
+        isOver();
+        throw error;
+      }
       return reply.type('application/x-ndjson').send(answer);
     },
   });
