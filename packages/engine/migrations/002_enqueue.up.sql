@@ -163,6 +163,15 @@ begin
   select s.ord, 'superseded', s.action_id, s.lane_id, s.runner_id, s.channel from superseded s;
 end $$;
 
+-- The generation that a row written by this transaction may carry. Read after the transaction has its number, with a
+-- snapshot newer than that number: housekeeping forgets a raise when all who had a number before it are over, and a
+-- statement that reads first and gets its number with its first write would come after that.
+create function {schema}.generation_to_write(p_tenant int, p_lane bigint) returns int language plpgsql volatile as $$
+begin
+  perform pg_current_xact_id();
+  return (select l.generation from {schema}.lanes l where l.tenant_id = p_tenant and l.lane_id = p_lane);
+end $$;
+
 -- Tells every node which lanes have something new. Past 7,000 bytes: everything may have (8,000 abort a transaction).
 create function {schema}.notify_lanes(p_tenants int[], p_lanes bigint[], p_runners bigint[]) returns void language plpgsql as $$
 declare

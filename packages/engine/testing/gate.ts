@@ -55,10 +55,18 @@ export async function createGate(url: string): Promise<Gate> {
   };
 }
 
-/** Before the lock of a runner if there is one, else before the first of a lane (see `lockedLane` in src/sql.ts). */
+/**
+ * Before the lock of a runner if there is one, else before the first of a lane (see `lockedLane` in src/sql.ts); a statement
+ * that locks no lane stands still where it has looked one up.
+ */
 function gated(text: string): string {
-  return text.replace(
+  const beforeLock = text.replace(
     /(select 1 from \w+\.(?:lanes|runners) \w where )(?=[^()]*for update skip locked)/,
     '$1public.test_gate() and ',
+  );
+  if (beforeLock !== text) return beforeLock;
+  return text.replace(
+    /(join \w+\.lanes l on l\.tenant_id = a\.tenant_id and l\.lane_id = a\.lane_id)/,
+    '$1 and public.test_gate()',
   );
 }

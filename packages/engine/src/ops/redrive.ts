@@ -78,7 +78,7 @@ export function createRedrive(context: Context): Operation<RedriveItem, RedriveA
 
 const statement = (s: string) => `
   with i as materialized (
-    select i.ord, i.tenant_id, i.action_id, i.reason, a.lane_id, a.channel, a.priority, a.supersede_key, l.generation, l.runner_id,
+    select i.ord, i.tenant_id, i.action_id, i.reason, a.lane_id, a.channel, a.priority, a.supersede_key, l.runner_id,
       coalesce(z.state, case when l.action_id = i.action_id then 'claimed' else 'pending' end) as state
     from unnest($2::int[], $3::bigint[], $4::text[]) with ordinality as i(tenant_id, action_id, reason, ord)
     join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
@@ -90,7 +90,7 @@ const statement = (s: string) => `
     returning i.*, z.attempt
   ), p as (
     insert into ${s}.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, attempt, supersede_key)
-      select x.tenant_id, x.action_id, x.lane_id, x.generation, x.channel, x.priority, nextval('${s}.action_seq'), x.attempt, x.supersede_key
+      select x.tenant_id, x.action_id, x.lane_id, ${s}.generation_to_write(x.tenant_id, x.lane_id), x.channel, x.priority, nextval('${s}.action_seq'), x.attempt, x.supersede_key
       from (select * from d order by d.ord) x
   ), st as (
     -- as in enqueue_actions: the generation that was read may be an old one
