@@ -50,16 +50,16 @@ begin
         case when i.o ? 'supersedeKey' then coalesce(i.o->>'supersedeMode', 'replace') else 'append' end as mode,
         case when i.o ? 'idempotencyKey' then sha256(convert_to(jsonb_build_array(i.lane_id, i.channel, i.kind, i.payload,
           i.o - '{idempotencyKey,createdBy,depthLimit}'::text[])::text, 'UTF8')) end as body_hash,
-        coalesce((i.o->>'depthLimit')::int, 1000) as depth_limit,
-        row_number() over (partition by i.tenant_id, i.lane_id order by i.ord) as nth
+        coalesce((i.o->>'depthLimit')::int, 1000) as depth_limit
       from unnest(p_tenants, p_lanes, p_channels, p_kinds, p_payloads, p_options)
         with ordinality as i(tenant_id, lane_id, channel, kind, payload, o, ord)
       join {schema}.lanes l on l.tenant_id = i.tenant_id and l.lane_id = i.lane_id
       order by i.ord
     ) s
-  ), checked as materialized (
+  ), looked as materialized (
     select i.*, old_key.action_id as key_action, old_key.body_hash as key_hash, kept.action_id as kept_action,
-      d.depth + i.nth > i.depth_limit as deep
+      case when old_key.action_id is null and kept.action_id is null then 1 else 0 end as adds,
+      case when old_key.action_id is null then gone.many else 0 end as removes
     from i
     left join {schema}.idempotency_keys old_key
       on i.key is not null and old_key.tenant_id = i.tenant_id and old_key.key = i.key
@@ -72,8 +72,20 @@ begin
       order by p.action_id limit 1
     ) kept on true
     cross join lateral (
+      select count(*) as many from {schema}.pending p
+      where i.mode = 'replace' and p.tenant_id = i.tenant_id and p.lane_id = i.lane_id
+        and p.supersede_key = i.supersede_key and p.attempt = 0 and p.action_id is distinct from i.leased
+    ) gone
+  ), checked as materialized (
+    -- what adds nothing is taken into a full lane too
+    select w.*, w.adds > w.removes and d.depth + w.added - w.removed > w.depth_limit as deep
+    from (
+      select k.*, sum(k.adds) over before_it as added, sum(k.removes) over before_it as removed
+      from looked k window before_it as (partition by k.tenant_id, k.lane_id order by k.ord)
+    ) w
+    cross join lateral (
       select count(*) as depth from (
-        select 1 from {schema}.pending p where p.tenant_id = i.tenant_id and p.lane_id = i.lane_id limit i.depth_limit
+        select 1 from {schema}.pending p where p.tenant_id = w.tenant_id and p.lane_id = w.lane_id limit w.depth_limit + w.removed
       ) x
     ) d
   ), locked as materialized (

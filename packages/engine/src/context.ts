@@ -58,6 +58,11 @@ export interface Operation<Item, Answer> {
   tenant?(item: Item): number;
   /** How large it is, if it can be large. */
   bytes?(item: Item): number;
+  /**
+   * The line that the item stands in. Of one caller's list, an item whose key is the line itself shares no statement with
+   * others of that line: it may have to wait for the lane, it sees what was put before it, and nothing passes it.
+   */
+  line?(item: Item): string;
   /** The channels of all actions that the item can change, or null if that is not known before. */
   channels?(item: Item): readonly string[] | null;
   /** It is more than one statement, so it needs a transaction also without effects. */

@@ -45,26 +45,30 @@ export async function runDirectly<Item, Answer>(
 
 /** The oldest that may share a statement. */
 function split<Entry extends { readonly item: Item }, Item>(
-  operation: Pick<Operation<Item, unknown>, 'key' | 'bytes'>,
+  operation: Pick<Operation<Item, unknown>, 'key' | 'line' | 'bytes'>,
   open: readonly Entry[],
 ): { now: Entry[]; later: Entry[] } {
   const keys = new Set<string>();
+  const lines = new Set<string>();
   const now: Entry[] = [];
   const later: Entry[] = [];
   let bytes = 0;
   let isFull = false;
   for (const entry of open) {
     const key = operation.key(entry.item);
+    const line = operation.line?.(entry.item) ?? null;
     const size = operation.bytes?.(entry.item) ?? 0;
     // from the first that does not fit on, so that the order stays
     isFull ||=
       now.length >= MOST_PER_STATEMENT || (now.length > 0 && bytes + size > MOST_BYTES_PER_STATEMENT);
-    if (isFull || (key !== null && keys.has(key))) later.push(entry);
-    else {
-      if (key !== null) keys.add(key);
-      bytes += size;
-      now.push(entry);
-    }
+    const isTaken = key !== null && (keys.has(key) || lines.has(key));
+    const waits = isFull || isTaken || (line !== null && keys.has(line));
+    (waits ? later : now).push(entry);
+    // one that waits for its line lets nothing behind it pass
+    if (key !== null && (!waits || key === line)) keys.add(key);
+    if (waits) continue;
+    if (line !== null) lines.add(line);
+    bytes += size;
   }
   return { now, later };
 }

@@ -112,10 +112,11 @@ function encodeOptions(action: NewAction): Record<string, unknown> {
 }
 
 function keyOf(action: NewAction): string | null {
-  if (action.supersede && action.supersede.mode !== 'append')
-    return `lane ${action.tenantId}:${action.laneId}`;
+  if (action.supersede && action.supersede.mode !== 'append') return lineOf(action);
   return action.idempotencyKey === undefined ? null : `key ${action.tenantId}:${action.idempotencyKey}`;
 }
+
+const lineOf = (action: { tenantId: number; laneId: string }) => `lane ${action.tenantId}:${action.laneId}`;
 
 export function createEnqueue(context: Context): Operation<EncodedAction, Enqueued | EngineError> {
   const text = `select * from ${context.schema}.enqueue_actions($1, $2, $3, $4, $5, $6::jsonb[], $7::jsonb[])`;
@@ -123,6 +124,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Enqueu
     name: 'enqueue',
     key: (item) => item.key,
     bytes: (item) => Buffer.byteLength(item.payload) + Buffer.byteLength(item.options ?? ''),
+    line: lineOf,
     // a supersede key may end an action of another channel
     channels: (item) => (item.key?.startsWith('lane') ? null : [item.channel]),
     async run(client, items) {

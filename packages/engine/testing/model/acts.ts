@@ -39,7 +39,9 @@ export function enqueue(
     )
     .sort((a, b) => Number(a.id) - Number(b.id));
   if (mode === 'keep-first' && same[0]) return { outcome: 'kept', action: same[0] };
-  if (unfinishedIn(model, lane).length >= model.depthLimit) return { outcome: 'full' };
+  // one that takes the place of another makes the lane no deeper
+  const replaces = mode === 'replace' && same.length > 0;
+  if (!replaces && unfinishedIn(model, lane).length >= model.depthLimit) return { outcome: 'full' };
   if (mode === 'replace') for (const old of same) end(old, 'cancelled', 'SUPERSEDED', 'SUPERSEDED');
   const later = wanted.notBefore !== null && wanted.notBefore > model.now;
   model.places += 1;

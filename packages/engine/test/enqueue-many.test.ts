@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { NewAction } from '../src/index.ts';
+import { type TestEngine, testEngine } from '../testing/index.ts';
+
+/** One call for many actions, with keys among them: their order, and what counts against the depth of a lane. */
+let t: TestEngine;
+beforeAll(async () => {
+  t = await testEngine({ depthLimit: 4 });
+});
+afterAll(() => t.close());
+
+type More = Omit<Partial<NewAction>, 'supersede'> & { readonly supersede?: `${string} ${Mode}` };
+type Mode = 'keep-first' | 'replace' | 'append';
+
+function action(laneId: string, kind: string, { supersede, ...more }: More = {}): NewAction {
+  const [key = '', mode] = supersede?.split(' ') ?? [];
+  return { tenantId: 1, laneId, kind, ...more, ...(mode ? { supersede: { key, mode: mode as Mode } } : {}) };
+}
+
+const put = async (...actions: NewAction[]) =>
+  (await t.engine.enqueueMany(t.db, actions)).map((answer) =>
+    answer instanceof Error ? answer.code : answer.outcome,
+  );
+
+async function taken(laneId: string): Promise<string> {
+  const kinds: string[] = [];
+  for (let got = await t.claim(laneId); got; got = await t.claim(laneId)) {
+    kinds.push(got.kind);
+    await t.report(got.id, got.attempt);
+  }
+  return kinds.join(' ');
+}
+
+describe('the order of one call', () => {
+  test.each<[string, More[]]>([
+    ['two replacements first', [{ supersede: 'x replace' }, { supersede: 'y replace' }, {}, {}]],
+    ['a replacement twice', [{ supersede: 'x replace' }, {}, { supersede: 'y replace' }, {}]],
+    ['keep-first among others', [{}, { supersede: 'x keep-first' }, { supersede: 'y keep-first' }, {}]],
+    ['an idempotency key among them', [{ supersede: 'x replace' }, { idempotencyKey: 'ord' }, {}, {}]],
+  ])('G10 G26: %s', async (_name, mores) => {
+    const { laneId } = await t.lane();
+    const other = (await t.lane()).laneId;
+    const actions = mores.map((more, n) => action(laneId, 'ABCD'[n] as string, more));
+    await put(...actions, action(other, 'elsewhere'));
+    expect(await taken(laneId)).toBe('A B C D');
+  });
+
+  test('G26: what was added before in the same call is replaced or kept like anything before', async () => {
+    const { laneId } = await t.lane();
+    expect(
+      await put(
+        action(laneId, 'old', { supersede: 'x append' }),
+        action(laneId, 'new', { supersede: 'x replace' }),
+        action(laneId, 'newer', { supersede: 'x keep-first' }),
+        action(laneId, 'last'),
+      ),
+    ).toEqual(['created', 'created', 'kept', 'created']);
+    expect(await taken(laneId)).toBe('new last');
+  });
+});
+
+describe('G27: only what is added makes a lane deeper', () => {
+  test('repeats of known keys do not', async () => {
+    const { laneId } = await t.lane();
+    const known = ['p', 'q', 'r'].map((key) => action(laneId, key, { idempotencyKey: `known ${key}` }));
+    await put(...known);
+    expect(await put(...known, action(laneId, 's'), action(laneId, 't'))).toEqual([
+      'present',
+      'present',
+      'present',
+      'created',
+      'MUSTER_LANE_FULL',
+    ]);
+  });
+
+  test('nor do those of other callers in the same statement', async () => {
+    const { laneId } = await t.lane();
+    const known = ['a', 'b', 'c'].map((key) => action(laneId, key, { idempotencyKey: `other ${key}` }));
+    await put(...known);
+    const fresh = action(laneId, 'd', { idempotencyKey: 'other d' });
+    const answers = await Promise.all([...known, fresh].map((one) => t.engine.enqueue(t.db, one)));
+    expect(answers.map(({ outcome }) => outcome)).toEqual(['present', 'present', 'present', 'created']);
+  });
+
+  test('nor does what an earlier one is kept for', async () => {
+    const { laneId } = await t.lane();
+    const keep = (kind: string) => action(laneId, kind, { supersede: 'k keep-first' });
+    await put(keep('first'), action(laneId, 'a'), action(laneId, 'b'));
+    expect(await put(keep('again'), action(laneId, 'c'), action(laneId, 'd'))).toEqual([
+      'kept',
+      'created',
+      'MUSTER_LANE_FULL',
+    ]);
+  });
+
+  test('nor a replacement in a full lane; what it removes makes room', async () => {
+    const { laneId } = await t.lane();
+    const append = () => action(laneId, 'old', { supersede: 'k append' });
+    const replace = () => action(laneId, 'new', { supersede: 'k replace' });
+    expect(await put(append(), append(), append(), action(laneId, 'a'))).not.toContain('MUSTER_LANE_FULL');
+    expect(await put(action(laneId, 'too many'), replace())).toEqual(['MUSTER_LANE_FULL', 'created']);
+    expect(await put(action(laneId, 'b'), action(laneId, 'c'), replace(), action(laneId, 'd'))).toEqual([
+      'created',
+      'created',
+      'created',
+      'MUSTER_LANE_FULL',
+    ]);
+    expect(await taken(laneId)).toBe('a b c new');
+  });
+
+  test('a replacement that finds nothing to replace adds one', async () => {
+    const { laneId } = await t.lane();
+    await put(...['a', 'b', 'c', 'd'].map((kind) => action(laneId, kind)));
+    expect(await put(action(laneId, 'e', { supersede: 'k replace' }))).toEqual(['MUSTER_LANE_FULL']);
+  });
+});
