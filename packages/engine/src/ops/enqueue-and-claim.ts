@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
+import { jsonArray } from '../binary-array.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
 import type { Context, Run, Transition } from '../context.ts';
 import type { Queryable } from '../db.ts';
@@ -41,8 +42,8 @@ export function createEnqueueAndClaim(context: Context) {
         actions.map((action) => action.laneId),
         actions.map((action) => action.channel),
         actions.map((action) => action.kind),
-        actions.map((action) => action.payload),
-        actions.map((action) => action.options),
+        jsonArray(actions.map((action) => action.payload)),
+        jsonArray(actions.map((action) => action.options)),
       ],
     });
     return rows;

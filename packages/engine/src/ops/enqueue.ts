@@ -1,3 +1,4 @@
+import { jsonArray } from '../binary-array.ts';
 import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
 import { EngineError } from '../errors.ts';
 import { ANY_CHANNEL } from '../sql.ts';
@@ -138,8 +139,8 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Enqueu
           items.map((item) => item.laneId),
           items.map((item) => item.channel),
           items.map((item) => item.kind),
-          items.map((item) => item.payload),
-          items.map((item) => item.options),
+          jsonArray(items.map((item) => item.payload)),
+          jsonArray(items.map((item) => item.options)),
         ],
       });
       const unknown = new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');

@@ -1,4 +1,5 @@
 import { EVENT_TYPES, type EventType, eventName } from '../action.ts';
+import { jsonArray } from '../binary-array.ts';
 import { BUSY, type Busy, type Context, type Run, type Transition, type Wake } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
@@ -129,7 +130,7 @@ export function createReportLate(context: Context) {
       list.map(({ item }) => item.actionId),
       list.map(({ item }) => item.attempt),
       list.map(({ item }) => item.worker ?? null),
-      list.map(({ item }) => item.result ?? null),
+      jsonArray(list.map(({ item }) => item.result ?? null)),
     ];
     for (const [verdict, name, text] of [
       ['succeed-pending', 'muster_report_succeed_pending', succeedPending],

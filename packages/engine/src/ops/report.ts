@@ -1,3 +1,4 @@
+import { jsonArray, textArray } from '../binary-array.ts';
 import type { Busy, Context, Operation, Transition, Wake } from '../context.ts';
 import { settle } from '../settle.ts';
 import { nextOf, type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
@@ -66,8 +67,8 @@ function values(context: Context, items: readonly ReportItem[]): unknown[] {
     items.map((item) => item.attempt),
     items.map((item) => item.outcome),
     items.map((item) => item.worker ?? null),
-    items.map((item) => item.error ?? null),
-    items.map((item) => item.result ?? null),
+    textArray(items.map((item) => item.error ?? null)),
+    jsonArray(items.map((item) => item.result ?? null)),
     items.map((item) => item.delayMs ?? null),
     items.map((item) => item.channel ?? null),
     items.map((item) => item.next?.channel ?? null),
