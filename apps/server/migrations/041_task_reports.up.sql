@@ -92,6 +92,7 @@ declare
   v_action bigint;
   v_attempt int;
 begin
+  perform {schema}.ensure_event_day(statement_timestamp());
   select p.runner_id into v_runner from {schema}.pcs p where p.tenant_id = p_tenant and p.pc_id = p_pc for no key update;
   if v_runner is null then
     raise exception 'There is no PC % in tenant %.', p_pc, p_tenant using errcode = 'no_data_found';
@@ -158,6 +159,7 @@ declare
   v_state text;
   v_wait double precision;
 begin
+  perform {schema}.ensure_event_day(statement_timestamp());
   select l.lane_id, l.attempt, l.worker, l.runner_id, l.lease_runner, l.cancel_requested, p.failures, a.max_attempts, a.backoff_ms, a.backoff_max_ms,
       (a.payload->>'taskId')::bigint as task_id into v
     from {schema}.pending p

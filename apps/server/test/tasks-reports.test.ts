@@ -132,3 +132,28 @@ test('a script takes work and gives it back in plain SQL, beside runners that do
   for (const held of await pc.running()) await pc.complete(held);
   expect(await brokenInvariants(stage.t.engine.db)).toEqual([]);
 });
+
+test('G41: both functions make the day of the history if nobody has', async () => {
+  const pc = await fakePc(stage.t, 1, { slots: 1 });
+  await newTask(stage.t, listOf(pc), { maxAttempts: 2 });
+  const undone = stage.t.engine.db.transaction(async (tx) => {
+    const run = async (text: string, ...values: unknown[]) => (await tx.query({ text, values })).rows;
+    const dropDays = async () => {
+      const days = await run(
+        `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'muster.events'::regclass`,
+      );
+      for (const { name } of days) await run(`drop table ${name}`);
+    };
+    await dropDays();
+    const [held] = await run('select * from muster_reports.claim_task_devices_for_pc(1, $1, 1)', pc.id);
+    await dropDays();
+    const failed = await run(
+      'select muster_reports.fail_or_retry_task_device(1, $1, $2) as status',
+      held.id,
+      'no power',
+    );
+    expect(failed).toEqual([{ status: 'pending' }]);
+    throw new Error('undo');
+  });
+  await expect(undone).rejects.toThrow('undo');
+});

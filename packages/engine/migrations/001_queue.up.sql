@@ -78,6 +78,9 @@ create table {schema}.actions (
   on_lease_end text collate "C" not null constraint on_lease_end_is_known check (on_lease_end in ('retry', 'fail', 'succeed')),
   supersede_key text,
   copied_from bigint,
+  -- whoever writes it, nothing is stored that can never run or that no list can show
+  constraint clocks_are_times check (not_before < 'infinity' and deliver_by < 'infinity' and deadline < 'infinity'),
+  constraint tries_are_limited check (max_attempts between 1 and 1000 and backoff_ms >= 0 and backoff_max_ms >= 0),
   primary key (tenant_id, action_id)
 );
 create index actions_of_lane on {schema}.actions (tenant_id, lane_id, action_id);

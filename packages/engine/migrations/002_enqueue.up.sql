@@ -200,19 +200,95 @@ begin
   end if;
 end $$;
 
+-- What the library and the HTTP body check, for those who come with plain SQL: one action that nobody can read or that
+-- never ends would be everybody's trouble. The library does not pay for it a second time.
+create function {schema}.check_action(p_kind text, p_payload jsonb, p_options jsonb) returns void language plpgsql as $$
+declare
+  v_name text;
+  v_value jsonb;
+  v_type text;
+  v_text text;
+  v_wrong text; -- how the sentence about this option goes on
+begin
+  if p_kind is null or char_length(p_kind) not between 1 and 512 then
+    raise exception 'The kind must be a text of 1 to 512 characters.' using errcode = 'invalid_parameter_value';
+  elsif p_payload is null then
+    raise exception 'The payload must be JSON, not NULL.' using errcode = 'invalid_parameter_value';
+  elsif jsonb_path_exists(p_payload, 'strict $.**{65 to last}') then
+    raise exception 'The payload is nested deeper than 64 levels.' using errcode = 'invalid_parameter_value';
+  -- whoever reads JSON into doubles would get another number
+  elsif jsonb_path_exists(p_payload, 'strict $.** ? (@.type() == "number" && (@ > 9007199254740991 || @ < -9007199254740991))') then
+    raise exception 'The payload has a number beyond 9007199254740991, which would be rounded. Send it as text.'
+      using errcode = 'numeric_value_out_of_range';
+  elsif jsonb_typeof(p_options) <> 'object' then
+    raise exception 'The options must be a JSON object.' using errcode = 'invalid_parameter_value';
+  end if;
+  for v_name, v_value in select o.key, o.value from jsonb_each(p_options) o loop
+    v_type := jsonb_typeof(v_value);
+    v_text := v_value #>> '{}';
+    v_wrong := null;
+    case v_name
+      when 'notBefore', 'deliverBy', 'deadline' then
+        if v_type <> 'string' or not coalesce(v_text::timestamptz between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999+00', false) then
+          v_wrong := 'a time between the years 1 and 9999';
+        end if;
+      when 'maxAttempts' then
+        if v_type <> 'number' or v_text::numeric not between 1 and 1000 or v_text::numeric <> trunc(v_text::numeric) then
+          v_wrong := 'a whole number from 1 to 1000';
+        end if;
+      when 'backoffMs', 'backoffMaxMs', 'depthLimit' then
+        if v_type <> 'number' or v_text::numeric not between 0 and 2147483647 or v_text::numeric <> trunc(v_text::numeric) then
+          v_wrong := 'a whole number from 0 to 2147483647';
+        end if;
+      when 'priority' then
+        if v_text not in ('urgent', 'normal') then v_wrong := 'one of urgent, normal'; end if;
+      when 'headOfLine' then
+        if v_text not in ('skip', 'hold') then v_wrong := 'one of skip, hold'; end if;
+      when 'onLeaseEnd' then
+        if v_text not in ('retry', 'fail', 'succeed') then v_wrong := 'one of retry, fail, succeed'; end if;
+      when 'supersedeMode' then
+        if v_text not in ('keep-first', 'replace', 'append') then v_wrong := 'one of keep-first, replace, append'; end if;
+      when 'channel', 'supersedeKey', 'idempotencyKey' then
+        if v_type <> 'string' or char_length(v_text) not between 1 and 512 then v_wrong := 'a text of 1 to 512 characters'; end if;
+      when 'createdBy' then
+        if v_type <> 'string' or char_length(v_text) > 512 then v_wrong := 'a text of 0 to 512 characters'; end if;
+      when 'copiedFrom' then
+        if v_text !~ '^[1-9][0-9]{0,17}$' then v_wrong := 'the id of an action'; end if;
+      when 'tags' then
+        if v_type <> 'array' or jsonb_array_length(v_value) > 50 or exists (
+          select 1 from jsonb_array_elements(v_value) t(tag)
+          where jsonb_typeof(t.tag) <> 'string' or char_length(t.tag #>> '{}') not between 1 and 512
+        ) then
+          v_wrong := 'a list of at most 50 texts of 1 to 512 characters';
+        end if;
+      else
+        raise exception 'There is no option "%" for an action.', left(v_name, 100) using errcode = 'invalid_parameter_value';
+    end case;
+    if v_wrong is not null then
+      raise exception '% must be %.', v_name, v_wrong using errcode = 'invalid_parameter_value';
+    end if;
+  end loop;
+  if p_options ? 'supersedeMode' and not p_options ? 'supersedeKey' then
+    raise exception 'supersedeMode needs a supersedeKey.' using errcode = 'invalid_parameter_value';
+  end if;
+end $$;
+
 -- For an application that shares the database: an action in the transaction of its own change.
 --   select {schema}.enqueue(1, {schema}.ensure_lane(1, 'generic', 'printer-7'), 'print', '{"copies": 2}');
 -- Options as in the HTTP body: priority, notBefore, deliverBy, deadline, maxAttempts, backoffMs, backoffMaxMs,
--- headOfLine, onLeaseEnd, supersedeKey, supersedeMode, tags, idempotencyKey, createdBy, channel.
+-- headOfLine, onLeaseEnd, supersedeKey, supersedeMode, tags, idempotencyKey, createdBy, channel. One that is null is not given.
 create function {schema}.enqueue(
   p_tenant int, p_lane bigint, p_kind text, p_payload jsonb default '{}', p_options jsonb default '{}'
 ) returns bigint language plpgsql as $$
 declare
   v record;
+  v_options jsonb := jsonb_strip_nulls(coalesce(p_options, '{}'));
 begin
+  perform {schema}.check_action(p_kind, p_payload, v_options);
+  perform {schema}.ensure_event_day(statement_timestamp());
   for i in 1..20 loop
     select * into v from {schema}.enqueue_actions(statement_timestamp(), array[p_tenant], array[p_lane],
-      array[coalesce(p_options->>'channel', 'any')], array[p_kind], array[p_payload], array[p_options - 'channel'])
+      array[coalesce(v_options->>'channel', 'any')], array[p_kind], array[p_payload], array[v_options - 'channel'])
       where outcome <> 'superseded';
     if v is null then
       raise exception 'There is no lane % in tenant %.', p_lane, p_tenant using errcode = 'no_data_found';
@@ -231,22 +307,38 @@ begin
   raise exception 'The lane is locked by another transaction.' using errcode = 'lock_not_available';
 end $$;
 
--- A day's partition of the history is made on its own and attached, which does not stop readers and writers.
+create function {schema}.events_past_end() returns timestamptz language sql stable as $$
+  select substring(pg_get_expr(c.relpartbound, c.oid) from $r$TO \('([^']+)'\)$r$)::timestamptz
+  from pg_class c where c.oid = to_regclass('{schema}.events_past')
+$$;
+
+-- A day that `events_past` covers needs no partition of its own.
+create function {schema}.lacks_event_day(p_day date) returns boolean language sql volatile as $$
+  select to_regclass('{schema}.events_' || to_char(p_day, 'YYYYMMDD')) is null
+    and coalesce(p_day::timestamp at time zone 'UTC' >= {schema}.events_past_end(), true)
+$$;
+
+-- A day's partition of the history is made on its own and attached, which stops neither readers nor writers. Nothing is
+-- locked when nothing is missing: the transaction may be a long one, and others look for their days meanwhile.
 create function {schema}.ensure_event_days(p_from date, p_to date) returns void language plpgsql as $$
 declare
   v_day date;
   v_table text;
 begin
-  perform pg_advisory_xact_lock(hashtext('{schema}.ensure_event_days'));
+  if not exists (select 1 from generate_series(p_from, p_to, interval '1 day') d where {schema}.lacks_event_day(d::date)) then
+    return;
+  end if;
+  -- The lock that an attach takes anyway, and not an advisory one: only with the lock of a table does a session hear what
+  -- others have made meanwhile.
+  lock table only {schema}.events in share update exclusive mode;
   if to_regclass('{schema}.events_past') is null then
-    execute format('create table {schema}.events_past partition of {schema}.events for values from (minvalue) to (%L)',
+    create table {schema}.events_past (like {schema}.events including defaults);
+    execute format('alter table {schema}.events attach partition {schema}.events_past for values from (minvalue) to (%L)',
       p_from::timestamp at time zone 'UTC');
   end if;
   for v_day in select d::date from generate_series(p_from, p_to, interval '1 day') d loop
-    v_table := 'events_' || to_char(v_day, 'YYYYMMDD');
-    if to_regclass('{schema}.' || v_table) is null
-      -- a day that `events_past` covers already needs no partition of its own
-      and v_day::timestamp at time zone 'UTC' >= {schema}.events_past_end() then
+    if {schema}.lacks_event_day(v_day) then
+      v_table := 'events_' || to_char(v_day, 'YYYYMMDD');
       execute format('create table {schema}.%I (like {schema}.events including defaults)', v_table);
       execute format('alter table {schema}.events attach partition {schema}.%I for values from (%L) to (%L)', v_table,
         v_day::timestamp at time zone 'UTC', (v_day + 1)::timestamp at time zone 'UTC');
@@ -254,7 +346,20 @@ begin
   end loop;
 end $$;
 
-create function {schema}.events_past_end() returns timestamptz language sql stable as $$
-  select substring(pg_get_expr(c.relpartbound, c.oid) from $r$TO \('([^']+)'\)$r$)::timestamptz
-  from pg_class c where c.oid = to_regclass('{schema}.events_past')
-$$;
+-- For plain SQL, whose day is missing if no node ran for a week: a failed insert would abort the caller's transaction, so
+-- it looks first (a look-up by name). If it has to make the days, others who miss them wait for the end of this transaction.
+create function {schema}.ensure_event_day(p_at timestamptz) returns void language plpgsql as $$
+begin
+  if {schema}.lacks_event_day((p_at at time zone 'UTC')::date) then
+    perform {schema}.make_event_days();
+  end if;
+end $$;
+
+-- By the rights of the owner: an application may be allowed to enqueue and not to make tables. It names no days, so
+-- nobody can make more of them than there should be.
+create function {schema}.make_event_days() returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_today date := (statement_timestamp() at time zone 'UTC')::date;
+begin
+  perform {schema}.ensure_event_days(v_today - 1, v_today + 7);
+end $$;

@@ -14,7 +14,26 @@ export function encodeJson(value: unknown, what: string): string {
   if (json === undefined) throw new EngineError('MUSTER_BAD_VALUE', `The ${what} is not a JSON value.`);
   // JSON.stringify writes both as escapes; only then is a closer look needed, at what it made of the value.
   if (json.includes('\\u') && !isStorableJson(JSON.parse(json))) throw badText(what);
+  if (MAY_BE_LARGE.test(json) && hasLarge(JSON.parse(json)))
+    throw new EngineError(
+      'MUSTER_BAD_VALUE',
+      `The ${what} has a number beyond ${Number.MAX_SAFE_INTEGER}, which may be rounded already. Give it as text.`,
+    );
   return json;
+}
+
+/** As JSON.stringify writes numbers: 16 digits, or with an exponent from 1e21 on. Texts may look like that too. */
+const MAY_BE_LARGE = /\d{16}|\de\+/;
+
+function hasLarge(value: unknown): boolean {
+  const toVisit = [value];
+  while (toVisit.length > 0) {
+    const next = toVisit.pop();
+    if (typeof next === 'number' && Math.abs(next) > Number.MAX_SAFE_INTEGER) return true;
+    if (next !== null && typeof next === 'object')
+      for (const inner of Object.values(next)) toVisit.push(inner);
+  }
+  return false;
 }
 
 /** A circle, a bigint or endless nesting throws; a function or a symbol is no JSON either. */

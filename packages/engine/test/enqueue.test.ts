@@ -17,7 +17,7 @@ test('G48: the first call on a fresh database may be one for many actions', asyn
 test('everything that was asked for is kept as it was', async () => {
   const { laneId } = await t.lane('printer 7');
   const at = (ms: number) => new Date(t.clock().getTime() + ms);
-  const payload = { text: 'ünïcödé 🚚 \u2028', deep: [{ a: [1, 2.5, -0.1, null, true] }], big: 2 ** 53 };
+  const payload = { text: 'ünïcödé 🚚 \u2028', deep: [{ a: [1, 2.5, -0.1, null, true] }], big: 2 ** 53 - 1 };
   const id = await t.enqueue(laneId, {
     kind: 'print',
     payload,
@@ -116,6 +116,23 @@ test('G10: the actions of one call keep the order in which they were given', asy
   expect(page.actions.map((action) => action.payload)).toEqual(
     Array.from({ length: 700 }, (_, n) => 699 - n),
   );
+});
+
+test.each<[string, unknown]>([
+  ['beyond 2^53', { deep: [{ n: 2 ** 53 }] }],
+  ['below -2^53', [-(2 ** 53)]],
+  ['with an exponent', { n: 1e300 }],
+  ['a bigint', { n: 5n }],
+])('G67: a payload with a number that cannot be exact is refused: %s', async (_name, payload) => {
+  const { tenantId, laneId } = await t.lane();
+  const refused = { code: 'MUSTER_BAD_VALUE' };
+  await expect(t.engine.enqueue(t.db, { tenantId, laneId, kind: 'x', payload })).rejects.toMatchObject(
+    refused,
+  );
+  const exact = { n: Number.MAX_SAFE_INTEGER, f: 0.1234567890123456, text: '1e+300 12345678901234567' };
+  const { id } = await t.engine.enqueue(t.db, { tenantId, laneId, kind: 'x', payload: exact });
+  expect((await t.claim(laneId))?.payload).toEqual(exact);
+  await expect(t.report(id, 1, 'succeeded', { result: payload })).rejects.toMatchObject(refused);
 });
 
 test('an unknown lane is a clear error', async () => {

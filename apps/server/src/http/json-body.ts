@@ -3,7 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { MusterError } from '../errors.ts';
 import { httpError } from './errors.ts';
 
-/** Bodies: JSON and nothing else, valid UTF-8, not too deep, and no text in it that PostgreSQL cannot hold. */
+/**
+ * Bodies: JSON and nothing else, valid UTF-8, not too deep, no number in it that would be rounded, and no text that
+ * PostgreSQL cannot hold.
+ */
 const MOST_LEVELS = 64;
 
 export function useJsonBodies(app: FastifyInstance): void {
@@ -14,8 +17,8 @@ export function useJsonBodies(app: FastifyInstance): void {
     // Many clients name the type on every POST, with or without a body.
     if (bytes.length === 0) return done(null, undefined);
     if (!isUtf8(bytes)) return done(httpError('MUSTER_BAD_JSON', 'The body is not valid UTF-8.'));
-    if (isTooDeep(bytes))
-      return done(httpError('MUSTER_BAD_JSON', `The body is nested deeper than ${MOST_LEVELS} levels.`));
+    const refused = refusal(bytes);
+    if (refused) return done(refused);
     const text = bytes.toString('utf8');
     return parse(request, text, (error, value) => {
       if (error) return done(httpError('MUSTER_BAD_JSON', 'The body is not valid JSON.'));
@@ -34,25 +37,65 @@ export function unstorable(where: string): MusterError {
   );
 }
 
-const [QUOTE, BACKSLASH, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [...'"\\{}[]'].map((c) => c.charCodeAt(0));
+const code = (character: string) => character.charCodeAt(0);
+const [QUOTE, BACKSLASH] = [code('"'), code('\\')];
+const [OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [code('{'), code('}'), code('['), code(']')];
+const [ZERO, NINE, MINUS, PLUS, DOT] = [code('0'), code('9'), code('-'), code('+'), code('.')];
+const [E, LARGE_E] = [code('e'), code('E')];
+/** Up to 15 digits a number is exact. */
+const ALWAYS_EXACT = 15;
 
-/** Before parsing, because what reads the parsed value may go as deep as the value does. */
-function isTooDeep(bytes: Buffer): boolean {
-  if (bytes.length <= MOST_LEVELS) return false;
+/** Before parsing: what reads the parsed value may go as deep as the value does, and a rounded number looks like any other. */
+function refusal(bytes: Buffer): MusterError | undefined {
   let depth = 0;
   let inText = false;
   for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at];
+    const byte = bytes[at] as number;
     if (inText) {
       if (byte === BACKSLASH) at += 1;
       else if (byte === QUOTE) inText = false;
     } else if (byte === QUOTE) inText = true;
     else if (byte === OPEN || byte === OPEN_LIST) {
       depth += 1;
-      if (depth > MOST_LEVELS) return true;
+      if (depth > MOST_LEVELS)
+        return httpError('MUSTER_BAD_JSON', `The body is nested deeper than ${MOST_LEVELS} levels.`);
     } else if (byte === CLOSE || byte === CLOSE_LIST) depth -= 1;
+    else if (byte === MINUS || (byte >= ZERO && byte <= NINE)) {
+      const end = endOfNumber(bytes, at);
+      if (isRounded(bytes, at, end)) return rounded();
+      at = end - 1;
+    }
   }
+  return undefined;
+}
+
+function endOfNumber(bytes: Buffer, begin: number): number {
+  let at = begin + 1;
+  for (; at < bytes.length; at += 1) {
+    const byte = bytes[at] as number;
+    const isPart = (byte >= ZERO && byte <= NINE) || byte === E || byte === LARGE_E || byte === DOT;
+    if (!isPart && byte !== MINUS && byte !== PLUS) break;
+  }
+  return at;
+}
+
+/** Whole numbers beyond 2^53 - 1 are: two of them become one. Beyond 1e308 nothing is left of them. A fraction stays near. */
+function isRounded(bytes: Buffer, begin: number, end: number): boolean {
+  if (end - begin <= ALWAYS_EXACT && !hasExponent(bytes, begin, end)) return false;
+  return Math.abs(Number(bytes.toString('latin1', begin, end))) > Number.MAX_SAFE_INTEGER;
+}
+
+function hasExponent(bytes: Buffer, begin: number, end: number): boolean {
+  for (let at = begin; at < end; at += 1) if (bytes[at] === E || bytes[at] === LARGE_E) return true;
   return false;
+}
+
+function rounded(): MusterError {
+  return new MusterError(
+    'MUSTER_BAD_VALUE',
+    400,
+    `The body has a number beyond ${Number.MAX_SAFE_INTEGER}, which would be rounded. Send it as text.`,
+  );
 }
 
 function isStorable(value: unknown): boolean {

@@ -24,12 +24,20 @@ const parsers = new Map<number, (value: string) => unknown>(
 parsers.set(OIDS.int8, asIs).set(OIDS.xid8, asIs).set(OIDS.json, JSON.parse).set(OIDS.jsonb, JSON.parse);
 
 /** PostgreSQL writes `2026-11-15 10:42:03.123456+00`; the general parser does far more than this needs. */
-const general = parsers.get(OIDS.timestamptz) as (value: string) => unknown;
 parsers.set(OIDS.timestamptz, (value) =>
   /^\d{4}-.*\+00$/.test(value)
     ? new Date(`${value.slice(0, 10)}T${value.slice(11, -3).slice(0, 12)}Z`)
-    : general(value),
+    : rareTime(value),
 );
+
+const general = pg.types.getTypeParser(OIDS.timestamptz) as (value: string) => unknown;
+
+/** A time that no Date can hold (`infinity`, the year 290000) is shown as the last or the first one that can be written. */
+function rareTime(value: string): Date {
+  const at = general(value);
+  if (at instanceof Date && !Number.isNaN(at.getTime())) return at;
+  return new Date(/^-|BC$/.test(value) ? '0001-01-01T00:00:00Z' : '9999-12-31T23:59:59.999Z');
+}
 
 export const types = {
   getTypeParser(oid: number, format?: 'binary' | 'text') {
