@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
-import type { Context, Operation } from '../context.ts';
+import { BUSY, type Busy, type Context, type Operation } from '../context.ts';
 import { NOW } from '../sql.ts';
 
 /** The worker has received the attempt: one line of history, nothing else changes. */
@@ -12,19 +12,24 @@ export interface AcknowledgeItem {
 export function createAcknowledge(context: Context): Operation<AcknowledgeItem, boolean> {
   const s = context.schema;
   const text = `
-    with h as (
+    with h as materialized (
       select i.ord, l.tenant_id, l.action_id, l.lane_id, l.attempt, l.worker,
         exists (select 1 from ${s}.events e where e.tenant_id = l.tenant_id and e.action_id = l.action_id and e.attempt = l.attempt
           and e.type = ${EVENT_TYPES.ACKED}) as before
       from unnest((select $2::int[]), (select $3::bigint[]), (select $4::int[])) with ordinality as i(tenant_id, action_id, attempt, ord)
       join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id
       join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id = i.action_id and l.attempt = i.attempt
-      for share of l
+    ), k as materialized (
+      -- the attempt does not end under it; a lane that somebody else has locked is looked at again, never waited for
+      select x.* from (select * from h order by h.tenant_id, h.lane_id) x cross join lateral (
+        select 1 from ${s}.lanes l where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id
+          and l.action_id = x.action_id and l.attempt = x.attempt limit 1 for share skip locked
+      ) l
     ), e as (
       insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-        select h.tenant_id, h.action_id, h.lane_id, ${NOW}, ${EVENT_TYPES.ACKED}, h.attempt, h.worker from h where not h.before order by h.ord
+        select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.ACKED}, k.attempt, k.worker from k where not k.before order by k.ord
     )
-    select h.ord::int from h`;
+    select h.ord::int, h.ord in (select k.ord from k) as done from h`;
   return {
     name: 'acknowledge',
     key: (item) => `${item.tenantId}:${item.actionId}`,
@@ -39,8 +44,9 @@ export function createAcknowledge(context: Context): Operation<AcknowledgeItem, 
           items.map((item) => item.attempt),
         ],
       });
-      const answers = items.map(() => false);
-      for (const row of rows as { ord: number }[]) answers[row.ord - 1] = true;
+      const answers: (boolean | Busy)[] = items.map(() => false);
+      for (const row of rows as { ord: number; done: boolean }[])
+        answers[row.ord - 1] = row.done ? true : BUSY;
       return { answers, transitions: [], wakes: [] };
     },
   };
