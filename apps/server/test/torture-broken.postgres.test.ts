@@ -15,14 +15,13 @@ afterAll(() => rmSync(folder, { force: true, recursive: true }));
 /** As one would write it first: everything after the number that was read last. */
 function byEventNumber(_read: ReadFeed, url: string): ReadFeed {
   const db = openPostgres({ url, connections: 1 });
-  return async (cursor, limit) => {
-    const after = cursor.split('.')[0] ?? '0';
+  return async (after = '0', limit) => {
     const { rows } = await db.query({
       text: `select event_id as "eventId", action_id as "actionId", type::text from muster.events
         where event_id > $1 order by event_id limit $2`,
       values: [after, limit],
     });
-    return { events: rows, cursor: `${rows.at(-1)?.eventId ?? after}.0.0`, more: rows.length === limit };
+    return { events: rows, cursor: rows.at(-1)?.eventId ?? after, more: rows.length === limit };
   };
 }
 

@@ -47,5 +47,5 @@ const QUERY = `
   union all
   select 'sequence', c.relname, '' from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relkind = 'S'
   union all
-  select 'function', p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')', p.prosrc
+  select 'function', p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')', p.prosrc || coalesce(array_to_string(p.proconfig, ' '), '')
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = $1`;

@@ -2,15 +2,19 @@ import { type EventType, eventName } from './action.ts';
 import type { Context } from './context.ts';
 import type { Queryable } from './db.ts';
 import { EngineError } from './errors.ts';
+import { type FeedPlace, readCursor, writeCursor } from './feed-cursor.ts';
+import { checkTenant, checkWhole, ifGiven } from './values.ts';
 
 /**
  * The events as an outbox. Numbers are taken before commits, so "event number above my cursor" would skip a transaction
- * that took its number earlier and committed later. Each row therefore knows its transaction, and a reader takes only
- * rows of transactions older than every one that is still running, window by window:
+ * that took its number earlier and committed later. Each row therefore knows its transaction, and a reader is shown only
+ * rows of transactions older than every one that is still running, by transaction and then by event.
  *
- *   cursor  from.to.last   rows with from <= xid < to, read up to event number `last`
+ * In that order nothing comes before what its statement could see, so CREATED comes before what follows from it: a row
+ * has the number of its transaction or of the newest that its statement could see, whichever is the larger (001_queue).
  *
- * Inside a window rows come by event number, so CREATED comes before what follows from it.
+ * A cursor is the place behind the event that was shown or passed last, never one that was only looked up to: after a
+ * crash of the database numbers of transactions that left nothing are given out again.
  */
 export interface FeedEvent {
   readonly eventId: string;
@@ -26,85 +30,92 @@ export interface FeedEvent {
 
 export interface FeedPage {
   readonly events: FeedEvent[];
-  /** Pass it to the next call; it never skips an event and never repeats one. */
+  /** Pass it to the next call; it never skips an event and never repeats one. Opaque: its form may change. */
   readonly cursor: string;
-  /** True: there is more to read right now. */
+  /** True: there may be more right now, also behind an empty page. */
   readonly more: boolean;
 }
 
+const LIMIT = 1_000;
+/** How many events one call for a single tenant looks at: some 70 pages of tables, beside two or three of each day's index. */
+const WINDOW = 5_000;
+
 export function createFeed(context: Context) {
   const s = context.schema;
-  const text = `
-    select e.event_id, e.tenant_id, e.action_id, e.lane_id, e.type, e.attempt, e.at, e.worker, e.reason
-    from ${s}.events e
-    where e.xid >= $1::xid8 and e.xid < $2::xid8 and e.event_id > $3::bigint and ($4::int is null or e.tenant_id = $4)
-    order by e.event_id limit $5`;
-
-  /**
-   * Where a window that begins at `from` ends: behind the newest transaction that is older than every running one and has
-   * left an event. Not behind one that left none: after a crash of the database its number may be given out again.
-   */
-  async function endOfWindow(client: Queryable, from: string): Promise<string | null> {
-    const { rows } = await client.query({
-      name: 'muster_feed_window',
-      text: `select (e.xid::text::bigint + 1)::text as next from ${s}.events e
-        where e.xid >= $1::xid8 and e.xid < pg_snapshot_xmin(pg_current_snapshot()) order by e.xid desc limit 1`,
-      values: [from],
-    });
-    return rows[0]?.next ?? null;
-  }
 
   return {
     /** The cursor before everything (`start`) or after everything that is settled now (`end`). */
     async cursor(client: Queryable, at: 'start' | 'end'): Promise<string> {
-      return at === 'start' ? '0.0.0' : `${(await endOfWindow(client, '0')) ?? '0'}.0.0`;
+      const { rows } = await client.query({
+        name: 'muster_feed_cursor',
+        text: `select i.incarnation, coalesce(e.xid, '0') as xid, coalesce(e.event_id, 0) as "eventId"
+          from ${s}.incarnations i
+          left join (
+            select e.xid, e.event_id from ${s}.events e where $1 and e.xid < pg_snapshot_xmin(pg_current_snapshot())
+            order by e.xid desc, e.event_id desc limit 1
+          ) e on true`,
+        values: [at === 'end'],
+      });
+      return writeCursor(rows[0]);
     },
 
+    /** Without a cursor from the start. Of a tenant: passes the events of others, some thousands per call. */
     async read(
       client: Queryable,
-      options: { cursor: string; tenantId?: number; limit?: number },
+      options: { cursor?: string | undefined; tenantId?: number; limit?: number } = {},
     ): Promise<FeedPage> {
-      const limit = options.limit ?? 1_000;
-      let [from, to, last] = parse(options.cursor);
-      for (;;) {
-        if (to === '0') {
-          // a new window, from where the last one ended
-          const end = await endOfWindow(client, from);
-          if (end === null) return { events: [], cursor: `${from}.0.0`, more: false };
-          to = end;
-        }
-        const { rows } = await client.query({
-          name: 'muster_feed',
-          text,
-          values: [from, to, last, options.tenantId ?? null, limit],
-        });
-        const events = rows.map(feedEvent);
-        if (events.length === limit)
-          return { events, cursor: `${from}.${to}.${events.at(-1)?.eventId}`, more: true };
-        if (events.length > 0) return { events, cursor: `${to}.0.0`, more: false };
-        // an empty window: its end is the next one's beginning
-        if (options.cursor.endsWith('.0.0')) return { events: [], cursor: `${to}.0.0`, more: false };
-        [from, to, last] = [to, '0', '0'];
-        options = { ...options, cursor: `${from}.0.0` };
-      }
+      const limit = checkWhole(options.limit ?? LIMIT, 'limit', 1);
+      const tenantId = ifGiven(options.tenantId, checkTenant) ?? null;
+      const from = ifGiven(options.cursor, readCursor);
+      const window = tenantId === null ? limit : Math.max(limit, WINDOW);
+      const { rows } = await client.query({
+        name: 'muster_feed',
+        text: `select * from ${s}.read_feed($1, $2, $3, $4, $5)`,
+        values: [from?.xid ?? '0', from?.eventId ?? '0', tenantId, limit, window],
+      });
+      const { incarnation, next_xid, passed, last_xid, last_event } = rows[0];
+      if (from) refuseForeign(from, incarnation, next_xid);
+      const shown = rows.filter((row) => row.event_id !== null);
+      const full = shown.length === limit;
+      const last = full ? shown.at(-1) : undefined;
+      const place = {
+        xid: last?.xid ?? last_xid ?? from?.xid ?? '0',
+        eventId: last?.event_id ?? last_event ?? from?.eventId ?? '0',
+      };
+      return {
+        events: shown.map(feedEvent),
+        cursor: writeCursor({ incarnation, ...place }),
+        more: full || passed === window,
+      };
     },
 
     /** How old the oldest event is that the feed cannot show yet, in seconds. */
     async lag(client: Queryable): Promise<number> {
       const { rows } = await client.query({
         name: 'muster_feed_lag',
-        text: `select coalesce(extract(epoch from now() - min(e.at)), 0)::float8 as lag from ${s}.events e
-          where e.xid >= pg_snapshot_xmin(pg_current_snapshot())`,
+        text: `select extract(epoch from now() - e.at)::float8 as lag from ${s}.events e
+          where e.xid >= pg_snapshot_xmin(pg_current_snapshot()) order by e.xid, e.event_id limit 1`,
       });
-      return Math.max(0, rows[0].lag);
+      return Math.max(0, rows[0]?.lag ?? 0);
     },
   };
 }
 
-function parse(cursor: string): [string, string, string] {
-  const match = /^(\d{1,20})\.(\d{1,20})\.(\d{1,19})$/.exec(cursor);
-  if (!match) throw new EngineError('MUSTER_BAD_VALUE', 'This is not a cursor of the event feed.');
-  return [match[1] as string, match[2] as string, match[3] as string];
+/**
+ * Behind a cursor of another life, or one that is ahead of the database, numbers may have been used for events that its
+ * reader would never see. The second is a database that was restored and not told so, or a replica that lags.
+ */
+function refuseForeign(place: FeedPlace, incarnation: string, nextXid: string): void {
+  if (place.incarnation !== incarnation)
+    throw new EngineError(
+      'MUSTER_OTHER_INCARNATION',
+      'The database was restored since this cursor was given out. Read the event feed from its start again.',
+    );
+  if (BigInt(place.xid) >= BigInt(nextXid))
+    throw new EngineError(
+      'MUSTER_OTHER_INCARNATION',
+      'This cursor is ahead of the database, which was restored to an earlier state ("muster restored" was not run) or is a replica that lags behind.',
+    );
 }
 
 function feedEvent(row: {

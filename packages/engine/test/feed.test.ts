@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readCursor, writeCursor } from '../src/feed-cursor.ts';
 import { createFeedReader, feedFaults, settledUpTo } from '../testing/feed-reader.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 import { createDie, SEED } from '../testing/random.ts';
@@ -11,9 +12,14 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 const tenants = [1, 2];
-const readerOf = (start: string, limit: number, tenantId?: number) =>
+const readerOf = (start: string | undefined, limit: number, tenantId?: number) =>
   createFeedReader(
-    (cursor) => t.engine.feed.read(t.db, { cursor, limit, ...(tenantId === undefined ? {} : { tenantId }) }),
+    (cursor) =>
+      t.engine.feed.read(t.db, {
+        cursor,
+        ...(tenantId === undefined ? {} : { tenantId }),
+        limit,
+      }),
     start,
   );
 
@@ -30,8 +36,8 @@ test('G43: whoever reads from the start, by pages of any size, of one tenant or 
   const lanes = await Promise.all(
     tenants.map((tenantId) => t.engine.ensureLane(t.db, tenantId, 'feed', 'lane')),
   );
-  const readers = [1, 2, 3, 7].map((limit) => readerOf('0.0.0', limit));
-  const ofTenants = tenants.map((tenantId) => ({ tenantId, reader: readerOf('0.0.0', 2, tenantId) }));
+  const readers = [1, 2, 3, 7].map((limit) => readerOf(undefined, limit));
+  const ofTenants = tenants.map((tenantId) => ({ tenantId, reader: readerOf(undefined, 2, tenantId) }));
   const enqueue = (client: Parameters<typeof t.engine.enqueue>[0], n: number) =>
     t.engine.enqueue(client, { tenantId: tenants[n] as number, laneId: lanes[n] as string, kind: 'test' });
   for (let step = 0; step < 60; step += 1) {
@@ -86,12 +92,14 @@ test('G43: whoever starts at the end sees exactly what comes after', async () =>
   expect(feedFaults(reader.shown, (await everything()).slice(before))).toEqual([]);
 });
 
-test('a page that ends with its window hides nothing, one that forgets its window is found out', async () => {
+test('a page that ends inside of a transaction hides nothing, a cursor that forgets where is found out', async () => {
   const { laneId } = await t.lane();
-  for (let n = 0; n < 4; n += 1) await t.enqueue(laneId);
-  const exact = (await everything()).length;
-  const reader = readerOf('0.0.0', exact);
+  await t.db.transaction(async (tx) => {
+    for (let n = 0; n < 4; n += 1) await t.engine.enqueue(tx, { tenantId: 1, laneId, kind: 'test' });
+  });
   await settledUpTo(t.db);
+  const exact = (await everything()).length;
+  const reader = readerOf(undefined, exact);
   await reader.poll();
   await t.enqueue(laneId);
   await settledUpTo(t.db);
@@ -99,8 +107,27 @@ test('a page that ends with its window hides nothing, one that forgets its windo
   expect(feedFaults(reader.shown, await everything())).toEqual([]);
   const forgetful = createFeedReader(async (cursor) => {
     const page = await t.engine.feed.read(t.db, { cursor, limit: 2 });
-    return { ...page, cursor: page.more ? `${page.cursor.split('.')[1]}.0.0` : page.cursor };
-  }, '0.0.0');
+    return { ...page, cursor: writeCursor({ ...readCursor(page.cursor), eventId: '9223372036854775807' }) };
+  });
   await forgetful.poll();
   expect(feedFaults(forgetful.shown, await everything())).toContain('skipped');
+});
+
+const A_LIFE = '4b6bbf11-4f3b-4bb5-b46f-3d9e1cb5a0a1';
+const encoded = (text: string) => Buffer.from(text).toString('base64url');
+
+test.each([
+  '',
+  '0.0.0',
+  'nonsense',
+  encoded('1/1/2/3'),
+  encoded(`2/${A_LIFE}/1/1`),
+  encoded(`1/${A_LIFE}/1`),
+  encoded(`1/${A_LIFE}/01/1`),
+  encoded(`1/${A_LIFE}/18446744073709551616/1`),
+  encoded(`1/${A_LIFE}/1/9223372036854775808`),
+  `${encoded(`1/${A_LIFE}/1/1`)}=`,
+  ` ${encoded(`1/${A_LIFE}/1/1`)}`,
+])('a cursor that the feed has not written is refused (%j)', async (cursor) => {
+  await expect(t.engine.feed.read(t.db, { cursor })).rejects.toMatchObject({ code: 'MUSTER_BAD_VALUE' });
 });

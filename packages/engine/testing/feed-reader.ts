@@ -1,16 +1,16 @@
 import type { FeedEvent, FeedPage, Queryable } from '../src/index.ts';
 
 /** Any way to read the feed: the engine's, or a broken one. */
-export type ReadFeed = (cursor: string) => Promise<FeedPage>;
+export type ReadFeed = (cursor?: string) => Promise<FeedPage>;
 
-/** Follows a feed from a cursor and remembers what it was shown, in that order. */
+/** Follows a feed from a cursor, or from its start, and remembers what it was shown, in that order. */
 export interface FeedReader {
   readonly shown: FeedEvent[];
   /** Reads until there is nothing more right now. */
   poll(): Promise<void>;
 }
 
-export function createFeedReader(read: ReadFeed, start: string): FeedReader {
+export function createFeedReader(read: ReadFeed, start?: string): FeedReader {
   const shown: FeedEvent[] = [];
   let cursor = start;
   return {

@@ -25,12 +25,12 @@ export const exportAll: Command<Record<string, never>> = {
         await out.data(`${JSON.stringify(head)}\n`);
 
         const counts: Record<string, number> = {};
-        for (const { name, columns } of await transferTables(tx, s)) {
+        for (const { name, columns, once } of await transferTables(tx, s)) {
           await out.data(`${JSON.stringify({ 'muster:table': name, columns })}\n`);
           counts[name] = 0;
           await tx.query({
             text: `declare export_rows no scroll cursor for
-            select row_to_json(r)::text as line from (select ${columns.map(quoted).join(', ')} from ${s}.${quoted(name)}) r`,
+            select row_to_json(r)::text as line from (select ${once ? 'distinct ' : ''}${columns.map(quoted).join(', ')} from ${s}.${quoted(name)}) r`,
           });
           for (;;) {
             const { rows } = await tx.query({ text: `fetch ${ROWS_AT_ONCE} from export_rows` });

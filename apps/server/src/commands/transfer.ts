@@ -31,22 +31,26 @@ export const MARK = '{"muster:';
 export interface TransferTable {
   readonly name: string;
   readonly columns: readonly string[];
+  /** Its key has a transaction id, so without it rows may be equal: one of them is enough. */
+  readonly once: boolean;
 }
 
 /**
  * Everything that is kept, by name. Left out: who leads and which nodes are alive, which is about processes; the list of
  * migrations, which the target makes itself; and transaction ids, which mean nothing in another database: there the
- * rows are as old as the import.
+ * rows are as old as the import. The target is another life of the database too, in which old cursors are refused.
  */
 export async function transferTables(client: Queryable, schema: string): Promise<TransferTable[]> {
   const { rows } = await client.query({
-    text: `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
+    text: `select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns, exists (
+        select 1 from pg_index x join pg_attribute k on k.attrelid = x.indrelid and k.attnum = any(x.indkey)
+        where x.indrelid = c.oid and x.indisprimary and k.atttypid = 'xid8'::regtype) as once
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
         and a.attgenerated = '' and a.atttypid <> 'xid8'::regtype
       where n.nspname = $1 and c.relkind in ('r', 'p') and not c.relispartition
-        and c.relname not in ('migrations', 'leaders', 'nodes')
-      group by c.relname order by c.relname`,
+        and c.relname not in ('migrations', 'leaders', 'nodes', 'incarnations')
+      group by c.oid, c.relname order by c.relname`,
     values: [schema],
   });
   return rows;

@@ -25,6 +25,11 @@ export const ENGINE_ERRORS: Record<EngineErrorCode, ErrorEntry> = {
     meaning:
       'The database did not answer within MUSTER_DEADLINE_SECONDS. Whether the request was carried out is not known: look, or repeat it with the same Idempotency-Key. What was claimed by it goes back.',
   },
+  MUSTER_OTHER_INCARNATION: {
+    status: 410,
+    meaning:
+      'The cursor of the event feed is of another life of the database, which was restored since, or is ahead of it. Read from the start.',
+  },
   MUSTER_OUTSIDE_TRANSACTION: {
     status: 500,
     meaning: 'A fault of the server: a call was made outside of the transaction it belongs to.',

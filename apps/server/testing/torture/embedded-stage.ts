@@ -28,9 +28,12 @@ export async function embeddedStage(folder: string): Promise<Stage> {
     },
     async readFeed(cursor, limit) {
       if (node.feedPort === null || !node.running) throw new Error('The server is down.');
-      const answer = await fetch(`http://127.0.0.1:${node.feedPort}/?cursor=${cursor}&limit=${limit}`, {
-        signal: AbortSignal.timeout(10_000),
-      });
+      const answer = await fetch(
+        `http://127.0.0.1:${node.feedPort}/?limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`,
+        {
+          signal: AbortSignal.timeout(10_000),
+        },
+      );
       if (!answer.ok) throw new Error(await answer.text());
       return (await answer.json()) as Awaited<ReturnType<Stage['readFeed']>>;
     },

@@ -12,7 +12,8 @@ export interface SeenEvent {
 }
 
 export type ReadFeed = (
-  cursor: string,
+  /** Undefined: from the start. */
+  cursor: string | undefined,
   limit: number,
 ) => Promise<Pick<FeedPage, 'cursor' | 'more'> & { events: readonly SeenEvent[] }>;
 
@@ -24,13 +25,12 @@ export class FeedReader {
   readonly seen: SeenEvent[] = [];
   pages = 0;
   readonly #read: ReadFeed;
-  #cursor: string;
+  #cursor: string | undefined;
   #stopped = false;
   readonly #done: Promise<void>;
 
-  constructor(read: ReadFeed, cursor: string) {
+  constructor(read: ReadFeed) {
     this.#read = read;
-    this.#cursor = cursor;
     this.#done = this.#run();
   }
 

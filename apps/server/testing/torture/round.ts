@@ -71,7 +71,7 @@ export async function playRound(
   const log = new CallLog(path.join(options.folder, 'calls.jsonl'));
   const board = createBoard(Array.from({ length: sizes.lanes }, (_, n) => `lane-${n + 1}`));
   const doors = stage.nodes.map(({ proxy }) => proxy);
-  const feed = new FeedReader(readFeed, '0.0.0');
+  const feed = new FeedReader(readFeed);
   const applied: Applied[] = [];
   const clients: Client[] = [];
   let chaos = true;

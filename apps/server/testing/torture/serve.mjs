@@ -12,7 +12,7 @@ const feed = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
   engine.feed
     .read(engine.db, {
-      cursor: searchParams.get('cursor') ?? '0.0.0',
+      cursor: searchParams.get('cursor') ?? undefined,
       limit: Number(searchParams.get('limit')),
     })
     .then(

@@ -1,0 +1,2 @@
+drop function {schema}.read_feed(xid8, bigint, int, int, int);
+drop table {schema}.incarnations;

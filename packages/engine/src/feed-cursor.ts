@@ -1,0 +1,35 @@
+import { EngineError } from './errors.ts';
+
+/**
+ * A place in the feed: behind which event of which transaction, in which life of the database. For its reader it is
+ * opaque; the number in front lets a later version tell its own from these.
+ */
+export interface FeedPlace {
+  readonly incarnation: string;
+  readonly xid: string;
+  readonly eventId: string;
+}
+
+const VERSION = '1';
+const FORM = /^1\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/(0|[1-9]\d{0,19})\/(0|[1-9]\d{0,18})$/;
+const LARGEST_XID = 2n ** 64n - 1n;
+const LARGEST_EVENT = 2n ** 63n - 1n;
+
+export function writeCursor({ incarnation, xid, eventId }: FeedPlace): string {
+  return Buffer.from(`${VERSION}/${incarnation}/${xid}/${eventId}`).toString('base64url');
+}
+
+export function readCursor(cursor: string): FeedPlace {
+  const match = typeof cursor === 'string' ? FORM.exec(Buffer.from(cursor, 'base64url').toString()) : null;
+  const [, incarnation, xid, eventId] = match ?? [];
+  const isPlace =
+    incarnation !== undefined &&
+    xid !== undefined &&
+    eventId !== undefined &&
+    BigInt(xid) <= LARGEST_XID &&
+    BigInt(eventId) <= LARGEST_EVENT;
+  // the decoder forgives what it does not know: only what we wrote ourselves comes out the same again
+  if (!isPlace || writeCursor({ incarnation, xid, eventId }) !== cursor)
+    throw new EngineError('MUSTER_BAD_VALUE', 'This is not a cursor of the event feed.');
+  return { incarnation, xid, eventId };
+}
