@@ -220,14 +220,14 @@ function serverUser() {
 }
 
 /**
- * What pg_ctl waits for: the server writes its state into the eighth line of its pid file.
+ * What pg_ctl waits for: the server writes its state into the eighth line of its pid file. A standby says that it is one.
  * @param {string} dataDir
  * @param {number | undefined} pid
  */
 function isReady(dataDir, pid) {
   try {
     const lines = readFileSync(path.join(dataDir, 'postmaster.pid'), 'utf8').split('\n');
-    return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
+    return Number(lines[0]) === pid && ['ready', 'standby'].includes(lines[7]?.trim() ?? '');
   } catch {
     return false;
   }

@@ -123,7 +123,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     );
     const app = createApp({ log, tokens, onAnswer: observeHttp(registry), routes });
 
-    await engine.start();
+    const { restored } = await engine.start();
+    if (restored)
+      log.warn('The database was restored: cursors of the event feed from before are refused from now on.');
     undo.push(() => engine.stop());
     const listening = await tokens.start();
     undo.push(() => listening.stop());

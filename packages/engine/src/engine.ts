@@ -18,6 +18,7 @@ import { createPrune } from './duties/prune.ts';
 import { type Effect, Effects } from './effects.ts';
 import { createFeed } from './feed.ts';
 import { channelOf, Housekeeping } from './housekeeping.ts';
+import { noticeRestore } from './incarnation.ts';
 import { checkSchemaName } from './migrate.ts';
 import { createAcknowledge } from './ops/acknowledge.ts';
 import { createActionOps } from './ops/action-ops.ts';
@@ -279,14 +280,19 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       return housekeeping.leading;
     },
 
-    /** Housekeeping and wake-ups from other nodes. Without it the engine still works, but nothing ends by itself. */
+    /**
+     * Housekeeping and wake-ups from other nodes. Without it the engine still works, but nothing ends by itself. Says
+     * whether it found that the database was restored, so that readers of the feed have to begin again.
+     */
     async start() {
       await context.ready(db);
+      const restored = await noticeRestore(db, schema);
       await makeDays(context, db);
       await wakeUps.start();
       await housekeeping.lead();
       await wakeUps.announce(); // the others count again, and this node is among them now
       housekeeping.start();
+      return { restored: restored !== null };
     },
     /** Answers those who wait, finishes what was gathered, gives up the lead. The database stays open. */
     async stop() {

@@ -24,6 +24,7 @@ export { createEngine, type Engine, type EngineOptions } from './engine.ts';
 export { EngineError, type EngineErrorCode } from './errors.ts';
 export type { FeedEvent, FeedPage } from './feed.ts';
 export { gather } from './gather.ts';
+export { type Restored, raiseIncarnation } from './incarnation.ts';
 export {
   createMigrate,
   ENGINE_LINE,

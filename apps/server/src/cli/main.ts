@@ -125,6 +125,10 @@ program
   .description('Hold the history of every action against the promises of docs/guarantees.md; changes nothing')
   .action(command(() => runCommand('check', {})));
 program
+  .command('restored')
+  .description('Say that the database was brought back from a backup: readers of the event feed begin again')
+  .action(command(() => runCommand('restored', {})));
+program
   .command('export <file>')
   .description('Write everything into a file, to move it to another database')
   .action(command(exportTo));

@@ -4,6 +4,7 @@ import { exportAll } from './export.ts';
 import { importAll } from './import.ts';
 import { inspect } from './inspect.ts';
 import { migrateDown, migrateList, migrateUp, migrateValidate } from './migrate.ts';
+import { restored } from './restored.ts';
 import { tenantCreate, tenantList } from './tenant.ts';
 import { tokenCreate, tokenList, tokenRevoke, tokenRotate } from './token.ts';
 
@@ -17,6 +18,7 @@ export const COMMANDS = {
   'migrate list': migrateList,
   'migrate up': migrateUp,
   'migrate validate': migrateValidate,
+  restored: restored,
   'tenant create': tenantCreate,
   'tenant list': tenantList,
   'token create': tokenCreate,

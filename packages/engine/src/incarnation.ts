@@ -1,0 +1,109 @@
+import type { Database, Queryable, Transaction } from './db.ts';
+
+/**
+ * Notices that the database was restored, and puts right what a restore spoils: numbers of transactions. A dump that is
+ * read into another server keeps those of the old one, which are ahead of the new one's or get mixed up with them; a
+ * recovery to a point in time gives the same numbers out a second time. Then a new life begins, and cursors of the old
+ * one are refused. A standby that takes over has both the numbers and the identity: nothing begins anew.
+ *
+ * What cannot be noticed, because server and numbers look as they did (a point in time, files of a backup), has to be
+ * told: `muster restored`.
+ */
+export interface Restored {
+  /** Numbers were ahead of the server's and were put right. */
+  readonly renumbered: boolean;
+}
+
+/** At each start: null if there is nothing to notice. Safe at many nodes at once: the first one does it. */
+export async function noticeRestore(db: Database, schema: string): Promise<Restored | null> {
+  const found = await look(db, schema);
+  if (!found.isNew && !found.isRestored) return null;
+  return alone(db, schema, async (tx) => {
+    const { isNew, isRestored, server } = await look(tx, schema);
+    if (isRestored) return begin(tx, schema);
+    if (isNew) await tx.query({ text: `update ${schema}.incarnations set server = $1`, values: [server] });
+    return null;
+  });
+}
+
+/** Because somebody says so; `note` writes it down in the same transaction. */
+export async function raiseIncarnation(
+  db: Database,
+  schema: string,
+  note: (tx: Transaction, restored: Restored) => Promise<unknown> = async () => {},
+): Promise<Restored> {
+  return alone(db, schema, async (tx) => {
+    const restored = await begin(tx, schema);
+    await note(tx, restored);
+    return restored;
+  });
+}
+
+/** One at a time; and without limits of time, because a long history takes as long as its restore did. */
+function alone<T>(db: Database, schema: string, run: (tx: Transaction) => Promise<T>): Promise<T> {
+  return db.transaction(
+    async (tx) => {
+      await tx.query({ text: `select pg_advisory_xact_lock(hashtext('${schema}.incarnations'))` });
+      return run(tx);
+    },
+    { lockMs: 0, statementMs: 0 },
+  );
+}
+
+interface Look {
+  /** What the server calls itself, or null where that is not to be known. */
+  readonly server: string | null;
+  /** Nobody has started on this database yet. */
+  readonly isNew: boolean;
+  readonly isAhead: boolean;
+  readonly isRestored: boolean;
+}
+
+async function look(client: Queryable, s: string): Promise<Look> {
+  const server = await identity(client);
+  // Whatever is visible was written by a transaction with a smaller number than the next one.
+  const { rows } = await client.query({
+    text: `select i.server, coalesce(e.xid >= n.next, false) or st.ahead as ahead
+      from ${s}.incarnations i
+      cross join (select pg_snapshot_xmax(pg_current_snapshot()) as next) n
+      left join (select e.xid from ${s}.events e order by e.xid desc limit 1) e on true
+      cross join lateral (
+        select exists (select 1 from ${s}.stale_lanes l where l.raised_in >= n.next or l.safe_from >= n.next) as ahead
+      ) st`,
+  });
+  const { server: known, ahead: isAhead } = rows[0] as { server: string | null; ahead: boolean };
+  const isMoved = known !== null && server !== null && known !== server;
+  return { server, isNew: known === null && server !== null, isAhead, isRestored: isAhead || isMoved };
+}
+
+/** Made by initdb and kept by everything that copies files, so a standby has it too. Some providers keep it to themselves. */
+async function identity(client: Queryable): Promise<string | null> {
+  const { rows } = await client.query({
+    text: `select has_function_privilege('pg_control_system()', 'execute') as allowed`,
+  });
+  if (!rows[0].allowed) return null;
+  const { rows: found } = await client.query({
+    text: 'select system_identifier::text as server from pg_control_system()',
+  });
+  return found[0].server;
+}
+
+/**
+ * The new life. If numbers are ahead, all events get the number 0: they are settled, older than everything to come, and
+ * among themselves in the order of their own numbers, in which nothing comes before what it could see either. Keeping some
+ * would not do: numbers below the server's may be of the old life or of the new one.
+ * Whoever saw an old generation is gone with the old life, or runs now: lanes on that list are seen anew.
+ */
+async function begin(tx: Queryable, s: string): Promise<Restored> {
+  const { isAhead, server } = await look(tx, s);
+  if (isAhead) await tx.query({ text: `update ${s}.events set xid = '0' where xid <> '0'` });
+  await tx.query({
+    text: `with d as (delete from ${s}.stale_lanes returning tenant_id, lane_id)
+      insert into ${s}.stale_lanes (tenant_id, lane_id) select distinct d.tenant_id, d.lane_id from d`,
+  });
+  await tx.query({
+    text: `update ${s}.incarnations set incarnation = gen_random_uuid(), server = $1, raised_at = now()`,
+    values: [server],
+  });
+  return { renumbered: isAhead };
+}
