@@ -18,11 +18,13 @@ function missingFrom({ packages }: Lock): string[] {
   );
 }
 
-const lock: Lock = JSON.parse(
-  readFileSync(path.resolve(import.meta.dirname, '../../package-lock.json'), 'utf8'),
-);
+const root = path.resolve(import.meta.dirname, '../..');
+const locks = ['.', 'bench'].map((folder): [string, Lock] => [
+  folder,
+  JSON.parse(readFileSync(path.join(root, folder, 'package-lock.json'), 'utf8')),
+]);
 
-test('the lock file holds the packages of every platform', () => {
+test.each(locks)('the lock file of %s holds the packages of every platform', (_folder, lock) => {
   expect(missingFrom(lock)).toEqual([]);
 });
 
@@ -33,7 +35,7 @@ test('a lock file without the packages of another platform is found out', () => 
   ).toEqual(['a-darwin']);
 });
 
-test('the lock file names no place to download from', () => {
+test.each(locks)('the lock file of %s names no place to download from', (_folder, lock) => {
   const places = Object.values(lock.packages).flatMap(({ resolved }) => (resolved ? [resolved] : []));
   expect(places.filter((place) => place.includes('://'))).toEqual([]);
 });
