@@ -1,7 +1,7 @@
 -- breaking: no
 -- Bearer tokens. Only their SHA-256 is stored; a token carries its tenant in clear, so the first look-up already names
 -- the tenant. `replaces` is the token that this one takes the place of once it is used for the first time: clients that
--- are offline keep their old one until then.
+-- are offline keep their old one until then. It is always the token in use, also after several rotations.
 create sequence {schema}.token_seq;
 create table {schema}.tokens (
   tenant_id int not null,
@@ -22,3 +22,5 @@ create table {schema}.tokens (
 );
 create unique index one_token_per_hash on {schema}.tokens (tenant_id, sha256);
 create index tokens_that_replace on {schema}.tokens (tenant_id, replaces) where replaces is not null;
+-- One of them is always left.
+create index valid_admins on {schema}.tokens (tenant_id, token_id) where kind = 'operator' and role = 'admin' and revoked_at is null;

@@ -1,3 +1,4 @@
+drop index {schema}.tokens_of_host;
 drop table {schema}.services;
 drop table {schema}.hosts;
 drop sequence {schema}.service_seq;

@@ -8,8 +8,6 @@ create table {schema}.hosts (
   host_id bigint not null default nextval('{schema}.host_seq'),
   name text not null,
   runner_id bigint not null,
-  -- the newest token of its agent; those it replaces are found from there
-  token_id bigint,
   -- a host that registered itself may ask again with the secret it made up, if the answer was lost
   enrolment_sha256 bytea,
   created_at timestamptz not null default now(),
@@ -35,3 +33,6 @@ create table {schema}.services (
 -- nginx and nginx.service are the same unit
 create unique index one_service_per_unit on {schema}.services (tenant_id, host_id, (regexp_replace(unit_name, '\.service$', '')));
 create unique index one_service_per_lane on {schema}.services (tenant_id, lane_id);
+
+-- A host's tokens are ended together, whoever rotated them.
+create index tokens_of_host on {schema}.tokens (tenant_id, (restriction->>'hostId')) where kind = 'agent' and revoked_at is null;

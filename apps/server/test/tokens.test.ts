@@ -37,7 +37,8 @@ test('a rotated token leaves the old one valid until it is used for the first ti
   const third = (await t.post(`/api/tokens/${second.id}/rotate`)).body;
   t.secret(second.token);
   t.secret(third.token);
-  expect(third).toMatchObject({ name: 'sleeper', kind: 'worker', replaces: second.id });
+  expect(third).toMatchObject({ name: 'sleeper', kind: 'worker', replaces: old.id });
+  expect(await claims(second.token)).toBe(401);
   expect(await claims(old.token)).toBe(200);
   expect(await claims(third.token)).toBe(200);
   expect(await claims(old.token)).toBe(401);

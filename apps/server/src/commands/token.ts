@@ -130,12 +130,14 @@ export const tokenRotate: Command<TenantArg & { id: string }> = {
           ...ACTOR,
           act: 'token.rotate',
           target,
-          detail: { replaces: args.id },
+          detail: { replaces: made.token.replaces },
         });
         return made;
       }),
     );
-    out.note(`Token ${token.tokenId} takes the place of ${args.id} when it is first used; shown this once:`);
+    out.note(
+      `Token ${token.tokenId} takes the place of ${token.replaces} when it is first used; shown this once:`,
+    );
     out.say(secret);
     return 0;
   },

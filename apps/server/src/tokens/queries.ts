@@ -29,7 +29,7 @@ export interface NewToken {
 }
 
 /** What a restriction may be looked up by: each has an index, made by the feature that issues such tokens. */
-export type RestrictionField = 'deviceId' | 'pcId';
+export type RestrictionField = 'deviceId' | 'hostId' | 'pcId';
 
 const COLUMNS = `tenant_id, token_id, kind, role, name, origin, restriction, created_at, created_by, replaces, first_used_at, revoked_at`;
 
@@ -171,12 +171,64 @@ export function createTokenQueries(s: string) {
       return rows.map((row) => ({ tokenId: row.token_id, value: row.value }));
     },
 
-    async revokeMany(client: Queryable, tenantId: number, tokenIds: readonly string[]): Promise<void> {
-      await client.query({
-        text: `update ${s}.tokens set revoked_at = now()
-          where tenant_id = $1 and token_id = any($2::bigint[]) and revoked_at is null`,
+    /** Ends those that are valid. Locked by number, as everywhere, so that nobody waits in a circle. */
+    async revokeOf(
+      client: Queryable,
+      tenantId: number,
+      kind: TokenKind,
+      field: RestrictionField,
+      value: string,
+    ): Promise<string[]> {
+      const { rows } = await client.query({
+        text: `with valid as materialized (
+            select token_id from ${s}.tokens
+            where tenant_id = $1 and kind = '${kind}' and restriction->>'${field}' = $2 and revoked_at is null
+            order by token_id for update
+          )
+          update ${s}.tokens t set revoked_at = now() from valid v
+          where t.tenant_id = $1 and t.token_id = v.token_id and t.revoked_at is null returning t.token_id`,
+        values: [tenantId, value],
+      });
+      return rows.map((row) => row.token_id);
+    },
+
+    /** These and what they replace, as far as they are valid, locked by number until the end of the transaction. */
+    async lockValid(
+      client: Queryable,
+      tenantId: number,
+      tokenIds: readonly string[],
+    ): Promise<{ tokenId: string; replaces: string | null }[]> {
+      const { rows } = await client.query({
+        text: `with wanted as materialized (
+            select token_id, replaces from ${s}.tokens where tenant_id = $1 and token_id = any($2::bigint[])
+          )
+          select token_id, replaces from ${s}.tokens t
+          where tenant_id = $1 and revoked_at is null
+            and token_id = any(array(select token_id from wanted union select replaces from wanted))
+          order by token_id for update`,
         values: [tenantId, tokenIds],
       });
+      return rows.map((row) => ({ tokenId: row.token_id, replaces: row.replaces }));
+    },
+
+    /** Ends those that stand in line behind the same token as these new ones: of several rotations the last counts. */
+    async revokePassedOver(
+      client: Queryable,
+      tenantId: number,
+      tokenIds: readonly string[],
+    ): Promise<string[]> {
+      const { rows } = await client.query({
+        text: `with passed as materialized (
+            select t.token_id from ${s}.tokens n
+            join ${s}.tokens t on t.tenant_id = n.tenant_id and t.replaces = n.replaces
+            where n.tenant_id = $1 and n.token_id = any($2::bigint[]) and t.token_id <> n.token_id and t.revoked_at is null
+            order by t.token_id for update of t
+          )
+          update ${s}.tokens t set revoked_at = now() from passed p
+          where t.tenant_id = $1 and t.token_id = p.token_id and t.revoked_at is null returning t.token_id`,
+        values: [tenantId, tokenIds],
+      });
+      return rows.map((row) => row.token_id);
     },
 
     /** Null: unknown. A token that was revoked before keeps its time. */
@@ -204,39 +256,74 @@ export function createTokenQueries(s: string) {
       return rows.map((row) => row.token_id);
     },
 
-    /** The first use of a token ends those that it replaces, however often the rotation was repeated meanwhile. */
+    /**
+     * The first use of a token ends the one that it replaces. Nobody waits here, because many come in one statement: if
+     * either is being changed at this moment nothing is marked, and the next use tries again.
+     */
     async markFirstUses(
       client: Queryable,
       used: readonly { tenantId: number; tokenId: string }[],
-    ): Promise<{ tenantId: number; tokenId: string }[]> {
+    ): Promise<{ valid: boolean; marked: boolean; ended: string | null }[]> {
       const { rows } = await client.query({
         name: 'muster_first_uses',
-        text: `with recursive used as (
-            update ${s}.tokens t set first_used_at = coalesce(t.first_used_at, now())
-            from (select * from unnest($1::int[], $2::bigint[]) as i(tenant_id, token_id) order by 1, 2) i
-            where t.tenant_id = i.tenant_id and t.token_id = i.token_id returning t.tenant_id, t.replaces
-          ), older as (
-            select t.tenant_id, t.token_id, t.replaces from ${s}.tokens t
-            join used u on t.tenant_id = u.tenant_id and t.token_id = u.replaces
-            union
-            select t.tenant_id, t.token_id, t.replaces from ${s}.tokens t
-            join older o on t.tenant_id = o.tenant_id and t.token_id = o.replaces
+        text: `with given as materialized (
+            select i.ord, t.*, o.token_id as old
+            from unnest((select $1::int[]), (select $2::bigint[])) with ordinality as i(of_tenant, of_token, ord)
+            cross join lateral (
+              select tenant_id, token_id, replaces from ${s}.tokens t
+              where t.tenant_id = i.of_tenant and t.token_id = i.of_token and t.revoked_at is null limit 1
+            ) t
+            left join lateral (
+              select token_id from ${s}.tokens o
+              where o.tenant_id = t.tenant_id and o.token_id = t.replaces and o.revoked_at is null limit 1
+            ) o on true
+          ), locked as materialized (
+            select t.tenant_id, t.token_id
+            from (select tenant_id, token_id from given union select tenant_id, old from given where old is not null) i
+            join ${s}.tokens t on t.tenant_id = i.tenant_id and t.token_id = i.token_id
+            where t.revoked_at is null for update of t skip locked
+          ), free as materialized (
+            select g.* from given g join locked l on l.tenant_id = g.tenant_id and l.token_id = g.token_id
+            left join locked lo on lo.tenant_id = g.tenant_id and lo.token_id = g.old
+            where g.old is null or lo.token_id is not null
+          ), used as (
+            update ${s}.tokens t set first_used_at = now() from free f
+            where t.tenant_id = f.tenant_id and t.token_id = f.token_id and t.first_used_at is null
+          ), ended as (
+            update ${s}.tokens t set revoked_at = now() from free f
+            where t.tenant_id = f.tenant_id and t.token_id = f.old returning t.tenant_id, t.token_id
           )
-          update ${s}.tokens t set revoked_at = now() from older o
-          where t.tenant_id = o.tenant_id and t.token_id = o.token_id and t.revoked_at is null
-          returning t.tenant_id, t.token_id`,
+          select g.ord::int, f.ord is not null as marked, e.token_id as ended from given g
+          left join free f on f.ord = g.ord
+          left join ended e on e.tenant_id = f.tenant_id and e.token_id = f.old`,
         values: [used.map((one) => one.tenantId), used.map((one) => one.tokenId)],
       });
-      return rows.map((row) => ({ tenantId: row.tenant_id, tokenId: row.token_id }));
+      const answers: { valid: boolean; marked: boolean; ended: string | null }[] = used.map(() => ({
+        valid: false,
+        marked: false,
+        ended: null,
+      }));
+      for (const row of rows) answers[row.ord - 1] = { valid: true, marked: row.marked, ended: row.ended };
+      return answers;
     },
 
-    async countAdmins(client: Queryable, tenantId: number, except: string | null): Promise<number> {
+    /** The valid admins, locked until the end of the transaction: whoever ends one of them comes after the other. */
+    async lockAdmins(client: Queryable, tenantId: number): Promise<string[]> {
       const { rows } = await client.query({
-        text: `select count(*)::int as n from ${s}.tokens
-          where tenant_id = $1 and kind = 'operator' and role = 'admin' and revoked_at is null and token_id is distinct from $2::bigint`,
-        values: [tenantId, except],
+        text: `select token_id from ${s}.tokens
+          where tenant_id = $1 and kind = 'operator' and role = 'admin' and revoked_at is null order by token_id for update`,
+        values: [tenantId],
       });
-      return rows[0].n;
+      return rows.map((row) => row.token_id);
+    },
+
+    async hasAdmin(client: Queryable, tenantId: number): Promise<boolean> {
+      const { rows } = await client.query({
+        text: `select exists (select 1 from ${s}.tokens
+          where tenant_id = $1 and kind = 'operator' and role = 'admin' and revoked_at is null) as found`,
+        values: [tenantId],
+      });
+      return rows[0].found;
     },
 
     async notify(client: Queryable, channel: string, words: readonly string[]): Promise<void> {

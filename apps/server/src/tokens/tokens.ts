@@ -14,6 +14,9 @@ import { TokenCache } from './token-cache.ts';
  * valid until the new one is used for the first time:
  *
  *   old valid ──rotate──► old and new valid ──first use of new──► only new valid
+ *
+ * Rotated again before that, the new one ends: only the token in use and the newest are valid. So `replaces` always names
+ * the token in use. Whoever changes several tokens locks them by their numbers.
  */
 export interface TokenRequest {
   readonly tenantId: number;
@@ -53,13 +56,16 @@ export function createTokens(db: Database, schema: string) {
     (wanted: readonly Presented[]) => queries.findMany(db.reserved, wanted),
     db.writers,
   );
-  // Written only once in the life of a token; two that come together are both content with the first time.
+  /** Written only once in the life of a token. */
   const firstUse = gatherReads(
     db,
     async (used: readonly { tenantId: number; tokenId: string }[]) => {
-      for (const ended of await queries.markFirstUses(db.reserved, used))
-        await tell(db.reserved, ended.tenantId, [ended.tokenId]);
-      return used.map(() => null);
+      const marked = await queries.markFirstUses(db.reserved, used);
+      for (const [n, { tenantId }] of used.entries()) {
+        const ended = marked[n]?.ended;
+        if (ended) await tell(db.reserved, tenantId, [ended]);
+      }
+      return marked;
     },
     1,
   );
@@ -68,6 +74,23 @@ export function createTokens(db: Database, schema: string) {
     const found = /^[1-9]\d{0,17}$/.test(tokenId) ? await queries.get(client, tenantId, tokenId) : null;
     if (!found) throw tokenError('MUSTER_UNKNOWN_TOKEN', 'There is no token with this id.');
     return found;
+  }
+
+  /** For each of these the token that a new one has to replace; those that are revoked are missing. Locks them. */
+  async function inUse(client: Queryable, tenantId: number, tokenIds: readonly string[]) {
+    const valid = await queries.lockValid(client, tenantId, tokenIds);
+    const ids = new Set(valid.map(({ tokenId }) => tokenId));
+    return new Map(
+      valid.map(({ tokenId, replaces }) => [
+        tokenId,
+        replaces !== null && ids.has(replaces) ? replaces : tokenId,
+      ]),
+    );
+  }
+
+  async function endPassedOver(client: Queryable, tenantId: number, tokenIds: readonly string[]) {
+    if (tokenIds.length === 0) return;
+    await tell(client, tenantId, await queries.revokePassedOver(client, tenantId, tokenIds));
   }
 
   async function issue(
@@ -94,28 +117,36 @@ export function createTokens(db: Database, schema: string) {
     create: (client: Queryable, request: TokenRequest) => issue(client, request, null),
 
     /**
-     * Many at once, each with a new secret or with the hash of one that its owner has already. `replaces` is the token
-     * that ends with the first use of this one. Null: the hash is taken.
+     * Many at once, each with a new secret or with the hash of one that its owner has already. `replaces` is a token of
+     * the same owner: the one in use ends with the first use of this one. Null: the hash is taken.
      */
     async createMany(
       client: Queryable,
-      requests: readonly (TokenRequest & {
+      tenantId: number,
+      requests: readonly (Omit<TokenRequest, 'tenantId'> & {
         readonly sha256?: Buffer | undefined;
         readonly replaces?: string | null;
       })[],
     ): Promise<({ tokenId: string; secret: string | null } | null)[]> {
-      const secrets = requests.map((one) => (one.sha256 ? null : newSecret(one.kind, one.tenantId)));
+      const secrets = requests.map((one) => (one.sha256 ? null : newSecret(one.kind, tenantId)));
+      const replaced = requests.flatMap((one) => one.replaces ?? []);
+      const used = replaced.length > 0 ? await inUse(client, tenantId, replaced) : new Map<string, string>();
       const ids = await queries.insertMany(
         client,
         requests.map((one, n) => ({
-          tenantId: one.tenantId,
+          tenantId,
           kind: one.kind,
           name: one.name,
           sha256: one.sha256 ?? sha256(secrets[n] as string),
           restriction: one.restriction ?? null,
           createdBy: one.createdBy ?? null,
-          replaces: one.replaces ?? null,
+          replaces: used.get(one.replaces ?? '') ?? null,
         })),
+      );
+      await endPassedOver(
+        client,
+        tenantId,
+        ids.filter((tokenId, n) => tokenId !== null && requests[n]?.replaces) as string[],
       );
       return ids.map((tokenId, n) => (tokenId === null ? null : { tokenId, secret: secrets[n] ?? null }));
     },
@@ -125,26 +156,32 @@ export function createTokens(db: Database, schema: string) {
     /** Tokens with these hashes, valid or not. */
     withHashes: queries.withHashes,
 
-    /** Ends all of them. */
+    /**
+     * Ends all of them, also one that a rotation made meanwhile: it holds the lock of the old one until it is there to
+     * be found, so it is looked for until nothing is left. Returns how many there were.
+     */
     async revokeOf(
       client: Queryable,
       tenantId: number,
       kind: TokenKind,
       field: RestrictionField,
       value: string,
-    ): Promise<void> {
-      const ids = (await queries.idsOf(client, tenantId, kind, field, [value])).map(({ tokenId }) => tokenId);
-      if (ids.length === 0) return;
-      await queries.revokeMany(client, tenantId, ids);
-      await tell(client, tenantId, ids);
+    ): Promise<number> {
+      for (let count = 0; ; ) {
+        const ended = await queries.revokeOf(client, tenantId, kind, field, value);
+        if (ended.length === 0) return count;
+        count += ended.length;
+        await tell(client, tenantId, ended);
+      }
     },
 
     list: (client: Queryable, tenantId: number, page: TokenPage) => queries.list(client, tenantId, page),
 
     async revoke(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow> {
       const token = await known(client, tenantId, tokenId);
-      const isAdmin = token.role === 'admin' && token.revokedAt === null;
-      if (isAdmin && (await queries.countAdmins(client, tenantId, tokenId)) === 0)
+      // Under the locks of all of them: two admins who end each other at once are told one after the other.
+      const admins = token.role === 'admin' ? await queries.lockAdmins(client, tenantId) : [];
+      if (admins.length === 1 && admins[0] === tokenId)
         throw tokenError(
           'MUSTER_LAST_ADMIN',
           'This is the last admin token of the tenant. Create another one first.',
@@ -156,9 +193,12 @@ export function createTokens(db: Database, schema: string) {
 
     async rotate(client: Queryable, tenantId: number, tokenId: string, createdBy: string | null) {
       const old = await known(client, tenantId, tokenId);
-      if (old.revokedAt !== null)
+      const replaces = (await inUse(client, tenantId, [tokenId])).get(tokenId);
+      if (replaces === undefined)
         throw tokenError('MUSTER_TOKEN_REVOKED', 'This token is revoked. Create a new one instead.');
-      return issue(client, { ...old, createdBy }, tokenId);
+      const made = await issue(client, { ...old, createdBy }, replaces);
+      await endPassedOver(client, tenantId, [made.token.tokenId]);
+      return made;
     },
 
     /** The caller of a bearer text, or null. Cached; the first use of a rotated token ends the old one. */
@@ -172,10 +212,15 @@ export function createTokens(db: Database, schema: string) {
       const found = await find(presented);
       if (!found || !timingSafeEqual(found.sha256, presented.sha256)) return null;
       if (presented.kind !== null && presented.kind !== found.kind) return null;
-      if (found.firstUsedAt === null) await firstUse(found);
+      let isMarked = true;
+      if (found.firstUsedAt === null) {
+        const first = await firstUse(found);
+        if (!first.valid) return null;
+        isMarked = first.marked;
+      }
       const { tenantId, tokenId, kind, role, name, restriction } = found;
       const caller: Caller = { tenantId, tokenId, kind, role, name, restriction };
-      cache.keep(hash, caller, version);
+      if (isMarked) cache.keep(hash, caller, version);
       recent.set(text, presented);
       return caller;
     },
@@ -206,9 +251,7 @@ export function createTokens(db: Database, schema: string) {
       await tell(client, tenantId, await queries.revokeOthersOf(client, tenantId, origin, null));
     },
 
-    async hasAdmin(client: Queryable, tenantId: number): Promise<boolean> {
-      return (await queries.countAdmins(client, tenantId, null)) > 0;
-    },
+    hasAdmin: queries.hasAdmin,
 
     async isValid(client: Queryable, tenantId: number, text: string): Promise<boolean> {
       return (await queries.findMany(client, [{ tenantId, sha256: sha256(text) }]))[0] !== null;

@@ -4,6 +4,7 @@ import { change } from '../../changes.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { sha256 } from '../../tokens/secret.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
+import type { AgentOf } from './agent-access.ts';
 import { controlError, unknownHost } from './errors.ts';
 import type { ControlQueries, Host } from './queries.ts';
 import type { Services } from './services.ts';
@@ -46,32 +47,19 @@ export function createHosts(tools: {
     caller: Caller,
     host: Pick<Host, 'id' | 'name' | 'runnerId'>,
   ): Promise<string> {
-    const { token, secret } = await tokens.create(tx, {
-      tenantId: caller.tenantId,
+    const { tenantId } = caller;
+    // the old token stays valid until the new one is used; one that was revoked is replaced by a fresh one
+    const [newest] = await tokens.idsOf(tx, tenantId, 'agent', 'hostId', [host.id]);
+    if (newest) return (await tokens.rotate(tx, tenantId, newest.tokenId, caller.name)).secret;
+    const restriction: AgentOf = { hostId: host.id, runnerId: host.runnerId };
+    const request = {
+      tenantId,
       kind: 'agent',
       name: host.name,
-      restriction: { hostId: host.id, runnerId: host.runnerId },
+      restriction,
       createdBy: caller.name,
-    });
-    await queries.setToken(tx, caller.tenantId, host.id, token.tokenId);
-    return secret;
-  }
-
-  /** The old token stays valid until the new one is used; one that was revoked is replaced by a fresh one. */
-  async function renew(tx: Queryable, caller: Caller, host: Host): Promise<string> {
-    const { tenantId } = caller;
-    const valid = host.tokenId === null ? [] : await queries.validTokens(tx, tenantId, host.tokenId);
-    if (host.tokenId === null || !valid.includes(host.tokenId)) return issue(tx, caller, host);
-    const { token, secret } = await tokens.rotate(tx, tenantId, host.tokenId, caller.name);
-    await queries.setToken(tx, tenantId, host.id, token.tokenId);
-    return secret;
-  }
-
-  async function revokeTokens(tx: Queryable, caller: Caller, host: Host): Promise<number> {
-    const { tenantId } = caller;
-    const valid = host.tokenId === null ? [] : await queries.validTokens(tx, tenantId, host.tokenId);
-    for (const tokenId of valid) await tokens.revoke(tx, tenantId, tokenId);
-    return valid.length;
+    } as const;
+    return (await tokens.create(tx, request)).secret;
   }
 
   return {
@@ -93,7 +81,7 @@ export function createHosts(tools: {
         const enrolment = given.secret === undefined ? null : sha256(given.secret);
         const known = enrolment && (await queries.findEnrolled(tx, caller.tenantId, enrolment));
         const host = known
-          ? { id: known.id, name: known.name, agentToken: await renew(tx, caller, known) }
+          ? { id: known.id, name: known.name, agentToken: await issue(tx, caller, known) }
           : await insert(tx, caller, { name: given.name, slots: null, enrolment });
         await audit.write(tx, {
           ...by(caller),
@@ -129,15 +117,15 @@ export function createHosts(tools: {
     rotate: (caller: Caller, hostId: string) =>
       change(db, async (tx) => {
         const host = await locked(tx, caller, hostId);
-        const agentToken = await renew(tx, caller, host);
+        const agentToken = await issue(tx, caller, host);
         await audit.write(tx, { ...by(caller), act: 'host.rotate-token', target: `host ${hostId}` });
         return { id: host.id, name: host.name, agentToken };
       }),
 
     revoke: (caller: Caller, hostId: string) =>
       change(db, async (tx) => {
-        const host = await locked(tx, caller, hostId);
-        if ((await revokeTokens(tx, caller, host)) === 0)
+        await locked(tx, caller, hostId);
+        if ((await tokens.revokeOf(tx, caller.tenantId, 'agent', 'hostId', hostId)) === 0)
           throw controlError('MUSTER_NO_AGENT_TOKEN', 'This host has no valid token.');
         await audit.write(tx, { ...by(caller), act: 'host.revoke-token', target: `host ${hostId}` });
       }),
@@ -146,7 +134,7 @@ export function createHosts(tools: {
     remove: (caller: Caller, hostId: string) =>
       change(db, async (tx) => {
         const host = await locked(tx, caller, hostId);
-        await revokeTokens(tx, caller, host);
+        await tokens.revokeOf(tx, caller.tenantId, 'agent', 'hostId', hostId);
         for (const service of await queries.listServices(tx, caller.tenantId, hostId))
           await services.removeInside(tx, service);
         await queries.deleteHost(tx, caller.tenantId, hostId);

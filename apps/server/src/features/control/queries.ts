@@ -7,7 +7,6 @@ export interface Host {
   readonly tenantId: number;
   readonly name: string;
   readonly runnerId: string;
-  readonly tokenId: string | null;
   readonly slots: number | null;
   readonly createdAt: Date;
   readonly seenAt: Date | null;
@@ -44,7 +43,6 @@ const host = (row: Row): Host => ({
   tenantId: row.tenant_id,
   name: row.name,
   runnerId: row.runner_id,
-  tokenId: row.token_id,
   slots: row.slots,
   createdAt: row.created_at,
   seenAt: row.seen_at,
@@ -122,26 +120,6 @@ export function createQueries(s: string) {
         values: [tenantId, hostId, name],
       });
       return rows.length > 0;
-    },
-
-    async setToken(client: Queryable, tenantId: number, hostId: string, tokenId: string): Promise<void> {
-      await client.query({
-        text: `update ${s}.hosts set token_id = $3 where tenant_id = $1 and host_id = $2`,
-        values: [tenantId, hostId, tokenId],
-      });
-    },
-
-    /** The newest token and those it replaces, as far as they are valid. */
-    async validTokens(client: Queryable, tenantId: number, newest: string): Promise<string[]> {
-      const { rows } = await client.query({
-        text: `with recursive chain as (
-            select t.token_id, t.replaces, t.revoked_at from ${s}.tokens t where t.tenant_id = $1 and t.token_id = $2
-            union
-            select t.token_id, t.replaces, t.revoked_at from ${s}.tokens t join chain c on t.tenant_id = $1 and t.token_id = c.replaces
-          ) select token_id from chain where revoked_at is null`,
-        values: [tenantId, newest],
-      });
-      return rows.map((row) => row.token_id);
     },
 
     async deleteHost(client: Queryable, tenantId: number, hostId: string): Promise<void> {

@@ -106,8 +106,8 @@ export function createRegistry(tools: {
     }
     return tokens.createMany(
       client,
+      tenantId,
       rows.map(({ place, registration }) => ({
-        tenantId,
         kind: 'device' as const,
         name: `device ${place.deviceId}`,
         restriction: {

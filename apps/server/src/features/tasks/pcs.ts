@@ -95,9 +95,8 @@ export function createPcs(tools: {
     revoke: (caller: Caller, pcId: string) =>
       change(db, async (tx) => {
         await locked(tx, caller.tenantId, pcId);
-        const valid = await tokens.idsOf(tx, caller.tenantId, 'runner', 'pcId', [pcId]);
-        if (valid.length === 0) throw taskError('MUSTER_NO_RUNNER_TOKEN', 'This PC has no valid token.');
-        await tokens.revokeOf(tx, caller.tenantId, 'runner', 'pcId', pcId);
+        if ((await tokens.revokeOf(tx, caller.tenantId, 'runner', 'pcId', pcId)) === 0)
+          throw taskError('MUSTER_NO_RUNNER_TOKEN', 'This PC has no valid token.');
         await audit.write(tx, { ...by(caller), act: 'pc.revoke-token', target: `pc ${pcId}` });
       }),
 

@@ -93,14 +93,14 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
       method: 'POST',
       path: '/api/tokens/:id/rotate',
       access: admins,
-      summary: 'Issue a new secret; the old one is valid until the new one is first used',
+      summary: 'Issue a new secret; the one in use is valid until the new one is first used',
       params: idParams,
       body: z.strictObject({}),
       responses: { 201: { description: 'The new token with its secret.', schema: issuedToken } },
       async handler({ caller, params, reply }) {
         const issued = await change(db, async (tx) => {
           const made = await tokens.rotate(tx, caller.tenantId, params.id, caller.name);
-          const detail = { replaces: params.id };
+          const detail = { replaces: made.token.replaces };
           await audit.write(tx, { ...by(caller), act: 'token.rotate', target: target(made.token), detail });
           return made;
         });
