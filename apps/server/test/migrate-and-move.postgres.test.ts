@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, inject, test, vi } from 'vitest';
@@ -78,7 +78,10 @@ test('an embedded installation moves to a server with everything in it', async (
   const { id: waiting } = await ask('POST', '/api/lanes/move/actions', { kind: 'c' });
   const seen = await Promise.all([done, running, waiting].map((id) => ask('GET', `/api/actions/${id}`)));
 
+  // what an earlier one left behind, for everybody to read, does not lend its mode to this one
+  writeFileSync(`${file}.partial`, '', { mode: 0o644 });
   expect(await muster(['export', file], embedded)).toMatchObject({ code: 0 });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(await muster(['export', file], embedded)).toMatchObject({
     code: 1,
     notes: `${file} exists already.\n`,

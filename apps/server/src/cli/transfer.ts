@@ -1,17 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { CommandError } from '../commands/command.ts';
 import { terminal } from './out.ts';
 import { runCommand } from './run-command.ts';
 
-/** `muster export <file>`: the file is there when it is complete, and readable by its owner only. */
+/**
+ * `muster export <file>`: the file is there when it is complete, and readable by its owner only. Meanwhile it has a name
+ * that no other has: a file that was there would keep its mode, and whoever had it open would read along.
+ */
 export async function exportTo(given: string): Promise<number> {
   const file = path.resolve(given);
-  const partial = `${file}.partial`;
+  const partial = `${file}.${randomBytes(4).toString('hex')}.partial`;
   await refuseExisting(file);
   let handle: FileHandle | undefined;
   try {
-    handle = await open(partial, 'w', 0o600);
+    handle = await open(partial, 'wx', 0o600);
     const writing = handle;
     const code = await runCommand(
       'export',
