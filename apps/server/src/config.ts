@@ -198,6 +198,16 @@ export const SETTINGS = {
     'Addresses and networks, separated by commas, that may read /metrics without a token.',
     addresses,
   ),
+  MUSTER_FAILED_SIGN_INS_PER_MINUTE: setting(
+    '300',
+    'How many unknown tokens one address (of IPv6 one /64) may send within a minute; further ones are answered 429.',
+    wholeNumber(1, 1_000_000),
+  ),
+  MUSTER_TRUSTED_PROXIES: setting(
+    '',
+    'Addresses and networks, separated by commas, of proxies whose X-Forwarded-For names the client.',
+    addresses,
+  ),
   MUSTER_LOG_LEVEL: setting(
     'info',
     'The least important log lines to write: debug has one per request.',

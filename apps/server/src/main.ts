@@ -26,6 +26,7 @@ import { HTTP_ERRORS } from './http/errors.ts';
 import { createLog, type LogStream } from './http/logging.ts';
 import { LongPolls } from './http/long-poll.ts';
 import { checkPort } from './http/port.ts';
+import { SignInFailures } from './http/sign-in-failures.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
 import { migrations } from './migrations.ts';
@@ -52,6 +53,8 @@ export interface ServerOptions {
   /** For tests: the time to live by. */
   readonly clock?: () => Date;
   readonly logStream?: LogStream;
+  /** For tests: how long a body that is refused is waited for. */
+  readonly refusedBodyMs?: number;
 }
 
 export interface Server {
@@ -121,7 +124,19 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       features.flatMap((feature) => feature.routes),
       VERSION,
     );
-    const app = createApp({ log, tokens, onAnswer: observeHttp(registry), routes });
+    const { clock } = options;
+    const app = createApp({
+      log,
+      tokens,
+      failures: new SignInFailures(
+        config.MUSTER_FAILED_SIGN_INS_PER_MINUTE,
+        clock ? () => clock().getTime() : () => performance.now(),
+      ),
+      trustedProxies: config.MUSTER_TRUSTED_PROXIES,
+      refusedBodyMs: options.refusedBodyMs,
+      onAnswer: observeHttp(registry),
+      routes,
+    });
 
     const { restored } = await engine.start();
     if (restored)

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs';
+import { BlockList } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApp } from '../src/http/app.ts';
 import { defineRoute } from '../src/http/define-route.ts';
 import { createLog } from '../src/http/logging.ts';
+import { SignInFailures } from '../src/http/sign-in-failures.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 let t: TestServer;
 beforeAll(async () => {
-  t = await testServer();
+  t = await testServer({ settings: { MUSTER_FAILED_SIGN_INS_PER_MINUTE: '1000000' } });
 });
 afterAll(() => t.close());
 
@@ -39,8 +41,13 @@ test('no route answers HEAD, so none that claims can be run by it', async () => 
 });
 
 test('a route without an access rule cannot be registered', async () => {
-  const log = createLog('silent', { write: () => {} });
-  const { fastify: app } = createApp({ log, routes: [], tokens: {} as never });
+  const given = {
+    log: createLog('silent', { write: () => {} }),
+    tokens: {} as never,
+    failures: new SignInFailures(1, () => 0),
+    trustedProxies: new BlockList(),
+  };
+  const { fastify: app } = createApp({ ...given, routes: [] });
   expect(() => app.get('/open', () => 'hello')).toThrow('has no access rule');
   const broken = defineRoute({
     method: 'GET',
@@ -50,7 +57,7 @@ test('a route without an access rule cannot be registered', async () => {
     responses: {},
     handler: () => 'hello',
   });
-  expect(() => createApp({ log, routes: [broken], tokens: {} as never })).toThrow();
+  expect(() => createApp({ ...given, routes: [broken] })).toThrow();
 });
 
 test('the committed description is the one that is served', async () => {

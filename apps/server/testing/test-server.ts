@@ -50,6 +50,8 @@ export interface TestServerOptions {
   /** Live by a clock that moves only when told to. */
   readonly clock?: boolean;
   readonly settings?: Record<string, string>;
+  /** How long the server waits for a body that it refused. */
+  readonly refusedBodyMs?: number;
   /** The log may have errors: the test provokes them. */
   readonly faults?: boolean;
 }
@@ -72,6 +74,7 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     db: database.db,
     logStream: { write: (line) => void lines.push(line) },
     ...(options.clock ? { clock } : {}),
+    ...(options.refusedBodyMs === undefined ? {} : { refusedBodyMs: options.refusedBodyMs }),
   });
   const contract = await contractOf(server.url);
 

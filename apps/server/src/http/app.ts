@@ -1,13 +1,17 @@
+import type { BlockList } from 'node:net';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { Tokens } from '../tokens/tokens.ts';
 import { authorise } from './auth.ts';
-import { answerClientError } from './client-error.ts';
+import { isListed } from './client-address.ts';
+import { answerClientError, answerOddRequests } from './client-error.ts';
 import type { Route } from './define-route.ts';
 import { errorReply } from './error-reply.ts';
 import { httpError } from './errors.ts';
 import { unstorable, useJsonBodies } from './json-body.ts';
 import { schemaForAjv } from './json-schema.ts';
+import type { SignInFailures } from './sign-in-failures.ts';
+import { settleUnreadBodies, type UnreadLimits } from './unread-body.ts';
 import { compileValidator } from './validation.ts';
 import { WrongMethods } from './wrong-method.ts';
 
@@ -19,11 +23,18 @@ const BODY_LIMIT = 1_048_576;
 /** A lane's name may have 200 characters, each up to twelve in a path (%F0%9F%9A%80). */
 const LONGEST_PARAMETER = 2_400;
 const LONGEST_STOP_MS = 10_000;
+/** Of a body that is not wanted so much is read, and for so long, before the connection is closed. */
+const UNREAD: UnreadLimits = { bytes: 65_536, ms: 5_000 };
 
 export interface AppOptions {
   readonly log: Logger;
   readonly tokens: Tokens;
   readonly routes: readonly Route[];
+  readonly failures: SignInFailures;
+  /** Those whose X-Forwarded-For is believed. */
+  readonly trustedProxies: BlockList;
+  /** For tests: another time than the usual one for bodies that are refused. */
+  readonly refusedBodyMs?: number | undefined;
   /** Told of every answered request. */
   readonly onAnswer?: (route: string, method: string, status: number, seconds: number) => void;
 }
@@ -44,16 +55,22 @@ export function createApp(options: AppOptions): App {
     logController: new LogController({ disableRequestLogging: true }), // one line of ours instead, at debug
     exposeHeadRoutes: false, // HEAD never runs a GET handler: some of them claim
     forceCloseConnections: 'idle',
-    frameworkErrors: (error, request, reply) => void errorReply(error, request, reply as never),
+    // no hook sees these: what else they bring is not read
+    frameworkErrors: (error, request, reply) =>
+      void errorReply(error, request, reply.header('connection', 'close') as never),
     // A request must arrive whole within 10 minutes, because the import of a fleet is read as fast as it can be stored
     // (nobody without a token gets to send a body), its head within 10 s; how long its answer takes is up to the route
     // (long polls take 25 s). Idle connections live longer than the 60 s of most proxies, so that those hang up first.
-    http: { headersTimeout: 10_000 },
+    http: { headersTimeout: 10_000, requireHostHeader: false }, // a missing Host is refused in our own words below
     keepAliveTimeout: 75_000,
     loggerInstance: options.log as FastifyBaseLogger,
     requestTimeout: 600_000,
     return503OnClosing: false,
     routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    trustProxy:
+      options.trustedProxies.rules.length > 0
+        ? (address: string) => isListed(options.trustedProxies, address)
+        : false,
   });
   let refusing = false;
   const registered: { method: string; path: string }[] = [];
@@ -63,6 +80,7 @@ export function createApp(options: AppOptions): App {
   app.setErrorHandler(errorReply);
   app.setValidatorCompiler(compileValidator as never);
   useJsonBodies(app);
+  answerOddRequests(app.server);
   app.addHook('onRoute', (route) => {
     if (!route.config?.access)
       throw new Error(`The route ${route.method} ${route.url} has no access rule and is not registered.`);
@@ -73,10 +91,20 @@ export function createApp(options: AppOptions): App {
   app.addHook('onRequest', (request, reply, done) => {
     const { answerHeaders } = request.routeOptions.config;
     if (answerHeaders) reply.headers(answerHeaders);
-    if (!refusing) return done();
-    reply.header('connection', 'close');
-    return done(httpError('MUSTER_STOPPING', 'The server is stopping. Try again.'));
+    if (refusing) {
+      reply.header('connection', 'close');
+      return done(httpError('MUSTER_STOPPING', 'The server is stopping. Try again.'));
+    }
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      reply.header('connection', 'close');
+      return done(httpError('MUSTER_BAD_REQUEST', 'The header Host is missing.'));
+    }
+    // Here, because the handler for unknown paths comes after the body was read, whoever sends it.
+    if (request.is404) wrongMethods.answer(request, reply);
+    return done();
   });
+  const unread = { ...UNREAD, ms: options.refusedBodyMs ?? UNREAD.ms };
+  app.addHook('onSend', settleUnreadBodies(unread));
   app.addHook('preValidation', (request, _reply, done) => {
     // Whoever sends no body means an empty one; what is missing in it is said by the schema.
     request.body ??= {};
@@ -100,13 +128,13 @@ export function createApp(options: AppOptions): App {
     done();
   });
   for (const route of options.routes) {
-    if (!route.streams) register(app, route, options.tokens);
+    if (!route.streams) register(app, route, options);
     else
       void app.register(async (apart) => {
         // Only this route takes such bodies, and it reads them itself.
         apart.removeAllContentTypeParsers();
         apart.addContentTypeParser([...(route.streams ?? [])], (_request, _payload, done) => done(null));
-        register(apart, route, options.tokens);
+        register(apart, route, options);
       });
   }
   return {
@@ -124,8 +152,8 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-function register(app: FastifyInstance, route: Route, tokens: Tokens): void {
-  const check = authorise(route.access, tokens);
+function register(app: FastifyInstance, route: Route, { tokens, failures }: AppOptions): void {
+  const check = authorise(route.access, tokens, failures);
   app.route({
     method: route.method,
     url: route.path,

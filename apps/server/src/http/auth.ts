@@ -1,11 +1,12 @@
-import type { BlockList } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import type { Caller } from '../tokens/caller.ts';
 import { atLeast } from '../tokens/kinds.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import type { Access, Refusals } from './access.ts';
+import { isListed } from './client-address.ts';
 import { httpError } from './errors.ts';
+import type { SignInFailures } from './sign-in-failures.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,7 +22,7 @@ declare module 'fastify' {
 }
 
 /** The check before a route's handler; for a public route there is none. */
-export function authorise(access: Access, tokens: Tokens) {
+export function authorise(access: Access, tokens: Tokens, failures: SignInFailures) {
   if (access.public) return undefined;
   return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
     if (access.addresses && request.ip && isListed(access.addresses, request.ip)) return;
@@ -29,7 +30,7 @@ export function authorise(access: Access, tokens: Tokens) {
       throw (
         access.refusals?.cookies() ?? httpError('MUSTER_FORBIDDEN', 'Requests with cookies are refused here.')
       );
-    const caller = await authenticate(request.headers.authorization, tokens, access.refusals);
+    const caller = await authenticate(request, tokens, failures, access.refusals);
     if (access.refusals && !access.kinds.includes(caller.kind)) throw access.refusals.token();
     if (caller.kind === 'operator') {
       if (access.role === null)
@@ -48,22 +49,21 @@ export function authorise(access: Access, tokens: Tokens) {
 }
 
 async function authenticate(
-  header: string | undefined,
+  request: FastifyRequest,
   tokens: Tokens,
+  failures: SignInFailures,
   refusals: Refusals | undefined,
 ): Promise<Caller> {
-  const [, text] = /^Bearer +(\S+) *$/i.exec(header ?? '') ?? [];
+  const [, text] = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
   if (refusals && text === undefined) throw refusals.header();
   if (text === undefined)
     throw httpError('MUSTER_UNAUTHORIZED', 'Send a token in the header "Authorization: Bearer <token>".');
   const caller = await tokens.authenticate(text);
-  if (!caller)
-    throw refusals?.token() ?? httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
-  return caller;
-}
-
-function isListed(addresses: BlockList, ip: string): boolean {
-  // A dual-stack socket shows IPv4 clients as ::ffff:10.0.0.7
-  const plain = ip.startsWith('::ffff:') ? ip.slice(7) : ip;
-  return addresses.check(plain, plain.includes(':') ? 'ipv6' : 'ipv4');
+  if (caller) return caller;
+  const retryAfter = failures.count(request.ip ?? '');
+  if (retryAfter > 0)
+    throw httpError('MUSTER_TOO_MANY_FAILURES', 'Too many unknown tokens came from this address. Wait.', {
+      retryAfter,
+    });
+  throw refusals?.token() ?? httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
 }

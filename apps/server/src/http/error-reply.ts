@@ -18,10 +18,11 @@ export function errorReply(
       { reqId: request.id, err: error, code: known.code },
       'The request failed.',
     );
-  // The rest of a refused body is not read: the connection cannot be used again.
+  // The rest of a body that is too large is not read: the connection cannot be used again.
   if (known.status === 413) reply.header('connection', 'close');
   if (known.status === 401) reply.header('www-authenticate', 'Bearer realm="muster"');
-  if (known.status === 503) reply.header('retry-after', String(known.retryAfter ?? someSeconds()));
+  if (known.status === 503 || known.status === 429)
+    reply.header('retry-after', String(known.retryAfter ?? someSeconds()));
   return reply.code(known.status).send({ error: known.message, code: known.code });
 }
 
@@ -37,6 +38,11 @@ function translate(error: FastifyError | Error, request: FastifyRequest): Muster
     return status === 500 ? internal(request, error) : new MusterError(error.code, status, error.message);
   }
   if ('validation' in error && error.validation) return sentenceOf(error.validation, error.validationContext);
+  if (request.raw.aborted) {
+    // Its error looks like that of a lost connection to the database. Nobody hears this answer.
+    request.log.debug({ reqId: request.id, err: error }, 'The client hung up.');
+    return httpError('MUSTER_BAD_REQUEST', 'The request broke off.');
+  }
   return (
     ofFastify(error, request) ?? ofDatabase(error) ?? internal(request, error) // never the message of an unknown error: it may hold a secret
   );
@@ -53,6 +59,8 @@ function ofFastify(error: FastifyError | Error, request: FastifyRequest): Muster
       return httpError('MUSTER_BAD_CONTENT_TYPE', contentTypes(request.routeOptions.config.takes));
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return httpError('MUSTER_BAD_REQUEST', 'The body is not as long as its Content-Length says.');
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return httpError('MUSTER_PATH_TOO_LONG', 'A part of the path is too long.');
     case 'FST_ERR_BAD_URL':
       return httpError('MUSTER_BAD_PATH', 'The path of the request cannot be decoded.');
     default:

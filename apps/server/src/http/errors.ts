@@ -11,6 +11,10 @@ export const HTTP_ERRORS = {
     meaning:
       'A body must be JSON, sent as application/json; where another type is wanted, the sentence names it.',
   },
+  MUSTER_BAD_EXPECTATION: {
+    status: 417,
+    meaning: 'The header Expect asks for something else than 100-continue.',
+  },
   MUSTER_BAD_HEADER: { status: 400, meaning: 'A header has a wrong value. The sentence names it.' },
   MUSTER_BAD_JSON: {
     status: 400,
@@ -42,11 +46,20 @@ export const HTTP_ERRORS = {
     status: 500,
     meaning: 'A fault of the server. Its log has the details under the request id of the sentence.',
   },
+  MUSTER_PATH_TOO_LONG: {
+    status: 414,
+    meaning: 'A part of the path is longer than any name or id can be.',
+  },
   MUSTER_STOPPING: { status: 503, meaning: 'The server is stopping. Try again, perhaps at another node.' },
   MUSTER_TOO_LARGE: {
     status: 413,
     meaning:
       'The body is above 1 MiB (16 MiB for a batch), or the result or error of a report is above 64 KiB.',
+  },
+  MUSTER_TOO_MANY_FAILURES: {
+    status: 429,
+    meaning:
+      'The token is unknown or revoked, and too many such tokens came from this address (MUSTER_FAILED_SIGN_INS_PER_MINUTE). Valid ones are let in meanwhile.',
   },
   MUSTER_UNAUTHORIZED: {
     status: 401,

@@ -5,6 +5,7 @@ import { type Audit, by } from '../../../audit/audit.ts';
 import type { Log } from '../../../feature.ts';
 import { operators } from '../../../http/access.ts';
 import { defineRoute, type Route } from '../../../http/define-route.ts';
+import { drain, type UnreadLimits } from '../../../http/unread-body.ts';
 import { deviceError } from '../errors.ts';
 import type { Registry } from '../registry.ts';
 import { BrokenUpload } from './broken-upload.ts';
@@ -17,6 +18,9 @@ const JSON_LINES = ['application/x-ndjson', 'application/jsonl', 'application/js
 
 /** Many clients send everything before they read anything: so much of the answer is kept for them. */
 const KEPT_BYTES = 1_048_576;
+
+/** What may still come of an upload that cannot be read on. */
+const AFTER_THE_END: UnreadLimits = { bytes: 67_108_864, ms: 60_000 };
 
 export function importRoute(tools: { audit: Audit; db: Database; log: Log; registry: Registry }): Route {
   const { audit, db, log, registry } = tools;
@@ -46,7 +50,7 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
       }
       const owner = { tenantId, by: caller.name };
       const isCsv = (request.headers['content-type'] ?? '').toLowerCase().startsWith(CSV);
-      const text = decoded(request.raw);
+      const text = decoded(request.raw.iterator({ destroyOnReturn: false }));
       const records = isCsv ? csvRecords(text) : jsonRecords(text);
       const answer = new PassThrough({ highWaterMark: KEPT_BYTES });
       const done = { accepted: 0, rejected: 0 };
@@ -77,8 +81,11 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
         const audited = await audit.write(db, { ...by(caller), act: 'import', target: 'devices' });
         void work(audited)
           .catch((error) => log.error({ err: error }, 'The end of an import is not in the audit log.'))
-          .finally(() => {
+          .finally(async () => {
             isOver();
+            // What is not read stops the next request of the connection; a client that first sends all is let finish.
+            const isRead = await drain(request.raw, AFTER_THE_END);
+            if (!isRead) reply.raw.once('finish', () => request.raw.socket.destroySoon());
             answer.end(); // the last thing: whoever has read it may send the next
           });
       } catch (error) {

@@ -1,0 +1,30 @@
+import { type BlockList, isIP } from 'node:net';
+
+/** A dual-stack socket shows IPv4 clients as ::ffff:10.0.0.7. */
+function plain(ip: string): string {
+  return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip;
+}
+
+/** What a proxy says may be anything; whatever is no address is in no list. */
+export function isListed(addresses: BlockList, ip: string): boolean {
+  const address = plain(ip);
+  const version = isIP(address);
+  return version !== 0 && addresses.check(address, version === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Whoever has one IPv6 address has the 2^64 of its network: those count as one. */
+export function countedAddress(ip: string): string {
+  const address = plain(ip);
+  if (isIP(address) !== 6) return address;
+  const [before = '', after] = (address.split('%')[0] as string).split('::');
+  const groups = (part: string) => (part === '' ? [] : part.split(':'));
+  const first = groups(before);
+  const last = after === undefined ? [] : groups(after);
+  // a dotted end stands for two groups, and is never among the first four unless the rest is written out
+  const written = first.length + last.length + (address.includes('.') ? 1 : 0);
+  const all = [...first, ...Array<string>(Math.max(0, 8 - written)).fill('0'), ...last];
+  return `${all
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`;
+}

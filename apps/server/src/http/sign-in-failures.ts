@@ -1,0 +1,40 @@
+import { BoundedMap } from '../bounded-map.ts';
+import { countedAddress } from './client-address.ts';
+
+/**
+ * How often tokens that are none came from one address within a minute. Only failures are counted and only failures are
+ * refused: a valid token gets in from any address, however many others fail from there.
+ */
+const WINDOW_MS = 60_000;
+/** Of more addresses than these the oldest is forgotten: 10,000 take about two megabytes. */
+const MOST_ADDRESSES = 10_000;
+
+export class SignInFailures {
+  readonly #byAddress: BoundedMap<string, { count: number; readonly until: number }>;
+  readonly #mostPerMinute: number;
+  readonly #now: () => number;
+
+  constructor(mostPerMinute: number, now: () => number, mostAddresses = MOST_ADDRESSES) {
+    this.#byAddress = new BoundedMap(mostAddresses);
+    this.#mostPerMinute = mostPerMinute;
+    this.#now = now;
+  }
+
+  get addresses(): number {
+    return this.#byAddress.size;
+  }
+
+  /** Counts one. Past the limit: in how many seconds the next one is heard again; until then 0. */
+  count(ip: string): number {
+    const address = countedAddress(ip);
+    const now = this.#now();
+    let entry = this.#byAddress.get(address);
+    if (!entry || entry.until <= now) {
+      entry = { count: 0, until: now + WINDOW_MS };
+      this.#byAddress.delete(address); // the newest is the last to be forgotten
+      this.#byAddress.set(address, entry);
+    }
+    entry.count += 1;
+    return entry.count > this.#mostPerMinute ? Math.ceil((entry.until - now) / 1_000) : 0;
+  }
+}

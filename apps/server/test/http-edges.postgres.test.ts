@@ -1,0 +1,217 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { head, type RawConnection, rawConnection } from '../testing/raw-http.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+/** What a connection carries besides well-formed requests that are read to their end. */
+let t: TestServer;
+/** Lets a refused body go at once. */
+let impatient: TestServer;
+const open: RawConnection[] = [];
+beforeAll(async () => {
+  [t, impatient] = await Promise.all([
+    testServer({ refusedBodyMs: 60_000 }),
+    testServer({ refusedBodyMs: 50 }),
+  ]);
+});
+afterAll(async () => {
+  for (const { socket } of open) socket.destroy();
+  await Promise.all([t.close(), impatient.close()]);
+});
+
+function connection(to = t): RawConnection {
+  const made = rawConnection(to.server.url);
+  open.push(made);
+  return made;
+}
+const code = (answer: { body: string } | null) => JSON.parse(answer?.body ?? '{}').code;
+const HEALTH = head('GET /healthz', {});
+const bearer = (token = t.operator) => ({ authorization: `Bearer ${token}` });
+const KIB = 1_024;
+const LIMIT = 64 * KIB;
+
+describe('a body that is not read', () => {
+  test.each([
+    ['without a token', 'POST /api/lanes/x/actions', {}, 401],
+    [
+      'with an unknown token',
+      'POST /api/lanes/x/actions',
+      { authorization: `Bearer ${'x'.repeat(40)}` },
+      401,
+    ],
+    ['of an agent without a token', 'POST /api/control/report', {}, 401],
+    ['at an unknown path', 'POST /nothing', {}, 404],
+    ['with a wrong method', 'PUT /api/actions', {}, 405],
+    ['where none is wanted', 'GET /healthz', {}, 200],
+  ])('G74: %s is drained up to 64 KiB, and the connection goes on', async (_what, line, headers, status) => {
+    const client = connection();
+    client.send(head(line, { 'content-length': LIMIT, 'content-type': 'application/json', ...headers }));
+    const answer = await client.answer();
+    expect(answer?.status).toBe(status);
+    expect(answer?.headers.connection).toBe('keep-alive');
+    client.send(Buffer.alloc(LIMIT, 'x'));
+    client.send(HEALTH);
+    expect((await client.answer())?.status).toBe(200);
+    client.socket.destroy();
+  });
+
+  test.each([
+    ['POST /api/lanes/x/actions', 401],
+    ['POST /api/control/report', 401],
+    ['POST /nothing', 404],
+    ['GET /healthz', 200],
+  ])('G74: above that %s says so and closes', async (line, status) => {
+    const client = connection(impatient);
+    client.send(head(line, { 'content-length': 200 * KIB * KIB, 'content-type': 'application/json' }));
+    const answer = await client.answer();
+    expect(answer?.status).toBe(status);
+    expect(answer?.headers.connection).toBe('close');
+    await client.closed; // nothing more was sent: also a slow one is let go
+  });
+
+  test('G74: nobody without a token makes the server read for ever, whatever length was announced', async () => {
+    const client = connection();
+    client.send(head('POST /api/lanes/x/actions', { 'transfer-encoding': 'chunked' }));
+    const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(LIMIT, 'x'), Buffer.from('\r\n')]);
+    let isClosed = false;
+    void client.closed.then(() => {
+      isClosed = true;
+    });
+    expect((await client.answer())?.status).toBe(401);
+    let sent = 0;
+    for (; !isClosed && sent < 1_000; sent += 1)
+      await new Promise<void>((resolve) => {
+        client.socket.write(chunk, () => resolve());
+      });
+    expect(sent).toBeLessThan(1_000);
+  });
+
+  test('G74: a refused body that comes too slowly is not waited for', async () => {
+    const client = connection(impatient);
+    client.send(`${head('POST /api/lanes/x/actions', { 'content-length': 1_000 })}x`);
+    expect(await client.answer()).toMatchObject({ status: 401, headers: { connection: 'keep-alive' } });
+    await client.closed;
+  });
+});
+
+describe('an import that is answered early', () => {
+  const rows = (size: number) => `externalId,name\n${'x,a row that is never read\n'.repeat(size / 26)}`;
+  const importing = (headers: object, length: number) =>
+    head('POST /api/devices/import', {
+      ...bearer(),
+      'content-type': 'text/csv',
+      'content-length': length,
+      ...headers,
+    });
+
+  test.each([
+    ['because of its content', {}, 'name,name\n', 200],
+    ['because of its bytes', {}, Buffer.from([0xff, 0x0a]), 200],
+    ['because of its type', { 'content-type': 'text/plain' }, '', 400],
+    ['because of its token', { authorization: `Bearer ${'x'.repeat(40)}` }, '', 401],
+  ])('G74: %s leaves a connection that can be used', async (_why, headers, begin, status) => {
+    const client = connection();
+    const rest = rows(status === 200 ? 2_000_000 : 60_000); // of an import that was begun more is read
+    client.send(importing(headers, Buffer.byteLength(begin) + rest.length));
+    client.send(begin);
+    client.send(rest.slice(0, 30_000));
+    if (status !== 200) expect((await client.answer())?.status).toBe(status);
+    client.send(rest.slice(30_000));
+    if (status === 200) expect((await client.answer())?.body).toMatch(/^\{"line":\d,"error":".*"\}\n$/);
+    client.send(HEALTH);
+    expect((await client.answer())?.status).toBe(200);
+  });
+
+  test('G74: with very much behind it the connection is closed, and the line was told', async () => {
+    const client = connection();
+    client.send(importing({}, 10_000_000_000));
+    client.send('name,name\n');
+    const piece = Buffer.alloc(1_048_576, 'x');
+    let isClosed = false;
+    let sent = 0;
+    void client.closed.then(() => {
+      isClosed = true;
+    });
+    while (!isClosed && sent < 1_000)
+      await new Promise<void>((resolve) => {
+        client.socket.write(piece, () => resolve());
+        sent += 1;
+      });
+    expect(isClosed).toBe(true);
+    expect((await client.answer())?.body).toContain('The header names a column twice.');
+  });
+});
+
+describe('what is no request of ours', () => {
+  test.each(['/api/lanes/', '/api/actions/', '/api/devices/'])(
+    'G74: a path parameter of any length under %s is refused in JSON, with and without a token',
+    async (path) => {
+      for (const length of [2_401, 8_000])
+        for (const asking of [{}, { token: null }]) {
+          const suffix = path === '/api/lanes/' ? '/claim' : '';
+          const method = suffix ? 'POST' : 'GET';
+          const answer = await t.send(
+            method,
+            `${path}${'x'.repeat(length)}${suffix}`,
+            suffix ? {} : undefined,
+            asking,
+          );
+          expect(answer).toMatchObject({ status: 414, body: { code: 'MUSTER_PATH_TOO_LONG' } });
+        }
+      expect(t.log()).not.toContain('MUSTER_INTERNAL');
+    },
+  );
+
+  test.each([
+    [
+      'an expectation',
+      head('POST /api/lanes/x/claim', { expect: 'the-unexpected' }),
+      417,
+      'MUSTER_BAD_EXPECTATION',
+    ],
+    ['no Host', 'GET /healthz HTTP/1.1\r\n\r\n', 400, 'MUSTER_BAD_REQUEST'],
+    ['CONNECT', head('CONNECT example.org:443', {}), 400, 'MUSTER_BAD_REQUEST'],
+    ['a line that is none', 'GET\r\n\r\n', 400, 'MUSTER_BAD_REQUEST'],
+    ['a head without end', head('GET /healthz', { 'x-long': 'x'.repeat(20_000) }), 431, 'MUSTER_BAD_REQUEST'],
+    [
+      'two lengths',
+      head('POST /x', { 'content-length': '3\r\ncontent-length: 4' }),
+      400,
+      'MUSTER_BAD_REQUEST',
+    ],
+  ])('G74: %s is answered in JSON and closes', async (_what, text, status, expected) => {
+    const client = connection();
+    client.send(text);
+    const answer = await client.answer();
+    expect([answer?.status, code(answer)]).toEqual([status, expected]);
+    expect(answer?.headers).toMatchObject({
+      'content-type': expect.stringMatching(/^application\/json/),
+      connection: 'close',
+    });
+    await client.closed;
+  });
+
+  test('HTTP/1.0 needs no Host', async () => {
+    const client = connection();
+    client.send('GET /healthz HTTP/1.0\r\n\r\n');
+    expect((await client.answer())?.status).toBe(200);
+  });
+
+  test('whoever hangs up in the middle of his body is not logged as a missing database', async () => {
+    const begin = head('POST /api/lanes/hung-up/actions', {
+      ...bearer(),
+      'content-length': 100,
+      'content-type': 'application/json',
+    });
+    // That the server has begun to read cannot be seen from here, so it is given more time until it has.
+    for (let n = 0; n < 100 && !/hung up|The request failed/.test(t.log()); n += 1) {
+      const client = connection();
+      client.send(`${begin}{`);
+      await pause(n * 10);
+      client.socket.end();
+      await client.closed;
+    }
+    expect(t.log()).toContain('The client hung up.');
+    expect(t.log()).not.toContain('MUSTER_DATABASE_AWAY');
+  });
+});
