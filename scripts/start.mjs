@@ -1,13 +1,17 @@
 // `npm start`: from a fresh clone to a running server. Installs and builds only what is missing or
-// changed, then runs `muster serve` with the arguments it was given and hands on signals and exit code.
+// changed, then becomes `muster serve` with the arguments it was given. There is no second process that
+// could be left behind: whatever ends this one ends the server.
 
-import { spawn } from 'node:child_process';
-import os from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { prepareCheckout, root, runTool } from './install.mjs';
+
+const LOOK_AFTER_PARENT_MS = 500;
+const parent = process.ppid;
 
 prepareCheckout();
 build();
+stopWithNpm();
 serve(process.argv.slice(2));
 
 function build() {
@@ -23,29 +27,26 @@ function build() {
   if (emitted) console.log(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
 }
 
+/**
+ * npm hands on every signal but SIGKILL, which it does not live to see: then this process gets another parent, and
+ * the server stops as if it had been told to. Started without npm it may outlive its parent, as with `nohup`.
+ */
+function stopWithNpm() {
+  const stop = () => process.kill(process.pid, 'SIGTERM');
+  process.on('SIGHUP', stop);
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const look = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(look);
+    stop();
+  }, LOOK_AFTER_PARENT_MS);
+  look.unref();
+}
+
 /** @param {string[]} args */
 function serve(args) {
-  // A process group of its own: Ctrl-C reaches this process from the terminal and, under npm, once more
-  // from npm. The server gets one signal for both, and another only when somebody insists.
-  const server = spawn(process.execPath, [path.join(root, 'apps/server/bin/muster.js'), 'serve', ...args], {
-    cwd: root,
-    detached: true,
-    stdio: 'inherit',
-  });
-  const oneKeyPress = 500;
-  let lastSignalAt = Number.NEGATIVE_INFINITY;
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-    process.on(signal, () => {
-      const now = performance.now();
-      if (now - lastSignalAt > oneKeyPress) server.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal);
-      lastSignalAt = now;
-    });
-  }
-  server.on('error', (error) => {
-    console.error(`The server could not be started: ${error.message}`);
-    process.exit(1);
-  });
-  server.on('exit', (code, signal) =>
-    process.exit(code ?? (signal === null ? 1 : 128 + os.constants.signals[signal])),
-  );
+  const muster = path.join(root, 'apps/server/bin/muster.js');
+  process.chdir(root);
+  process.argv = [process.execPath, muster, 'serve', ...args];
+  void import(pathToFileURL(muster).href);
 }

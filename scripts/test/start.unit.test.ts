@@ -36,7 +36,10 @@ function checkout(): string {
   mkdirSync(path.join(folder, 'scripts'));
   for (const file of ['start.mjs', 'install.mjs'])
     cpSync(path.join(scripts, file), path.join(folder, 'scripts', file));
-  writeFileSync(path.join(folder, 'package.json'), '{ "engines": { "node": ">=20.19" } }');
+  writeFileSync(
+    path.join(folder, 'package.json'),
+    '{ "engines": { "node": ">=20.19" }, "scripts": { "start": "exec node scripts/start.mjs" } }',
+  );
   writeFileSync(path.join(folder, 'package-lock.json'), lock);
   writeFileSync(path.join(folder, 'npm-cli.js'), npm);
   writeFileSync(path.join(folder, 'apps/server/bin/muster.js'), server);
@@ -89,13 +92,55 @@ test('a build without news prints nothing', async () => {
   expect(printed).toBe('Installing packages (npm ci) …\nserving serve\nheard SIGTERM\n');
 });
 
-test('two signals for one key press stop the server once', async () => {
-  const child = await start(checkout());
-  const { printed } = await outcome(child, () => {
-    child.kill('SIGINT');
-    child.kill('SIGTERM');
+/** As users do it: the real npm, in a process group of its own, with a checkout that needs nothing. */
+async function npmStart(): Promise<{ npm: ChildProcess; ended: Promise<string> }> {
+  const folder = checkout();
+  const first = await start(folder);
+  await outcome(first, () => first.kill('SIGKILL')); // installs
+  const npm = spawn('npm', ['start', '--silent'], {
+    cwd: folder,
+    detached: true,
+    env: { ...process.env, npm_execpath: undefined, npm_lifecycle_event: undefined },
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
-  expect(printed).toMatch(/heard SIG(INT|TERM)\n$/);
+  onTestFinished(() => {
+    try {
+      process.kill(-(npm.pid as number), 'SIGKILL');
+    } catch {} // nobody is left, as it should be
+  });
+  if (npm.stdout === null) throw new Error('no pipe');
+  let printed = '';
+  const serving = new Promise<void>((resolve) => {
+    npm.stdout?.on('data', (chunk) => {
+      printed += chunk;
+      if (printed.includes('serving')) resolve();
+    });
+  });
+  // the server has this pipe too: it ends when nobody is left
+  const ended = once(npm.stdout, 'end').then(() => printed);
+  await Promise.race([serving, ended]);
+  expect(printed).toBe('serving serve\n');
+  return { npm, ended };
+}
+
+test('killing the process group leaves nothing behind', async () => {
+  const { npm, ended } = await npmStart();
+  process.kill(-(npm.pid as number), 'SIGKILL');
+  expect(await ended).toBe('serving serve\n');
+});
+
+test('when npm alone is killed, the server stops by itself', async () => {
+  const { npm, ended } = await npmStart();
+  npm.kill('SIGKILL');
+  expect(await ended).toBe('serving serve\nheard SIGTERM\n');
+});
+
+test('npm hands SIGTERM on, and ends as the server does', async () => {
+  const { npm, ended } = await npmStart();
+  npm.kill('SIGTERM');
+  expect(await ended).toBe('serving serve\nheard SIGTERM\n');
+  if (npm.exitCode === null) await once(npm, 'exit');
+  expect(npm.exitCode).toBe(7);
 });
 
 test('a failed build shows what the compiler said, and no server is started', async () => {

@@ -80,6 +80,13 @@ test('commands go through the running server', async () => {
   expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining('Nothing is wrong.') });
 });
 
+test('a key press that npm hands on once more is one signal', async () => {
+  server.process.kill('SIGINT');
+  expect(await server.stop('SIGTERM')).toBe(0);
+  expect(server.log()).toContain('Stopped.');
+  server = await serve(environment);
+});
+
 test('SIGTERM answers who waits and ends with 0; the next start says where the token is', async () => {
   await ask('/api/lanes/kept/actions', 'POST', { kind: 'x' });
   const waiting = ask('/api/lanes/empty/claim', 'POST', { worker: 'w', wait: 25 });

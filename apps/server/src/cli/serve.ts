@@ -3,16 +3,23 @@ import { type Server, startServer } from '../main.ts';
 import type { OperatorToken } from '../operator-token.ts';
 import { sentenceOf } from './sentence.ts';
 
+/** Ctrl-C reaches this process from the terminal and, under npm, once more from npm: both are one key press. */
+const ONE_KEY_PRESS_MS = 500;
+
 /** `muster serve`: runs until it is told to stop. Ends with 0 after a stop, 1 after a failure; a second signal insists. */
 export async function serve(): Promise<void> {
   let server: Server | undefined;
-  let stopping = false;
+  let stoppingSince: number | undefined;
   const starting = start();
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => {
-      if (stopping) process.exit(130);
-      stopping = true;
+      const now = performance.now();
+      if (stoppingSince !== undefined) {
+        if (now - stoppingSince > ONE_KEY_PRESS_MS) process.exit(130);
+        return;
+      }
+      stoppingSince = now;
       void starting.then(async () => {
         await server?.stop();
         process.exit(0);

@@ -289,6 +289,8 @@ export function createTokenQueries(s: string) {
           ), used as (
             update ${s}.tokens t set first_used_at = now() from free f
             where t.tenant_id = f.tenant_id and t.token_id = f.token_id and t.first_used_at is null
+              -- one that ends here is changed once: a second change of a row in one statement is dropped
+              and not exists (select 1 from free x where x.tenant_id = f.tenant_id and x.old = f.token_id)
           ), ended as (
             update ${s}.tokens t set revoked_at = now() from free f
             where t.tenant_id = f.tenant_id and t.token_id = f.old returning t.tenant_id, t.token_id
