@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTokenQueries } from '../src/tokens/queries.ts';
 import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
@@ -119,4 +120,19 @@ describe.each(Object.keys(owners))('of a %s', (name) => {
     for (const one of [...passedOver, owner.token]) expect(await owner.take(one)).toBe(401);
     expect(await owner.take(token)).not.toBe(401);
   });
+});
+
+test('G72: two tokens that are first used in one statement: the newer one ends the older', async () => {
+  const { db, schema } = t.engine;
+  const old = await t.token({ kind: 'worker', name: 'never used' });
+  const anew = (await t.post(`/api/tokens/${old.id}/rotate`)).body;
+  t.secret(anew.token);
+  const both = [old, anew].map(({ id }) => ({ tenantId: 1, tokenId: id }));
+  expect(await createTokenQueries(schema).markFirstUses(db, both)).toEqual([
+    { valid: true, marked: true, ended: null },
+    { valid: true, marked: true, ended: old.id },
+  ]);
+  const claim = async (token: string) =>
+    (await t.post('/api/lanes/both/claim', { worker: 'w' }, { token })).status;
+  expect([await claim(old.token), await claim(anew.token)]).toEqual([401, 200]);
 });

@@ -81,7 +81,7 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
         const audited = await audit.write(db, { ...by(caller), act: 'import', target: 'devices' });
         void work(audited)
           .catch((error) => log.error({ err: error }, 'The end of an import is not in the audit log.'))
-          .finally(async () => {
+          .then(async () => {
             isOver();
             // What is not read stops the next request of the connection; a client that first sends all is let finish.
             const isRead = await drain(request.raw, AFTER_THE_END);
