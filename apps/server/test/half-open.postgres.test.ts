@@ -7,8 +7,8 @@ import { TcpProxy } from '../testing/torture/tcp-proxy.ts';
 
 const TOKEN = 'operator-token-of-this-test-0123456789';
 const DEADLINE_MS = 1_000;
-/** Longer than any answer may take. */
-const PATIENCE_MS = 400;
+/** Between two tries. */
+const PATIENCE_MS = 600;
 const MOST_TRIES = 40;
 
 // A firewall that forgets a connection leaves it half-open: what is sent vanishes, and nothing comes back. Without an end

@@ -7,6 +7,8 @@ import { ownQuery } from './own-query.ts';
 export interface Patience {
   /** The server ends a statement after so long; 0: never. */
   readonly statementMs: number;
+  /** If that is long: a connection is asked first whether it is still there, and must answer within so long. */
+  readonly askFirstMs?: number;
 }
 
 export const DEADLINE_MS = 10_000;
@@ -36,7 +38,18 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
   return {
     async query(config: Query) {
       check();
-      return pool.query(within(ownQuery(config)));
+      const { askFirstMs } = patience ?? {};
+      if (askFirstMs === undefined) return pool.query(within(ownQuery(config)));
+      const client = await pool.connect();
+      try {
+        await client.query(within({ text: '' }, askFirstMs));
+        const result = await client.query(within(ownQuery(config)));
+        client.release();
+        return result;
+      } catch (error) {
+        client.release(error as Error);
+        throw error;
+      }
     },
 
     adopt: (client: Queryable): Queryable => ({
@@ -51,7 +64,7 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
       let failure: unknown;
       let result: T;
       try {
-        await client.query(within({ text: patience ? beginWith(limits) : 'begin' }));
+        await client.query(within({ text: patience ? beginWith(limits) : 'begin' }, patience?.askFirstMs));
         const tx: Transaction = {
           query: (config: Query) => client.query(within(ownQuery(config), statementMs)),
           afterCommit: (then) => void afterCommit.push(then),
@@ -67,7 +80,7 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
         // is not asked: the rollback would only stand behind what does not end.
         if (error instanceof Error && error.message === NO_ANSWER) client.release(error);
         else
-          await client.query(within({ text: 'rollback' })).then(
+          await client.query(within({ text: 'rollback' }, patience?.askFirstMs)).then(
             () => client.release(),
             (broken: Error) => client.release(broken),
           );

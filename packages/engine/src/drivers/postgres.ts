@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Database, Limits, Listener } from '../db.ts';
-import { DEADLINE_MS, pooled } from './pooled.ts';
+import { DEADLINE_MS, type Patience, pooled } from './pooled.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -48,7 +48,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   const statementMs = options.statementMs ?? deadlineMs * FOR_STATEMENT;
   const pools: pg.Pool[] = [];
-  const open = (name: string, max: number, limits: Required<Limits>, settings = NO_JIT) => {
+  const open = (name: string, max: number, limits: Required<Limits> & Patience, settings = NO_JIT) => {
     const pool = new pg.Pool({
       connectionString: options.url,
       application_name: name,
@@ -77,6 +77,7 @@ export function openPostgres(options: PostgresOptions): Database {
     housekeeping: open('muster housekeeping', HOUSEKEEPING_CONNECTIONS, {
       lockMs: LOCK_MS,
       statementMs: HOUSEKEEPING_STATEMENT_MS,
+      askFirstMs: statementMs,
     }),
     reserved: open('muster reserved', RESERVED_CONNECTIONS, { lockMs: LOCK_MS, statementMs }),
     listen: (channel, on) => listen(options.url, channel, on, onError),
