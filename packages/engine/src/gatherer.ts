@@ -2,7 +2,9 @@ import { BUSY, type Busy, type Operation, type Run } from './context.ts';
 import { isEffectError } from './effects.ts';
 import { EngineError, laneBusy, overloaded } from './errors.ts';
 import { FairLine } from './fair-line.ts';
+import { KeyLines } from './key-lines.ts';
 import { Line, type Place } from './line.ts';
+import { Pausing } from './pausing.ts';
 import type { Places } from './places.ts';
 import { Room, type RoomSize } from './room.ts';
 import { isDataError, isLockError } from './sqlstate.ts';
@@ -59,11 +61,6 @@ interface Call<Item, Answer> {
   isAlone: boolean;
 }
 
-interface Key<Item, Answer> {
-  holder: Call<Item, Answer>;
-  readonly behind: Line<Call<Item, Answer>>;
-}
-
 /** Larger statements are no faster per row and keep their lanes locked longer. */
 export const MOST_PER_STATEMENT = 500;
 /** Sixty calls of 1 MB in one statement stopped the process for 10 s. */
@@ -80,14 +77,14 @@ export class Gatherer<Item, Answer> {
   readonly room: Room;
   /** All that are not answered, the oldest first: that is the order of their deadlines. */
   readonly #open = new Line<Call<Item, Answer>>();
-  readonly #keys = new Map<string, Key<Item, Answer>>();
+  readonly #keys = new KeyLines<Call<Item, Answer>>();
   readonly #ready = new FairLine<Call<Item, Answer>>();
   /** Calls that have failed or stalled a batch: each runs alone, beside the batches and not in their way. */
   readonly #alone = new FairLine<Call<Item, Answer>>();
   /** Those among them that have done so alone as well: behind the others, who are most likely innocent. */
   readonly #aloneAgain = new FairLine<Call<Item, Answer>>();
-  /** Calls that wait for their next try, by how long: each line is in the order of time. */
-  readonly #pausing = new Map<number, Line<{ call: Call<Item, Answer>; until: number }>>();
+  /** Calls that wait for their next try. */
+  readonly #pausing = new Pausing<Call<Item, Answer>>();
   #inFlight = 0;
   #aloneInFlight = 0;
   #timer: { at: number; handle: NodeJS.Timeout } | undefined;
@@ -123,7 +120,7 @@ export class Gatherer<Item, Answer> {
       };
       call.open = this.#open.push(call);
       this.#wakeAt(call.deadline);
-      this.#enter(call);
+      call.leaveQueue = this.#keys.enter(call) ?? this.#ready.push(call);
       this.#schedule();
     });
   }
@@ -133,19 +130,6 @@ export class Gatherer<Item, Answer> {
     this.#closed = true;
     while (this.#open.size + this.#inFlight + this.#aloneInFlight > 0)
       await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
-  }
-
-  #enter(call: Call<Item, Answer>): void {
-    if (call.key !== null) {
-      const key = this.#keys.get(call.key);
-      if (key) {
-        const place = key.behind.push(call);
-        call.leaveQueue = () => key.behind.remove(place);
-        return;
-      }
-      this.#keys.set(call.key, { holder: call, behind: new Line() });
-    }
-    call.leaveQueue = this.#ready.push(call);
   }
 
   readonly #schedule = (): void => {
@@ -239,11 +223,11 @@ export class Gatherer<Item, Answer> {
       this.#close(call);
       call.resolve(answer);
     }
-    const key = this.#operation.isShared && call.key !== null ? this.#keys.get(call.key) : undefined;
-    for (let next = key?.behind.shift(); next; next = key?.behind.shift()) {
-      this.#close(next);
-      next.resolve(answer);
-    }
+    if (this.#operation.isShared)
+      for (const next of this.#keys.behind(call)) {
+        this.#close(next);
+        next.resolve(answer);
+      }
     this.#giveUpKey(call);
   }
 
@@ -262,13 +246,8 @@ export class Gatherer<Item, Answer> {
 
   /** Whoever stands behind it is next. */
   #giveUpKey(call: Call<Item, Answer>): void {
-    const key = call.key === null ? undefined : this.#keys.get(call.key);
-    if (!key || key.holder !== call) return;
-    const next = key.behind.shift();
-    if (next) {
-      key.holder = next;
-      next.leaveQueue = this.#ready.push(next);
-    } else this.#keys.delete(call.key as string);
+    const next = this.#keys.release(call);
+    if (next) next.leaveQueue = this.#ready.push(next);
   }
 
   /** The first retries are at once (somebody was faster), later ones wait: the lane is locked by an open transaction. */
@@ -290,11 +269,8 @@ export class Gatherer<Item, Answer> {
   }
 
   #pause(call: Call<Item, Answer>, ms: number): void {
-    const line = this.#pausing.get(ms) ?? new Line();
-    this.#pausing.set(ms, line);
-    const until = performance.now() + ms;
-    const place = line.push({ call, until });
-    call.leaveQueue = () => line.remove(place);
+    const { until, leave } = this.#pausing.add(call, ms);
+    call.leaveQueue = leave;
     this.#wakeAt(until);
   }
 
@@ -309,27 +285,21 @@ export class Gatherer<Item, Answer> {
   #look(): void {
     this.#timer = undefined;
     const now = performance.now();
-    for (const line of this.#pausing.values()) {
-      while ((line.first?.until ?? Number.POSITIVE_INFINITY) <= now) {
-        const paused = line.shift();
-        if (paused) this.#queueUp(paused.call);
-      }
-      if (line.first) this.#wakeAt(line.first.until);
-    }
+    for (const call of this.#pausing.due(now)) this.#queueUp(call);
     for (let oldest = this.#open.first; oldest && oldest.deadline <= now; oldest = this.#open.first)
       this.#expire(oldest);
-    if (this.#open.first) this.#wakeAt(this.#open.first.deadline);
+    if (this.#open.first) this.#wakeAt(Math.min(this.#open.first.deadline, this.#pausing.next));
     this.#afterwards();
   }
 
   /** One in flight keeps its key until it is known what became of it. */
   #expire(call: Call<Item, Answer>): void {
-    const holder = call.key === null ? call : (this.#keys.get(call.key)?.holder ?? call);
+    const isBusy = this.#keys.holderOf(call).tries > 0;
     this.#close(call);
     call.leaveQueue();
     if (call.isSent) call.reject(noAnswer());
     else {
-      call.reject(holder.tries > 0 ? laneBusy() : overloaded());
+      call.reject(isBusy ? laneBusy() : overloaded());
       this.#giveUpKey(call);
     }
   }

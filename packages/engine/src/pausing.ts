@@ -1,0 +1,36 @@
+import { Line } from './line.ts';
+
+/** Those who wait for a moment, by how long: each line is in the order of time, so nothing is sorted and nothing searched. */
+interface Paused<T> {
+  readonly value: T;
+  readonly until: number;
+}
+
+export class Pausing<T> {
+  readonly #lines = new Map<number, Line<Paused<T>>>();
+
+  /** Says until when, and how to leave before. */
+  add(value: T, ms: number): { until: number; leave: () => void } {
+    const line = this.#lines.get(ms) ?? new Line();
+    this.#lines.set(ms, line);
+    const until = performance.now() + ms;
+    const place = line.push({ value, until });
+    return { until, leave: () => line.remove(place) };
+  }
+
+  /** Takes out whoever has waited long enough. */
+  *due(now: number): Generator<T> {
+    for (const line of this.#lines.values())
+      for (let first = line.first; first && first.until <= now; first = line.first) {
+        line.shift();
+        yield first.value;
+      }
+  }
+
+  /** Infinite if nobody waits. */
+  get next(): number {
+    return Math.min(
+      ...[...this.#lines.values()].map((line) => line.first?.until ?? Number.POSITIVE_INFINITY),
+    );
+  }
+}
