@@ -135,7 +135,8 @@ begin
       v_attempt := v.attempt + 1;
     end if;
     update {schema}.lanes l set ver = l.ver + 1, action_id = v_action, attempt = v_attempt, leased_at = statement_timestamp(),
-        lease_until = least(statement_timestamp() + make_interval(secs => v_task.timeout_seconds), v_task.deadline), worker = 'pc:' || p_pc,
+        lease_until = least(statement_timestamp() + make_interval(secs => v_task.timeout_seconds), v_task.deadline),
+        check_at = least(l.check_at, statement_timestamp() + make_interval(secs => v_task.timeout_seconds), v_task.deadline), worker = 'pc:' || p_pc,
         lease_runner = v_runner, moved_from = null, cancel_requested = false, redelivered = 0
       where l.tenant_id = p_tenant and l.lane_id = v.lane_id;
     insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)

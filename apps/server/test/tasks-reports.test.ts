@@ -61,7 +61,7 @@ test('a timeout has the text that reports search for', async () => {
   const task = await newTask(stage.t, listOf(pc), { maxAttempts: 2 });
   await pc.claim();
   await query(
-    `update muster.lanes set lease_until = now() - interval '1 minute' where lease_until is not null`,
+    `update muster.lanes set lease_until = now() - interval '1 minute', check_at = now() - interval '1 minute' where lease_until is not null`,
   );
   await stage.t.engine.runDuty('end-leases');
   const text = 'Task device timeout: exceeded 20 minutes';

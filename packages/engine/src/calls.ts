@@ -1,8 +1,7 @@
 import { BUSY, type Busy, type Context, type Operation, type Run, type Transition } from './context.ts';
 import { type Database, isTransaction, type Queryable } from './db.ts';
-import { type Duty, type DutyRun, dutyRun } from './duties/duty.ts';
 import { makeDays } from './duties/keep-days.ts';
-import { type Effects, isEffectError } from './effects.ts';
+import type { Effects } from './effects.ts';
 import { Gatherer } from './gatherer.ts';
 import { refuseInsideTransaction } from './open-transaction.ts';
 import { Places } from './places.ts';
@@ -157,39 +156,11 @@ export class Calls {
     return this.#withDays(() => whileLocked(this.db, run));
   }
 
-  async duty(duty: Duty): Promise<DutyRun> {
-    if (this.#effects.any && !duty.isOutside) return this.#dutyApart(duty);
-    return this.#withDays(async () => {
-      await this.#context.ready(this.db.housekeeping);
-      const run = await duty.runOnce(this.db.housekeeping);
-      this.#tell(run);
-      return run;
-    });
-  }
-
-  /** A throwing effect undoes the transitions of its own lane only: the lanes are halved until it is alone. */
-  async #dutyApart(duty: Duty, lanes?: readonly string[]): Promise<DutyRun> {
-    let touched: readonly string[] = [];
-    try {
-      return await this.#withDays(() =>
-        this.db.housekeeping.transaction((tx) =>
-          this.#perform(tx, async () => {
-            const run = await duty.runOnce(tx, lanes);
-            touched = [...new Set(run.transitions.map((transition) => transition.laneId))];
-            return run;
-          }),
-        ),
-      );
-    } catch (error) {
-      if (!isEffectError(error) || touched.length < 2) throw error;
-      const half = Math.ceil(touched.length / 2);
-      const parts = [touched.slice(0, half), touched.slice(half)].map((part) => this.#dutyApart(duty, part));
-      const runs = await Promise.allSettled(parts);
-      const failed = runs.find((run) => run.status === 'rejected');
-      if (failed) throw failed.reason;
-      const count = runs.reduce((sum, run) => sum + (run.status === 'fulfilled' ? run.value.count : 0), 0);
-      return dutyRun(count, Number.POSITIVE_INFINITY);
-    }
+  /** A round of a duty, with its effects and wake-ups, in a transaction on connections of its own. */
+  inHousekeeping<R extends { transitions: readonly Transition[]; wakes: Run<never>['wakes'] }>(
+    perform: (client: Queryable) => Promise<R>,
+  ): Promise<R> {
+    return this.#withDays(() => this.db.housekeeping.transaction((tx) => this.#perform(tx, perform)));
   }
 
   async close(): Promise<void> {

@@ -37,6 +37,7 @@ import { createQueueReads } from './ops/queue.ts';
 import { createRecordLate } from './ops/record-late.ts';
 import { createReport } from './ops/report.ts';
 import { createRunnerOps } from './ops/runners.ts';
+import { createPerformDuty } from './perform-duty.ts';
 import { type GiveReasons, Reasons } from './reasons.ts';
 import { createReporting } from './reporting.ts';
 import type { RoomSize } from './room.ts';
@@ -104,6 +105,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     createKeepDays(context, retentionDays),
     createKeepTables(context, db),
   ];
+  const performDuty = createPerformDuty(context, calls);
   const housekeeping: Housekeeping = new Housekeeping({
     schema,
     nodeId: randomUUID(),
@@ -111,7 +113,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     context,
     clock: databaseClock,
     duties,
-    run: (duty) => calls.duty(duty),
+    run: performDuty,
     onNodes: (alive) => {
       wakeUps.nodes = alive;
     },
@@ -232,7 +234,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     async raiseGeneration(client: Queryable, lane: LaneRef): Promise<number> {
       const raised = await calls.inside(client, async (inner) => {
         const run = await lanes.raiseGeneration(inner, lane);
-        const ended = await endStale.runOnce(inner, [lane.laneId]);
+        const ended = await endStale.runOnce(inner, { lanes: [lane] });
         return { ...run, transitions: ended.transitions, wakes: [...run.wakes, ...ended.wakes] };
       });
       return raised.answers[0]?.generation as number;
@@ -270,7 +272,9 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     async runDuty(name: string): Promise<number> {
       const duty = duties.find((one) => one.name === name);
       if (!duty) throw new Error(`There is no duty ${name}.`);
-      return (await calls.duty(duty)).count;
+      const { count, errors } = await performDuty(duty);
+      if (errors[0]) throw errors[0];
+      return count;
     },
 
     get parkedWaiters() {

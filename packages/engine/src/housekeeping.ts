@@ -1,4 +1,4 @@
-import type { Context, Run } from './context.ts';
+import type { Context } from './context.ts';
 import { CLOCK_MS, type DatabaseClock } from './database-clock.ts';
 import type { Queryable } from './db.ts';
 import type { Duty } from './duties/duty.ts';
@@ -8,7 +8,6 @@ import type { Duty } from './duties/duty.ts';
  * it only saves work, every duty is safe with two leaders, so if the row cannot be had the duties run all the same.
  */
 const TURN_MS = 1_000;
-const MOST_ROUNDS = 20;
 /** Its transaction hangs on a connection whose peer is gone: the other duties do not wait for that. */
 const PATIENCE_MS = 60_000;
 
@@ -21,25 +20,33 @@ export interface HousekeepingOptions {
   readonly clock: DatabaseClock;
   readonly duties: readonly Duty[];
   /** Runs a duty with the effects that belong to its transitions. */
-  readonly run: (duty: Duty) => Promise<{ count: number; more: boolean } & Run<never>>;
+  readonly run: (duty: Duty) => Promise<{
+    readonly count: number;
+    readonly more: boolean;
+    readonly errors?: readonly unknown[];
+  }>;
   readonly onNodes: (alive: number) => void;
   readonly afterTurn: () => Promise<void>;
   readonly onError: (error: unknown) => void;
   readonly onDuty?: (duty: string, count: number, seconds: number) => void;
   /** How long one duty may keep the others waiting. */
   readonly patienceMs?: number;
+  /** Milliseconds that only grow: what a turn's time is measured by. */
+  readonly ticks?: () => number;
 }
 
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
+  readonly #ticks: () => number;
   readonly #nextAt = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
-  #turn: Promise<void> = Promise.resolve();
+  #turn: Promise<unknown> = Promise.resolve();
   #stopped = true;
   leading = false;
 
   constructor(options: HousekeepingOptions) {
     this.#options = options;
+    this.#ticks = options.ticks ?? (() => performance.now());
   }
 
   start(): void {
@@ -61,27 +68,45 @@ export class Housekeeping {
 
   #schedule(inMs: number): void {
     this.#timer = setTimeout(() => {
-      this.#turn = this.turn().finally(() => {
-        if (!this.#stopped) this.#schedule(TURN_MS);
-      });
+      let left = false;
+      this.#turn = this.turn()
+        .then((more) => {
+          left = more;
+        })
+        .finally(() => {
+          if (!this.#stopped) this.#schedule(left ? 0 : TURN_MS);
+        });
     }, inMs);
   }
 
-  /** One second's work. */
-  async turn(): Promise<void> {
+  /** One second's work. Says whether something is left: then the next turn begins at once. */
+  async turn(): Promise<boolean> {
     this.leading = await this.lead();
-    if (this.leading) {
-      const turn = this.#options.duties.filter(
-        (duty) => performance.now() >= (this.#nextAt.get(duty.name) ?? 0),
-      );
-      const due = await this.#due(turn);
-      for (const duty of turn) {
-        if (this.#stopped) break;
-        this.#nextAt.set(duty.name, performance.now() + duty.everyMs - TURN_MS / 2);
-        if (due.has(duty)) await this.#perform(duty);
-      }
-    }
+    const isLeft = this.leading && (await this.#rounds());
     await this.#options.afterTurn().catch(this.#options.onError);
+    return isLeft;
+  }
+
+  /**
+   * All duties that are due, one round of each in turn, until none has more to do or the second is over: a mass of one never
+   * keeps the others waiting for longer than one round of it.
+   */
+  async #rounds(): Promise<boolean> {
+    const until = this.#ticks() + TURN_MS;
+    const turn = this.#options.duties.filter((duty) => this.#ticks() >= (this.#nextAt.get(duty.name) ?? 0));
+    const due = await this.#due(turn);
+    for (const duty of turn) this.#nextAt.set(duty.name, this.#ticks() + duty.everyMs - TURN_MS / 2);
+    let left = turn.filter((duty) => due.has(duty));
+    do {
+      const again: Duty[] = [];
+      for (const duty of left) {
+        if (this.#stopped) return false;
+        if (await this.#perform(duty)) again.push(duty);
+      }
+      left = again;
+    } while (left.length > 0 && this.#ticks() < until);
+    for (const duty of left) this.#nextAt.set(duty.name, 0);
+    return left.length > 0;
   }
 
   /** Those that have something to do, by one question for all of them: an idle server asks little. */
@@ -103,16 +128,17 @@ export class Housekeeping {
     }
   }
 
-  async #perform(duty: Duty): Promise<void> {
+  /** One round; says whether there is more to do. */
+  async #perform(duty: Duty): Promise<boolean> {
     try {
-      for (let round = 0; round < MOST_ROUNDS; round += 1) {
-        const began = performance.now();
-        const { count, more } = await this.#inTime(duty);
-        this.#options.onDuty?.(duty.name, count, (performance.now() - began) / 1_000);
-        if (!more || this.#stopped) break;
-      }
+      const began = performance.now();
+      const { count, more, errors = [] } = await this.#inTime(duty);
+      this.#options.onDuty?.(duty.name, count, (performance.now() - began) / 1_000);
+      for (const error of errors) this.#options.onError(error);
+      return more;
     } catch (error) {
       this.#options.onError(error);
+      return false;
     }
   }
 

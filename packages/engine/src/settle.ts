@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from './action.ts';
 import { ACTION_COLUMNS } from './claimed-action.ts';
-import { backoff, lockLanes, ms, NOW } from './sql.ts';
+import { backoff, leaseUntil, lockLanes, ms, NOW } from './sql.ts';
 
 /**
  * The end of an attempt, whoever ends it: a report, a release, a lease end, a raised generation. The source names the
@@ -30,7 +30,8 @@ export const NO_NEXT = `null::bigint as n_action, null::int as n_attempt, null::
 
 const E = EVENT_TYPES;
 
-export const settle = (s: string) => `k as materialized (${lockLanes(s, 'h')}
+/** `set` says what becomes of the lease's end; housekeeping has looked at the lane and plans no other look. */
+export const settle = (s: string, set = leaseUntil) => `k as materialized (${lockLanes(s, 'h')}
   ), g as materialized (
     -- read twelve times below: only what those need, and what most of them need first (a tenth of the statement)
     select
@@ -76,7 +77,7 @@ export const settle = (s: string) => `k as materialized (${lockLanes(s, 'h')}
       action_id = case when g.goes_on then g.n_action end,
       attempt = case when g.goes_on then g.n_attempt + 1 end,
       leased_at = case when g.goes_on then ${NOW} end,
-      lease_until = case when g.goes_on then g.n_lease_until end,
+      ${set('case when g.goes_on then g.n_lease_until end')},
       worker = case when g.goes_on then g.n_worker end,
       -- the next action keeps the slot of the one that ended
       lease_runner = case when g.goes_on then g.lease_runner end, moved_from = null, cancel_requested = false, redelivered = 0

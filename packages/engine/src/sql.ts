@@ -55,6 +55,13 @@ export const passesOver = (
 ) => `(${except} is null or p.action_id <> ${except} or p.attempt = 0 or exists (
             select 1 from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id and a.head_of_line = 'hold'))`;
 
+/**
+ * The lane `l` has a lease until then, or none if that is null. Whoever looks for ended leases goes by `check_at`, which is
+ * never after the end of a lease. It is only moved forward: an earlier look that is planned already stays, and the update is
+ * a HOT one.
+ */
+export const leaseUntil = (until: string) => `lease_until = ${until}, check_at = least(l.check_at, ${until})`;
+
 /** The lane of `x`, locked, if it is still at the version that was read and nobody else has it. */
 const lockedLane = (s: string) => `(
       select 1 from ${s}.lanes l where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id and l.ver = x.ver limit 1

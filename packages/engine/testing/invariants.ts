@@ -62,6 +62,10 @@ async function strayRows(client: Queryable, s: string): Promise<string[]> {
       or (l.action_id is null) <> (l.lease_until is null) or (l.action_id is null and (l.worker is not null or l.lease_runner is not null))`,
   });
   if (rows[0].n > 0) wrong.push(`${rows[0].n} lanes have half a lease.`);
+  const unseen = await client.query({
+    text: `select count(*)::int as n from ${s}.lanes l where l.lease_until is not null and (l.check_at <= l.lease_until) is not true`,
+  });
+  if (unseen.rows[0].n > 0) wrong.push(`${unseen.rows[0].n} leases end before housekeeping looks at them.`);
   return wrong;
 }
 

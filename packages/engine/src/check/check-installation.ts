@@ -38,6 +38,8 @@ interface LaneRow {
   tenant_id: number;
   lane_id: string;
   old_generation: string[];
+  /** The action whose lease nobody would end. */
+  unwatched: string | null;
 }
 
 interface ActionRow {
@@ -72,7 +74,17 @@ export async function checkInstallation(
     const last = lanes.at(-1);
     if (!last) return null;
     sum.lanes += lanes.length;
-    for (const lane of lanes)
+    for (const lane of lanes) {
+      if (lane.unwatched !== null)
+        tell(
+          lane.tenant_id,
+          violation(
+            'unwatched-lease',
+            lane.unwatched,
+            `lane ${lane.lane_id} is not looked at when the lease of action ${lane.unwatched} ends`,
+          ),
+          await readHistory(tx, s, lane.tenant_id, lane.unwatched),
+        );
       for (const actionId of lane.old_generation)
         tell(
           lane.tenant_id,
@@ -83,6 +95,7 @@ export async function checkInstallation(
           ),
           await readHistory(tx, s, lane.tenant_id, actionId),
         );
+    }
     let leases: CheckedLease[] = [];
     let lane: { tenant_id: number; lane_id: string } | null = null;
     const endLane = async () => {
@@ -151,7 +164,8 @@ async function readLanes(tx: Queryable, s: string, after: LaneRow | null): Promi
         select p.action_id from ${s}.pending p
         where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.generation <> l.generation and not exists (
           select 1 from ${s}.stale_lanes st where st.tenant_id = l.tenant_id and st.lane_id = l.lane_id)
-      )::text[] as old_generation
+      )::text[] as old_generation,
+      case when l.lease_until is not null and (l.check_at <= l.lease_until) is not true then l.action_id end as unwatched
       from ${s}.lanes l where (l.tenant_id, l.lane_id) > ($1::int, $2::bigint)
       order by l.tenant_id, l.lane_id limit ${LANES_PER_PAGE}`,
     values: [after?.tenant_id ?? -1, after?.lane_id ?? '0'],

@@ -16,6 +16,7 @@ export const PROMISE_OF = {
   'wrong-generation': 'G29',
   policy: 'G7', // a lease end that does not mean what the action says
   'lease-cut-short': 'G7',
+  'unwatched-lease': 'G7', // nobody would end it
   'dropped-success': 'G18', // a late one that was to be accepted
   lost: 'G54', // acknowledged, and no trace of it
 } as const satisfies Record<string, `G${number}`>;

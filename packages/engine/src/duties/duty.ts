@@ -1,5 +1,6 @@
 import type { Run } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { LaneRef } from '../ops/lanes.ts';
 
 /** A duty of housekeeping: one statement over all tenants, safe with two leaders, called directly by tests. */
 export interface Duty {
@@ -10,11 +11,23 @@ export interface Duty {
   /** It cannot be part of a transaction, and changes no action. */
   readonly isOutside?: boolean;
   /**
-   * Says how much it did; `more` asks to be called again at once. With `lanes` it works on those only: a duty whose
-   * transitions have effects is asked so for one part after the other if an effect throws.
+   * It reads an index in its order and stops after some rows. Statistics that call the rest few must not turn that into
+   * a sort of all there is, so nothing else is planned for it.
    */
-  runOnce(client: Queryable, lanes?: readonly string[]): Promise<DutyRun>;
+  readonly byIndex?: boolean;
+  /** Says how much it did; `more` asks to be called again soon. */
+  runOnce(client: Queryable, on?: OnLanes): Promise<DutyRun>;
 }
+
+/** Which lanes a duty is to work on, where its transitions have effects that threw. */
+export interface OnLanes {
+  /** These alone. */
+  readonly lanes?: readonly LaneRef[] | undefined;
+  /** All but these. */
+  readonly except?: readonly LaneRef[] | undefined;
+}
+
+export const laneIds = (lanes: readonly LaneRef[] | undefined) => lanes?.map(({ laneId }) => laneId) ?? null;
 
 export interface DutyRun extends Run<never> {
   readonly count: number;

@@ -4,8 +4,8 @@ import type { Queryable } from '../db.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import { type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
 import { firstToLock } from '../sql.ts';
-import { type Duty, dutyRun } from './duty.ts';
-import { statement as endLeasesStatement } from './end-leases.ts';
+import { type Duty, dutyRun, laneIds, type OnLanes } from './duty.ts';
+import { endAttempts } from './end-leases.ts';
 
 /**
  * Ends what belongs to an older generation of its lane: leases, pending actions, and those that a transaction which was
@@ -16,29 +16,36 @@ const MOST = 1_000;
 
 export function createEndStale(context: Context): Duty {
   const s = context.schema;
-  const revoke = endLeasesStatement(s, {
-    when: `l.action_id is not null and (l.tenant_id, l.lane_id) in (select st.tenant_id, st.lane_id from ${s}.stale_lanes st)
-      and exists (select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id and p.generation < l.generation)`,
+  const revoke = endAttempts(s, {
     outcome: 'revoked',
+    lanes: firstToLock(
+      s,
+      `select l.* from ${staleLanes(s)} l where l.action_id is not null and (
+        select p.generation from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id limit 1) < l.generation`,
+      MOST,
+    ),
   });
   const end = endStatement(s);
   // Whoever read the old generation had a number before it read, so a smaller one than a number that is taken after the
-  // raise was seen. It must be taken now: in a transaction that has one already it would be too old.
+  // raise was seen. It must be taken now: in a transaction that has one already it would be too old. Two leaders wait for
+  // each other nowhere: what one has locked the other leaves to him.
   const see = `
-    with fresh as materialized (select pg_current_xact_id_if_assigned() is null as yes),
-      number as materialized (select pg_current_xact_id() as xid from fresh where fresh.yes)
-    update ${s}.stale_lanes set safe_from = number.xid from number where safe_from is null`;
+    with fresh as materialized (select 1 where pg_current_xact_id_if_assigned() is null),
+      mine as materialized (select st.ctid as at from fresh cross join ${s}.stale_lanes st where st.safe_from is null for update of st skip locked)
+    update ${s}.stale_lanes st set safe_from = pg_current_xact_id() from mine where st.ctid = mine.at`;
   const forget = `
-    delete from ${s}.stale_lanes st where st.safe_from <= pg_snapshot_xmin(pg_current_snapshot())
-    and not exists (select 1 from ${s}.pending p join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id
-      where p.tenant_id = st.tenant_id and p.lane_id = st.lane_id and p.generation < l.generation)`;
+    delete from ${s}.stale_lanes where ctid = any (array(
+      select st.ctid from ${s}.stale_lanes st where st.safe_from <= pg_snapshot_xmin(pg_current_snapshot())
+        and not exists (select 1 from ${s}.pending p join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id
+          where p.tenant_id = st.tenant_id and p.lane_id = st.lane_id and p.generation < l.generation)
+      for update of st skip locked))`;
   return {
     name: 'end-stale',
     everyMs: 1_000,
     due: `exists (select 1 from ${s}.stale_lanes)`,
     // with `lanes` it may be in somebody's transaction, which would keep the entries of others locked
-    async runOnce(client: Queryable, lanes?: readonly string[]) {
-      const values = [context.now(), lanes ?? null];
+    async runOnce(client: Queryable, { lanes, except }: OnLanes = {}) {
+      const values = [context.now(), laneIds(lanes), laneIds(except) ?? []];
       const { rows: any } = await client.query({
         name: 'muster_stale_lanes',
         text: `select 1 from ${s}.stale_lanes limit 1`,
@@ -58,14 +65,21 @@ export function createEndStale(context: Context): Duty {
   };
 }
 
+/** The lanes on the list: those of `$2` if it is given, none of `$3`. */
+const staleLanes = (s: string) => `(
+      select l.* from (
+        select distinct tenant_id, lane_id from ${s}.stale_lanes where ($2::bigint[] is null or lane_id = any ($2)) and lane_id <> all ($3::bigint[])
+      ) st
+      cross join lateral (select * from ${s}.lanes l where l.tenant_id = st.tenant_id and l.lane_id = st.lane_id limit 1) l
+    )`;
+
 const endStatement = (s: string) => `
   with x as materialized (
     select row_number() over () as ord, y.* from (${firstToLock(
       s,
       `select p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel,
         'cancelled' as state, ${EVENT_TYPES.CANCELLED} as type, 'GENERATION' as why, 'GENERATION' as note, null::text as worker, null::jsonb as result
-      from (select distinct tenant_id, lane_id from ${s}.stale_lanes where $2::bigint[] is null or lane_id = any($2)) st
-      join ${s}.lanes l on l.tenant_id = st.tenant_id and l.lane_id = st.lane_id
+      from ${staleLanes(s)} l
       join ${s}.pending p on p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.generation < l.generation
         and p.action_id is distinct from l.action_id`,
       MOST,

@@ -1,62 +1,91 @@
 import { EVENT_TYPES } from '../action.ts';
 import type { Context } from '../context.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
-import { firstToLock, NOW } from '../sql.ts';
-import { type Duty, dutyRun } from './duty.ts';
+import { firstToLock, NOW, rows } from '../sql.ts';
+import { type Duty, dutyRun, laneIds } from './duty.ts';
 
 /**
  * Two clocks: never handed out by its deliver-by, an action is expired; not finished by its deadline, it has failed. A
- * running one is left to its lease, which never reaches past the deadline.
+ * running one is left to its lease, which never reaches past the deadline; its deliver-by is over, as it was handed out, and
+ * is taken away the first time it is met here: otherwise all that run past it would be read every second.
  */
 const MOST = 1_000;
 
 export function createExpire(context: Context): Duty {
-  const text = statement(context.schema);
+  const s = context.schema;
+  const all = statement(
+    s,
+    (clock) => `from ${s}.pending p
+      cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
+      where p.${clock} <= ${NOW} and p.lane_id <> all ($2::bigint[])`,
+  );
+  const named = statement(
+    s,
+    (clock) => `from ${rows(2, { tenant_id: 'int', lane_id: 'bigint' })}
+      cross join lateral (select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1) l
+      join ${s}.pending p on p.tenant_id = l.tenant_id and p.lane_id = l.lane_id
+      where p.${clock} <= ${NOW}`,
+  );
   return {
     name: 'expire',
     everyMs: 1_000,
-    due: `exists (select 1 from ${context.schema}.pending p where p.deliver_by <= ${NOW} and p.attempt = 0)
-      or exists (select 1 from ${context.schema}.pending p where p.deadline <= ${NOW})`,
-    async runOnce(client, lanes) {
-      const { rows } = await client.query({
-        name: 'muster_expire',
-        text,
-        values: [context.now(), lanes ?? null],
-      });
-      const ended = rows as EndedRow[];
-      return dutyRun(ended.length, MOST, {
-        transitions: ended.map((row) => endedTransition(row)),
-        wakes: ended.map(endedWake),
-      });
+    byIndex: true,
+    due: `exists (select 1 from ${s}.pending p where p.deliver_by <= ${NOW})
+      or exists (select 1 from ${s}.pending p where p.deadline <= ${NOW})`,
+    async runOnce(client, { lanes, except } = {}) {
+      const { rows: met } = await client.query(
+        lanes
+          ? {
+              name: 'muster_expire_in',
+              text: named,
+              values: [context.now(), lanes.map(({ tenantId }) => tenantId), laneIds(lanes)],
+            }
+          : { name: 'muster_expire', text: all, values: [context.now(), laneIds(except) ?? []] },
+      );
+      const ended = met.filter((row) => row.state !== null) as EndedRow[];
+      return {
+        ...dutyRun(ended.length, MOST, {
+          transitions: ended.map((row) => endedTransition(row)),
+          wakes: ended.map(endedWake),
+        }),
+        more: met.length >= MOST,
+      };
     },
   };
 }
 
-const statement = (s: string) => `
+const statement = (s: string, from: (clock: 'deliver_by' | 'deadline') => string) => `
   with due as materialized (
-    (${firstToLock(s, over(s, 'deliver_by', 'p.attempt = 0', { state: 'expired', type: EVENT_TYPES.EXPIRED, why: 'DELIVER_BY' }), MOST)})
+    (${firstToLock(s, over(from, 'deliver_by', 'true', { state: 'expired', type: EVENT_TYPES.EXPIRED, why: 'DELIVER_BY' }), MOST)})
     union all
     (${firstToLock(
       s,
-      over(s, 'deadline', `not (p.attempt = 0 and p.deliver_by is not null and p.deliver_by <= ${NOW})`, {
-        state: 'failed',
-        type: EVENT_TYPES.FAILED_FINAL,
-        why: 'DEADLINE',
-      }),
+      over(
+        from,
+        'deadline',
+        `l.action_id is distinct from p.action_id and not (p.attempt = 0 and p.deliver_by is not null and p.deliver_by <= ${NOW})`,
+        { state: 'failed', type: EVENT_TYPES.FAILED_FINAL, why: 'DEADLINE' },
+      ),
       MOST,
     )})
   ), x as materialized (
-    select row_number() over () as ord, due.* from due
-  ), ${endPending(s)}`;
+    select row_number() over () as ord, due.* from due where not due.is_over
+  ), t as (
+    -- under the lane's lock; whatever else may look at the row now does not go by this clock
+    update ${s}.pending p set deliver_by = null from (select * from due where due.is_over) due
+    where p.tenant_id = due.tenant_id and p.action_id = due.action_id
+  ), ${endPending(s)}
+  union all
+  select 0, due.tenant_id, due.lane_id, null, due.action_id, due.attempt, due.channel, null, null, null, null from due where due.is_over`;
 
+/** `is_over`: it was handed out, so the clock means nothing any more. */
 const over = (
-  s: string,
+  from: (clock: 'deliver_by' | 'deadline') => string,
   clock: 'deliver_by' | 'deadline',
   when: string,
   end: { state: string; type: number; why: string },
 ) => `
       select p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel, '${end.state}' as state, ${end.type} as type,
-        '${end.why}' as why, '${end.why}' as note, null::text as worker, null::jsonb as result
-      from ${s}.pending p
-      join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id is distinct from p.action_id
-      where p.${clock} <= ${NOW} and ${when} and ($2::bigint[] is null or p.lane_id = any($2)) order by p.${clock}`;
+        '${end.why}' as why, '${end.why}' as note, null::text as worker, null::jsonb as result,
+        ${clock === 'deliver_by' ? 'p.attempt > 0 or l.action_id is not distinct from p.action_id' : 'false'} as is_over
+      ${from(clock)} and ${when} order by p.${clock}`;

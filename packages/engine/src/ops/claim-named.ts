@@ -10,7 +10,7 @@ import {
 } from '../claimed-action.ts';
 import type { Context, Run, Transition } from '../context.ts';
 import type { Queryable } from '../db.ts';
-import { head, lockLanes, ms, NOW, pauses } from '../sql.ts';
+import { head, leaseUntil, lockLanes, ms, NOW, pauses } from '../sql.ts';
 import { isId } from '../values.ts';
 import {
   askForRunners,
@@ -106,7 +106,7 @@ const statement = (s: string) => `
   ), ${raiseRunners(s, '')}, k as materialized (${lockLanes(s, 'h', IS_RAISED)}
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
-      lease_until = least(${NOW} + ${ms('k.lease_ms')}, k.deadline), worker = k.worker, lease_runner = k.runner_id,
+      ${leaseUntil(`least(${NOW} + ${ms('k.lease_ms')}, k.deadline)`)}, worker = k.worker, lease_runner = k.runner_id,
       moved_from = null, cancel_requested = false, redelivered = 0
     from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
   ), e as (

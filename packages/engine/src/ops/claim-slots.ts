@@ -8,7 +8,7 @@ import {
   sent,
 } from '../claimed-action.ts';
 import { BUSY, type Busy, type Context, type Operation, type Transition } from '../context.ts';
-import { ANY_CHANNEL, head, lockLanes, ms, NOW, pauses } from '../sql.ts';
+import { ANY_CHANNEL, head, leaseUntil, lockLanes, ms, NOW, pauses } from '../sql.ts';
 import { freeSlots, IS_RAISED, raiseRunners } from './runner-slots.ts';
 
 /**
@@ -90,7 +90,7 @@ const statement = (s: string) => `
     select * from (select kk.*, row_number() over (partition by kk.ord order by kk.nth) as place from kk) x where x.place <= x.free
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
-      lease_until = least(${NOW} + ${ms('k.lease_ms')}, k.deadline), worker = k.worker, lease_runner = k.runner_id,
+      ${leaseUntil(`least(${NOW} + ${ms('k.lease_ms')}, k.deadline)`)}, worker = k.worker, lease_runner = k.runner_id,
       moved_from = null, cancel_requested = false, redelivered = 0
     from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
   ), e as (

@@ -8,7 +8,7 @@ import {
   sent,
 } from '../claimed-action.ts';
 import { BUSY, type Context, type Operation, type Transition } from '../context.ts';
-import { ANY_CHANNEL, head, lockLanes, ms, NOW, passesOver, pauses, rows } from '../sql.ts';
+import { ANY_CHANNEL, head, leaseUntil, lockLanes, ms, NOW, passesOver, pauses, rows } from '../sql.ts';
 import { createRedeliver } from './redeliver.ts';
 
 /**
@@ -118,7 +118,7 @@ const statement = (s: string) => `
   ), k as materialized (${lockLanes(s, 'h', 'x.action_id is not null')}
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
-      lease_until = least(${NOW} + ${ms('k.lease_ms')}, k.deadline), worker = k.worker, lease_runner = null,
+      ${leaseUntil(`least(${NOW} + ${ms('k.lease_ms')}, k.deadline)`)}, worker = k.worker, lease_runner = null,
       cancel_requested = false, redelivered = 0
     from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
   ), e as (

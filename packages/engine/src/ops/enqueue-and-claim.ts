@@ -3,7 +3,7 @@ import { jsonArray } from '../binary-array.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
 import type { Context, Run, Transition } from '../context.ts';
 import type { Queryable } from '../db.ts';
-import { ANY_CHANNEL, lockLanes, ms, NOW, pauses } from '../sql.ts';
+import { ANY_CHANNEL, leaseUntil, lockLanes, ms, NOW, pauses } from '../sql.ts';
 import type { EncodedAction } from './enqueue.ts';
 import {
   askForRunners,
@@ -114,7 +114,7 @@ const statement = (s: string) => `
     ) x cross join lateral ${s}.enqueue_actions($1::timestamptz, x.t, x.l, x.c, x.kd, x.p, x.o) en
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1, action_id = en.action_id, attempt = 1, leased_at = ${NOW},
-      lease_until = least(${NOW} + ${ms('g.lease_ms')}, (g.o->>'deadline')::timestamptz), worker = g.worker, lease_runner = g.runner_id,
+      ${leaseUntil(`least(${NOW} + ${ms('g.lease_ms')}, (g.o->>'deadline')::timestamptz)`)}, worker = g.worker, lease_runner = g.runner_id,
       moved_from = null, cancel_requested = false, redelivered = 0
     from g join en on en.ord = g.at and en.outcome = 'created'
     where l.tenant_id = g.tenant_id and l.lane_id = g.lane_id

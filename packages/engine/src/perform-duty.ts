@@ -1,0 +1,86 @@
+import type { Calls } from './calls.ts';
+import type { Context, Transition } from './context.ts';
+import type { Duty, DutyRun, OnLanes } from './duties/duty.ts';
+import { isEffectError } from './effects.ts';
+import type { LaneRef } from './ops/lanes.ts';
+
+/**
+ * Runs one round of a duty with the effects of its transitions. An effect that throws undoes the transitions of its own lane
+ * only: the lanes are halved until it is alone. That lane is then left out for a while, longer each time, so that 500 such
+ * lanes at the front do not keep the duty from those behind them. Only this node remembers: another leader finds out anew.
+ */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 300_000;
+
+/** Sorts of all that is due, and reads of all that there is, are what `byIndex` rules out. */
+const BY_INDEX = 'set local enable_seqscan = off; set local enable_bitmapscan = off';
+
+export interface PerformedDuty extends DutyRun {
+  /** What effects threw: one for each lane that was left out. */
+  readonly errors: readonly Error[];
+}
+
+interface LeftOut {
+  readonly lane: LaneRef;
+  readonly pauseMs: number;
+  readonly until: number;
+}
+
+export function createPerformDuty(context: Context, calls: Calls) {
+  const memory = new Map<string, Map<string, LeftOut>>();
+  const time = () => context.now().getTime();
+
+  /** With `on.lanes` a part of a round whose effects threw. */
+  async function perform(
+    duty: Duty,
+    on: OnLanes,
+    leftOut: Map<string, LeftOut>,
+    errors: Error[],
+  ): Promise<DutyRun> {
+    let touched: readonly LaneRef[] = [];
+    try {
+      const run = await calls.inHousekeeping(async (tx) => {
+        if (duty.byIndex) await tx.query({ text: BY_INDEX });
+        const done = await duty.runOnce(tx, on);
+        touched = lanesOf(done.transitions);
+        return done;
+      });
+      for (const { laneId } of touched) leftOut.delete(laneId);
+      return run;
+    } catch (error) {
+      const [lane, ...others] = touched;
+      if (!isEffectError(error) || !lane) throw error;
+      if (others.length > 0) {
+        const half = Math.ceil(touched.length / 2);
+        const first = await perform(duty, { lanes: touched.slice(0, half) }, leftOut, errors);
+        const second = await perform(duty, { lanes: touched.slice(half) }, leftOut, errors);
+        return { ...NOTHING, count: first.count + second.count, more: true };
+      }
+      const pauseMs = Math.min(
+        (leftOut.get(lane.laneId)?.pauseMs ?? FIRST_PAUSE_MS / 2) * 2,
+        LONGEST_PAUSE_MS,
+      );
+      leftOut.set(lane.laneId, { lane, pauseMs, until: time() + pauseMs });
+      errors.push(error);
+      return { ...NOTHING, more: true };
+    }
+  }
+
+  return async (duty: Duty): Promise<PerformedDuty> => {
+    await context.ready(calls.db.housekeeping);
+    if (duty.isOutside) return { ...(await duty.runOnce(calls.db.housekeeping)), errors: [] };
+    const leftOut = memory.get(duty.name) ?? new Map<string, LeftOut>();
+    memory.set(duty.name, leftOut);
+    const now = time();
+    const except = [...leftOut.values()].filter(({ until }) => until > now).map(({ lane }) => lane);
+    const errors: Error[] = [];
+    const run = await perform(duty, { except }, leftOut, errors);
+    return { ...run, errors };
+  };
+}
+
+const NOTHING: DutyRun = { answers: [], transitions: [], wakes: [], count: 0, more: false };
+
+function lanesOf(transitions: readonly Transition[]): LaneRef[] {
+  return [...new Map(transitions.map(({ tenantId, laneId }) => [laneId, { tenantId, laneId }])).values()];
+}
