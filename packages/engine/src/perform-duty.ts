@@ -12,8 +12,10 @@ import type { LaneRef } from './ops/lanes.ts';
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** Sorts of all that is due, and reads of all that there is, are what `byIndex` rules out. */
-const BY_INDEX = 'set local enable_seqscan = off; set local enable_bitmapscan = off';
+/** What `byIndex` rules out: reads of all that there is, sorts of all that is due. */
+export const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
+  .map((way) => `set local enable_${way} = off`)
+  .join('; ');
 
 export interface PerformedDuty extends DutyRun {
   /** What effects threw: one for each lane that was left out. */

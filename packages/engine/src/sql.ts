@@ -62,6 +62,10 @@ export const passesOver = (
  */
 export const leaseUntil = (until: string) => `lease_until = ${until}, check_at = least(l.check_at, ${until})`;
 
+/** Whether the first of these times has come: one look at the front of an index, whatever statistics say. */
+export const hasCome = (table: string, column: string) =>
+  `(select ${column} from ${table} where ${column} is not null order by ${column} limit 1) <= ${NOW}`;
+
 /** The lane of `x`, locked, if it is still at the version that was read and nobody else has it. */
 const lockedLane = (s: string) => `(
       select 1 from ${s}.lanes l where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id and l.ver = x.ver limit 1

@@ -125,7 +125,11 @@ test('G40: a mass of one duty goes on at once, by turns with the others, and int
   const turned = new Promise<void>((resolve) => {
     const a = node('a', {
       ticks: () => time,
-      duties: ['mass', 'some', 'none'].map((name) => ({ name, everyMs: 1_000, runOnce: async () => nothing })),
+      duties: ['mass', 'some', 'none'].map((name) => ({
+        name,
+        everyMs: 1_000,
+        runOnce: async () => nothing,
+      })),
       run: async ({ name }) => {
         ran.push(name);
         time += name === 'mass' ? 300 : 10;

@@ -106,7 +106,6 @@ const TEXTS: Record<string, Call> = {
   'list kind': (engine, client, kind) => engine.list(client, { tenantId: 1, kind }),
   'list channel': (engine, client, channel) => engine.list(client, { tenantId: 1, channel }),
   'list tag': (engine, client, tag) => engine.list(client, { tenantId: 1, tag }),
-  'held worker': (engine, client, worker) => engine.held(client, { tenantId: 1, worker }),
   'lane name': (engine, client, name) => engine.ensureLane(client, 1, 'test', name),
   'lane space': (engine, client, space) => engine.ensureLane(client, 1, space, 'x'),
   'found lane name': (engine, client, name) => engine.findLane(client, 1, 'test', name),

@@ -3,7 +3,7 @@ import type { Queryable } from '../db.ts';
 import type { LaneRef } from '../ops/lanes.ts';
 import { NO_NEXT, settle } from '../settle.ts';
 import { type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
-import { firstToLock, NOW, rows } from '../sql.ts';
+import { firstToLock, hasCome, NOW, rows } from '../sql.ts';
 import { type Duty, dutyRun, laneIds } from './duty.ts';
 
 /**
@@ -42,7 +42,7 @@ export function createEndLeases(context: Context): Duty {
     name: 'end-leases',
     everyMs: 1_000,
     byIndex: true,
-    due: `exists (select 1 from ${s}.lanes l where l.check_at <= ${NOW})`,
+    due: hasCome(`${s}.lanes`, 'check_at'),
     async runOnce(client, on = {}) {
       const { looked, lanes } = on.lanes
         ? { looked: on.lanes.length, lanes: on.lanes }

@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import type { Context } from '../context.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
-import { firstToLock, NOW, rows } from '../sql.ts';
+import { firstToLock, hasCome, NOW, rows } from '../sql.ts';
 import { type Duty, dutyRun, laneIds } from './duty.ts';
 
 /**
@@ -30,8 +30,7 @@ export function createExpire(context: Context): Duty {
     name: 'expire',
     everyMs: 1_000,
     byIndex: true,
-    due: `exists (select 1 from ${s}.pending p where p.deliver_by <= ${NOW})
-      or exists (select 1 from ${s}.pending p where p.deadline <= ${NOW})`,
+    due: `${hasCome(`${s}.pending`, 'deliver_by')} or ${hasCome(`${s}.pending`, 'deadline')}`,
     async runOnce(client, { lanes, except } = {}) {
       const { rows: met } = await client.query(
         lanes

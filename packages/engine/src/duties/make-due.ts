@@ -1,5 +1,5 @@
 import type { Context, Wake } from '../context.ts';
-import { firstToLock, NOW, raiseLanes } from '../sql.ts';
+import { firstToLock, hasCome, NOW, raiseLanes } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
 /** Moves rows whose time has come to their place among the ready ones, and wakes those who wait for them. */
@@ -10,7 +10,8 @@ export function createMakeDue(context: Context): Duty {
   return {
     name: 'make-due',
     everyMs: 1_000,
-    due: `exists (select 1 from ${context.schema}.pending p where p.not_before <= ${NOW})`,
+    byIndex: true,
+    due: hasCome(`${context.schema}.pending`, 'not_before'),
     async runOnce(client) {
       const { rows } = await client.query({ name: 'muster_make_due', text, values: [context.now()] });
       const wakes: Wake[] = rows.map((row) => ({
@@ -28,8 +29,8 @@ const statement = (s: string) => `
   with k as materialized (${firstToLock(
     s,
     `select p.tenant_id, p.action_id, p.lane_id, l.ver, l.runner_id from ${s}.pending p
-      join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id is distinct from p.action_id
-      where p.not_before <= ${NOW} order by p.not_before`,
+      cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
+      where l.action_id is distinct from p.action_id and p.not_before <= ${NOW} order by p.not_before`,
     MOST,
   )}
   ), u as (${raiseLanes(s, 'k')}

@@ -27,6 +27,7 @@ export function createPrune(context: Context, retentionDays: number): Duty {
   return {
     name: 'prune',
     everyMs: 60_000,
+    byIndex: true,
     async runOnce(client) {
       const { rows } = await client.query({
         name: 'muster_prune',

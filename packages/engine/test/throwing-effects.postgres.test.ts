@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Transition } from '../src/index.ts';
+import { type TestEngine, testEngine } from '../testing/index.ts';
+
+let t: TestEngine;
+const bad = new Set<string>();
+const told: string[] = [];
+beforeAll(async () => {
+  t = await testEngine({ onError: () => {} });
+  t.engine.onTransitions('door', async (_client, transitions: readonly Transition[]) => {
+    told.push(...transitions.map(({ laneId }) => laneId));
+    if (transitions.some(({ laneId }) => bad.has(laneId))) throw new Error('the door cannot do that');
+  });
+});
+afterAll(() => t.close());
+
+const LEASE_MS = 10_000;
+async function lanes(count: number): Promise<{ tenantId: number; laneId: string }[]> {
+  const ids = await t.engine.ensureLanes(
+    t.db,
+    1,
+    'test',
+    Array.from({ length: count }, (_, n) => `${told.length} ${n}`),
+  );
+  told.push('more'); // so that the next names are other ones
+  return ids.map((laneId) => ({ tenantId: 1, laneId }));
+}
+const enqueue = (all: { tenantId: number; laneId: string }[], more = {}) =>
+  t.engine.enqueueMany(
+    t.db,
+    all.map((lane) => ({ ...lane, kind: 'x', channel: 'door', maxAttempts: 1, ...more })),
+  );
+const claim = (all: { tenantId: number; laneId: string }[]) =>
+  Promise.all(
+    all.map((lane) => t.engine.claim(t.db, { ...lane, channel: 'door', worker: 'w', leaseMs: LEASE_MS })),
+  );
+const states = async (all: { laneId: string }[]) => {
+  const { rows } = await t.db.query({
+    text: 'select state, count(*)::int as n from muster.action_states where lane_id = any($1) group by 1 order by 1',
+    values: [all.map(({ laneId }) => laneId)],
+  });
+  return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
+};
+const rounds = async (duty: string, count: number) => {
+  for (let n = 0; n < count; n += 1) await t.engine.runDuty(duty).catch(() => {});
+};
+
+test('G40 G50: 500 lanes whose effect throws keep no lease behind them from ending', async () => {
+  const worst = await lanes(500);
+  const behind = await lanes(3);
+  await enqueue(worst);
+  await claim(worst);
+  t.clock.advance(1); // so that these come first
+  await enqueue(behind);
+  await claim(behind);
+  for (const { laneId } of worst) bad.add(laneId);
+  t.clock.advance(LEASE_MS);
+  await rounds('end-leases', 2);
+  expect(await states(behind)).toEqual({ failed: 3 });
+  expect(await states(worst)).toEqual({ claimed: 500 });
+
+  // they are tried again after a second, and after two more the next time
+  const tries = async (ms: number) => {
+    t.clock.advance(ms);
+    told.length = 0;
+    await rounds('end-leases', 1);
+    return told.includes(worst[0]?.laneId as string);
+  };
+  expect(await tries(999)).toBe(false);
+  for (const { laneId } of worst.slice(1)) bad.delete(laneId);
+  expect(await tries(1)).toBe(true);
+  expect(await states(worst)).toEqual({ claimed: 1, failed: 499 });
+  expect(await tries(1_999)).toBe(false);
+  bad.clear();
+  expect(await tries(1)).toBe(true);
+  expect(await states(worst)).toEqual({ failed: 500 });
+});
+
+test.each<[string, (all: { tenantId: number; laneId: string }[]) => Promise<unknown>, string]>([
+  [
+    'expire',
+    async (all) => {
+      await enqueue(all, { deliverBy: new Date(t.clock().getTime() + 1_000) });
+      t.clock.advance(1_000);
+    },
+    'expired',
+  ],
+  [
+    'end-stale',
+    async (all) => {
+      await enqueue(all);
+      // as a transaction leaves it that did not know of the new generation
+      await t.db.query({
+        text: `with l as (update muster.lanes set generation = 2, ver = ver + 1 where lane_id = any($1) returning tenant_id, lane_id)
+          insert into muster.stale_lanes (tenant_id, lane_id) select * from l`,
+        values: [all.map(({ laneId }) => laneId)],
+      });
+    },
+    'cancelled',
+  ],
+])('G40 G50: %s leaves out a lane whose effect threw, and tries it again later', async (duty, due, state) => {
+  const all = await lanes(5);
+  await due(all);
+  const worst = all.slice(1, 3);
+  for (const { laneId } of worst) bad.add(laneId);
+  await expect(t.engine.runDuty(duty)).rejects.toThrow('the door cannot do that');
+  expect(await states(all)).toEqual({ pending: 2, [state]: 3 });
+  told.length = 0;
+  expect(await t.engine.runDuty(duty)).toBe(0);
+  expect(told).toEqual([]);
+  bad.clear();
+  t.clock.advance(1_000);
+  expect(await t.engine.runDuty(duty)).toBe(2);
+  expect(await states(all)).toEqual({ [state]: 5 });
+});
