@@ -5,6 +5,7 @@ import { type TestEngine, testEngine } from '../testing/index.ts';
 let t: TestEngine;
 const bad = new Set<string>();
 const told: string[] = [];
+let made = 0;
 beforeAll(async () => {
   t = await testEngine({ onError: () => {} });
   t.engine.onTransitions('door', async (_client, transitions: readonly Transition[]) => {
@@ -20,9 +21,9 @@ async function lanes(count: number): Promise<{ tenantId: number; laneId: string 
     t.db,
     1,
     'test',
-    Array.from({ length: count }, (_, n) => `${told.length} ${n}`),
+    Array.from({ length: count }, (_, n) => `${made} ${n}`),
   );
-  told.push('more'); // so that the next names are other ones
+  made += 1;
   return ids.map((laneId) => ({ tenantId: 1, laneId }));
 }
 const enqueue = (all: { tenantId: number; laneId: string }[], more = {}) =>
