@@ -143,6 +143,11 @@ export const SETTINGS = {
     'Finished actions are forgotten so many days after their end.',
     wholeNumber(1, 3_650),
   ),
+  MUSTER_FORGET_LANES_DAYS: setting(
+    '1',
+    'A generic lane that is empty and that nobody uses is forgotten after so many days; it is made anew on its next use.',
+    wholeNumber(1, 3_650),
+  ),
   MUSTER_AUDIT_DAYS: setting(
     '365',
     'Lines of the audit log are forgotten after so many days.',

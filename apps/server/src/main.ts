@@ -9,7 +9,7 @@ import { socketPath } from './control/socket-path.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import type { ErrorCatalogue } from './errors.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
-import { actions } from './features/actions/index.ts';
+import { actions, GENERIC } from './features/actions/index.ts';
 import { auditRoutes } from './features/audit/index.ts';
 import { batches } from './features/batches/index.ts';
 import { control } from './features/control/index.ts';
@@ -101,6 +101,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       retentionDays: config.MUSTER_RETENTION_DAYS,
       depthLimit: config.MUSTER_LANE_DEPTH_LIMIT,
       room: { calls: MOST_CALLS, bytes: config.MUSTER_MAX_QUEUED_MB * 1_048_576 },
+      forgetLanes: { of: [GENERIC], afterMs: config.MUSTER_FORGET_LANES_DAYS * 86_400_000 },
       onError,
       observer: observeEngine(registry),
       ...(options.clock ? { clock: options.clock } : {}),

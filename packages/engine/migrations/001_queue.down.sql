@@ -1,4 +1,4 @@
-drop table {schema}.nodes, {schema}.leaders, {schema}.count_changes, {schema}.events, {schema}.stale_lanes,
+drop table {schema}.nodes, {schema}.leaders, {schema}.count_changes, {schema}.events, {schema}.stale_lanes, {schema}.lanes_to_forget,
   {schema}.pauses, {schema}.idempotency_keys, {schema}.endings, {schema}.pending, {schema}.actions,
   {schema}.lane_names, {schema}.lanes, {schema}.runners;
 drop sequence {schema}.event_seq, {schema}.action_seq, {schema}.runner_seq, {schema}.lane_seq;

@@ -44,6 +44,8 @@ create table {schema}.lanes (
   cancel_requested boolean not null default false,
   redelivered smallint not null default 0,
   check_at timestamptz,
+  -- it is about to be forgotten: whoever wants to use it must make sure of it first
+  closing boolean not null default false,
   primary key (tenant_id, lane_id)
 ) with (fillfactor = 50);
 create index lanes_to_check on {schema}.lanes (check_at) where check_at is not null;
@@ -163,6 +165,18 @@ create table {schema}.stale_lanes (
   safe_from xid8,
   primary key (tenant_id, lane_id, raised_in)
 );
+
+-- Lanes to look at now and then, in case they can be forgotten: one that is made on first use has an entry here, and the
+-- first look throws out those that somebody owns. An empty lane is closed first. `safe_from` is as above, of a lane that is
+-- closed: when that transaction and all older ones are over, nobody is left who saw it open.
+create table {schema}.lanes_to_forget (
+  tenant_id int not null,
+  lane_id bigint not null,
+  look_at timestamptz not null,
+  safe_from xid8,
+  primary key (tenant_id, lane_id)
+);
+create index lanes_to_forget_in_order on {schema}.lanes_to_forget (look_at);
 
 -- Every transition, in the transaction of the transition. `xid` lets a reader wait for older transactions: it is the
 -- number of this one or, in a transaction that began before others ended, of the newest that it could see. With its own

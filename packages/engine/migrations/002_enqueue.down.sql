@@ -3,4 +3,4 @@ drop function {schema}.make_event_days(), {schema}.ensure_event_day(timestamptz)
   {schema}.check_action(text, jsonb, jsonb), {schema}.notify_lanes(int[], bigint[], bigint[]),
   {schema}.generation_to_write(int, bigint),
   {schema}.enqueue_actions(timestamptz, int[], bigint[], text[], text[], jsonb[], jsonb[]),
-  {schema}.ensure_lane(int, text, text);
+  {schema}.ensure_lane(int, text, text), {schema}.reopen_lane(int, bigint);

@@ -1,24 +1,38 @@
 -- breaking: no
 -- Enqueueing lives in the database, so that plain SQL in anybody's transaction and the library do the same thing.
 
--- The lane of that name, made on first use.
+-- Takes back that a lane was closed. False: it was not, or it is gone.
+create function {schema}.reopen_lane(p_tenant int, p_lane bigint) returns boolean language plpgsql as $$
+begin
+  update {schema}.lanes l set closing = false, ver = l.ver + 1 where l.tenant_id = p_tenant and l.lane_id = p_lane and l.closing;
+  return found;
+end $$;
+
+-- The lane of that name, made on first use. Nothing is in it for long: it is forgotten, if it is of a kind that nobody owns.
+-- So whoever keeps its number makes sure of it again when he is told that it is unknown.
 create function {schema}.ensure_lane(p_tenant int, p_space text, p_name text) returns bigint language plpgsql as $$
 declare
   v_lane bigint;
+  v_closing boolean;
 begin
-  select n.lane_id into v_lane from {schema}.lane_names n
-    where n.tenant_id = p_tenant and n.space = p_space and n.name = p_name;
-  if v_lane is null then
-    insert into {schema}.lane_names (tenant_id, space, name, lane_id)
-      values (p_tenant, p_space, p_name, nextval('{schema}.lane_seq'))
-      on conflict (tenant_id, space, name) do nothing
-      returning lane_id into v_lane;
-    if v_lane is null then -- another transaction made it meanwhile and has committed
-      return {schema}.ensure_lane(p_tenant, p_space, p_name);
-    end if;
-    insert into {schema}.lanes (tenant_id, lane_id) values (p_tenant, v_lane);
-  end if;
-  return v_lane;
+  loop
+    select n.lane_id, l.closing into v_lane, v_closing
+      from (select n.lane_id from {schema}.lane_names n where n.tenant_id = p_tenant and n.space = p_space and n.name = p_name limit 1) n
+      cross join lateral (select l.closing from {schema}.lanes l where l.tenant_id = p_tenant and l.lane_id = n.lane_id limit 1) l;
+    if not found then
+      insert into {schema}.lane_names (tenant_id, space, name, lane_id)
+        values (p_tenant, p_space, p_name, nextval('{schema}.lane_seq'))
+        on conflict (tenant_id, space, name) do nothing
+        returning lane_id into v_lane;
+      if found then
+        insert into {schema}.lanes (tenant_id, lane_id) values (p_tenant, v_lane);
+        insert into {schema}.lanes_to_forget (tenant_id, lane_id, look_at) values (p_tenant, v_lane, statement_timestamp() + interval '1 day');
+        return v_lane;
+      end if; -- else another transaction made it meanwhile and has committed
+    elsif not v_closing or {schema}.reopen_lane(p_tenant, v_lane) then
+      return v_lane;
+    end if; -- else it was forgotten meanwhile, or somebody else has reopened it
+  end loop;
 end $$;
 
 -- Adds many actions in one statement and says for each what became of it:
@@ -39,6 +53,11 @@ begin
     insert into {schema}.stale_lanes (tenant_id, lane_id)
       select distinct i.tenant_id, i.lane_id from unnest(p_tenants, p_lanes) i(tenant_id, lane_id) order by 1, 2
       on conflict do nothing;
+    -- and a lane that has been forgotten since: this fails if it has been, and keeps it from that until the end
+    perform 1 from unnest(p_tenants, p_lanes) i(tenant_id, lane_id)
+      cross join lateral (
+        select 1 from {schema}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1 for key share
+      ) l;
   end if;
   return query
   with i as materialized (
@@ -53,7 +72,7 @@ begin
         coalesce((i.o->>'depthLimit')::int, 1000) as depth_limit
       from unnest(p_tenants, p_lanes, p_channels, p_kinds, p_payloads, p_options)
         with ordinality as i(tenant_id, lane_id, channel, kind, payload, o, ord)
-      join {schema}.lanes l on l.tenant_id = i.tenant_id and l.lane_id = i.lane_id
+      join {schema}.lanes l on l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and not l.closing
       order by i.ord
     ) s
   ), looked as materialized (
@@ -96,7 +115,7 @@ begin
     ) c
     join {schema}.lanes l on l.tenant_id = c.tenant_id and l.lane_id = c.lane_id and l.ver = c.ver
     order by l.tenant_id, l.lane_id
-    for update of l skip locked
+    for no key update of l skip locked
   ), judged as materialized (
     select c.*, case
         when c.key_action is not null then case when c.key_hash = c.body_hash then 'present' else 'mismatch' end
@@ -290,7 +309,9 @@ begin
     select * into v from {schema}.enqueue_actions(statement_timestamp(), array[p_tenant], array[p_lane],
       array[coalesce(v_options->>'channel', 'any')], array[p_kind], array[p_payload], array[v_options - 'channel'])
       where outcome <> 'superseded';
-    if v is null then
+    if v is null and {schema}.reopen_lane(p_tenant, p_lane) then
+      continue;
+    elsif v is null then
       raise exception 'There is no lane % in tenant %.', p_lane, p_tenant using errcode = 'no_data_found';
     elsif v.outcome = 'mismatch' then
       raise exception 'The idempotency key was used for another body.' using errcode = 'unique_violation';

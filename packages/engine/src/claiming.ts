@@ -42,7 +42,7 @@ async function lookUntil<T>(
   }
 }
 
-const LONGEST_WAIT_MS = 86_400_000;
+export const LONGEST_WAIT_MS = 86_400_000;
 
 /** What everybody says who claims something. */
 function checkClaimer(

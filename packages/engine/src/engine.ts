@@ -11,6 +11,7 @@ import { createEndLeases } from './duties/end-leases.ts';
 import { createEndStale } from './duties/end-stale.ts';
 import { createExpire } from './duties/expire.ts';
 import { createFoldCounts } from './duties/fold-counts.ts';
+import { createForgetLanes } from './duties/forget-lanes.ts';
 import { createKeepDays, makeDays } from './duties/keep-days.ts';
 import { createKeepTables } from './duties/keep-tables.ts';
 import { createMakeDue } from './duties/make-due.ts';
@@ -56,6 +57,8 @@ export interface EngineOptions {
   readonly depthLimit?: number;
   /** How many calls of one kind, of how many bytes together, may wait for the database. */
   readonly room?: RoomSize;
+  /** Lanes of these spaces belong to nobody: empty and unused for so long, a day at least, they are forgotten. */
+  readonly forgetLanes?: { readonly of: readonly string[]; readonly afterMs?: number };
   readonly onError?: (error: unknown) => void;
   readonly observer?: Observer;
 }
@@ -89,7 +92,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   });
   const calls = new Calls(db, context, effects, wakeUps, observer, options.room);
 
-  const lanes = createLaneOps(context);
+  const lanes = createLaneOps(context, options.forgetLanes?.of ?? []);
   const runners = createRunnerOps(context);
   const pauses = createPauseOps(context);
   const lookUp = createLookUp(context, reasons);
@@ -102,6 +105,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     endStale,
     createFoldCounts(context),
     createPrune(context, retentionDays),
+    createForgetLanes(context, { of: [], retentionDays, ...options.forgetLanes }),
     createKeepDays(context, retentionDays),
     createKeepTables(context, db),
   ];

@@ -66,10 +66,13 @@ export const leaseUntil = (until: string) => `lease_until = ${until}, check_at =
 export const hasCome = (table: string, column: string) =>
   `(select ${column} from ${table} where ${column} is not null order by ${column} limit 1) <= ${NOW}`;
 
-/** The lane of `x`, locked, if it is still at the version that was read and nobody else has it. */
+/**
+ * The lane of `x`, locked, if it is still at the version that was read and nobody else has it. Its key never changes: an
+ * enqueue that keeps it from being forgotten (`for key share`) is not in the way.
+ */
 const lockedLane = (s: string) => `(
       select 1 from ${s}.lanes l where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id and l.ver = x.ver limit 1
-      for update skip locked
+      for no key update skip locked
     )`;
 
 /**

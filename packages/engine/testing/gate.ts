@@ -61,7 +61,7 @@ export async function createGate(url: string): Promise<Gate> {
  */
 function gated(text: string): string {
   const beforeLock = text.replace(
-    /(select 1 from \w+\.(?:lanes|runners) \w where )(?=[^()]*for update skip locked)/,
+    /(select 1 from \w+\.(?:lanes|runners) \w where )(?=[^()]*for (?:no key )?update skip locked)/,
     '$1public.test_gate() and ',
   );
   if (beforeLock !== text) return beforeLock;

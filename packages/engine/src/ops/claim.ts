@@ -107,7 +107,9 @@ const statement = (s: string) => `
       coalesce(i.generation = l.generation, l.generation is not null) as right_generation, l.ver is not null as known,
       n.action_id, n.attempt, n.deadline, n.channel
     from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', channel: 'text', worker: 'text', lease_ms: 'int', generation: 'int', except_action: 'bigint' })}
-    left join lateral (select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1) l on true
+    left join lateral (
+      select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and not l.closing limit 1
+    ) l on true
     left join pz on pz.tenant_id = i.tenant_id
     left join lateral (${head(s, {
       channel: 'i.channel',

@@ -18,7 +18,8 @@ interface LaneRow {
   generation: number;
 }
 
-export function createLaneOps(context: Context) {
+/** `forgetLanesOf`: the spaces whose lanes nobody owns (duties/forget-lanes.ts). */
+export function createLaneOps(context: Context, forgetLanesOf: readonly string[]) {
   const s = context.schema;
 
   async function change(
@@ -28,7 +29,7 @@ export function createLaneOps(context: Context) {
     ...values: unknown[]
   ): Promise<Run<LaneRow>> {
     const { rows } = await client.query({
-      text: `update ${s}.lanes l set ver = l.ver + 1, ${set} where l.tenant_id = $1 and l.lane_id = $2
+      text: `update ${s}.lanes l set ver = l.ver + 1, closing = false, ${set} where l.tenant_id = $1 and l.lane_id = $2
         returning l.tenant_id, l.lane_id, l.runner_id, l.generation`,
       values: [checkTenant(lane.tenantId), checkLane(lane.laneId), ...values],
     });
@@ -62,21 +63,30 @@ export function createLaneOps(context: Context) {
       for (const name of names) checkName(name, 'name of the lane');
       const { rows } = await client.query({
         name: 'muster_ensure_lanes',
-        text: `with made as (
+        text: `with known as materialized (
+            select i.name, n.lane_id, l.closing from (select distinct i.name from unnest((select $3::text[])) i(name)) i
+            left join lateral (
+              select n.lane_id from ${s}.lane_names n where n.tenant_id = $1 and n.space = $2 and n.name = i.name limit 1
+            ) n on true
+            left join lateral (select l.closing from ${s}.lanes l where l.tenant_id = $1 and l.lane_id = n.lane_id limit 1) l on true
+          ), made as (
             insert into ${s}.lane_names (tenant_id, space, name, lane_id)
-              select $1, $2, i.name, nextval('${s}.lane_seq') from (select distinct name from unnest($3::text[]) i(name) order by 1) i
+              select $1, $2, x.name, nextval('${s}.lane_seq') from (select name from known where lane_id is null order by name) x
               on conflict (tenant_id, space, name) do nothing returning name, lane_id
           ), l as (
             insert into ${s}.lanes (tenant_id, lane_id) select $1, made.lane_id from made
+          ), f as (
+            insert into ${s}.lanes_to_forget (tenant_id, lane_id, look_at)
+              select $1, made.lane_id, statement_timestamp() + interval '1 day' from made where $4::boolean
           )
           select name, lane_id from made
           union all
-          select n.name, n.lane_id from ${s}.lane_names n where n.tenant_id = $1 and n.space = $2 and n.name = any($3::text[])`,
-        values: [tenantId, space, names],
+          select known.name, known.lane_id from known where not known.closing`,
+        values: [tenantId, space, names, forgetLanesOf.includes(space)],
       });
       const ids = new Map(rows.map((row) => [row.name as string, row.lane_id as string]));
       const lanes: string[] = [];
-      // One that another transaction made meanwhile is in neither half.
+      // One that another transaction made meanwhile is in neither half, nor is one that is about to be forgotten.
       for (const name of names)
         lanes.push(ids.get(name) ?? (await this.ensure(client, tenantId, space, name)));
       return lanes;
@@ -130,9 +140,9 @@ export function createLaneOps(context: Context) {
             join ${s}.lanes l on l.tenant_id = $1::int and l.lane_id = i.lane_id
             where i.runner_id is null
               or exists (select 1 from ${s}.runners r where r.tenant_id = $1::int and r.runner_id = i.runner_id)
-            order by l.lane_id for update of l
+            order by l.lane_id for no key update of l
           )
-          update ${s}.lanes l set ver = l.ver + 1, runner_id = x.runner_id,
+          update ${s}.lanes l set ver = l.ver + 1, closing = false, runner_id = x.runner_id,
             moved_from = case when l.lease_runner is distinct from x.runner_id then l.lease_runner end
           from x where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id
           returning l.tenant_id, l.lane_id, l.runner_id, l.generation`,

@@ -47,7 +47,7 @@ const statement = (s: string) => `
         and l.worker = i.worker and l.redelivered < ${MOST_REDELIVERIES} and l.action_id is distinct from i.except_action
         and exists (select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id
           and p.channel in (i.channel, '${ANY_CHANNEL}'))
-      limit 1 for update skip locked
+      limit 1 for no key update skip locked
     ) l
   ), u as (
     update ${s}.lanes l set redelivered = l.redelivered + 1

@@ -34,9 +34,8 @@ export function enqueueRoute(tools: { audit: Audit; engine: Engine; lanes: Lanes
       checkLane(caller, lane);
       const idempotencyKey = readKey(request.headers['idempotency-key']);
       const { tenantId } = caller;
-      const { id, outcome } = await engine.enqueue(engine.db, {
+      const action = {
         tenantId,
-        laneId: await lanes.ensure(tenantId, lane),
         channel: GENERIC,
         kind: body.kind,
         payload: body.payload,
@@ -50,7 +49,10 @@ export function enqueueRoute(tools: { audit: Audit; engine: Engine; lanes: Lanes
         supersede: body.supersede && { key: body.supersede.key, mode: body.supersede.mode ?? 'replace' },
         idempotencyKey,
         createdBy: caller.name,
-      });
+      };
+      const { id, outcome } = await lanes.with(tenantId, lane, (laneId) =>
+        engine.enqueue(engine.db, { ...action, laneId }),
+      );
       const isNew = outcome === 'created';
       // Enqueues are gathered and have no transaction to share; the action names its creator as well.
       if (isNew && caller.kind === 'operator')

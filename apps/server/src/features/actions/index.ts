@@ -12,6 +12,8 @@ import { readRoutes } from './read-routes.ts';
 import { Views } from './views.ts';
 import { workerRoutes } from './worker-routes.ts';
 
+export { GENERIC } from './lanes.ts';
+
 /** Generic lanes for anybody, and the operator's hand on the actions of every door. */
 export const actions: CreateFeature = (shell) => {
   const { audit, config, engine, log, longPolls } = shell;

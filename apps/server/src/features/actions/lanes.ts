@@ -1,9 +1,13 @@
-import type { Engine } from '@muster/engine';
+import { type Engine, EngineError } from '@muster/engine';
 import { BoundedMap } from '../../bounded-map.ts';
 
-/** Generic lanes by name. A lane never changes its number, so it is remembered; other spaces belong to other features. */
+/**
+ * Generic lanes by name; other spaces belong to other features. A number is remembered. An empty lane that nobody uses is
+ * forgotten by the engine after a while: a number that turns out to be unknown is asked for again, so nobody notices.
+ */
 export const GENERIC = 'generic';
 const MOST_LANES = 100_000;
+const MOST_TRIES = 3;
 
 export class Lanes {
   readonly #engine: Engine;
@@ -13,8 +17,20 @@ export class Lanes {
     this.#engine = engine;
   }
 
-  /** Made on first use. */
-  async ensure(tenantId: number, name: string): Promise<string> {
+  /** Does it with the lane of that name, which is made on first use. */
+  async with<T>(tenantId: number, name: string, run: (laneId: string) => Promise<T>): Promise<T> {
+    for (let nth = 1; ; nth += 1) {
+      try {
+        return await run(await this.#ensure(tenantId, name));
+      } catch (error) {
+        if (!(error instanceof EngineError && error.code === 'MUSTER_UNKNOWN_LANE') || nth >= MOST_TRIES)
+          throw error;
+        this.#ids.delete(`${tenantId}:${name}`);
+      }
+    }
+  }
+
+  async #ensure(tenantId: number, name: string): Promise<string> {
     const key = `${tenantId}:${name}`;
     const known = this.#ids.get(key);
     if (known !== undefined) return known;
@@ -23,12 +39,8 @@ export class Lanes {
     return id;
   }
 
-  async find(tenantId: number, name: string, space = GENERIC): Promise<string | null> {
-    const key = `${tenantId}:${name}`;
-    const known = space === GENERIC ? this.#ids.get(key) : undefined;
-    if (known !== undefined) return known;
-    const id = await this.#engine.findLane(this.#engine.db, tenantId, space, name);
-    if (id !== null && space === GENERIC) this.#ids.set(key, id);
-    return id;
+  /** Never made, and never from memory: another node may have made it anew. */
+  find(tenantId: number, name: string, space = GENERIC): Promise<string | null> {
+    return this.#engine.findLane(this.#engine.db, tenantId, space, name);
   }
 }

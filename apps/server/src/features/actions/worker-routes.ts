@@ -53,18 +53,13 @@ export function workerRoutes(tools: {
       },
       async handler({ body, caller, params: { lane }, request, reply }) {
         checkLane(caller, lane);
-        return {
-          actions: await handingOut.claim({
-            request,
-            reply,
-            caller,
-            lane,
-            laneId: await lanes.ensure(caller.tenantId, lane),
-            worker: body.worker,
-            leaseMs: leaseMs(body.leaseSeconds),
-            waitSeconds: body.wait ?? 0,
-          }),
-        };
+        const to = { request, reply, caller, lane, worker: body.worker, leaseMs: leaseMs(body.leaseSeconds) };
+        const began = performance.now();
+        const actions = await lanes.with(caller.tenantId, lane, (laneId) => {
+          const waited = (performance.now() - began) / 1_000;
+          return handingOut.claim({ ...to, laneId, waitSeconds: Math.max(0, (body.wait ?? 0) - waited) });
+        });
+        return { actions };
       },
     }),
 

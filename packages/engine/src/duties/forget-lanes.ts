@@ -1,0 +1,175 @@
+import { LONGEST_WAIT_MS } from '../claiming.ts';
+import type { Context } from '../context.ts';
+import type { Queryable } from '../db.ts';
+import { hasCome, ms, NOW, rows } from '../sql.ts';
+import { type Duty, dutyRun } from './duty.ts';
+
+/**
+ * Forgets lanes that are made on first use and belong to nobody, once nothing is in them. An enqueue takes no lock on its
+ * lane, so a lane that looks empty may be about to get an action. Therefore in two steps:
+ *
+ * It is closed first. Whoever wants to use it from then on finds it unknown, makes sure of it by its name, and so opens it
+ * again. It stays closed for at least as long as a claim can wait that began before. It is forgotten only then, if it is
+ * still empty, and all transactions are over that may have seen it open: those that were running when it was seen to be closed
+ * (as with an old generation, see end-stale.ts). One that keeps its first snapshot locks the lane, which cannot go then.
+ */
+const MOST = 500;
+const DAY_MS = 86_400_000;
+const SOON_MS = 60_000;
+
+interface Entry {
+  tenant_id: number;
+  lane_id: string;
+  ver: string;
+  /** The transaction had no number before it read this. */
+  fresh: boolean;
+  ownerless: boolean;
+  closing: boolean;
+  seen: boolean;
+  /** Nobody is left who saw it open. */
+  safe: boolean;
+  empty: boolean;
+  kept: boolean;
+}
+
+export function createForgetLanes(
+  context: Context,
+  options: { of: readonly string[]; afterMs?: number; retentionDays: number },
+): Duty {
+  const s = context.schema;
+  const closedMs = Math.max(options.afterMs ?? 0, LONGEST_WAIT_MS);
+  const texts = statements(s);
+
+  async function perform(
+    client: Queryable,
+    name: keyof typeof texts,
+    lanes: readonly Entry[],
+    more: unknown[] = [],
+  ) {
+    if (lanes.length === 0) return [];
+    const { rows: done } = await client.query({
+      name: `muster_forget_${name}`,
+      text: texts[name],
+      values: [context.now(), lanes.map((one) => one.tenant_id), lanes.map((one) => one.lane_id), ...more],
+    });
+    return done as { tenant_id: number; lane_id: string }[];
+  }
+  const putOff = (client: Queryable, lanes: readonly Entry[], byMs: (lane: Entry) => number) =>
+    perform(client, 'put_off', lanes, [lanes.map(byMs)]);
+
+  /** What was locked is looked at again: what was committed before the lock is seen now. */
+  async function forget(client: Queryable, closed: readonly Entry[]): Promise<number> {
+    const locked = new Set((await perform(client, 'lock', closed)).map((row) => row.lane_id));
+    const ours = closed.filter((lane) => locked.has(lane.lane_id));
+    const gone = new Set((await perform(client, 'delete', ours)).map((row) => row.lane_id));
+    const used = ours.filter((lane) => !gone.has(lane.lane_id));
+    await perform(client, 'reopen', used);
+    await putOff(client, used, () => DAY_MS);
+    return gone.size;
+  }
+
+  return {
+    name: 'forget-lanes',
+    everyMs: 1_000,
+    byIndex: true,
+    due: hasCome(`${s}.lanes_to_forget`, 'look_at'),
+    async runOnce(client) {
+      const { rows: due } = await client.query({
+        name: 'muster_forget_look',
+        text: lookStatement(s),
+        values: [context.now(), options.of],
+      });
+      const entries = due as Entry[];
+      const ownerless = entries.filter((lane) => lane.ownerless);
+      const open = ownerless.filter((lane) => !lane.closing);
+      const closed = ownerless.filter((lane) => lane.closing);
+      await perform(
+        client,
+        'see',
+        closed.filter((lane) => !lane.seen && lane.fresh),
+        [closedMs],
+      );
+      await putOff(
+        client,
+        closed.filter((lane) => lane.seen && !lane.safe),
+        () => SOON_MS,
+      );
+      const count = await forget(
+        client,
+        closed.filter((lane) => lane.seen && lane.safe),
+      );
+      const empty = open.filter((lane) => lane.empty);
+      await perform(client, 'close', empty, [empty.map((lane) => lane.ver)]);
+      // what has ended is kept for some days, and so is its lane
+      const used = open.filter((lane) => !lane.empty);
+      await putOff(client, used, (lane) => (lane.kept ? Math.max(options.retentionDays, 1) : 1) * DAY_MS);
+      await perform(
+        client,
+        'leave',
+        entries.filter((lane) => !lane.ownerless),
+      );
+      return { ...dutyRun(count, MOST), more: entries.length >= MOST };
+    },
+  };
+}
+
+/** Nothing in it, and nothing about it that would be lost. */
+const isEmpty = (
+  s: string,
+) => `l.action_id is null and not l.paused and l.blocked is null and l.runner_id is null and l.moved_from is null
+      and l.generation = 1
+      and (select 1 from ${s}.actions a where a.tenant_id = l.tenant_id and a.lane_id = l.lane_id limit 1) is null
+      and (select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id limit 1) is null
+      and (select 1 from ${s}.stale_lanes t where t.tenant_id = l.tenant_id and t.lane_id = l.lane_id limit 1) is null`;
+
+/** The entries stay locked, so two leaders never have the same. */
+const lookStatement = (s: string) => `
+  with fresh as materialized (select pg_current_xact_id_if_assigned() is null as yes)
+  select f.tenant_id, f.lane_id, coalesce(l.ver, 0) as ver, fresh.yes as fresh, coalesce(l.closing, false) as closing, f.safe_from is not null as seen,
+    coalesce(f.safe_from <= pg_snapshot_xmin(pg_current_snapshot()), false) as safe, coalesce(${isEmpty(s)}, false) as empty,
+    (select 1 from ${s}.actions a where a.tenant_id = f.tenant_id and a.lane_id = f.lane_id limit 1) is not null as kept,
+    l.ver is not null and (
+      select n.space = any ($2::text[]) from ${s}.lane_names n where n.tenant_id = f.tenant_id and n.lane_id = f.lane_id limit 1
+    ) is true as ownerless
+  from fresh cross join lateral (
+    select * from ${s}.lanes_to_forget f where fresh.yes is not null and f.look_at <= ${NOW} order by f.look_at limit ${MOST} for update skip locked
+  ) f
+  left join lateral (select * from ${s}.lanes l where l.tenant_id = f.tenant_id and l.lane_id = f.lane_id limit 1) l on true`;
+
+const statements = (s: string) => {
+  const keys = (more: Record<string, string> = {}) =>
+    rows(2, { tenant_id: 'int', lane_id: 'bigint', ...more });
+  const entry = 'f.tenant_id = i.tenant_id and f.lane_id = i.lane_id';
+  return {
+    see: `update ${s}.lanes_to_forget f set safe_from = pg_current_xact_id(), look_at = ${NOW} + ${ms('$4::double precision')} from ${keys()} where ${entry}`,
+    put_off: `update ${s}.lanes_to_forget f set look_at = ${NOW} + ${ms('i.by_ms')} from ${keys({ by_ms: 'double precision' })} where ${entry}`,
+    leave: `delete from ${s}.lanes_to_forget f using ${keys()} where ${entry} and ${NOW} is not null`,
+    close: `
+      with k as materialized (
+        select i.tenant_id, i.lane_id from ${keys({ ver: 'bigint' })} cross join lateral (
+          select 1 from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.ver = i.ver limit 1 for no key update skip locked
+        ) l
+      ), u as (
+        update ${s}.lanes l set closing = true, ver = l.ver + 1 from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+      )
+      update ${s}.lanes_to_forget f set safe_from = null, look_at = ${NOW} from k i where ${entry}`,
+    lock: `
+      select i.tenant_id, i.lane_id from ${keys()} cross join lateral (
+        select 1 from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.closing limit 1 for update skip locked
+      ) l where ${NOW} is not null`,
+    delete: `
+      with k as materialized (
+        select i.tenant_id, i.lane_id from ${keys()} cross join lateral (
+          select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.closing limit 1
+        ) l where ${isEmpty(s)} and ${NOW} is not null
+      ), n as (
+        delete from ${s}.lane_names n using k where n.tenant_id = k.tenant_id and n.lane_id = k.lane_id
+      ), f as (
+        delete from ${s}.lanes_to_forget f using k i where ${entry}
+      )
+      delete from ${s}.lanes l using k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id returning l.tenant_id, l.lane_id`,
+    reopen: `
+      update ${s}.lanes l set closing = false, ver = l.ver + 1 from ${keys()}
+      where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.closing and ${NOW} is not null`,
+  };
+};
