@@ -80,6 +80,15 @@ const TAMPERING: Record<string, { promise: string; sql: (id: string) => string }
     promise: 'G15',
     sql: (id) => `update muster.events set attempt = 7 where action_id = ${id} and type = 6`,
   },
+  'nobody looks at a lane when its lease ends': {
+    promise: 'G7',
+    sql: () => 'update muster.lanes set check_at = null where lease_until is not null',
+  },
+  'a lane is gone and its actions are not': {
+    promise: 'G1',
+    sql: (id) =>
+      `delete from muster.lanes where lane_id = (select lane_id from muster.actions where action_id = ${id})`,
+  },
   'a count is wrong': {
     promise: 'G45',
     sql: () => `insert into muster.count_changes values (1, 'generic', 'failed', 1)`,

@@ -307,3 +307,46 @@ test('a lane may be called anything visible, in any script', async () => {
   }
   expect(await t.post(`${at('🚀'.repeat(201))}/actions`, { kind: 'x' })).toMatchObject({ status: 400 });
 });
+
+test('G69: a lane that was forgotten is made anew by whoever uses it, also by one who still knows its number', async () => {
+  const lane = aLane();
+  const DAY = 86_400_000;
+  expect(await claim(lane)).toEqual([]);
+  const { db } = t.engine;
+  // the server's own housekeeping may have the entry at the same moment
+  const lookUntil = async (condition: string) => {
+    for (let done = false; !done; ) {
+      await t.engine.runDuty('forget-lanes');
+      const { rows } = await db.query({
+        text: `select 1 from (select 1) x left join muster.lane_names n on n.space = 'generic' and n.name = $1
+          left join muster.lanes_to_forget f using (lane_id) left join muster.lanes l on l.lane_id = n.lane_id where ${condition}`,
+        values: [lane],
+      });
+      done = rows.length > 0;
+    }
+  };
+  const CLOSED = 'l.closing and f.safe_from is not null';
+  await db.query({ text: 'update muster.lanes_to_forget set look_at = $1', values: [t.clock()] });
+  await lookUntil(CLOSED);
+  // it is closed: its worker opens it again, and nothing else can be told
+  expect(await claim(lane)).toEqual([]);
+  const id = await queue(lane);
+  expect(await claim(lane)).toMatchObject([{ id }]);
+  await report(id, { attempt: 1, status: 'succeeded' });
+  const found = await t.engine.findLane(db, 1, 'generic', lane);
+
+  await db.query({ text: 'delete from muster.actions where lane_id = $1', values: [found] });
+  await db.query({ text: 'delete from muster.endings where action_id = $1', values: [id] });
+  await db.query({ text: 'update muster.lanes_to_forget set look_at = $1', values: [t.clock()] });
+  await lookUntil(CLOSED);
+  t.clock.advance(DAY);
+  await lookUntil('n.lane_id is null');
+  expect(await t.engine.findLane(db, 1, 'generic', lane)).toBeNull();
+  expect((await t.get(`/api/actions?lane=${encodeURIComponent(lane)}`)).body.actions).toEqual([]);
+  expect((await t.post(`${at(lane)}/pause`)).status).toBe(404);
+  const second = await queue(lane);
+  expect((await t.get(`/api/actions?lane=${encodeURIComponent(lane)}`)).body.actions).toMatchObject([
+    { id: second },
+  ]);
+  expect(await claim(lane)).toMatchObject([{ id: second, attempt: 1 }]);
+});

@@ -57,6 +57,11 @@ async function strayRows(client: Queryable, s: string): Promise<string[]> {
     });
     if (rows[0].n > 0) wrong.push(`${rows[0].n} rows in ${table} have no action.`);
   }
+  const homeless = await client.query({
+    text: `select count(*)::int as n from ${s}.actions a
+      where not exists (select 1 from ${s}.lanes l where l.tenant_id = a.tenant_id and l.lane_id = a.lane_id)`,
+  });
+  if (homeless.rows[0].n > 0) wrong.push(`${homeless.rows[0].n} actions are in no lane.`);
   const { rows } = await client.query({
     text: `select count(*)::int as n from ${s}.lanes l where (l.action_id is null) <> (l.attempt is null)
       or (l.action_id is null) <> (l.lease_until is null) or (l.action_id is null and (l.worker is not null or l.lease_runner is not null))`,

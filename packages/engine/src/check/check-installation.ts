@@ -274,23 +274,39 @@ async function countDifferences(tx: Queryable, s: string): Promise<OfTenant[]> {
   }));
 }
 
-/** Rows that belong to no action, and leases of what is not there. */
+/** Rows that belong to no action, actions that belong to no lane, and leases of what is not there. */
 async function strayRows(tx: Queryable, s: string): Promise<OfTenant[]> {
   const tables = ['pending', 'endings', 'idempotency_keys'].map(
     (table) => `select x.tenant_id, '${table}' as place, x.action_id from ${s}.${table} x
       where not exists (select 1 from ${s}.actions a where a.tenant_id = x.tenant_id and a.action_id = x.action_id)`,
   );
+  const homeless = await tx.query({
+    text: `select a.tenant_id, a.lane_id, a.action_id from ${s}.actions a
+      where not exists (select 1 from ${s}.lanes l where l.tenant_id = a.tenant_id and l.lane_id = a.lane_id)`,
+  });
   const { rows } = await tx.query({
     text: `${tables.join(' union all ')}
       union all select l.tenant_id, 'lane ' || l.lane_id, l.action_id from ${s}.lanes l where l.action_id is not null
         and not exists (select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id)`,
   });
-  return rows.map((row) => ({
-    tenantId: row.tenant_id,
-    found: violation(
-      'state-differs',
-      row.action_id,
-      `${row.place} names action ${row.action_id}, which is not there`,
+  const ofTenant = (tenantId: number, actionId: string, why: string) => ({
+    tenantId,
+    found: violation('state-differs', actionId, why),
+  });
+  return [
+    ...rows.map((row) =>
+      ofTenant(
+        row.tenant_id,
+        row.action_id,
+        `${row.place} names action ${row.action_id}, which is not there`,
+      ),
     ),
-  }));
+    ...homeless.rows.map((row) =>
+      ofTenant(
+        row.tenant_id,
+        row.action_id,
+        `action ${row.action_id} is in lane ${row.lane_id}, which is not there`,
+      ),
+    ),
+  ];
 }
