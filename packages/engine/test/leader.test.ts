@@ -118,7 +118,7 @@ test('G40: a duty that fails is told and does not keep the others from running',
   expect(errors[0]).toMatchObject({ message: 'first is broken' });
 });
 
-test('G40: a mass of one duty goes on at once, by turns with the others, and into the next second', async () => {
+test('G40 G68: a mass of one duty goes on at once, by turns with the others, and into the next second', async () => {
   let time = 0;
   let more = true;
   const turns: string[][] = [];

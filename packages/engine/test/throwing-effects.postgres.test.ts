@@ -46,7 +46,7 @@ const rounds = async (duty: string, count: number) => {
   for (let n = 0; n < count; n += 1) await t.engine.runDuty(duty).catch(() => {});
 };
 
-test('G40 G50: 500 lanes whose effect throws keep no lease behind them from ending', async () => {
+test('G40 G50 G68: 500 lanes whose effect throws keep no lease behind them from ending', async () => {
   const worst = await lanes(500);
   const behind = await lanes(3);
   await enqueue(worst);
