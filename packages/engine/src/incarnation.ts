@@ -92,7 +92,8 @@ async function identity(client: Queryable): Promise<string | null> {
  * The new life. If numbers are ahead, all events get the number 0: they are settled, older than everything to come, and
  * among themselves in the order of their own numbers, in which nothing comes before what it could see either. Keeping some
  * would not do: numbers below the server's may be of the old life or of the new one.
- * Whoever saw an old generation is gone with the old life, or runs now: lanes on that list are seen anew.
+ * Whoever saw an old generation, or a lane open that was closed, is gone with the old life, or runs now: lanes on those lists
+ * are seen anew.
  */
 async function begin(tx: Queryable, s: string): Promise<Restored> {
   const { isAhead, server } = await look(tx, s);
@@ -101,6 +102,7 @@ async function begin(tx: Queryable, s: string): Promise<Restored> {
     text: `with d as (delete from ${s}.stale_lanes returning tenant_id, lane_id)
       insert into ${s}.stale_lanes (tenant_id, lane_id) select distinct d.tenant_id, d.lane_id from d`,
   });
+  await tx.query({ text: `update ${s}.lanes_to_forget set safe_from = null where safe_from is not null` });
   await tx.query({
     text: `update ${s}.incarnations set incarnation = gen_random_uuid(), server = $1, raised_at = now()`,
     values: [server],
