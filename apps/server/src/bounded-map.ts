@@ -26,4 +26,8 @@ export class BoundedMap<K, V> {
   delete(key: K): void {
     this.#map.delete(key);
   }
+
+  clear(): void {
+    this.#map.clear();
+  }
 }

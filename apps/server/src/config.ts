@@ -138,6 +138,11 @@ export const SETTINGS = {
     'How many MB of calls of one kind (queueing, reporting) may wait for the database; further ones are refused at once.',
     wholeNumber(1, 65_536),
   ),
+  MUSTER_MAX_WAITING: setting(
+    '50000',
+    'How many requests of all doors may wait at this node; whoever finds nothing and no place is told to come back later.',
+    wholeNumber(1, 1_000_000),
+  ),
   MUSTER_RETENTION_DAYS: setting(
     '14',
     'Finished actions are forgotten so many days after their end.',
@@ -162,11 +167,6 @@ export const SETTINGS = {
     '3600',
     'How long after its hand-out an action of a host can be kept by heartbeats.',
     wholeNumber(1, 604_800),
-  ),
-  MUSTER_CONTROL_MAX_WAITING: setting(
-    '20000',
-    'How many requests may wait at this node; further agents are told to come back later.',
-    wholeNumber(1, 1_000_000),
   ),
   MUSTER_CHECKIN_LEASE_SECONDS: setting(
     '4500',

@@ -102,6 +102,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       depthLimit: config.MUSTER_LANE_DEPTH_LIMIT,
       room: { calls: MOST_CALLS, bytes: config.MUSTER_MAX_QUEUED_MB * 1_048_576 },
       forgetLanes: { of: [GENERIC], afterMs: config.MUSTER_FORGET_LANES_DAYS * 86_400_000 },
+      maxWaiting: config.MUSTER_MAX_WAITING,
       onError,
       observer: observeEngine(registry),
       ...(options.clock ? { clock: options.clock } : {}),
@@ -112,7 +113,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     await createTenantQueries(schema).ensureDefault(db);
     const operatorToken = await ensureOperatorToken(config, db, tokens);
 
-    const longPolls = new LongPolls();
+    const longPolls = new LongPolls(tokens);
     const shell: Shell = { config, db, engine, tokens, audit, longPolls, log };
     const features: Feature[] = [
       ...FEATURES,

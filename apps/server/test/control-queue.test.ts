@@ -358,7 +358,7 @@ describe('waiting', () => {
   });
 
   it('is refused with Retry-After only when too many wait', async () => {
-    const small = await controlHouse({ MUSTER_CONTROL_MAX_WAITING: '1' });
+    const small = await controlHouse({ MUSTER_MAX_WAITING: '1' });
     try {
       const { id, token } = await small.host();
       const other = await small.host();

@@ -33,6 +33,7 @@ export function crashable(inner: Database): CrashableDatabase {
       tx.afterCommit(() => {
         if (!dead) run();
       }),
+    ifInDoubt: (run) => tx.ifInDoubt(run),
   });
   const on = (calls: Connections): Connections => ({
     query: async (query: Query) => {

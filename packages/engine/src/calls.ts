@@ -7,7 +7,7 @@ import { refuseInsideTransaction } from './open-transaction.ts';
 import { Places } from './places.ts';
 import type { RoomSize } from './room.ts';
 import { runDirectly } from './run-directly.ts';
-import { isLockError, isMissingDay } from './sqlstate.ts';
+import { isLockError, isMissingDay, isOutcomeUnknown } from './sqlstate.ts';
 import type { WakeUps } from './wake-ups.ts';
 import { whileLocked } from './while-locked.ts';
 
@@ -142,6 +142,7 @@ export class Calls {
     await this.#effects.apply(client, run.transitions);
     if (isTransaction(client)) {
       client.afterCommit(() => this.#tell(run));
+      client.ifInDoubt(() => this.#wakeUps.lost.add(run.wakes));
     } else {
       await this.#wakeUps.tellInside(client, run.wakes);
       this.#observer.transitions?.(run.transitions);
@@ -184,7 +185,12 @@ export class Calls {
         return connections.transaction((tx) => this.#perform(tx, (inner) => operation.run(inner, items)), {
           lockMs: ALONE_LOCK_MS,
         });
-      const run = await operation.run(connections, items);
+      const run = await operation.run(connections, items).catch((error) => {
+        // the answer is lost, or a part is committed: whatever may have been touched is woken all the same
+        if (operation.touches && (operation.hasParts || isOutcomeUnknown(error)))
+          this.#wakeUps.lost.add(items.map(operation.touches));
+        throw error;
+      });
       this.#tell(run);
       return run;
     });

@@ -4,7 +4,7 @@ import { EngineError } from './errors.ts';
 import type { ClaimAnswer, ClaimItem } from './ops/claim.ts';
 import type { ClaimSlotsAnswer, ClaimSlotsItem } from './ops/claim-slots.ts';
 import { checkLane, checkLease, checkName, checkRunner, checkTenant, checkWhole, ifGiven } from './values.ts';
-import type { Waiters } from './waiters.ts';
+import type { Verdict, Waiters } from './waiters.ts';
 import { laneKey, runnerKey } from './wake-ups.ts';
 
 /** How long a claim may wait for something to do, and how its caller says that he is gone. */
@@ -13,34 +13,47 @@ export interface Wait {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What to wait for, and what a look is. */
+interface Looking<T> extends Wait {
+  readonly key: string;
+  readonly tenantId: number;
+  /** Those who say the same here find the same. */
+  readonly alike?: string;
+  look(): Promise<T>;
+  found(result: T): boolean;
+  /** What it means for the others who wait for the key. */
+  verdict(result: T): Verdict;
+  giveBack(result: T): Promise<void>;
+}
+
 /**
  * Looks, and looks again after every wake-up, until there is something or the time is over. Whoever is gone by the time
- * something was claimed for him gives it back at once.
+ * something was claimed for him gives it back at once. Whoever finds no place to wait still gets what is there.
  */
-async function lookUntil<T>(
-  waiters: Waiters,
-  on: { keys: string[]; tenantId: number } & Wait,
-  look: () => Promise<T>,
-  found: (result: T) => boolean,
-  giveBack: (result: T) => Promise<void>,
-): Promise<T> {
-  const waiter = on.waitMs && !on.signal?.aborted ? waiters.add(on.keys, on.tenantId, on.waitMs) : null;
+async function lookUntil<T>(waiters: Waiters, on: Looking<T>): Promise<T> {
+  const waits = Boolean(on.waitMs) && !on.signal?.aborted;
+  const waiter = waits ? waiters.add(on.key, on.tenantId, on.waitMs as number, on.alike) : null;
   const gone = () => waiter?.end();
   on.signal?.addEventListener('abort', gone, { once: true });
   try {
     for (;;) {
-      const result = await look();
-      if (found(result)) {
-        if (on.signal?.aborted) await giveBack(result);
+      const result = await on.look();
+      if (on.found(result)) {
+        if (on.signal?.aborted) await on.giveBack(result);
+        else waiter?.end(on.verdict(result));
         return result;
       }
-      if (!(await waiter?.next())) return result;
+      if (waits && !waiter) throw noPlace();
+      if (!(await waiter?.next(on.verdict(result)))) return result;
     }
   } finally {
     on.signal?.removeEventListener('abort', gone);
     waiter?.end();
   }
 }
+
+const noPlace = () =>
+  new EngineError('MUSTER_TOO_MANY_WAITING', 'There is nothing to do, and as many as may wait here do.');
 
 export const LONGEST_WAIT_MS = 86_400_000;
 
@@ -60,6 +73,8 @@ function checkWait(request: Wait): void {
     throw new EngineError('MUSTER_BAD_VALUE', `waitMs must be a number from 0 to ${LONGEST_WAIT_MS}.`);
 }
 
+const waitOf = ({ tenantId, waitMs, signal }: { tenantId: number } & Wait) => ({ tenantId, waitMs, signal });
+
 export type ClaimRequest = ClaimItem & Wait;
 export type ClaimSlotsRequest = ClaimSlotsItem & Wait;
 
@@ -75,16 +90,20 @@ export function createClaiming(options: {
       checkLane(request.laneId);
       checkClaimer(request);
       ifGiven(request.generation, (generation) => checkWhole(generation, 'generation', 1));
-      const answer = await lookUntil(
-        waiters,
-        { keys: [laneKey(request.tenantId, request.laneId)], ...request },
-        () => options.claim(client, request),
-        (found) => found.kind !== 'empty' && found.kind !== 'held',
-        async (found) => {
+      const answer = await lookUntil(waiters, {
+        ...waitOf(request),
+        key: laneKey(request.tenantId, request.laneId),
+        alike: [request.channel, request.generation, request.except].join('\n'),
+        look: () => options.claim(client, request),
+        found: ({ kind }) => kind !== 'empty' && kind !== 'held',
+        // one action at a time: once the lane is held its end wakes again
+        verdict: ({ kind }) =>
+          kind === 'claimed' || kind === 'held' ? 'taken' : kind === 'empty' ? 'nothing' : 'unclear',
+        async giveBack(found) {
           // what is handed out again may be running at the worker: only its first delivery is taken back
           if (found.kind === 'claimed' && !found.action.redelivered) await release(client, found.action);
         },
-      );
+      });
       if (answer.kind === 'unknown-lane')
         throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
       if (answer.kind === 'wrong-generation')
@@ -99,16 +118,20 @@ export function createClaiming(options: {
       checkRunner(request.runnerId);
       checkClaimer(request);
       checkWhole(request.max, 'max', 0);
-      const answer = await lookUntil(
-        waiters,
-        { keys: [runnerKey(request.tenantId, request.runnerId)], ...request },
-        () => options.claimSlots(client, request),
-        (found) => found.kind !== 'claimed' || found.actions.length > 0,
-        async (found) => {
+      const isEmpty = (found: ClaimSlotsAnswer) => found.kind === 'claimed' && found.actions.length === 0;
+      const answer = await lookUntil(waiters, {
+        ...waitOf(request),
+        key: runnerKey(request.tenantId, request.runnerId),
+        alike: [request.channel, request.max].join('\n'),
+        look: () => options.claimSlots(client, request),
+        found: (found) => !isEmpty(found),
+        // what one has taken may have left something for the next
+        verdict: (found) => (isEmpty(found) ? 'nothing' : 'unclear'),
+        async giveBack(found) {
           if (found.kind === 'claimed')
             await Promise.all(found.actions.map((action) => release(client, action)));
         },
-      );
+      });
       if (answer.kind === 'unknown-runner')
         throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
       return answer.actions;
@@ -122,8 +145,8 @@ export function createClaiming(options: {
       giveBack: (result: T) => Promise<void>,
     ): Promise<T> {
       checkWait(on);
-      const keys = [runnerKey(checkTenant(on.tenantId), checkRunner(on.runnerId))];
-      return lookUntil(waiters, { keys, ...on }, look, found, giveBack);
+      const key = runnerKey(checkTenant(on.tenantId), checkRunner(on.runnerId));
+      return lookUntil(waiters, { ...waitOf(on), key, look, found, verdict: () => 'unclear', giveBack });
     },
   };
 }

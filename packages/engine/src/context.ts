@@ -36,6 +36,11 @@ export interface Wake {
   readonly runnerId?: string | null;
 }
 
+/** What an item may have made claimable, as far as it says so itself. */
+export interface Touched extends Wake {
+  readonly actionId?: string;
+}
+
 /** What one run of a statement brought, besides an answer per item. */
 export interface Run<Answer> {
   readonly answers: Answer[];
@@ -65,6 +70,10 @@ export interface Operation<Item, Answer> {
   line?(item: Item): string;
   /** The channels of all actions that the item can change, or null if that is not known before. */
   channels?(item: Item): readonly string[] | null;
+  /** Who may have to be woken if the answer is lost. */
+  touches?(item: Item): Touched;
+  /** A part of it may be committed when another part fails. */
+  readonly hasParts?: boolean;
   /** It is more than one statement, so it needs a transaction also without effects. */
   readonly isSteps?: boolean;
   run(client: Queryable, items: readonly Item[]): Promise<Run<Answer | Busy>>;

@@ -18,6 +18,8 @@ export interface Queryable {
 export interface Transaction extends Queryable {
   /** Runs after a successful commit, never after a rollback. */
   afterCommit(run: () => void): void;
+  /** Runs instead if the answer to the commit was lost: it may have happened. */
+  ifInDoubt(run: () => void): void;
 }
 
 /** Milliseconds; 0 is no limit. What is not said is as the connections have it. */
@@ -46,8 +48,11 @@ export interface Database extends Connections {
   readonly reserved: Connections;
   /** A client of the caller's that reads values as the engine does, whatever parsers are set. */
   adopt(client: Queryable): Queryable;
-  /** Calls back for each notification; `reconnect` drops the connection and opens a new one. */
-  listen(channel: string, on: (payload: string) => void): Promise<Listener>;
+  /**
+   * Calls back for each notification, and after every new beginning: what was told in between was heard by nobody.
+   * `reconnect` drops the session and opens a new one.
+   */
+  listen(channel: string, on: (payload: string) => void, onReconnect?: () => void): Promise<Listener>;
   close(): Promise<void>;
 }
 

@@ -18,6 +18,7 @@ import { createMakeDue } from './duties/make-due.ts';
 import { createPrune } from './duties/prune.ts';
 import { type Effect, Effects } from './effects.ts';
 import { createFeed } from './feed.ts';
+import { createFindTouched } from './find-touched.ts';
 import { channelOf, Housekeeping } from './housekeeping.ts';
 import { noticeRestore } from './incarnation.ts';
 import { checkSchemaName } from './migrate.ts';
@@ -59,6 +60,8 @@ export interface EngineOptions {
   readonly room?: RoomSize;
   /** Lanes of these spaces belong to nobody: empty and unused for so long, a day at least, they are forgotten. */
   readonly forgetLanes?: { readonly of: readonly string[]; readonly afterMs?: number };
+  /** How many claims may wait at this node. */
+  readonly maxWaiting?: number;
   readonly onError?: (error: unknown) => void;
   readonly observer?: Observer;
 }
@@ -85,8 +88,13 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
 
   const effects = new Effects();
   const reasons = new Reasons();
+  const nodeId = randomUUID();
+  const findTouched = createFindTouched(context);
   const wakeUps: WakeUps = new WakeUps(db, {
     channel: channelOf(schema),
+    nodeId,
+    maxWaiting: options.maxWaiting ?? 50_000,
+    find: (touched) => findTouched(db.gathered, touched),
     onError,
     onNode: () => void housekeeping.lead(),
   });
@@ -112,16 +120,14 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   const performDuty = createPerformDuty(context, calls);
   const housekeeping: Housekeeping = new Housekeeping({
     schema,
-    nodeId: randomUUID(),
+    nodeId,
     client: db.reserved,
     context,
     clock: databaseClock,
     duties,
     run: performDuty,
-    onNodes: (alive) => {
-      wakeUps.nodes = alive;
-    },
-    afterTurn: () => wakeUps.checkListener(),
+    counting: () => wakeUps.counting(),
+    afterBeat: () => wakeUps.checkListener(),
     onError,
     ...(observer.duty ? { onDuty: observer.duty.bind(observer) } : {}),
   });
@@ -297,8 +303,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       const restored = await noticeRestore(db, schema);
       await makeDays(context, db);
       await wakeUps.start();
-      await housekeeping.lead();
-      await wakeUps.announce(); // the others count again, and this node is among them now
+      await housekeeping.lead(); // the others hear of it and count again, and this node is among them now
       housekeeping.start();
       return { restored: restored !== null };
     },

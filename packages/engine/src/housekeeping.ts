@@ -8,6 +8,10 @@ import type { Duty } from './duties/duty.ts';
  * it only saves work, every duty is safe with two leaders, so if the row cannot be had the duties run all the same.
  */
 const TURN_MS = 1_000;
+/** Whoever was silent for so long is dead to the others, and is told nothing any more. */
+const PATIENCE_OF_OTHERS = `interval '15 seconds'`;
+/** Less than that: they may have looked while our sign of life was on its way. */
+const SILENT = `interval '10 seconds'`;
 /** Its transaction hangs on a connection whose peer is gone: the other duties do not wait for that. */
 const PATIENCE_MS = 60_000;
 
@@ -25,8 +29,11 @@ export interface HousekeepingOptions {
     readonly more: boolean;
     readonly errors?: readonly unknown[];
   }>;
-  readonly onNodes: (alive: number) => void;
-  readonly afterTurn: () => Promise<void>;
+  /** Called before the nodes are counted, its result after that. */
+  readonly counting: () => (others: readonly string[]) => void;
+  readonly afterBeat: () => Promise<void>;
+  /** For tests. */
+  readonly afterTurn?: () => void;
   readonly onError: (error: unknown) => void;
   readonly onDuty?: (duty: string, count: number, seconds: number) => void;
   /** How long one duty may keep the others waiting. */
@@ -39,8 +46,8 @@ export class Housekeeping {
   readonly #options: HousekeepingOptions;
   readonly #ticks: () => number;
   readonly #nextAt = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #timers = new Map<'beat' | 'turn', NodeJS.Timeout>();
+  readonly #running = new Map<'beat' | 'turn', Promise<unknown>>();
   #stopped = true;
   leading = false;
 
@@ -51,13 +58,13 @@ export class Housekeeping {
 
   start(): void {
     this.#stopped = false;
-    this.#schedule(0);
+    this.#schedule('beat', 0);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#turn;
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    await Promise.all(this.#running.values());
     await this.#options.client
       .query({
         text: `with l as (delete from ${this.#options.schema}.leaders where node_id = $1) delete from ${this.#options.schema}.nodes where node_id = $1`,
@@ -66,24 +73,34 @@ export class Housekeeping {
       .catch(this.#options.onError);
   }
 
-  #schedule(inMs: number): void {
-    this.#timer = setTimeout(() => {
+  #schedule(what: 'beat' | 'turn', inMs: number): void {
+    const timer = setTimeout(() => {
       let left = false;
-      this.#turn = this.turn()
+      const running = (what === 'beat' ? this.beat() : this.turn())
         .then((more) => {
           left = more;
         })
         .finally(() => {
-          if (!this.#stopped) this.#schedule(left ? 0 : TURN_MS);
+          if (this.#stopped) return;
+          this.#schedule(what, left ? 0 : TURN_MS);
+          if (!this.#timers.has('turn')) this.#schedule('turn', 0); // the first one knows who leads
         });
+      this.#running.set(what, running);
     }, inMs);
+    this.#timers.set(what, timer);
+  }
+
+  /** A sign of life each second, however long the duties take: others stop telling those of whom they hear nothing. */
+  async beat(): Promise<boolean> {
+    await this.lead();
+    await this.#options.afterBeat().catch(this.#options.onError);
+    return false;
   }
 
   /** One second's work. Says whether something is left: then the next turn begins at once. */
   async turn(): Promise<boolean> {
-    this.leading = await this.lead();
     const isLeft = this.leading && (await this.#rounds());
-    await this.#options.afterTurn().catch(this.#options.onError);
+    this.#options.afterTurn?.();
     return isLeft;
   }
 
@@ -155,9 +172,14 @@ export class Housekeeping {
     return Promise.race([run(duty), late]).finally(() => clearTimeout(timer));
   }
 
-  /** Takes or keeps the lead, says that this node is alive, learns how many are, and ticks, all in one statement. */
+  /**
+   * Takes or keeps the lead, says that this node is alive, learns who else is, and ticks, all in one statement. If its last
+   * sign of life is so old that others may have taken it for dead (it stood still, or it is new), it announces itself: they
+   * know of it again when they answer, and it looks for what it was not told.
+   */
   async lead(): Promise<boolean> {
     const { schema: s, nodeId, client, clock } = this.#options;
+    const counted = this.#options.counting();
     try {
       const sentAt = clock.start();
       // The lead is about real time, whatever clock the actions live by.
@@ -173,19 +195,22 @@ export class Housekeeping {
               where l.node_id = excluded.node_id or l.expires_at < now()
               returning pg_notify($2, 'tick')
           ), g as (
-            delete from ${s}.nodes where seen_at < now() - interval '1 minute'
+            delete from ${s}.nodes where seen_at < now() - interval '1 minute' and node_id <> $1
           )
           select exists (select 1 from l) as leading,
-            (select count(*)::int from ${s}.nodes where seen_at > now() - interval '15 seconds' and node_id <> $1) + 1 as alive, ${CLOCK_MS} as clock_ms`,
+            array(select node_id from ${s}.nodes where seen_at > now() - ${PATIENCE_OF_OTHERS} and node_id <> $1) as others,
+            case when not exists (select 1 from ${s}.nodes where node_id = $1 and seen_at > now() - ${SILENT})
+              then pg_notify($2, 'node ' || $1) end, ${CLOCK_MS} as clock_ms`,
         values: [nodeId, channelOf(s)],
       });
       clock.measured(sentAt, rows[0].clock_ms);
-      this.#options.onNodes(rows[0].alive);
-      return rows[0].leading;
+      counted(rows[0].others);
+      this.leading = rows[0].leading;
     } catch (error) {
       this.#options.onError(error);
-      return true;
+      this.leading = true;
     }
+    return this.leading;
   }
 }
 

@@ -14,7 +14,15 @@ export { PROMISE_OF, type Violation, type ViolationKind } from './check/violatio
 export type { ClaimedAction } from './claimed-action.ts';
 export type { ClaimRequest, ClaimSlotsRequest } from './claiming.ts';
 export type { Transition, Wake } from './context.ts';
-export type { Connections, Database, Limits, Query, Queryable, Transaction } from './db.ts';
+export {
+  type Connections,
+  type Database,
+  isTransaction,
+  type Limits,
+  type Query,
+  type Queryable,
+  type Transaction,
+} from './db.ts';
 export { openEmbedded } from './drivers/embedded.ts';
 export { openPostgres } from './drivers/postgres.ts';
 export type { Duty, DutyRun } from './duties/duty.ts';

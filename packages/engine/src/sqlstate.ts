@@ -1,3 +1,5 @@
+import { EngineError } from './errors.ts';
+
 /** What PostgreSQL's error codes mean for a gathered statement. */
 const LOCK_ERRORS = new Set([
   '40001', // serialization_failure
@@ -30,4 +32,17 @@ export function isMissingDay(error: unknown): boolean {
 /** undefined_table */
 export function isMissingTable(error: unknown): boolean {
   return codeOf(error) === '42P01';
+}
+
+/** The session was ended from outside, perhaps after the commit and before the answer. */
+const ENDED = new Set(['57P01', '57P02', '57P05']);
+/** `pg` and the system say so before anything was sent. */
+const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
+
+/** What was sent may have been carried out, or may still be: the server did not say. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof EngineError) return false;
+  const code = codeOf(error);
+  if ('severity' in error) return ENDED.has(code) || code.startsWith('08');
+  return !NOT_SENT.has(code) && !error.message.startsWith('timeout exceeded when trying to connect');
 }

@@ -1,8 +1,10 @@
 import { TickHeap } from './tick-heap.ts';
+import { type Parked, WaitingLine } from './waiting-line.ts';
 
 /**
  * Parked calls: a small object each, no query, no connection, no timer of its own. One timer, set to whoever's time is
  * over first, serves all of them. A waiter registers before it looks, so nothing that happens in between is missed.
+ * Those who wait for the same thing stand in a line and are woken one after the other.
  */
 const TICK_MS = 1;
 /** Waits end a little earlier than asked: the timer may come late, and a wait is never longer than asked. */
@@ -10,55 +12,64 @@ const MARGIN = 0.01;
 /** And up to so much earlier, so that clients that began together do not come back together. */
 const SPREAD = 0.05;
 
+/**
+ * What a look means for the others of the line. `nothing`: those who ask alike would find nothing either. `taken`: nobody
+ * would find anything, and whoever gives it back wakes again. `unclear`: the next one looks too.
+ */
+export type Verdict = 'nothing' | 'taken' | 'unclear';
+
 export interface Waiter {
-  /** True: something may be claimable, look again. False: the time is over, or the caller is gone. */
-  next(): Promise<boolean>;
-  /** Ends the wait now, e.g. because the socket is gone. */
-  end(): void;
+  /** After a look. True: something may be claimable, look again. False: the time is over, or the caller is gone. */
+  next(verdict: Verdict): Promise<boolean>;
+  /** Ends the wait now, e.g. because something was found, or the socket is gone. */
+  end(verdict?: Verdict): void;
 }
 
-class ParkedWaiter implements Waiter {
-  readonly keys: readonly string[];
-  readonly tenantId: number;
+class ParkedWaiter implements Waiter, Parked {
+  readonly alike: string | undefined;
+  readonly line: WaitingLine;
   readonly until: number;
   readonly #onEnd: (waiter: ParkedWaiter) => void;
-  #woken = false;
   #ended = false;
   #resolve: ((again: boolean) => void) | undefined;
+  round: number;
 
   constructor(
-    keys: readonly string[],
-    tenantId: number,
+    line: WaitingLine,
+    alike: string | undefined,
     until: number,
     onEnd: (waiter: ParkedWaiter) => void,
   ) {
-    this.keys = keys;
-    this.tenantId = tenantId;
+    this.line = line;
+    this.alike = alike;
     this.until = until;
     this.#onEnd = onEnd;
+    this.round = line.round;
   }
 
-  next(): Promise<boolean> {
+  get isParked(): boolean {
+    return this.#resolve !== undefined;
+  }
+
+  next(verdict: Verdict): Promise<boolean> {
     if (this.#ended) return Promise.resolve(false);
-    if (this.#woken) {
-      this.#woken = false;
-      return Promise.resolve(true);
-    }
-    return new Promise((resolve) => {
+    const again = new Promise<boolean>((resolve) => {
       this.#resolve = resolve;
     });
+    this.line.parked(this, verdict);
+    return again;
   }
 
   wake(): void {
-    if (this.#resolve) this.#settle(true);
-    else this.#woken = true;
+    this.#settle(true);
   }
 
-  end(): void {
+  end(verdict: Verdict = 'unclear'): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#onEnd(this);
     this.#settle(false);
+    this.#onEnd(this);
+    this.line.left(this, verdict);
   }
 
   #settle(again: boolean): void {
@@ -69,7 +80,8 @@ class ParkedWaiter implements Waiter {
 }
 
 export class Waiters {
-  readonly #byKey = new Map<string, Set<ParkedWaiter>>();
+  readonly #most: number;
+  readonly #lines = new Map<string, WaitingLine>();
   /** Waiters by the tick in which their time is over. */
   readonly #byTick = new Map<number, Set<ParkedWaiter>>();
   readonly #ticks = new TickHeap();
@@ -77,30 +89,42 @@ export class Waiters {
   #timer: NodeJS.Timeout | undefined;
   #timerTick = Number.POSITIVE_INFINITY;
 
+  constructor(most = Number.POSITIVE_INFINITY) {
+    this.#most = most;
+  }
+
   get count(): number {
     return this.#count;
   }
 
-  add(keys: readonly string[], tenantId: number, waitMs: number): Waiter {
+  /** Null: as many as may wait do. Those with an equal `alike` ask for the same, so that one answers for all. */
+  add(key: string, tenantId: number, waitMs: number, alike?: string): Waiter | null {
+    if (this.#count >= this.#most) return null;
     const until = tickOf(performance.now() + waitMs * (1 - MARGIN - SPREAD * Math.random()));
-    const waiter = new ParkedWaiter(keys, tenantId, until, (ended) => this.#remove(ended));
-    for (const key of keys) insert(this.#byKey, key, waiter);
-    insert(this.#byTick, waiter.until, waiter);
-    this.#ticks.add(waiter.until);
+    let line = this.#lines.get(key);
+    if (!line) {
+      line = new WaitingLine(tenantId, () => this.#lines.delete(key));
+      this.#lines.set(key, line);
+    }
+    const waiter = new ParkedWaiter(line, alike, until, (ended) => this.#remove(ended));
+    line.join(waiter);
+    const ending = this.#byTick.get(until);
+    if (ending) ending.add(waiter);
+    else this.#byTick.set(until, new Set([waiter]));
+    this.#ticks.add(until);
     this.#count += 1;
     this.#setTimer();
     return waiter;
   }
 
   wake(key: string): void {
-    const waiting = this.#byKey.get(key);
-    if (waiting) for (const waiter of waiting) waiter.wake();
+    this.#lines.get(key)?.wake();
   }
 
-  /** Everybody, or everybody of a tenant: a resume, or news too long to tell. */
+  /** Every line, or every line of a tenant: a resume, or news that were lost or too long to tell. */
   wakeAll(tenantId?: number): void {
-    for (const waiting of this.#byKey.values())
-      for (const waiter of waiting) if (tenantId === undefined || waiter.tenantId === tenantId) waiter.wake();
+    for (const line of this.#lines.values())
+      if (tenantId === undefined || line.tenantId === tenantId) line.wake();
   }
 
   endAll(): void {
@@ -127,8 +151,9 @@ export class Waiters {
   }
 
   #remove(waiter: ParkedWaiter): void {
-    for (const key of waiter.keys) remove(this.#byKey, key, waiter);
-    remove(this.#byTick, waiter.until, waiter);
+    const ending = this.#byTick.get(waiter.until);
+    ending?.delete(waiter);
+    if (ending?.size === 0) this.#byTick.delete(waiter.until);
     this.#count -= 1;
     if (this.#count === 0) {
       clearTimeout(this.#timer);
@@ -141,17 +166,4 @@ export class Waiters {
 /** The last tick that is not later than that moment. */
 function tickOf(ms: number): number {
   return Math.floor(ms / TICK_MS);
-}
-
-function insert<K>(map: Map<K, Set<ParkedWaiter>>, key: K, waiter: ParkedWaiter): void {
-  const set = map.get(key);
-  if (set) set.add(waiter);
-  else map.set(key, new Set([waiter]));
-}
-
-function remove<K>(map: Map<K, Set<ParkedWaiter>>, key: K, waiter: ParkedWaiter): void {
-  const set = map.get(key);
-  if (!set) return;
-  set.delete(waiter);
-  if (set.size === 0) map.delete(key);
 }

@@ -1,14 +1,17 @@
 import type { Wake } from './context.ts';
 import type { Database, Listener, Queryable } from './db.ts';
+import { LostAnswers, type LostAnswersOptions } from './lost-answers.ts';
 import { Waiters } from './waiters.ts';
 
 /**
  * Tells those who wait that something may be claimable: on this node directly, on others by one notification per turn.
  * While no other node is alive nothing is sent at all. Words: `1:42` a lane of tenant 1, `1r7` a runner, `1*`
- * everything of the tenant, `*` everything, `tick` from the leader, `node` when one has come.
+ * everything of the tenant, `*` everything. Other news: `tick` from the leader, `from <node> <words>`, `node <node>` when
+ * one has come, and `known <node>` as the answer to that.
  */
 const MOST_BYTES = 7_000;
 const SILENCE_MS = 10_000;
+const RETRY_MS = 100;
 
 export function laneKey(tenantId: number, laneId: string): string {
   return `${tenantId}:${laneId}`;
@@ -26,39 +29,76 @@ function wordsOf(wake: Wake): string[] {
 }
 
 export class WakeUps {
-  readonly waiters = new Waiters();
-  /** How many nodes are alive, this one included; kept up to date by housekeeping. */
-  nodes = 1;
+  readonly waiters: Waiters;
+  readonly lost: LostAnswers;
+  /** The other nodes that are alive, as far as housekeeping knows. */
+  #others: readonly string[] = [];
+  /** How many have come. */
+  #welcomed = 0;
   readonly #db: Database;
   readonly #channel: string;
+  readonly #nodeId: string;
   readonly #onError: (error: unknown) => void;
   readonly #onNode: () => void;
   #listener: Listener | undefined;
   #heardAt = 0;
   #toTell = new Set<string>();
   #scheduled = false;
+  #stopped = false;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(
     db: Database,
-    options: { channel: string; onError: (error: unknown) => void; onNode: () => void },
+    options: {
+      channel: string;
+      nodeId: string;
+      maxWaiting: number;
+      find: LostAnswersOptions['find'];
+      onError: (error: unknown) => void;
+      onNode: () => void;
+    },
   ) {
+    this.waiters = new Waiters(options.maxWaiting);
+    this.lost = new LostAnswers({
+      find: options.find,
+      tell: (wakes) => this.tell(wakes),
+      tellAll: () => this.#tellWords(['*']),
+    });
     this.#db = db;
     this.#channel = options.channel;
+    this.#nodeId = options.nodeId;
     this.#onError = options.onError;
     this.#onNode = options.onNode;
   }
 
   async start(): Promise<void> {
     this.#heardAt = performance.now();
-    this.#listener = await this.#db.listen(this.#channel, (payload) => this.#hear(payload));
+    this.#stopped = false;
+    this.#listener = await this.#db.listen(
+      this.#channel,
+      (payload) => this.#hear(payload),
+      () => this.#listensAgain(),
+    );
   }
 
-  /** A node has come. */
-  async announce(): Promise<void> {
-    await this.#notify('node');
+  /** To be called before the nodes are counted: a count from before one came must not make it unknown again. */
+  counting(): (others: readonly string[]) => void {
+    const welcomed = this.#welcomed;
+    return (others) => {
+      if (welcomed !== this.#welcomed) return;
+      const before = this.#others;
+      this.#others = others;
+      for (const node of others) if (!before.includes(node)) this.#tellItIsKnown(node);
+      // it may have died between a commit and the telling
+      if (before.some((node) => !others.includes(node))) this.waiters.wakeAll();
+    };
   }
 
   async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.lost.stop();
     this.waiters.endAll();
     await this.#listener?.close();
     this.#listener = undefined;
@@ -66,19 +106,39 @@ export class WakeUps {
 
   /** After a commit of our own. */
   tell(wakes: readonly Wake[]): void {
-    for (const wake of wakes)
-      for (const word of wordsOf(wake)) {
-        this.#wake(word);
-        if (this.nodes > 1) this.#toTell.add(word);
-      }
+    this.#tellWords(wakes.flatMap(wordsOf));
+  }
+
+  #tellWords(words: readonly string[]): void {
+    for (const word of words) {
+      this.#wake(word);
+      if (this.#others.length > 0) this.#toTell.add(word);
+    }
     if (this.#toTell.size > 0 && !this.#scheduled) {
       this.#scheduled = true;
       setImmediate(() => {
         this.#scheduled = false;
-        const words = [...this.#toTell];
-        this.#toTell.clear();
-        this.#notify(short(words)).catch(this.#onError);
+        void this.#tellOthers();
       });
+    }
+  }
+
+  /** What could not be told is told again: those at other nodes would wait for it in vain. */
+  async #tellOthers(): Promise<void> {
+    const words = this.#toTell;
+    this.#toTell = new Set();
+    if (words.size === 0) return;
+    const text = short([...words]);
+    try {
+      await this.#notify(`from ${this.#nodeId} ${text}`);
+    } catch (error) {
+      this.#onError(error);
+      if (this.#stopped) return;
+      for (const word of text.split(',')) this.#toTell.add(word);
+      this.#timer ??= setTimeout(() => {
+        this.#timer = undefined;
+        void this.#tellOthers();
+      }, RETRY_MS);
     }
   }
 
@@ -91,27 +151,48 @@ export class WakeUps {
     });
   }
 
-  /** Called by housekeeping now and then: a listener that hears nothing is replaced, and everybody looks once. */
+  /** Called by housekeeping now and then: a listener that hears nothing is replaced. */
   async checkListener(): Promise<void> {
     if (this.#listener && performance.now() - this.#heardAt > SILENCE_MS) {
       this.#heardAt = performance.now();
       await this.#listener.reconnect();
-      this.waiters.wakeAll();
     }
+  }
+
+  /** What was told meanwhile was not heard here: everybody looks once. */
+  #listensAgain(): void {
+    this.#heardAt = performance.now();
+    this.waiters.wakeAll();
   }
 
   #hear(payload: string): void {
     this.#heardAt = performance.now();
-    if (payload === 'tick') return;
-    if (payload === 'node') this.#welcome();
-    else for (const word of payload.split(',')) this.#wake(word);
+    const [what = '', node, words = ''] = payload.split(' ');
+    const isOurs = node === this.#nodeId;
+    if (what === 'tick') return;
+    if (node === undefined) this.#wakeEach(what);
+    else if (what === 'from' && !isOurs) this.#wakeEach(words);
+    else if (what === 'known' && isOurs) this.waiters.wakeAll();
+    else if (what === 'node' && !isOurs) this.#welcome(node);
   }
 
-  /** What was committed before this node heard of the new one was told to nobody: the new one looks again. */
-  #welcome(): void {
-    this.nodes = Math.max(this.nodes, 2);
+  #welcome(node: string): void {
+    this.#welcomed += 1;
+    this.#others = [...this.#others.filter((other) => other !== node), node];
+    this.#tellItIsKnown(node);
     this.#onNode();
-    this.#notify('*').catch(this.#onError);
+  }
+
+  /** What was committed before this node knew of that one was told to nobody there: it looks after it was told this. */
+  #tellItIsKnown(node: string): void {
+    this.#notify(`known ${node}`).catch((error) => {
+      this.#others = this.#others.filter((other) => other !== node); // the next count finds it anew
+      this.#onError(error);
+    });
+  }
+
+  #wakeEach(words: string): void {
+    for (const word of words.split(',')) this.#wake(word);
   }
 
   #wake(word: string): void {

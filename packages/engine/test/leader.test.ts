@@ -30,10 +30,10 @@ function node(nodeId: string, more: Partial<HousekeepingOptions> = {}): Housekee
       ran.push(`${nodeId} ${duty.name}`);
       return nothing;
     },
-    onNodes: (alive) => {
-      Object.assign(housekeeping, { alive });
+    counting: () => (others) => {
+      Object.assign(housekeeping, { alive: others.length + 1 });
     },
-    afterTurn: async () => {},
+    afterBeat: async () => {},
     onError: (error) => errors.push(error),
     ...more,
   });
@@ -111,6 +111,7 @@ test('G40: a duty that fails is told and does not keep the others from running',
       return nothing;
     },
   });
+  await a.lead();
   a.start();
   await a.turn();
   await a.stop();
@@ -135,7 +136,7 @@ test('G40 G68: a mass of one duty goes on at once, by turns with the others, and
         time += name === 'mass' ? 300 : 10;
         return { ...nothing, more: name === 'mass' ? more : name === 'some' && ran.length < 4 };
       },
-      afterTurn: async () => {
+      afterTurn: () => {
         turns.push(ran);
         ran = [];
         more = turns.length < 2;

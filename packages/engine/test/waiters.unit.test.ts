@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Waiters } from '../src/waiters.ts';
+import { type Waiter, Waiters } from '../src/waiters.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({
@@ -10,13 +10,18 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+function park(waiters: Waiters, key: string, waitMs: number, tenantId = 1): Waiter {
+  const waiter = waiters.add(key, tenantId, waitMs);
+  if (!waiter) throw new Error('There is no place to wait.');
+  return waiter;
+}
+
 /** When a wait of that length ends, by the fake clock, counted from its beginning. */
 async function lengthOf(waiters: Waiters, waitMs: number): Promise<number> {
   const began = performance.now();
   let ended: number | undefined;
-  void waiters
-    .add(['key'], 1, waitMs)
-    .next()
+  void park(waiters, 'key', waitMs)
+    .next('nothing')
     .then((again) => {
       expect(again).toBe(false);
       ended = performance.now() - began;
@@ -40,7 +45,7 @@ describe.each([50, 100, 250, 500, 1_000, 5_000, 25_000])('a wait of %i ms', (wai
 
   test('G37: likewise while others wait', async () => {
     const waiters = new Waiters();
-    void waiters.add(['other'], 1, 3_600_000).next();
+    void park(waiters, 'other', 3_600_000).next('nothing');
     for (let n = 0; n < 40; n += 1) {
       await vi.advanceTimersByTimeAsync(7 * n + 3);
       const length = await lengthOf(waiters, waitMs);
@@ -55,7 +60,7 @@ test.each([1, 5, 10, 19, 20, 21, 39])(
   'G37: a very short wait of %i ms ends too, whenever it begins',
   async (waitMs) => {
     const waiters = new Waiters();
-    void waiters.add(['other'], 1, 3_600_000).next();
+    void park(waiters, 'other', 3_600_000).next('nothing');
     for (let n = 0; n < 45; n += 1) {
       await vi.advanceTimersByTimeAsync(n);
       expect(await lengthOf(waiters, waitMs)).toBeLessThanOrEqual(waitMs);
@@ -68,9 +73,8 @@ test('G37: a thousand who began together do not come back together', async () =>
   const waiters = new Waiters();
   const ends = new Set<number>();
   for (let n = 0; n < 1_000; n += 1)
-    void waiters
-      .add(['key'], 1, 20_000)
-      .next()
+    void park(waiters, 'key', 20_000)
+      .next('nothing')
       .then(() => ends.add(Math.floor(performance.now() / 20)));
   await vi.advanceTimersByTimeAsync(20_000);
   expect(ends.size).toBeGreaterThan(20);
@@ -79,7 +83,7 @@ test('G37: a thousand who began together do not come back together', async () =>
 test('G37: however many wait there is one timer, and none when nobody waits', () => {
   const waiters = new Waiters();
   expect(vi.getTimerCount()).toBe(0);
-  const all = Array.from({ length: 500 }, (_, n) => waiters.add([`${n}`], 1, 1_000 + n));
+  const all = Array.from({ length: 500 }, (_, n) => park(waiters, `${n}`, 1_000 + n));
   expect(vi.getTimerCount()).toBe(1);
   expect(waiters.count).toBe(500);
   for (const waiter of all) waiter.end();
@@ -89,12 +93,12 @@ test('G37: however many wait there is one timer, and none when nobody waits', ()
 
 test('G38: a wake before the waiter asks is not lost, and several count once', async () => {
   const waiters = new Waiters();
-  const waiter = waiters.add(['key'], 1, 1_000);
+  const waiter = park(waiters, 'key', 1_000);
   waiters.wake('key');
   waiters.wake('key');
-  expect(await waiter.next()).toBe(true);
+  expect(await waiter.next('nothing')).toBe(true);
   let again: boolean | undefined;
-  void waiter.next().then((value) => {
+  void waiter.next('nothing').then((value) => {
     again = value;
   });
   await vi.advanceTimersByTimeAsync(10);
@@ -114,8 +118,8 @@ test('G38: only those of the key, or of the tenant, or all are woken', async () 
     ['c', '2:1', 2],
   ] as const)
     void (async () => {
-      const waiter = waiters.add([key], tenantId, 60_000);
-      while (await waiter.next()) woken.push(name);
+      const waiter = park(waiters, key, 60_000, tenantId);
+      while (await waiter.next('nothing')) woken.push(name);
     })();
   const after = async (wake: () => void) => {
     woken.length = 0;
@@ -133,10 +137,10 @@ test('G38: only those of the key, or of the tenant, or all are woken', async () 
 
 test('an ended waiter says so for ever', async () => {
   const waiters = new Waiters();
-  const waiter = waiters.add(['key'], 1, 1_000);
+  const waiter = park(waiters, 'key', 1_000);
   waiter.end();
   waiter.end();
   waiters.wake('key');
-  expect(await waiter.next()).toBe(false);
+  expect(await waiter.next('nothing')).toBe(false);
   expect(waiters.count).toBe(0);
 });

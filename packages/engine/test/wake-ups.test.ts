@@ -8,12 +8,16 @@ const WAIT_MS = 20_000;
 let t: TestEngine;
 let looked: (() => void) | undefined;
 let statements = 0;
+/** Claims that reached the database. */
+let looks = 0;
 beforeAll(async () => {
   t = await testEngine({
     observer: {
-      batch(operation) {
+      batch(operation, size) {
         statements += 1;
-        if (operation.startsWith('claim')) looked?.();
+        if (!operation.startsWith('claim')) return;
+        looks += size;
+        looked?.();
       },
     },
   });
@@ -146,6 +150,47 @@ test('G37: a hundred parked claims cost no statement until one of them has somet
   stop.abort();
   await claim;
   expect(t.engine.parkedWaiters).toBe(0);
+});
+
+test('G62: of 300 who wait for one lane one looks when something comes, and the next when it is given back', async () => {
+  const { laneId } = await t.lane();
+  const elsewhere = await t.lane();
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  let answered = 0;
+  const claims = Array.from({ length: 300 }, () =>
+    claimLane(laneId, { signal: stop.signal }).finally(() => {
+      answered += 1;
+    }),
+  );
+  const before = looks;
+  while (looks < before + 300) await t.engine.get(t.db, 1, '1'); // each has looked once, one after the other
+  const id = await t.enqueue(laneId);
+  expect(await claims[0]).toMatchObject({ id });
+  // whoever else was woken would look while these do
+  for (let n = 0; n < 5; n += 1) await t.claim(elsewhere.laneId);
+  expect(looks - before).toBe(300 + 1 + 5);
+  await t.engine.release(t.db, { tenantId: 1, actionId: id, attempt: 1 });
+  expect(await claims[1]).toMatchObject({ id, attempt: 2 });
+  for (let n = 0; n < 5; n += 1) await t.claim(elsewhere.laneId);
+  expect(looks - before).toBe(300 + 1 + 5 + 1 + 5);
+  expect(answered).toBe(2);
+  stop.abort();
+  await Promise.all(claims);
+});
+
+test('G62: whose claim is not for this action leaves it to those behind him', async () => {
+  const { laneId } = await t.lane();
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  const others = Array.from({ length: 20 }, () =>
+    claimLane(laneId, { channel: 'push', signal: stop.signal }),
+  );
+  const { claim } = await parked(() => claimLane(laneId, { channel: 'pull' }));
+  const id = await t.enqueue(laneId, { channel: 'pull' });
+  expect(await claim).toMatchObject({ id });
+  stop.abort();
+  await Promise.all(others);
 });
 
 test('G48: a rolled back enqueue wakes nobody, a committed one does', async () => {

@@ -18,6 +18,7 @@ export function sabotage(db: Database, by: Sabotage): Database {
   const onTransaction = (tx: Transaction): Transaction => ({
     query: (query: Query) => tx.query(rewritten(query, by)),
     afterCommit: (run) => tx.afterCommit(run),
+    ifInDoubt: (run) => tx.ifInDoubt(run),
   });
   const on = (calls: Connections): Connections => ({
     query: (query: Query) => calls.query(rewritten(query, by)),

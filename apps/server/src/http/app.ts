@@ -77,6 +77,7 @@ export function createApp(options: AppOptions): App {
   const wrongMethods = new WrongMethods(options.routes);
 
   app.decorateRequest('caller', null);
+  app.decorateRequest('tokenVersion', 0);
   app.setErrorHandler(errorReply);
   app.setValidatorCompiler(compileValidator as never);
   useJsonBodies(app);

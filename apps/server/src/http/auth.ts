@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { MusterError } from '../errors.ts';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import type { Caller } from '../tokens/caller.ts';
 import { atLeast } from '../tokens/kinds.ts';
@@ -12,6 +13,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set before anything of the request but its head is read; null on public routes only. */
     caller: Caller | null;
+    /** Of the tokens, before this one was looked at. */
+    tokenVersion: number;
   }
   interface FastifyContextConfig {
     access?: Access;
@@ -30,6 +33,7 @@ export function authorise(access: Access, tokens: Tokens, failures: SignInFailur
       throw (
         access.refusals?.cookies() ?? httpError('MUSTER_FORBIDDEN', 'Requests with cookies are refused here.')
       );
+    request.tokenVersion = tokens.version;
     const caller = await authenticate(request, tokens, failures, access.refusals);
     if (access.refusals && !access.kinds.includes(caller.kind)) throw access.refusals.token();
     if (caller.kind === 'operator') {
@@ -48,13 +52,24 @@ export function authorise(access: Access, tokens: Tokens, failures: SignInFailur
   };
 }
 
+export function bearerOf(request: FastifyRequest): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+}
+
+/** What is said of a token that is not valid, in the words of the route. */
+export function refuseToken(request: FastifyRequest): MusterError {
+  const { access } = request.routeOptions.config;
+  const refusals = access && !access.public ? access.refusals : undefined;
+  return refusals?.token() ?? httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
+}
+
 async function authenticate(
   request: FastifyRequest,
   tokens: Tokens,
   failures: SignInFailures,
   refusals: Refusals | undefined,
 ): Promise<Caller> {
-  const [, text] = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
+  const text = bearerOf(request);
   if (refusals && text === undefined) throw refusals.header();
   if (text === undefined)
     throw httpError('MUSTER_UNAUTHORIZED', 'Send a token in the header "Authorization: Bearer <token>".');
@@ -65,5 +80,5 @@ async function authenticate(
     throw httpError('MUSTER_TOO_MANY_FAILURES', 'Too many unknown tokens came from this address. Wait.', {
       retryAfter,
     });
-  throw refusals?.token() ?? httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
+  throw refuseToken(request);
 }

@@ -45,6 +45,11 @@ export const ENGINE_ERRORS: Record<EngineErrorCode, ErrorEntry> = {
       'The database was migrated by a newer version, and this one must not touch it. Run the newer one.',
   },
   MUSTER_STOPPED: { status: 503, meaning: 'The engine is stopping. Try again, perhaps at another node.' },
+  MUSTER_TOO_MANY_WAITING: {
+    status: 503,
+    meaning:
+      'There is nothing to do, and as many requests as MUSTER_MAX_WAITING allows wait at this node. Come back after Retry-After, or ask without a wait.',
+  },
   MUSTER_UNKNOWN_ACTION: { status: 404, meaning: 'There is no action with this id.' },
   MUSTER_UNKNOWN_LANE: { status: 404, meaning: 'There is no lane with this name.' },
   MUSTER_UNKNOWN_RUNNER: { status: 404, meaning: 'There is no such runner.' },

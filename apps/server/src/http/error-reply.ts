@@ -35,7 +35,11 @@ function translate(error: FastifyError | Error, request: FastifyRequest): Muster
   if (error instanceof MusterError) return error;
   if (error instanceof EngineError) {
     const { status } = ENGINE_ERRORS[error.code];
-    return status === 500 ? internal(request, error) : new MusterError(error.code, status, error.message);
+    // those who wait here do so for half a minute: it makes no sense to ask again every second
+    const options = error.code === 'MUSTER_TOO_MANY_WAITING' ? { retryAfter: 4 + someSeconds() } : {};
+    return status === 500
+      ? internal(request, error)
+      : new MusterError(error.code, status, error.message, options);
   }
   if ('validation' in error && error.validation) return sentenceOf(error.validation, error.validationContext);
   if (request.raw.aborted) {

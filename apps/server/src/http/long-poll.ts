@@ -1,4 +1,8 @@
+import { EngineError } from '@muster/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../tokens/caller.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+import { bearerOf, refuseToken } from './auth.ts';
 
 /**
  * Requests that wait. Ten thousand of them may be parked, so each costs one controller and one listener on its socket,
@@ -7,6 +11,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
  *   parked ──something to do──► answered
  *      ├──time over──────────► answered, empty
  *      ├──socket gone────────► aborted; what was claimed meanwhile goes back
+ *      ├──token revoked──────► aborted, the same; refused as a new request would be
  *      └──server stops───────► aborted; answered, empty
  */
 export interface Wait {
@@ -14,34 +19,58 @@ export interface Wait {
   readonly signal?: AbortSignal;
 }
 
+const REVOKED = Symbol('revoked');
+const RETRY_MS = 1_000;
+
 export class LongPolls {
+  readonly #tokens: Tokens;
   readonly #parked = new Set<AbortController>();
+  readonly #byToken = new Map<string, Set<AbortController>>();
+  #retry: NodeJS.Timeout | undefined;
   #stopping = false;
+
+  constructor(tokens: Tokens) {
+    this.#tokens = tokens;
+    tokens.watch({
+      revoked: (tenantId, tokenId) => this.#end(wordOf({ tenantId, tokenId })),
+      missed: () => void this.#checkAll(),
+    });
+  }
 
   get count(): number {
     return this.#parked.size;
   }
 
-  /** Runs the work with at most so many seconds to wait; `ifEnded` is the answer for who was sent away meanwhile. */
+  /**
+   * Runs the work with at most so many seconds to wait; `ifEnded` is the answer for who was sent away meanwhile, and, with
+   * `mustAnswer`, for who finds no place to wait: what his request has done already must not look as if it had failed.
+   */
   async run<T>(
     request: FastifyRequest,
     waitSeconds: number,
     work: (wait: Wait) => Promise<T>,
     ifEnded: T,
+    mustAnswer = false,
   ): Promise<T> {
     if (waitSeconds <= 0 || this.#stopping) return work({});
+    if (request.tokenVersion !== this.#tokens.version) await this.#checkAgain(request);
     const { socket } = request.raw;
     const controller = new AbortController();
     const gone = () => controller.abort();
     if (socket.destroyed) gone();
     else socket.once('close', gone);
-    this.#parked.add(controller);
+    this.#park(request.caller, controller);
     try {
       const result = await work({ waitMs: waitSeconds * 1_000, signal: controller.signal });
+      if (controller.signal.reason === REVOKED) throw refuseToken(request);
       // Whatever was claimed after the end of the wait has been given back.
       return controller.signal.aborted ? ifEnded : result;
+    } catch (error) {
+      if (controller.signal.reason === REVOKED) throw refuseToken(request);
+      if (mustAnswer && isFull(error)) return ifEnded;
+      throw error;
     } finally {
-      this.#parked.delete(controller);
+      this.#leave(request.caller, controller);
       socket.removeListener('close', gone);
     }
   }
@@ -49,8 +78,69 @@ export class LongPolls {
   /** Everybody who is parked gets an empty answer, and nobody parks any more. */
   stop(): void {
     this.#stopping = true;
+    clearTimeout(this.#retry);
     for (const controller of this.#parked) controller.abort();
   }
+
+  #park(caller: Caller | null, controller: AbortController): void {
+    this.#parked.add(controller);
+    if (!caller) return;
+    const word = wordOf(caller);
+    const same = this.#byToken.get(word);
+    if (same) same.add(controller);
+    else this.#byToken.set(word, new Set([controller]));
+  }
+
+  #leave(caller: Caller | null, controller: AbortController): void {
+    this.#parked.delete(controller);
+    if (!caller) return;
+    const word = wordOf(caller);
+    const same = this.#byToken.get(word);
+    same?.delete(controller);
+    if (same?.size === 0) this.#byToken.delete(word);
+  }
+
+  #end(word: string): void {
+    const same = this.#byToken.get(word);
+    if (!same) return;
+    // In a turn of its own: not between the end of a claim, which gives back only if it sees this, and our own look at it.
+    setImmediate(() => {
+      for (const controller of same) controller.abort(REVOKED);
+    });
+  }
+
+  /** A token was revoked since this one was looked at, perhaps this one: from here on its end is heard of. */
+  async #checkAgain(request: FastifyRequest): Promise<void> {
+    while (request.caller && request.tokenVersion !== this.#tokens.version) {
+      request.tokenVersion = this.#tokens.version;
+      const caller = await this.#tokens.authenticate(bearerOf(request) ?? '');
+      if (!caller) throw refuseToken(request);
+    }
+  }
+
+  /** News of revocations may have been missed: all tokens that wait are looked up. */
+  async #checkAll(): Promise<void> {
+    clearTimeout(this.#retry);
+    try {
+      const words = [...this.#byToken.keys()];
+      for (const word of await this.#tokens.invalidOf(words.map(refOf))) this.#end(wordOf(word));
+    } catch {
+      // the database is away again
+      if (!this.#stopping) this.#retry = setTimeout(() => void this.#checkAll(), RETRY_MS).unref();
+    }
+  }
+}
+
+const wordOf = ({ tenantId, tokenId }: Pick<Caller, 'tenantId' | 'tokenId'>) => `${tenantId}:${tokenId}`;
+
+function refOf(word: string): Pick<Caller, 'tenantId' | 'tokenId'> {
+  const [tenantId, tokenId = ''] = word.split(':');
+  return { tenantId: Number(tenantId), tokenId };
+}
+
+/** As many wait at this node as may, and there was nothing to do. */
+export function isFull(error: unknown): boolean {
+  return error instanceof EngineError && error.code === 'MUSTER_TOO_MANY_WAITING';
 }
 
 /** Calls back if the answer could not be written out: then nobody has what it says. */

@@ -171,6 +171,21 @@ export function createTokenQueries(s: string) {
       return rows.map((row) => ({ tokenId: row.token_id, value: row.value }));
     },
 
+    async invalidOf(
+      client: Queryable,
+      tokens: readonly { readonly tenantId: number; readonly tokenId: string }[],
+    ): Promise<{ tenantId: number; tokenId: string }[]> {
+      const { rows } = await client.query({
+        text: `select i.tenant_id, i.token_id
+          from unnest((select $1::int[]), (select $2::bigint[])) as i(tenant_id, token_id)
+          left join lateral (select true as valid from ${s}.tokens t
+            where t.tenant_id = i.tenant_id and t.token_id = i.token_id and t.revoked_at is null limit 1) t on true
+          where t.valid is null`,
+        values: [tokens.map((one) => one.tenantId), tokens.map((one) => one.tokenId)],
+      });
+      return rows.map((row) => ({ tenantId: row.tenant_id, tokenId: row.token_id }));
+    },
+
     /** Ends those that are valid. Locked by number, as everywhere, so that nobody waits in a circle. */
     async revokeOf(
       client: Queryable,

@@ -38,6 +38,12 @@ export class TokenCache {
     this.#byHash.set(hash, { caller, until: performance.now() + KEPT_MS });
   }
 
+  /** Anything may have been revoked. */
+  clear(): void {
+    this.#version += 1;
+    this.#byHash.clear();
+  }
+
   drop(tenantId: number, tokenId: string): void {
     this.#version += 1;
     for (const [hash, { caller }] of this.#byHash)

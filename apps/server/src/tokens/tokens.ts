@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Database, Queryable } from '@muster/engine';
+import { type Database, isTransaction, type Queryable } from '@muster/engine';
 import { BoundedMap } from '../bounded-map.ts';
 import { gatherReads } from '../gathered-reads.ts';
 import type { Caller } from './caller.ts';
@@ -28,6 +28,16 @@ export interface TokenRequest {
 }
 
 const MOST_RECENT = 20_000;
+const MOST_AT_ONCE = 1_000;
+
+type TokenRef = Pick<Caller, 'tenantId' | 'tokenId'>;
+
+/** Wants to know what becomes of tokens that were valid. */
+export interface Watcher {
+  revoked(tenantId: number, tokenId: string): void;
+  /** News may have been missed: anything may have been revoked. */
+  missed(): void;
+}
 
 export type Tokens = ReturnType<typeof createTokens>;
 
@@ -39,16 +49,32 @@ export function createTokens(db: Database, schema: string) {
   const recent = new BoundedMap<string, Presented>(MOST_RECENT);
   const word = (tenantId: number, tokenId: string) => `${tenantId}:${tokenId}`;
 
+  const watchers: Watcher[] = [];
+
   function forget(told: string): void {
     const [tenantId, tokenId] = told.split(':');
-    if (tenantId && tokenId) cache.drop(Number(tenantId), tokenId);
+    if (!tenantId || !tokenId) return;
+    cache.drop(Number(tenantId), tokenId);
+    for (const { revoked } of watchers) revoked(Number(tenantId), tokenId);
   }
 
-  /** In the transaction of the change, so the news and the change come together; this node need not wait for it. */
+  function forgetAll(): void {
+    cache.clear();
+    for (const { missed } of watchers) missed();
+  }
+
+  /**
+   * In the transaction of the change, so the news and the change come together; this node need not wait for it. Nothing is
+   * forgotten before the commit: whoever waits with the token would be sent away for a change that may never happen.
+   */
   async function tell(client: Queryable, tenantId: number, tokenIds: readonly string[]): Promise<void> {
     const words = tokenIds.map((tokenId) => word(tenantId, tokenId));
     await queries.notify(client, channel, words);
-    for (const one of words) forget(one);
+    const forgetThem = () => {
+      for (const one of words) forget(one);
+    };
+    if (isTransaction(client)) client.afterCommit(forgetThem);
+    else forgetThem();
   }
 
   const find = gatherReads(
@@ -257,9 +283,22 @@ export function createTokens(db: Database, schema: string) {
       return (await queries.findMany(client, [{ tenantId, sha256: sha256(text) }]))[0] !== null;
     },
 
+    /** Raised by every revocation, before anybody is told. */
+    get version() {
+      return cache.version;
+    },
+    watch: (watcher: Watcher) => void watchers.push(watcher),
+    /** Those among these that are not valid any more. */
+    async invalidOf(tokens: readonly TokenRef[]): Promise<TokenRef[]> {
+      const invalid: TokenRef[] = [];
+      for (let at = 0; at < tokens.length; at += MOST_AT_ONCE)
+        invalid.push(...(await queries.invalidOf(db, tokens.slice(at, at + MOST_AT_ONCE))));
+      return invalid;
+    },
+
     /** Hears of revocations on other nodes. */
     async start() {
-      const listener = await db.listen(channel, forget);
+      const listener = await db.listen(channel, forget, forgetAll);
       return { stop: () => listener.close() };
     },
   };

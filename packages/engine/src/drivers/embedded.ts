@@ -33,7 +33,10 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Datab
   });
   await ready(worker);
 
-  const listeners = new Map<string, (payload: string) => void>();
+  const listeners = new Map<
+    string,
+    { readonly on: (payload: string) => void; readonly onReconnect?: (() => void) | undefined }
+  >();
   const pool = new pg.Pool({
     max: 1,
     idleTimeoutMillis: 0,
@@ -45,11 +48,12 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Datab
       await client.query('rollback');
       await client.query('discard all');
       for (const channel of listeners.keys()) await client.query(`listen ${pg.escapeIdentifier(channel)}`);
+      for (const { onReconnect } of listeners.values()) onReconnect?.();
     },
   });
   pool.on('error', options.onError ?? (() => {}));
   pool.on('connect', (client) => {
-    client.on('notification', (message) => listeners.get(message.channel)?.(message.payload ?? ''));
+    client.on('notification', (message) => listeners.get(message.channel)?.on(message.payload ?? ''));
   });
   const calls = pooled(pool);
   return {
@@ -60,9 +64,9 @@ export async function openEmbedded(options: EmbeddedOptions = {}): Promise<Datab
     gathered: calls,
     housekeeping: calls,
     reserved: calls,
-    async listen(channel, on) {
-      listeners.set(channel, on);
+    async listen(channel, on, onReconnect) {
       await calls.query({ text: `listen ${pg.escapeIdentifier(channel)}` });
+      listeners.set(channel, { on, onReconnect });
       return {
         reconnect: async () => {},
         close: async () => {

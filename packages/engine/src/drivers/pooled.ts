@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Connections, Limits, Query, Queryable, Transaction } from '../db.ts';
 import { overloaded } from '../errors.ts';
 import { markTransaction, refuseInsideTransaction } from '../open-transaction.ts';
+import { isOutcomeUnknown } from '../sqlstate.ts';
 import { ownQuery } from './own-query.ts';
 
 export interface Patience {
@@ -61,6 +62,8 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
       const client = await pool.connect();
       const afterCommit: (() => void)[] = [];
       const statementMs = patience && (limits.statementMs ?? patience.statementMs);
+      const ifInDoubt: (() => void)[] = [];
+      let committing = false;
       let failure: unknown;
       let result: T;
       try {
@@ -68,14 +71,18 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
         const tx: Transaction = {
           query: (config: Query) => client.query(within(ownQuery(config), statementMs)),
           afterCommit: (then) => void afterCommit.push(then),
+          ifInDoubt: (then) => void ifInDoubt.push(then),
         };
         result = await markTransaction(() => run(tx));
         // A failed statement inside a transaction turns `commit` into a rollback without an error: say so.
+        committing = true;
         const committed = await client.query(within({ text: 'commit' }, statementMs));
+        committing = false;
         if (committed.command !== 'COMMIT')
           throw new Error('The transaction was rolled back by an earlier error.');
       } catch (error) {
         failure = error;
+        if (committing && isOutcomeUnknown(error)) for (const then of ifInDoubt) then();
         // If even the rollback fails the connection is broken and must not go back into the pool. One that owes an answer
         // is not asked: the rollback would only stand behind what does not end.
         if (error instanceof Error && error.message === NO_ANSWER) client.release(error);

@@ -1,5 +1,6 @@
 import pg from 'pg';
-import type { Database, Limits, Listener } from '../db.ts';
+import type { Database, Limits } from '../db.ts';
+import { ListenerSession } from './listener.ts';
 import { DEADLINE_MS, type Patience, pooled } from './pooled.ts';
 
 export interface PostgresOptions {
@@ -63,6 +64,16 @@ export function openPostgres(options: PostgresOptions): Database {
     pools.push(pool);
     return pooled(pool, limits);
   };
+  const listener = new ListenerSession(
+    {
+      connectionString: options.url,
+      application_name: 'muster listener',
+      ...KEEP_ALIVE,
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: CONNECT_MS,
+    },
+    onError,
+  );
   return {
     kind: 'postgres',
     writers: 2,
@@ -80,79 +91,9 @@ export function openPostgres(options: PostgresOptions): Database {
       askFirstMs: statementMs,
     }),
     reserved: open('muster reserved', RESERVED_CONNECTIONS, { lockMs: LOCK_MS, statementMs }),
-    listen: (channel, on) => listen(options.url, channel, on, onError),
+    listen: (channel, on, onReconnect) => listener.listen(channel, on, onReconnect),
     async close() {
       await Promise.all(pools.map((pool) => pool.end()));
-    },
-  };
-}
-
-/** One connection of its own that listens; a broken one is replaced, with a pause that grows to five seconds. */
-async function listen(
-  url: string,
-  channel: string,
-  on: (payload: string) => void,
-  onError: (error: Error) => void,
-): Promise<Listener> {
-  let client: pg.Client | undefined;
-  let closed = false;
-  let retry: NodeJS.Timeout | undefined;
-  let pause = 100;
-
-  async function connect() {
-    const next = new pg.Client({
-      connectionString: url,
-      application_name: 'muster listener',
-      ...KEEP_ALIVE,
-      connectionTimeoutMillis: CONNECT_MS,
-      query_timeout: CONNECT_MS,
-    });
-    next.on('notification', (message) => on(message.payload ?? ''));
-    next.on('error', (error) => {
-      onError(error);
-      if (client === next) later();
-    });
-    next.on('end', () => {
-      if (client === next) later();
-    });
-    await next.connect();
-    await next.query(`listen ${pg.escapeIdentifier(channel)}`);
-    client = next;
-    pause = 100;
-  }
-
-  function later() {
-    client = undefined;
-    if (closed || retry) return;
-    retry = setTimeout(() => {
-      retry = undefined;
-      connect().catch((error) => {
-        onError(error);
-        later();
-      });
-    }, pause);
-    pause = Math.min(pause * 2, 5_000);
-  }
-
-  function drop(): Promise<void> {
-    const old = client;
-    client = undefined;
-    return old?.end().catch(onError) ?? Promise.resolve();
-  }
-
-  await connect();
-  return {
-    async reconnect() {
-      void drop(); // a peer that is gone never confirms the end
-      await connect().catch((error) => {
-        onError(error);
-        later();
-      });
-    },
-    async close() {
-      closed = true;
-      clearTimeout(retry);
-      await drop();
     },
   };
 }

@@ -31,6 +31,7 @@ export function createCancel(context: Context): Operation<CancelItem, CancelAnsw
   return {
     name: 'cancel',
     key: (item) => `${item.tenantId}:${item.actionId}`,
+    touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
     async run(client, items) {
       const { rows: found } = await client.query({
         name: 'muster_cancel',

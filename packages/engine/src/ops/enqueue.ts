@@ -126,6 +126,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Enqueu
     key: (item) => item.key,
     bytes: (item) => Buffer.byteLength(item.payload) + Buffer.byteLength(item.options ?? ''),
     line: lineOf,
+    touches: ({ tenantId, laneId }) => ({ tenantId, laneId }),
     // a supersede key may end an action of another channel
     channels: (item) => (item.key?.startsWith('lane') ? null : [item.channel]),
     async run(client, items) {

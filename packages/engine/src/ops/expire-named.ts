@@ -25,6 +25,7 @@ export function createExpireNamed(context: Context): Operation<ExpireItem, 'expi
   return {
     name: 'expire-named',
     key: (item) => `${item.tenantId}:${item.actionId}`,
+    touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
     async run(client, items) {
       const { rows: found } = await client.query({
         name: 'muster_expire_named',

@@ -34,6 +34,7 @@ export function createMoveToFront(context: Context): Operation<MoveItem, MoveAns
     name: 'move-to-front',
     // one at a time: two moves in one lane would read the same front
     key: (item) => `${item.tenantId}`,
+    touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
     async run(client, items) {
       const { rows } = await client.query({
         name: 'muster_move_to_front',

@@ -36,6 +36,7 @@ export function createRedrive(context: Context): Operation<RedriveItem, RedriveA
   return {
     name: 'redrive',
     key: (item) => `${item.tenantId}:${item.actionId}`,
+    touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
     async run(client, items) {
       const { rows } = await client.query({
         name: 'muster_redrive',

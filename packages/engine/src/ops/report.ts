@@ -18,6 +18,8 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     name: 'report',
     key: (item) => `${item.tenantId}:${item.actionId}`,
     bytes: (item) => Buffer.byteLength(item.result ?? '') + Buffer.byteLength(item.error ?? ''),
+    touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
+    hasParts: true,
     channels: (item) =>
       item.channel === undefined ? null : [item.channel, ANY_CHANNEL, item.next?.channel ?? ANY_CHANNEL],
     async run(client, items) {

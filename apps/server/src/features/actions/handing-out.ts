@@ -19,6 +19,8 @@ export interface HandOut {
   readonly waitSeconds: number;
   /** Never this action: its report was just refused. */
   readonly except?: string | undefined;
+  /** A report was taken with the same request. */
+  readonly mustAnswer?: boolean;
 }
 
 export function createHandingOut(tools: {
@@ -62,6 +64,7 @@ export function createHandingOut(tools: {
         (wait) =>
           engine.claim(engine.db, { tenantId, laneId, channel: GENERIC, worker, leaseMs, except, ...wait }),
         null,
+        to.mustAnswer,
       );
       return give(to, action);
     },

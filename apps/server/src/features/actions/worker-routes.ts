@@ -110,6 +110,7 @@ export function workerRoutes(tools: {
           leaseMs: next.leaseMs,
           waitSeconds: body.next.wait,
           except: answer.accepted ? undefined : params.id,
+          mustAnswer: true,
         });
         return { ...told, actions };
       },

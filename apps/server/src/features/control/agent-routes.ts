@@ -35,10 +35,9 @@ export function agentRoutes(tools: {
       },
       async handler({ caller, query, request, reply }) {
         const poll = readPoll(query);
-        pressure.check(poll.wait);
         const agent = agentOf(caller);
         contacts.heardOf(agent.tenantId, agent.hostId);
-        const actions = await handingOut.claim({ agent, request, reply }, poll);
+        const actions = await handingOut.claim({ agent, request, reply }, poll).catch(pressure.refuse);
         reply.header(NEXT_POLL, pressure.advice());
         return actions.length > 0 ? { actions } : reply.code(204).send();
       },
@@ -79,7 +78,7 @@ export function agentRoutes(tools: {
         reply.header(NEXT_POLL, pressure.advice());
         // After a report that did not count nothing is claimed: it might be the very action of the report.
         if (!told.accepted) return { ...told, actions: [] };
-        return { ...told, actions: await handingOut.claim({ agent, request, reply }, next) };
+        return { ...told, actions: await handingOut.claim({ agent, request, reply }, next, true) };
       },
     }),
 

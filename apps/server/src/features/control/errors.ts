@@ -24,7 +24,7 @@ export const CONTROL_ERRORS = {
   MUSTER_CONTROL_OVERLOADED: {
     status: 503,
     meaning:
-      'As many requests as MUSTER_CONTROL_MAX_WAITING allows are waiting at this node. Come back after Retry-After, or ask with wait=0.',
+      'There is nothing to do, and as many requests as MUSTER_MAX_WAITING allows wait at this node. Come back after Retry-After, or ask with wait=0.',
   },
   MUSTER_HOST_EXISTS: { status: 409, meaning: 'Another host has this name.' },
   MUSTER_NO_AGENT_TOKEN: { status: 409, meaning: 'The host has no valid token to revoke.' },

@@ -63,8 +63,11 @@ export function createHandingOut(tools: {
   return {
     describe,
 
-    /** Newly locked actions for the answer; nobody but the receiver of this very answer has them. */
-    async claim({ agent, request, reply }: To, { max, wait }: PollParameters) {
+    /**
+     * Newly locked actions for the answer; nobody but the receiver of this very answer has them. `mustAnswer`: a report was
+     * taken with the same request.
+     */
+    async claim({ agent, request, reply }: To, { max, wait }: PollParameters, mustAnswer = false) {
       const { tenantId, runnerId, worker } = agent;
       const began = performance.now();
       const claimed = await longPolls.run(
@@ -81,6 +84,7 @@ export function createHandingOut(tools: {
             ...waiting,
           }),
         [],
+        mustAnswer,
       );
       metrics.polled(tenantId, claimed, (performance.now() - began) / 1_000);
       if (claimed.length === 0) return [];

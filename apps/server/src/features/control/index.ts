@@ -70,7 +70,7 @@ export const control =
           engine,
           handingOut: createHandingOut({ cache, engine, handed, leaseMs, log, longPolls, metrics }),
           heartbeats: createHeartbeats({ engine, handed, leaseMs, mostMs }),
-          pressure: createPressure(longPolls, config.MUSTER_CONTROL_MAX_WAITING),
+          pressure: createPressure(longPolls, config.MUSTER_MAX_WAITING),
           reports: createReports({ engine, handed, metrics }),
         }),
       ],

@@ -1,4 +1,4 @@
-import type { LongPolls } from '../../http/long-poll.ts';
+import { isFull, type LongPolls } from '../../http/long-poll.ts';
 import { controlError } from './errors.ts';
 import { LONGEST_WAIT } from './poll-parameters.ts';
 
@@ -20,9 +20,9 @@ export function createPressure(
   random = Math.random,
 ) {
   return {
-    /** Throws if somebody wants to wait and there is no room. Whoever does not wait is always answered. */
-    check(waitSeconds: number): void {
-      if (waitSeconds === 0 || longPolls.count < mostWaiting) return;
+    /** Somebody has found nothing to do and no place to wait. */
+    refuse(error: unknown): never {
+      if (!isFull(error)) throw error;
       throw controlError(
         'MUSTER_CONTROL_OVERLOADED',
         'Too many requests are waiting at this node. Try again after the time in Retry-After.',

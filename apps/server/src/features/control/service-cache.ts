@@ -5,7 +5,7 @@ import type { ControlQueries, Service } from './queries.ts';
 /**
  * Services by id, because every hand-out names its service and should not cost a look-up. A copy in the action's payload
  * would be wrong after a change of its name; so they are looked up at hand-out, remembered, and forgotten when any node
- * changes or deletes them. If that news is lost, a minute heals it. The unit itself never changes under an id.
+ * changes or deletes them. If that news is lost, a minute heals it at the latest. The unit itself never changes under an id.
  */
 const MOST = 100_000;
 const KEPT_MS = 60_000;
@@ -63,11 +63,20 @@ export class ServiceCache {
     for (const id of ids) this.#byId.delete(`${tenantId}:${id}`);
   }
 
+  #forgetAll(): void {
+    this.#version += 1;
+    this.#byId.clear();
+  }
+
   async start(): Promise<{ stop(): Promise<void> }> {
-    const listener = await this.#db.listen(this.#channel, (word) => {
-      const [tenantId, id] = word.split(':');
-      if (tenantId && id) this.forget(Number(tenantId), [id]);
-    });
+    const listener = await this.#db.listen(
+      this.#channel,
+      (word) => {
+        const [tenantId, id] = word.split(':');
+        if (tenantId && id) this.forget(Number(tenantId), [id]);
+      },
+      () => this.#forgetAll(), // news may have been missed
+    );
     return { stop: () => listener.close() };
   }
 }

@@ -87,6 +87,7 @@ export function createCheckin(tools: {
     device: DeviceOf,
     waitSeconds: number,
     except: string | undefined,
+    mustAnswer = false,
   ): Promise<ClaimedAction | null> {
     const { deviceId, laneId, generation } = device;
     const item = {
@@ -98,7 +99,13 @@ export function createCheckin(tools: {
       leaseMs,
       except,
     };
-    return longPolls.run(request, waitSeconds, (wait) => engine.claim(db, { ...item, ...wait }), null);
+    return longPolls.run(
+      request,
+      waitSeconds,
+      (wait) => engine.claim(db, { ...item, ...wait }),
+      null,
+      mustAnswer,
+    );
   }
 
   return async (body: Body, caller: Caller, request: FastifyRequest, reply: FastifyReply) => {
@@ -112,7 +119,10 @@ export function createCheckin(tools: {
     let direct = false;
     if (!action && body.wait) {
       const began = performance.now();
-      action = await claim(request, tenantId, device, body.wait, onlyId(reported?.except)).catch(replaced);
+      const except = onlyId(reported?.except);
+      action = await claim(request, tenantId, device, body.wait, except, reported !== undefined).catch(
+        replaced,
+      );
       direct = action !== null && wasAssignedMeanwhile(action, performance.now() - began);
     }
     if (action && !action.redelivered) {

@@ -1,0 +1,88 @@
+import type { Verdict } from './waiters.ts';
+
+/**
+ * Those who wait for the same lane or runner, the oldest first. A wake-up begins a round: one of them looks, and after him
+ * the next, until somebody's look says that there is nothing left for the rest. With 300 who wait for one lane, waking
+ * all of them sent 300 claims for one action.
+ *
+ * Nobody is missed: whoever looked when the round began has looked too early, and looks again when he comes back; who
+ * goes away in the middle of his look passes it on; a wake-up during a look begins a new round, whatever that look finds.
+ */
+export interface Parked {
+  /** The last round for which this one need not look any more. */
+  round: number;
+  readonly alike: string | undefined;
+  /** It stands here and does nothing; otherwise it is looking. */
+  readonly isParked: boolean;
+  wake(): void;
+}
+
+export class WaitingLine {
+  readonly tenantId: number;
+  readonly #onEmpty: () => void;
+  readonly #waiters = new Set<Parked>();
+  round = 0;
+  #isOver = true;
+  /** Whose look answers for the round. */
+  #looking: Parked | undefined;
+  #order: Iterator<Parked> = this.#waiters.values();
+  /** They were looking when their turn came. */
+  #returned: Parked[] = [];
+  readonly #nothingFor = new Set<string>();
+
+  constructor(tenantId: number, onEmpty: () => void) {
+    this.tenantId = tenantId;
+    this.#onEmpty = onEmpty;
+  }
+
+  join(waiter: Parked): void {
+    this.#waiters.add(waiter);
+  }
+
+  wake(): void {
+    this.round += 1;
+    this.#isOver = false;
+    this.#order = this.#waiters.values();
+    this.#returned = [];
+    this.#nothingFor.clear();
+    this.#goOn();
+  }
+
+  /** Its look has found nothing for itself, and it waits again. */
+  parked(waiter: Parked, verdict: Verdict): void {
+    this.#hear(waiter, verdict);
+    if (this.#isOver) return;
+    if (waiter.round !== this.round) this.#returned.push(waiter);
+    this.#goOn();
+  }
+
+  left(waiter: Parked, verdict: Verdict): void {
+    this.#waiters.delete(waiter);
+    if (this.#waiters.size === 0) {
+      this.#onEmpty();
+      return;
+    }
+    this.#hear(waiter, verdict);
+    this.#goOn();
+  }
+
+  #hear(waiter: Parked, verdict: Verdict): void {
+    if (this.#looking !== waiter) return;
+    this.#looking = undefined;
+    if (waiter.round !== this.round) return; // it looked before the last wake-up
+    if (verdict === 'taken') this.#isOver = true;
+    if (verdict === 'nothing' && waiter.alike !== undefined) this.#nothingFor.add(waiter.alike);
+  }
+
+  #goOn(): void {
+    while (!this.#isOver && !this.#looking) {
+      const next = this.#returned.shift() ?? this.#order.next().value;
+      if (next === undefined) return;
+      if (next.round === this.round || !next.isParked) continue;
+      next.round = this.round;
+      if (next.alike !== undefined && this.#nothingFor.has(next.alike)) continue;
+      this.#looking = next;
+      next.wake();
+    }
+  }
+}
