@@ -24,6 +24,18 @@ function connection(to = t): RawConnection {
   open.push(made);
   return made;
 }
+/** How many pieces the server has let in before it closed the connection; at most a thousand. */
+async function sentUntilClosed({ closed, socket }: RawConnection, piece: Buffer): Promise<number> {
+  for (let sent = 0; sent < 1_000; sent += 1) {
+    const went = new Promise<boolean>((resolve) => {
+      socket.write(piece, (error) => resolve(!error));
+    });
+    if (await Promise.race([went, closed.then(() => false)])) continue;
+    await closed;
+    return sent;
+  }
+  return 1_000;
+}
 const code = (answer: { body: string } | null) => JSON.parse(answer?.body ?? '{}').code;
 const HEALTH = head('GET /healthz', {});
 const bearer = (token = t.operator) => ({ authorization: `Bearer ${token}` });
@@ -73,17 +85,8 @@ describe('a body that is not read', () => {
     const client = connection();
     client.send(head('POST /api/lanes/x/actions', { 'transfer-encoding': 'chunked' }));
     const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(LIMIT, 'x'), Buffer.from('\r\n')]);
-    let isClosed = false;
-    void client.closed.then(() => {
-      isClosed = true;
-    });
     expect((await client.answer())?.status).toBe(401);
-    let sent = 0;
-    for (; !isClosed && sent < 1_000; sent += 1)
-      await new Promise<void>((resolve) => {
-        client.socket.write(chunk, () => resolve());
-      });
-    expect(sent).toBeLessThan(1_000);
+    expect(await sentUntilClosed(client, chunk)).toBeLessThan(1_000);
   });
 
   test('G74: a refused body that comes too slowly is not waited for', async () => {
@@ -126,18 +129,7 @@ describe('an import that is answered early', () => {
     const client = connection();
     client.send(importing({}, 10_000_000_000));
     client.send('name,name\n');
-    const piece = Buffer.alloc(1_048_576, 'x');
-    let isClosed = false;
-    let sent = 0;
-    void client.closed.then(() => {
-      isClosed = true;
-    });
-    while (!isClosed && sent < 1_000)
-      await new Promise<void>((resolve) => {
-        client.socket.write(piece, () => resolve());
-        sent += 1;
-      });
-    expect(isClosed).toBe(true);
+    expect(await sentUntilClosed(client, Buffer.alloc(1_048_576, 'x'))).toBeLessThan(1_000);
     expect((await client.answer())?.body).toContain('The header names a column twice.');
   });
 });
