@@ -76,6 +76,7 @@ describe('G3 G10 G11 G15 G20 G26 G29 G31 G40 G45: many callers on two nodes', ()
       muster_claim: NO_VERSION_CHECK,
       muster_claim_slots: NO_VERSION_CHECK,
       muster_end_leases: NO_VERSION_CHECK,
+      muster_look_at_lanes: NO_VERSION_CHECK,
       muster_report: NO_VERSION_CHECK,
     };
     const right = [
