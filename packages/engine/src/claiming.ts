@@ -4,7 +4,8 @@ import { EngineError } from './errors.ts';
 import type { ClaimAnswer, ClaimItem } from './ops/claim.ts';
 import type { ClaimSlotsAnswer, ClaimSlotsItem } from './ops/claim-slots.ts';
 import { checkLane, checkLease, checkName, checkRunner, checkTenant, checkWhole, ifGiven } from './values.ts';
-import type { Verdict, Waiters } from './waiters.ts';
+import type { Waiters } from './waiters.ts';
+import type { Verdict } from './waiting-line.ts';
 import { laneKey, runnerKey } from './wake-ups.ts';
 
 /** How long a claim may wait for something to do, and how its caller says that he is gone. */

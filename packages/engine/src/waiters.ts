@@ -1,5 +1,5 @@
 import { TickHeap } from './tick-heap.ts';
-import { type Parked, WaitingLine } from './waiting-line.ts';
+import { type Parked, type Verdict, WaitingLine } from './waiting-line.ts';
 
 /**
  * Parked calls: a small object each, no query, no connection, no timer of its own. One timer, set to whoever's time is
@@ -11,12 +11,6 @@ const TICK_MS = 1;
 const MARGIN = 0.01;
 /** And up to so much earlier, so that clients that began together do not come back together. */
 const SPREAD = 0.05;
-
-/**
- * What a look means for the others of the line. `nothing`: those who ask alike would find nothing either. `taken`: nobody
- * would find anything, and whoever gives it back wakes again. `unclear`: the next one looks too.
- */
-export type Verdict = 'nothing' | 'taken' | 'unclear';
 
 export interface Waiter {
   /** After a look. True: something may be claimable, look again. False: the time is over, or the caller is gone. */

@@ -1,4 +1,8 @@
-import type { Verdict } from './waiters.ts';
+/**
+ * What a look means for the others of the line. `nothing`: those who ask alike would find nothing either. `taken`: nobody
+ * would find anything, and whoever gives it back wakes again. `unclear`: the next one looks too.
+ */
+export type Verdict = 'nothing' | 'taken' | 'unclear';
 
 /**
  * Those who wait for the same lane or runner, the oldest first. A wake-up begins a round: one of them looks, and after him
