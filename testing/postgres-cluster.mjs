@@ -37,9 +37,11 @@ import { findPostgres, oldestMajor } from './postgres-binaries.mjs';
  * @typedef {object} Cluster
  * @property {string} dataDir
  * @property {(mode: DownMode) => Promise<void>} down
+ * @property {() => void} freeze stops every process of it where it stands; connections stay and nothing answers
  * @property {number} port
  * @property {(mode: DownMode) => Promise<void>} restart down and up again, on the same port and data
  * @property {() => Promise<void>} stop ends the server and removes its folder
+ * @property {() => void} thaw
  * @property {() => Promise<void>} up
  * @property {string} url of the database `postgres`, as a superuser
  * @property {string} version
@@ -132,12 +134,26 @@ export async function startCluster({ fsync = false, settings = {} } = {}) {
   async function down(mode) {
     const child = server;
     if (child === undefined) return;
+    signalAll('SIGCONT');
     server = undefined;
     child.ref();
     const ended = hasEnded(child) ? undefined : once(child, 'exit');
     child.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
     await ended;
     guard.watch(undefined);
+  }
+
+  /** @param {'SIGSTOP' | 'SIGCONT'} signal */
+  function signalAll(signal) {
+    if (server?.pid === undefined) return;
+    // the first one first: it would replace its children
+    for (const pid of [server.pid, ...childrenOf(server.pid)]) {
+      try {
+        process.kill(pid, signal);
+      } catch (error) {
+        if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error;
+      }
+    }
   }
 
   async function stop() {
@@ -152,12 +168,14 @@ export async function startCluster({ fsync = false, settings = {} } = {}) {
     return {
       dataDir,
       down,
+      freeze: () => signalAll('SIGSTOP'),
       port,
       async restart(mode) {
         await down(mode);
         await up(port);
       },
       stop,
+      thaw: () => signalAll('SIGCONT'),
       up: () => up(port),
       url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
       version,
@@ -166,6 +184,13 @@ export async function startCluster({ fsync = false, settings = {} } = {}) {
     await stop();
     throw error;
   }
+}
+
+/** @param {number} parent */
+function childrenOf(parent) {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  const pairs = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  return pairs.filter(([, ppid]) => ppid === parent).map(([pid]) => Number(pid));
 }
 
 /** @param {import('node:child_process').ChildProcess} child */

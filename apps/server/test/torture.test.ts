@@ -17,7 +17,7 @@ test('G1 G2 G3 G10 G11 G15 G16 G17 G19 G21 G25 G26 G35 G36 G42 G43 G45 G53 G54: 
   const result = await runRound({
     database: DATABASE,
     seed: SEED,
-    disturbances: DATABASE === 'embedded' ? 5 : 15, // as many as there are kinds of them
+    disturbances: DATABASE === 'embedded' ? 6 : 18, // as many as there are kinds of them
     callsBetween: 40,
     folder,
   });

@@ -67,6 +67,8 @@ function inProcess(proxy: TcpProxy, end: () => Promise<void>): ServerNode {
     },
     start: async () => {},
     startAndKill: async () => {},
+    freeze: () => {},
+    thaw: () => {},
     kill: async () => {
       throw new Error('A node in this process cannot be killed.');
     },

@@ -5,6 +5,7 @@ import type { Random } from './random.ts';
 
 /** One client on the outside: sends a call to a node through its proxy and writes down what it was told, if anything. */
 const PATIENCE_MS = 1_500;
+const SOCKETS = 4;
 /** After a call without an answer, doubled with every further one. */
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 400;
@@ -13,14 +14,17 @@ export interface Door {
   readonly port: number;
 }
 
+export type ToCall = Omit<NewCall, 'client' | 'node' | 'key'> & { key?: string; node?: number };
+
 export class Client {
   readonly name: string;
   readonly random: Random;
   readonly #doors: readonly Door[];
   readonly #log: CallLog;
   readonly #token: string;
+  readonly #patienceMs: number;
   #inVain = 0;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
+  readonly #agent: Agent;
 
   constructor(options: {
     name: string;
@@ -28,19 +32,26 @@ export class Client {
     doors: readonly Door[];
     log: CallLog;
     token: string;
+    sockets?: number;
+    patienceMs?: number;
   }) {
     this.name = options.name;
     this.random = options.random;
     this.#doors = options.doors;
     this.#log = options.log;
     this.#token = options.token;
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: options.sockets ?? SOCKETS });
   }
 
-  async call(path: string, call: Omit<NewCall, 'client' | 'node' | 'key'> & { key?: string }): Promise<Call> {
-    const node = this.random.int(0, this.#doors.length - 1);
+  /** To any node, unless one is named. */
+  async call(
+    path: string,
+    { node = this.random.int(0, this.#doors.length - 1), ...call }: ToCall,
+  ): Promise<Call> {
     const begun = this.#log.begin({ key: null, ...call, client: this.name, node });
     try {
-      const { status, text } = await this.#send(node, path, call.body, call.key);
+      const { status, text } = await this.#send(node, 'POST', path, call.body, call.key);
       // What the server could not do, or could not say whether it did, is unknown; so is half an answer.
       if (status >= 500) throw new Error(`${status} ${text}`);
       const answer = JSON.parse(text);
@@ -55,31 +66,44 @@ export class Client {
     }
   }
 
+  /** Beside the calls that are checked; null: no answer, or none that says what became of it. */
+  async ask(
+    method: string,
+    path: string,
+    body?: Readonly<Record<string, unknown>>,
+  ): Promise<{ status: number; answer: Record<string, unknown> } | null> {
+    const node = this.random.int(0, this.#doors.length - 1);
+    const said = await this.#send(node, method, path, body).catch(() => null);
+    if (said === null || said.status >= 500) return null;
+    return { status: said.status, answer: said.text === '' ? {} : JSON.parse(said.text) };
+  }
+
   close(): void {
     this.#agent.destroy();
   }
 
   #send(
     node: number,
+    method: string,
     path: string,
-    body: Readonly<Record<string, unknown>>,
+    body: Readonly<Record<string, unknown>> | undefined,
     key?: string,
   ): Promise<{ status: number; text: string }> {
     const { port } = this.#doors[node] as Door;
-    const waits = Number((body.next as { wait?: number } | undefined)?.wait ?? body.wait ?? 0) * 1_000;
+    const waits = Number((body?.next as { wait?: number } | undefined)?.wait ?? body?.wait ?? 0) * 1_000;
     return new Promise((resolve, reject) => {
       const sent = request({
         agent: this.#agent,
         host: '127.0.0.1',
         port,
         path,
-        method: 'POST',
+        method,
         headers: {
           authorization: `Bearer ${this.#token}`,
-          'content-type': 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...(key === undefined ? {} : { 'idempotency-key': key }),
         },
-        signal: AbortSignal.timeout(PATIENCE_MS + waits),
+        signal: AbortSignal.timeout(this.#patienceMs + waits),
       });
       sent.on('error', reject);
       sent.on('response', (response) => {
@@ -91,7 +115,7 @@ export class Client {
           resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
         );
       });
-      sent.end(JSON.stringify(body));
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
     });
   }
 }

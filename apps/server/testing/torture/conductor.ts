@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CallLog } from './call-log.ts';
 import type { Random } from './random.ts';
-import type { Act } from './stage.ts';
+import type { Act, ActTools } from './stage.ts';
 
 /**
  * Disturbs the installation at random moments, measured in calls and not in time. The acts come in shuffled packs, so
@@ -12,11 +12,12 @@ const LONGEST_DELAY_MS = 25;
 export async function conduct(options: {
   acts: Readonly<Record<string, Act>>;
   random: Random;
+  tools: Omit<ActTools, 'random' | 'later'>;
   log: CallLog;
   disturbances: number;
   callsBetween: number;
 }): Promise<Map<string, number>> {
-  const { acts, random, log, callsBetween } = options;
+  const { acts, random, log, callsBetween, tools } = options;
   const done = new Map<string, number>();
   let pack: string[] = [];
   for (let n = 0; n < options.disturbances; n += 1) {
@@ -25,7 +26,7 @@ export async function conduct(options: {
     if (pack.length === 0) pack = random.shuffle(Object.keys(acts));
     const name = pack.pop() as string;
     log.note({ disturbance: name });
-    await (acts[name] as Act)({ random, later: (calls) => log.more(calls) });
+    await (acts[name] as Act)({ ...tools, random, later: (calls) => log.more(calls) });
     log.note({ over: name });
     done.set(name, (done.get(name) ?? 0) + 1);
   }

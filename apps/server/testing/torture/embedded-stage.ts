@@ -3,6 +3,7 @@ import path from 'node:path';
 import { openEmbedded } from '@muster/engine';
 import { createServerProcess } from './server-process.ts';
 import { connectionActs, killAndStart, type Stage } from './stage.ts';
+import { revokeWhileWaiting } from './wake-acts.ts';
 
 /** The embedded database: one process, one folder. */
 export async function embeddedStage(folder: string): Promise<Stage> {
@@ -25,6 +26,7 @@ export async function embeddedStage(folder: string): Promise<Stage> {
         await node.start();
       },
       ...connectionActs([node]),
+      'revoke a token while it waits': revokeWhileWaiting,
     },
     async readFeed(cursor, limit) {
       if (node.feedPort === null || !node.running) throw new Error('The server is down.');

@@ -48,6 +48,7 @@ export async function main(args: readonly string[]): Promise<number> {
       disturbances: Number(values.disturbances),
       callsBetween: Number(values.calls),
       folder: roundFolder,
+      slow: true,
     });
     results.push(result);
     console.log(`\nround ${n} on ${database}\n${describeRound(result).join('\n')}`);

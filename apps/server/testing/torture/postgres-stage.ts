@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createEngine, openPostgres } from '@muster/engine';
 import pg from 'pg';
 import { type Cluster, startCluster } from '../../../../testing/postgres-cluster.mjs';
+import { flood } from './flood.ts';
 import type { Random } from './random.ts';
 import { createServerProcess, type ServerNode } from './server-process.ts';
 import { type Act, connectionActs, killAndStart, type Stage } from './stage.ts';
 import { TcpProxy } from './tcp-proxy.ts';
+import { revokeWhileWaiting, wakesUp } from './wake-acts.ts';
 
 /** Two nodes on one PostgreSQL server of their own, each behind a proxy, and so is the database. */
 export async function postgresStage(folder: string): Promise<Stage> {
@@ -42,6 +45,25 @@ export async function postgresStage(folder: string): Promise<Stage> {
         crashes += 1;
       }),
       ...killing(nodes),
+      ...wakeActs(cluster, line),
+    },
+    slowActs: {
+      'stop a node for 20 s': wakesUp({
+        async during(enqueue, { random }) {
+          const node = nodes[1] as ServerNode;
+          node.freeze();
+          const before = random.int(16_000, 19_000); // longer than the other one believes it alive
+          await pause(before);
+          await enqueue();
+          await pause(20_000 - before);
+          node.thaw();
+        },
+      }),
+      'freeze the database for 20 s under a flood': flood({
+        freeze: () => cluster.freeze(),
+        thaw: () => cluster.thaw(),
+        ms: 20_000,
+      }),
     },
     crashes: () => crashes,
     readFeed: (cursor, limit) => feed.read(reading, { cursor, limit }),
@@ -76,27 +98,59 @@ function killing(nodes: readonly ServerNode[]): Record<string, Act> {
   };
 }
 
+/** A claim waits at the second node, and what comes at the first one during the disturbance is for it. */
+function wakeActs(cluster: Cluster, line: TcpProxy): Record<string, Act> {
+  return {
+    'cut the listeners': wakesUp({
+      async during(enqueue) {
+        await terminate(cluster, `application_name = 'muster listener'`);
+        await enqueue();
+      },
+    }),
+    'lose answers of the database': wakesUp({
+      sameNode: true,
+      async during(enqueue, { later }) {
+        line.mute();
+        const enqueued = enqueue();
+        await later(5);
+        line.release();
+        await enqueued;
+      },
+    }),
+    'revoke a token while it waits': revokeWhileWaiting,
+  };
+}
+
+async function terminate(
+  cluster: Cluster,
+  which: string,
+  choose: (pids: number[]) => number[] = (pids) => pids,
+): Promise<number> {
+  const client = new pg.Client({ connectionString: cluster.url });
+  await client.connect();
+  const { rows } = await client.query(
+    `select pid from pg_stat_activity where ${which} and pid <> pg_backend_pid() order by pid`,
+  );
+  const chosen = choose(rows.map((row: { pid: number }) => row.pid));
+  await client.query('select pg_terminate_backend(pid) from unnest($1::int[]) pid', [chosen]);
+  await client.end();
+  return chosen.length;
+}
+
 function databaseActs(cluster: Cluster, line: TcpProxy, onCrash: () => void): Record<string, Act> {
-  const terminate = async (random: Random, all: boolean) => {
-    const client = new pg.Client({ connectionString: cluster.url });
-    await client.connect();
-    const { rows } = await client.query(
-      `select pid from pg_stat_activity where application_name like 'muster%' and pid <> pg_backend_pid() order by pid`,
+  const end = async (random: Random, all: boolean) => {
+    const ended = await terminate(cluster, `application_name like 'muster%'`, (pids) =>
+      all || pids.length === 0 ? pids : [random.pick(pids)],
     );
-    const chosen = all || rows.length === 0 ? rows : [random.pick(rows)];
-    await client.query('select pg_terminate_backend(pid) from unnest($1::int[]) pid', [
-      chosen.map((row: { pid: number }) => row.pid),
-    ]);
-    await client.end();
-    for (const _ of chosen) onCrash();
+    for (let n = 0; n < ended; n += 1) onCrash();
   };
   const restart = async (mode: 'fast' | 'immediate') => {
     await cluster.restart(mode);
     onCrash();
   };
   return {
-    'terminate a backend': ({ random }) => terminate(random, false),
-    'terminate all backends': ({ random }) => terminate(random, true),
+    'terminate a backend': ({ random }) => end(random, false),
+    'terminate all backends': ({ random }) => end(random, true),
     'restart PostgreSQL': () => restart('fast'),
     'crash PostgreSQL': () => restart('immediate'),
     'cut the database': async () => line.cut(),

@@ -32,6 +32,8 @@ export interface RoundOptions {
   readonly clients?: Partial<typeof CLIENTS>;
   /** How often every lane is asked at the end before what is still there counts as stuck. */
   readonly mostSweeps?: number;
+  /** With the acts that take their time. */
+  readonly slow?: boolean;
 }
 
 export interface RoundResult {
@@ -74,13 +76,20 @@ export async function playRound(
   const feed = new FeedReader(readFeed);
   const applied: Applied[] = [];
   const clients: Client[] = [];
+  const found: Finding[] = [];
+  const lanes = [...board.lanes];
   let chaos = true;
+
+  function newClient(name: string, more: { token?: string; sockets?: number; patienceMs?: number } = {}) {
+    const client = new Client({ name, random: random.fork(name), doors, log, token: stage.token, ...more });
+    clients.push(client);
+    return client;
+  }
 
   function start(kind: string, count: number, step: (client: Client) => Promise<void>): Promise<void>[] {
     return Array.from({ length: count }, async (_, n) => {
       const name = `${kind}-${n + 1}`;
-      const client = new Client({ name, random: random.fork(name), doors, log, token: stage.token });
-      clients.push(client);
+      const client = newClient(name);
       while (chaos) await step(client);
     });
   }
@@ -101,13 +110,25 @@ export async function playRound(
   ];
   let disturbances: Map<string, number>;
   try {
-    disturbances = await conduct({ ...options, acts: stage.acts, random: random.fork('conductor'), log });
+    disturbances = await conduct({
+      ...options,
+      acts: { ...stage.acts, ...(options.slow ? stage.slowActs : {}) },
+      random: random.fork('conductor'),
+      log,
+      tools: {
+        client: newClient,
+        newLane: () => lanes[lanes.push(`probe-${lanes.length + 1}`) - 1] as string,
+        nextMark: board.nextMark,
+        nodes: stage.nodes.length,
+        found: (finding) => void found.push(finding),
+      },
+    });
   } finally {
     chaos = false;
   }
   // Whoever waits for more calls gets them from the workers that clear up.
   const workers = clients.filter(({ name }) => name.startsWith('worker'));
-  await Promise.all([...running, clearUp(workers, board.lanes, stage, options.mostSweeps ?? MOST_SWEEPS)]);
+  await Promise.all([...running, clearUp(workers, lanes, stage, options.mostSweeps ?? MOST_SWEEPS)]);
   await feed.finish();
   for (const client of clients) client.close();
   const faults = stage.nodes.flatMap((node) => node.faults);
@@ -118,7 +139,7 @@ export async function playRound(
   try {
     const evidence = await gatherEvidence(db, TENANT, { calls: log.calls, applied, seen: feed.seen, faults });
     const { actions, events } = evidence.history;
-    const findings = await checkRound(db, evidence);
+    const findings = [...found, ...(await checkRound(db, evidence))];
     return {
       disturbances,
       kills: stage.nodes.reduce((sum, node) => sum + node.kills, 0),

@@ -17,6 +17,9 @@ export interface ServerNode {
   kill(): Promise<void>;
   /** As an operator does it. */
   stop(): Promise<void>;
+  /** It stands still, as a machine does that is moved or has no memory left. */
+  freeze(): void;
+  thaw(): void;
   /** How often it was killed. */
   readonly kills: number;
   /** It ended without being told to. */
@@ -26,6 +29,8 @@ export interface ServerNode {
 }
 
 const ENTRY = fileURLToPath(new URL('serve.mjs', import.meta.url));
+/** A small machine: a server that holds more than it can carry ends by itself, which is a finding. */
+const HEAP_MB = 384;
 const PATIENCE_MS = 60_000;
 const MOST_STARTS = 10;
 
@@ -43,7 +48,7 @@ export async function createServerProcess(options: {
 
   async function startOnce(): Promise<boolean> {
     const stderr = openSync(log, 'a');
-    const started = spawn(process.execPath, [ENTRY], {
+    const started = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, ENTRY], {
       env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', MUSTER_LOG_LEVEL: 'warn', ...options.env },
       stdio: ['pipe', 'pipe', stderr], // the end of its input tells it that this process is gone
     });
@@ -102,6 +107,8 @@ export async function createServerProcess(options: {
       await end('SIGKILL');
       await starting;
     },
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
   };

@@ -1,5 +1,7 @@
 import type { Database } from '@muster/engine';
+import type { Client } from './client.ts';
 import type { ReadFeed } from './feed-reader.ts';
+import type { Finding } from './finding.ts';
 import type { Random } from './random.ts';
 import type { ServerNode } from './server-process.ts';
 
@@ -9,6 +11,8 @@ export interface Stage {
   readonly token: string;
   /** What the conductor may do, by name. */
   readonly acts: Readonly<Record<string, Act>>;
+  /** What takes its time; only in long runs. */
+  readonly slowActs?: Readonly<Record<string, Act>>;
   /** How often the database, or sessions of it, were ended. */
   crashes?(): number;
   readonly readFeed: ReadFeed;
@@ -19,8 +23,21 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** Resolves when it is over; `later` waits for so many calls. */
-export type Act = (on: { random: Random; later: (calls: number) => Promise<void> }) => Promise<void>;
+/** Resolves when it is over. */
+export type Act = (on: ActTools) => Promise<void>;
+
+export interface ActTools {
+  readonly random: Random;
+  /** Waits for so many calls of others. */
+  readonly later: (calls: number) => Promise<void>;
+  /** A client of the act's own; its calls are checked like all others. */
+  client(name: string, more?: { token?: string; sockets?: number; patienceMs?: number }): Client;
+  /** A lane that nobody else uses. */
+  newLane(): string;
+  nextMark(): number;
+  readonly nodes: number;
+  found(finding: Finding): void;
+}
 
 /** What a broken connection between clients and servers looks like, on any database. */
 export function connectionActs(nodes: readonly ServerNode[]): Record<string, Act> {
@@ -39,7 +56,7 @@ export function connectionActs(nodes: readonly ServerNode[]): Record<string, Act
   };
 }
 
-export async function killAndStart(node: ServerNode, { random, later }: Parameters<Act>[0]): Promise<void> {
+export async function killAndStart(node: ServerNode, { random, later }: ActTools): Promise<void> {
   await node.kill();
   await later(random.int(1, 20));
   await node.start();

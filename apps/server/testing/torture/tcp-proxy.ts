@@ -6,9 +6,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
  *
  *   cut()            every connection breaks, here and now
  *   cutHalfWay(n)    every connection passes n more bytes of an answer and then breaks
+ *   mute()           what is sent arrives, every answer is lost
  *   hold()           half-open: connections stay, new ones are taken, and nothing gets through
  *   strand()         the same for the connections that are there; new ones work
- *   release()        what was held breaks, as it does when a dead peer is found out
+ *   release()        what was held or mute breaks, as it does when a dead peer is found out
  */
 export class TcpProxy {
   readonly #server: Server;
@@ -44,6 +45,10 @@ export class TcpProxy {
     for (const pair of this.#pairs) pair.left = bytes;
   }
 
+  mute(): void {
+    for (const pair of this.#pairs) pair.mute = true;
+  }
+
   hold(): void {
     this.#held = true;
     for (const pair of this.#pairs) pair.hold();
@@ -55,7 +60,7 @@ export class TcpProxy {
 
   release(): void {
     this.#held = false;
-    for (const pair of this.#pairs) if (pair.held) pair.end();
+    for (const pair of this.#pairs) if (pair.held || pair.mute) pair.end();
   }
 
   async close(): Promise<void> {
@@ -80,6 +85,7 @@ class Pair {
   /** How many more bytes of answers get through. */
   left = Number.POSITIVE_INFINITY;
   held = false;
+  mute = false;
   readonly #inside: Socket;
   readonly #outside: Socket;
   readonly #gone: () => void;
@@ -97,9 +103,9 @@ class Pair {
       });
     }
     inside.on('data', (bytes) => this.#pass(inside, outside, bytes));
-    outside.on('data', (bytes) =>
-      this.#pass(outside, inside, bytes.subarray(0, this.#measure(bytes.length))),
-    );
+    outside.on('data', (bytes) => {
+      if (!this.mute) this.#pass(outside, inside, bytes.subarray(0, this.#measure(bytes.length)));
+    });
     inside.on('end', () => {
       if (!this.held) outside.end();
     });
