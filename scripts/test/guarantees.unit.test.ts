@@ -6,9 +6,10 @@ const text = readFileSync(page, 'utf8');
 const found = findTests();
 
 test('the promises are numbered without gaps', () => {
-  const tags = promises(text).map(({ tag }) => tag);
-  expect(tags).toEqual(Array.from({ length: tags.length }, (_, n) => `G${n + 1}`));
-  expect(tags.length).toBeGreaterThan(50);
+  // the page is ordered by subject: a later promise stands where it belongs
+  const numbers = promises(text).map(({ tag }) => Number(tag.slice(1)));
+  expect(numbers.sort((a, b) => a - b)).toEqual(numbers.map((_, n) => n + 1));
+  expect(numbers.length).toBeGreaterThan(50);
 });
 
 describe.each(promises(text))('$tag', ({ tag, tests }) => {

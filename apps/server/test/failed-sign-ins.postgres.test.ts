@@ -20,7 +20,7 @@ async function useUp(address: string): Promise<void> {
   expect((await guess(address)).status).toBe(429);
 }
 
-test('G74: past the limit an address hears 429 and when to come back; after a minute it is heard again', async () => {
+test('G66: past the limit an address hears 429 and when to come back; after a minute it is heard again', async () => {
   await useUp('192.0.2.1');
   await t.pass(15_000);
   const refused = await guess('192.0.2.1');
@@ -32,7 +32,7 @@ test('G74: past the limit an address hears 429 and when to come back; after a mi
   expect((await guess('192.0.2.1')).status).toBe(401);
 });
 
-test('G74: a valid token is let in from an address that has used up its failures, also for the first time', async () => {
+test('G66: a valid token is let in from an address that has used up its failures, also for the first time', async () => {
   await useUp('192.0.2.3');
   const { token } = await t.token({ kind: 'operator', role: 'viewer', name: 'behind the same wall' });
   for (let n = 0; n < 20; n += 1) expect((await from('192.0.2.3', token)).status).toBe(200);
@@ -46,7 +46,7 @@ test('G74: a valid token is let in from an address that has used up its failures
   }
 });
 
-test('G74: the client is the last address that no trusted proxy has', async () => {
+test('G66: the client is the last address that no trusted proxy has', async () => {
   await useUp('192.0.2.5, 10.1.2.3');
   expect((await guess('192.0.2.5')).status).toBe(429);
   expect((await guess('198.51.100.1, 192.0.2.5')).status).toBe(429); // a client may claim what it likes
@@ -55,7 +55,7 @@ test('G74: the client is the last address that no trusted proxy has', async () =
     expect([401, 429]).toContain((await guess(odd)).status);
 });
 
-test('G74: without trusted proxies nobody chooses his own address', async () => {
+test('G66: without trusted proxies nobody chooses his own address', async () => {
   const own = await testServer({ settings: { MUSTER_FAILED_SIGN_INS_PER_MINUTE: '5' } });
   const statuses: number[] = [];
   for (let n = 0; n < 7; n += 1) {

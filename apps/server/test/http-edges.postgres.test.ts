@@ -55,7 +55,7 @@ describe('a body that is not read', () => {
     ['at an unknown path', 'POST /nothing', {}, 404],
     ['with a wrong method', 'PUT /api/actions', {}, 405],
     ['where none is wanted', 'GET /healthz', {}, 200],
-  ])('G74: %s is drained up to 64 KiB, and the connection goes on', async (_what, line, headers, status) => {
+  ])('G66: %s is drained up to 64 KiB, and the connection goes on', async (_what, line, headers, status) => {
     const client = connection();
     client.send(head(line, { 'content-length': LIMIT, 'content-type': 'application/json', ...headers }));
     const answer = await client.answer();
@@ -72,7 +72,7 @@ describe('a body that is not read', () => {
     ['POST /api/control/report', 401],
     ['POST /nothing', 404],
     ['GET /healthz', 200],
-  ])('G74: above that %s says so and closes', async (line, status) => {
+  ])('G66: above that %s says so and closes', async (line, status) => {
     const client = connection(impatient);
     client.send(head(line, { 'content-length': 200 * KIB * KIB, 'content-type': 'application/json' }));
     const answer = await client.answer();
@@ -81,7 +81,7 @@ describe('a body that is not read', () => {
     await client.closed; // nothing more was sent: also a slow one is let go
   });
 
-  test('G74: nobody without a token makes the server read for ever, whatever length was announced', async () => {
+  test('G66: nobody without a token makes the server read for ever, whatever length was announced', async () => {
     const client = connection();
     client.send(head('POST /api/lanes/x/actions', { 'transfer-encoding': 'chunked' }));
     const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(LIMIT, 'x'), Buffer.from('\r\n')]);
@@ -89,7 +89,7 @@ describe('a body that is not read', () => {
     expect(await sentUntilClosed(client, chunk)).toBeLessThan(1_000);
   });
 
-  test('G74: a refused body that comes too slowly is not waited for', async () => {
+  test('G66: a refused body that comes too slowly is not waited for', async () => {
     const client = connection(impatient);
     client.send(`${head('POST /api/lanes/x/actions', { 'content-length': 1_000 })}x`);
     expect(await client.answer()).toMatchObject({ status: 401, headers: { connection: 'keep-alive' } });
@@ -112,7 +112,7 @@ describe('an import that is answered early', () => {
     ['because of its bytes', {}, Buffer.from([0xff, 0x0a]), 200],
     ['because of its type', { 'content-type': 'text/plain' }, '', 400],
     ['because of its token', { authorization: `Bearer ${'x'.repeat(40)}` }, '', 401],
-  ])('G74: %s leaves a connection that can be used', async (_why, headers, begin, status) => {
+  ])('G66: %s leaves a connection that can be used', async (_why, headers, begin, status) => {
     const client = connection();
     const rest = rows(status === 200 ? 2_000_000 : 60_000); // of an import that was begun more is read
     client.send(importing(headers, Buffer.byteLength(begin) + rest.length));
@@ -125,7 +125,7 @@ describe('an import that is answered early', () => {
     expect((await client.answer())?.status).toBe(200);
   });
 
-  test('G74: with very much behind it the connection is closed, and the line was told', async () => {
+  test('G66: with very much behind it the connection is closed, and the line was told', async () => {
     const client = connection();
     client.send(importing({}, 10_000_000_000));
     client.send('name,name\n');
@@ -136,7 +136,7 @@ describe('an import that is answered early', () => {
 
 describe('what is no request of ours', () => {
   test.each(['/api/lanes/', '/api/actions/', '/api/devices/'])(
-    'G74: a path parameter of any length under %s is refused in JSON, with and without a token',
+    'G66: a path parameter of any length under %s is refused in JSON, with and without a token',
     async (path) => {
       for (const length of [2_401, 8_000])
         for (const asking of [{}, { token: null }]) {
@@ -171,7 +171,7 @@ describe('what is no request of ours', () => {
       400,
       'MUSTER_BAD_REQUEST',
     ],
-  ])('G74: %s is answered in JSON and closes', async (_what, text, status, expected) => {
+  ])('G66: %s is answered in JSON and closes', async (_what, text, status, expected) => {
     const client = connection();
     client.send(text);
     const answer = await client.answer();

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Verdict, type Waiter, Waiters } from '../src/waiters.ts';
+import { type Waiter, Waiters } from '../src/waiters.ts';
+import type { Verdict } from '../src/waiting-line.ts';
 import { createDie, SEED } from '../testing/random.ts';
 
 /** One turn of everything that is ready to go on. */

@@ -66,6 +66,6 @@ export const revokeWhileWaiting: Act = async (on) => {
   const call = await parked;
   if (handedOut(call).length > 0)
     on.found(
-      finding('G62', handedOut(call)[0]?.id ?? null, `call ${call.n} got an action for a revoked token`),
+      finding('G63', handedOut(call)[0]?.id ?? null, `call ${call.n} got an action for a revoked token`),
     );
 };
