@@ -135,7 +135,7 @@ export const SETTINGS = {
   ),
   MUSTER_MAX_QUEUED_MB: setting(
     '64',
-    'How many MB of calls of one kind (queueing, reporting) may wait for the database; further ones are refused at once.',
+    'How many MB of calls of one kind (queueing, reporting) may wait for the database, and half of what the bodies of all unanswered requests may hold; more is refused at once.',
     wholeNumber(1, 65_536),
   ),
   MUSTER_MAX_WAITING: setting(

@@ -46,6 +46,8 @@ const PATIENCE_MS = 10_000;
 
 /** Of one kind may wait for the database. */
 const MOST_CALLS = 20_000;
+/** The largest body that a route takes has room, whatever is set. */
+const LEAST_BODY_BYTES = 32 * 1_048_576;
 
 export interface ServerOptions {
   /** For tests: a database that somebody else opened, migrated and will close. */
@@ -96,11 +98,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
     const registry = new Registry();
     collectDefaultMetrics({ register: registry });
+    const mostBytes = config.MUSTER_MAX_QUEUED_MB * 1_048_576;
     const engine = createEngine(db, {
       schema,
       retentionDays: config.MUSTER_RETENTION_DAYS,
       depthLimit: config.MUSTER_LANE_DEPTH_LIMIT,
-      room: { calls: MOST_CALLS, bytes: config.MUSTER_MAX_QUEUED_MB * 1_048_576 },
+      room: { calls: MOST_CALLS, bytes: mostBytes },
       forgetLanes: { of: [GENERIC], afterMs: config.MUSTER_FORGET_LANES_DAYS * 86_400_000 },
       maxWaiting: config.MUSTER_MAX_WAITING,
       onError,
@@ -129,6 +132,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const { clock } = options;
     const app = createApp({
       log,
+      mostBodyBytes: Math.max(2 * mostBytes, LEAST_BODY_BYTES),
       tokens,
       failures: new SignInFailures(
         config.MUSTER_FAILED_SIGN_INS_PER_MINUTE,

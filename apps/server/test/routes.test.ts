@@ -43,6 +43,7 @@ test('no route answers HEAD, so none that claims can be run by it', async () => 
 test('a route without an access rule cannot be registered', async () => {
   const given = {
     log: createLog('silent', { write: () => {} }),
+    mostBodyBytes: 1,
     tokens: {} as never,
     failures: new SignInFailures(1, () => 0),
     trustedProxies: new BlockList(),

@@ -13,6 +13,11 @@ const LONGEST_PAUSE_MS = 400;
 /** Of the ten connections: the others are for those who read. */
 const MOST_AT_ONCE = 6;
 
+/** Whoever comes when so many wait for their turn is refused at once. */
+const MOST_WAITING = 2_000;
+/** The part of his time that somebody waits for his turn: what comes after it takes the rest, if the database hangs. */
+const FOR_TURN = 0.4;
+
 const turns = new WeakMap<Connections, Turns>();
 
 export async function whileLocked<T>(
@@ -24,14 +29,14 @@ export async function whileLocked<T>(
   const own = turns.get(db) ?? new Turns();
   turns.set(db, own);
   for (let pauseMs = 25; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    await own.take(db.deadlineMs * FOR_TURN);
     try {
-      return await own.take(() => {
-        if (performance.now() > until) throw overloaded();
-        return db.transaction(run, { lockMs: LOCK_MS, ...limits });
-      });
+      return await db.transaction(run, { lockMs: LOCK_MS, ...limits });
     } catch (error) {
       if (!isLocked(error)) throw error;
       if (performance.now() + pauseMs > until) throw laneBusy();
+    } finally {
+      own.giveBack();
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
@@ -46,15 +51,27 @@ class Turns {
   readonly #waiting = new Line<() => void>();
   #running = 0;
 
-  async take<T>(run: () => Promise<T>): Promise<T> {
-    if (this.#running >= MOST_AT_ONCE) await new Promise<void>((go) => void this.#waiting.push(go));
-    else this.#running += 1;
-    try {
-      return await run();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#running -= 1;
+  take(withinMs: number): Promise<void> {
+    if (this.#running < MOST_AT_ONCE) {
+      this.#running += 1;
+      return Promise.resolve();
     }
+    if (this.#waiting.size >= MOST_WAITING) return Promise.reject(overloaded());
+    return new Promise((resolve, reject) => {
+      const place = this.#waiting.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+      const timer = setTimeout(() => {
+        this.#waiting.remove(place);
+        reject(overloaded());
+      }, withinMs);
+    });
+  }
+
+  giveBack(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#running -= 1;
   }
 }

@@ -23,6 +23,9 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** Nobody gets impatient in a test that is not about that, however slow the machine is. */
+const DEADLINE_MS = 120_000;
+
 export async function testDatabase(
   options: { schema?: string; lines?: MigrationLine[]; migrated?: boolean } = {},
 ): Promise<TestDatabase> {
@@ -50,7 +53,11 @@ async function compile(): Promise<object> {
 
 async function embedded(image: string | undefined) {
   compiled ??= compile();
-  const db = await openEmbedded({ compiled: await compiled, ...(image === undefined ? {} : { image }) });
+  const db = await openEmbedded({
+    compiled: await compiled,
+    deadlineMs: DEADLINE_MS,
+    ...(image === undefined ? {} : { image }),
+  });
   return { db, url: null, drop: () => db.close() };
 }
 
@@ -61,7 +68,7 @@ async function onServer() {
   await admin(adminUrl, `create database ${name}`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
-  const db = openPostgres({ url: url.href });
+  const db = openPostgres({ url: url.href, deadlineMs: DEADLINE_MS });
   return {
     db,
     url: url.href,

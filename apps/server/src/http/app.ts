@@ -3,6 +3,7 @@ import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } 
 import type { Logger } from 'pino';
 import type { Tokens } from '../tokens/tokens.ts';
 import { authorise } from './auth.ts';
+import { boundBodies } from './body-room.ts';
 import { isListed } from './client-address.ts';
 import { answerClientError, answerOddRequests } from './client-error.ts';
 import type { Route } from './define-route.ts';
@@ -35,6 +36,8 @@ export interface AppOptions {
   readonly trustedProxies: BlockList;
   /** For tests: another time than the usual one for bodies that are refused. */
   readonly refusedBodyMs?: number | undefined;
+  /** How much the bodies of unanswered requests may hold together. */
+  readonly mostBodyBytes: number;
   /** Told of every answered request. */
   readonly onAnswer?: (route: string, method: string, status: number, seconds: number) => void;
 }
@@ -106,6 +109,7 @@ export function createApp(options: AppOptions): App {
   });
   const unread = { ...UNREAD, ms: options.refusedBodyMs ?? UNREAD.ms };
   app.addHook('onSend', settleUnreadBodies(unread));
+  boundBodies(app, options.mostBodyBytes);
   app.addHook('preValidation', (request, _reply, done) => {
     // Whoever sends no body means an empty one; what is missing in it is said by the schema.
     request.body ??= {};

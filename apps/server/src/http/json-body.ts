@@ -11,9 +11,11 @@ const MOST_LEVELS = 64;
 
 export function useJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'ignore');
+  app.decorateRequest('bodyBytes', 0);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const bytes = body as Buffer;
+    request.bodyBytes = bytes.length;
     // Many clients name the type on every POST, with or without a body.
     if (bytes.length === 0) return done(null, undefined);
     if (!isUtf8(bytes)) return done(httpError('MUSTER_BAD_JSON', 'The body is not valid UTF-8.'));

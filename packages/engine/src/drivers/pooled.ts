@@ -8,8 +8,10 @@ import { ownQuery } from './own-query.ts';
 export interface Patience {
   /** The server ends a statement after so long; 0: never. */
   readonly statementMs: number;
-  /** If that is long: a connection is asked first whether it is still there, and must answer within so long. */
-  readonly askFirstMs?: number;
+  /** A transaction must begin within so long, or the connection is no longer there. */
+  readonly beginMs: number;
+  /** A statement may take so long that its connection is asked before whether it is there, as by a `begin`. */
+  readonly asksFirst?: boolean;
 }
 
 export const DEADLINE_MS = 10_000;
@@ -39,11 +41,10 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
   return {
     async query(config: Query) {
       check();
-      const { askFirstMs } = patience ?? {};
-      if (askFirstMs === undefined) return pool.query(within(ownQuery(config)));
+      if (!patience?.asksFirst) return pool.query(within(ownQuery(config)));
       const client = await pool.connect();
       try {
-        await client.query(within({ text: '' }, askFirstMs));
+        await client.query(within({ text: '' }, patience.beginMs));
         const result = await client.query(within(ownQuery(config)));
         client.release();
         return result;
@@ -67,7 +68,7 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
       let failure: unknown;
       let result: T;
       try {
-        await client.query(within({ text: patience ? beginWith(limits) : 'begin' }, patience?.askFirstMs));
+        await client.query(within({ text: patience ? beginWith(limits) : 'begin' }, patience?.beginMs));
         const tx: Transaction = {
           query: (config: Query) => client.query(within(ownQuery(config), statementMs)),
           afterCommit: (then) => void afterCommit.push(then),
@@ -87,7 +88,7 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
         // is not asked: the rollback would only stand behind what does not end.
         if (error instanceof Error && error.message === NO_ANSWER) client.release(error);
         else
-          await client.query(within({ text: 'rollback' }, patience?.askFirstMs)).then(
+          await client.query(within({ text: 'rollback' }, patience?.beginMs)).then(
             () => client.release(),
             (broken: Error) => client.release(broken),
           );

@@ -18,6 +18,8 @@ export interface PostgresOptions {
 /** Four tenths for a connection, five for the statement, and one more to hear that the server has ended it. */
 const FOR_CONNECTION = 0.4;
 const FOR_STATEMENT = 0.5;
+/** Whoever changes something waits for his turn besides, as long as for a connection. */
+const FOR_BEGIN = 0.15;
 /** Of the listener, for which nobody waits. */
 const CONNECT_MS = 10_000;
 /** The system asks a silent peer whether it is still there; its own default is two hours. */
@@ -49,7 +51,12 @@ export function openPostgres(options: PostgresOptions): Database {
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   const statementMs = options.statementMs ?? deadlineMs * FOR_STATEMENT;
   const pools: pg.Pool[] = [];
-  const open = (name: string, max: number, limits: Required<Limits> & Patience, settings = NO_JIT) => {
+  const open = (
+    name: string,
+    max: number,
+    limits: Required<Limits> & Pick<Patience, 'asksFirst'>,
+    settings = NO_JIT,
+  ) => {
     const pool = new pg.Pool({
       connectionString: options.url,
       application_name: name,
@@ -62,7 +69,7 @@ export function openPostgres(options: PostgresOptions): Database {
     });
     pool.on('error', onError);
     pools.push(pool);
-    return pooled(pool, limits);
+    return pooled(pool, { ...limits, beginMs: deadlineMs * FOR_BEGIN });
   };
   const listener = new ListenerSession(
     {
@@ -88,7 +95,7 @@ export function openPostgres(options: PostgresOptions): Database {
     housekeeping: open('muster housekeeping', HOUSEKEEPING_CONNECTIONS, {
       lockMs: LOCK_MS,
       statementMs: HOUSEKEEPING_STATEMENT_MS,
-      askFirstMs: statementMs,
+      asksFirst: true,
     }),
     reserved: open('muster reserved', RESERVED_CONNECTIONS, { lockMs: LOCK_MS, statementMs }),
     listen: (channel, on, onReconnect) => listener.listen(channel, on, onReconnect),
