@@ -1,5 +1,5 @@
 import { createEngine, type Database, openPostgres } from '@muster/engine';
-import { testDatabase } from '@muster/engine/testing';
+import { testClock, testDatabase } from '@muster/engine/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { TcpProxy } from '../testing/torture/tcp-proxy.ts';
 
@@ -12,6 +12,7 @@ let line: TcpProxy;
 let db: Database;
 let engine: ReturnType<typeof createEngine>;
 let looked = () => {};
+const clock = testClock();
 beforeAll(async () => {
   database = await testDatabase();
 });
@@ -24,6 +25,7 @@ beforeEach(async () => {
   url.port = String(line.port);
   db = openPostgres({ url: url.href });
   engine = createEngine(db, {
+    clock,
     observer: {
       batch: (operation) => {
         if (operation === 'claim') looked();
@@ -86,7 +88,7 @@ test('G39: so does housekeeping', async () => {
   for (const kind of ['first', 'second']) await engine.enqueue(db, { ...request, kind });
   await engine.claim(db, { ...request, worker: 'gone' });
   const { claim } = await parked('duty', 'effect');
-  await database.db.query({ text: `update muster.lanes set lease_until = now() - interval '1 second'` });
+  clock.advance(61_000);
   beforeCommit = () => loseAnswers();
   await expect(engine.runDuty('end-leases')).rejects.toThrow();
   beforeCommit = () => {};

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createEngine, type Database, type Engine, openPostgres, type Query } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
@@ -144,54 +144,6 @@ describe('a listener', () => {
     const { id } = await enqueue(near(), laneId);
     await login(true);
     expect(await claim).toMatchObject({ id });
-  });
-
-  // Found after an outage of 7.6 s: each reconnect that failed left a timer behind, and each timer a session.
-  test('G39: there is one session that listens, however often it was replaced, and it does for all channels', async () => {
-    const url = new URL(t.url as string);
-    url.username = role;
-    url.password = 'muster';
-    const before = await listeners(role);
-    const db = openPostgres({ url: url.href });
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    try {
-      const heard: string[] = [];
-      let again = 0;
-      const listening = [];
-      for (const channel of ['one', 'two'])
-        listening.push(
-          await db.listen(
-            channel,
-            (word) => heard.push(word),
-            () => {
-              again += 1;
-            },
-          ),
-        );
-      const own = async () => (await listeners(role)).filter((pid) => !before.includes(pid));
-      expect(await own()).toHaveLength(1);
-      await login(false);
-      for (const pid of await own()) await admin.query('select pg_terminate_backend($1, 10000)', [pid]);
-      for (let n = 0; n < 3; n += 1) {
-        await listening[0]?.reconnect();
-        await vi.advanceTimersByTimeAsync(6_000);
-        await Promise.all(listening.map((one) => one.reconnect()));
-      }
-      expect(again).toBe(0);
-      await login(true);
-      await Promise.all(listening.map((one) => one.reconnect()));
-      expect(again).toBe(2);
-      expect(vi.getTimerCount()).toBe(0); // nothing is left that would open another one
-      expect(await own()).toHaveLength(1);
-      await admin.query(`select pg_notify('two', 'a'), pg_notify('one', 'b')`);
-      while (heard.length < 2) await new Promise((resolve) => setImmediate(resolve));
-      expect(heard).toEqual(['a', 'b']);
-      await Promise.all(listening.map((one) => one.close()));
-      while ((await own()).length > 0);
-    } finally {
-      vi.useRealTimers();
-      await db.close();
-    }
   });
 });
 
