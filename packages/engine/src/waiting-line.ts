@@ -1,10 +1,4 @@
 /**
- * What a look means for the others of the line. `nothing`: those who ask alike would find nothing either. `taken`: nobody
- * would find anything, and whoever gives it back wakes again. `unclear`: the next one looks too.
- */
-export type Verdict = 'nothing' | 'taken' | 'unclear';
-
-/**
  * Those who wait for the same lane or runner, the oldest first. A wake-up begins a round: one of them looks, and after him
  * the next, until somebody's look says that there is nothing left for the rest. With 300 who wait for one lane, waking
  * all of them sent 300 claims for one action.
@@ -12,6 +6,13 @@ export type Verdict = 'nothing' | 'taken' | 'unclear';
  * Nobody is missed: whoever looked when the round began has looked too early, and looks again when he comes back; who
  * goes away in the middle of his look passes it on; a wake-up during a look begins a new round, whatever that look finds.
  */
+
+/**
+ * What a look means for the others of the line. `nothing`: those who ask alike would find nothing either. `taken`: nobody
+ * would find anything, and whoever gives it back wakes again. `unclear`: the next one looks too.
+ */
+export type Verdict = 'nothing' | 'taken' | 'unclear';
+
 export interface Parked {
   /** The last round for which this one need not look any more. */
   round: number;
@@ -29,10 +30,11 @@ export class WaitingLine {
   #isOver = true;
   /** Whose look answers for the round. */
   #looking: Parked | undefined;
-  #order: Iterator<Parked> = this.#waiters.values();
+  /** Of the round; most lines are one device, and never need more than their waiter. */
+  #order: Iterator<Parked> | undefined;
   /** They were looking when their turn came. */
-  #returned: Parked[] = [];
-  readonly #nothingFor = new Set<string>();
+  #returned: Parked[] | undefined;
+  #nothingFor: Set<string> | undefined;
 
   constructor(tenantId: number, onEmpty: () => void) {
     this.tenantId = tenantId;
@@ -47,8 +49,8 @@ export class WaitingLine {
     this.round += 1;
     this.#isOver = false;
     this.#order = this.#waiters.values();
-    this.#returned = [];
-    this.#nothingFor.clear();
+    this.#returned = undefined;
+    this.#nothingFor = undefined;
     this.#goOn();
   }
 
@@ -56,7 +58,10 @@ export class WaitingLine {
   parked(waiter: Parked, verdict: Verdict): void {
     this.#hear(waiter, verdict);
     if (this.#isOver) return;
-    if (waiter.round !== this.round) this.#returned.push(waiter);
+    if (waiter.round !== this.round) {
+      this.#returned ??= [];
+      this.#returned.push(waiter);
+    }
     this.#goOn();
   }
 
@@ -75,16 +80,18 @@ export class WaitingLine {
     this.#looking = undefined;
     if (waiter.round !== this.round) return; // it looked before the last wake-up
     if (verdict === 'taken') this.#isOver = true;
-    if (verdict === 'nothing' && waiter.alike !== undefined) this.#nothingFor.add(waiter.alike);
+    if (verdict !== 'nothing' || waiter.alike === undefined) return;
+    this.#nothingFor ??= new Set();
+    this.#nothingFor.add(waiter.alike);
   }
 
   #goOn(): void {
     while (!this.#isOver && !this.#looking) {
-      const next = this.#returned.shift() ?? this.#order.next().value;
+      const next = this.#returned?.shift() ?? this.#order?.next().value;
       if (next === undefined) return;
       if (next.round === this.round || !next.isParked) continue;
       next.round = this.round;
-      if (next.alike !== undefined && this.#nothingFor.has(next.alike)) continue;
+      if (next.alike !== undefined && this.#nothingFor?.has(next.alike)) continue;
       this.#looking = next;
       next.wake();
     }
