@@ -56,6 +56,56 @@ test.each(['retry', 'fail', 'succeed'] as const)(
   },
 );
 
+test.each<[string, (laneId: string, runnerId: string, id: string) => Promise<unknown>]>([
+  ['a claim', (laneId) => t.claim(laneId, 'w', 1_000)],
+  [
+    'a report with a claim',
+    (_laneId, _runnerId, id) =>
+      t.report(id, 1, 'succeeded', { next: { channel: 'any', worker: 'w', leaseMs: 1_000 } }),
+  ],
+  [
+    'a claim by slots',
+    (_laneId, runnerId) =>
+      t.engine.claimSlots(t.db, {
+        ...{ tenantId: 1, runnerId, channel: 'any', worker: 'w', leaseMs: 1_000, max: 1 },
+      }),
+  ],
+  [
+    'a claim of a named action',
+    async (laneId, runnerId) => {
+      const { actions } = await t.engine.list(t.db, { tenantId: 1, laneId, state: 'pending' });
+      const actionIds = actions.map((action) => action.id);
+      return t.engine.claimNamed(t.db, { tenantId: 1, runnerId, worker: 'w', leaseMs: 1_000, actionIds });
+    },
+  ],
+  [
+    'an action that is made as it is handed out',
+    async (laneId, runnerId) => {
+      for (const action of (await t.engine.list(t.db, { tenantId: 1, laneId, state: 'pending' })).actions)
+        await t.engine.cancel(t.db, { tenantId: 1, actionId: action.id });
+      const actions = [{ laneId, kind: 'x', maxAttempts: 1 }];
+      return t.engine.enqueueAndClaim(t.db, { tenantId: 1, runnerId, worker: 'w', leaseMs: 1_000, actions });
+    },
+  ],
+])(
+  'G7 G68: the lease of %s ends in time, although a later look at its lane was planned',
+  async (name, claim) => {
+    const runnerId = await t.engine.createRunner(t.db, 1, null);
+    const { laneId, id } = await running({ maxAttempts: 1 }, 60_000);
+    await t.engine.assignRunner(t.db, { tenantId: 1, laneId }, runnerId);
+    await t.enqueue(laneId, { maxAttempts: 1 });
+    if (name !== 'a report with a claim') await t.report(id, 1);
+    await claim(laneId, runnerId, id);
+    expect((await t.engine.list(t.db, { tenantId: 1, laneId, state: 'claimed' })).actions).toHaveLength(1);
+    await t.pass(999);
+    expect((await t.engine.list(t.db, { tenantId: 1, laneId, state: 'claimed' })).actions).toHaveLength(1);
+    await t.pass(1);
+    expect((await t.engine.list(t.db, { tenantId: 1, laneId, state: 'failed' })).actions).toMatchObject([
+      { reason: 'TIMEOUT' },
+    ]);
+  },
+);
+
 test('G40 hole h: leases of all tenants end in one run, more than one batch of them too', async () => {
   const lanes: { tenantId: number; laneId: string }[] = [];
   for (let tenantId = 20; tenantId < 23; tenantId += 1)

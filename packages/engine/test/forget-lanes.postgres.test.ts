@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Duty, Queryable } from '../src/index.ts';
 import { createGate, type Gate } from '../testing/gate.ts';
 import { brokenInvariants, type TestEngine, testEngine } from '../testing/index.ts';
@@ -10,12 +11,17 @@ let t: TestEngine;
 let gate: Gate;
 let sessions: Sessions;
 let made = 0;
+const opened: pg.Client[] = [];
 beforeAll(async () => {
   t = await testEngine({ forgetLanes: { of: ['nobodys'] } });
   gate = await createGate(t.url as string);
   sessions = createSessions(t.url as string);
 });
 beforeEach(() => t.engine.runDuty('keep-days'));
+// a transaction that a failed test leaves open would keep the next one from ever seeing a lane forgotten
+afterEach(async () => {
+  for (const client of opened) await client.query('rollback');
+});
 afterAll(async () => {
   await gate.end();
   await sessions.end();
@@ -40,6 +46,7 @@ const enqueue = async (laneId: string, on: Queryable = t.db) =>
   (await t.engine.enqueue(on, { tenantId: 1, laneId, kind: 'x' })).id;
 async function session(begin?: string) {
   const client = await sessions.open();
+  opened.push(client);
   if (begin) await client.query(begin);
   return { client, db: sessions.queryable(client) };
 }
@@ -85,6 +92,18 @@ test('G69: nor does one that began before the lane was closed and enqueues after
   await expect(enqueue(laneId, user.db)).rejects.toMatchObject({ code: '40001' });
   await user.client.query('rollback');
   expect(await brokenInvariants(t.db)).toEqual([]);
+});
+
+test('G69: nor does one that begins when the lane is closed: it is told so, and opens it first', async () => {
+  const { laneId, name } = await lane();
+  await close();
+  const user = await session('begin');
+  await expect(enqueue(laneId, user.db)).rejects.toMatchObject({ code: 'MUSTER_UNKNOWN_LANE' });
+  const id = await enqueue(await ensure(name, user.db), user.db);
+  expect(await look()).toBe(0);
+  await user.client.query('commit');
+  expect(await look(DAY)).toBe(0);
+  expect(await claimed(name)).toBe(id);
 });
 
 test('G69: nor does one that keeps its snapshot and enqueues while the lane is closed', async () => {
