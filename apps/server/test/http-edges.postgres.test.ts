@@ -129,8 +129,9 @@ describe('an import that is answered early', () => {
     const client = connection();
     client.send(importing({}, 10_000_000_000));
     client.send('name,name\n');
+    // read first: a line that is closed under what is still being sent may take the end of its answer with it
+    expect(await client.received('The header names a column twice.')).toBe(true);
     expect(await sentUntilClosed(client, Buffer.alloc(1_048_576, 'x'))).toBeLessThan(1_000);
-    expect((await client.answer())?.body).toContain('The header names a column twice.');
   });
 });
 

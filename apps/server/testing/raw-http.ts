@@ -12,6 +12,8 @@ export interface RawConnection {
   send(text: string | Buffer): void;
   /** The next answer, or null if the connection is closed without one. */
   answer(): Promise<RawAnswer | null>;
+  /** Resolves when that was received, whether the answer is complete or not; false: closed without it. */
+  received(piece: string): Promise<boolean>;
   /** Resolves when the server has closed the connection. */
   closed: Promise<void>;
 }
@@ -67,6 +69,11 @@ export function rawConnection(url: string): RawConnection {
     return { status: Number(first.split(' ')[1]), headers, body };
   }
 
+  const more = () =>
+    new Promise<void>((resolve) => {
+      heard = resolve;
+    });
+
   return {
     socket,
     send: (data) => void socket.write(data),
@@ -74,10 +81,12 @@ export function rawConnection(url: string): RawConnection {
       for (;;) {
         const found = take();
         if (found || isClosed) return found;
-        await new Promise<void>((resolve) => {
-          heard = resolve;
-        });
+        await more();
       }
+    },
+    async received(piece) {
+      while (!text.includes(piece) && !isClosed) await more();
+      return text.includes(piece);
     },
     closed,
   };
