@@ -30,7 +30,7 @@ export class WaitingLine {
   #isOver = true;
   /** Whose look answers for the round. */
   #looking: Parked | undefined;
-  /** Of the round; most lines are one device, and never need more than their waiter. */
+  /** Of the round; most lines never have more than one waiter, and need none of these. */
   #order: Iterator<Parked> | undefined;
   /** They were looking when their turn came. */
   #returned: Parked[] | undefined;
