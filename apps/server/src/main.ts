@@ -3,7 +3,7 @@ import { createEngine, type Database, type Engine } from '@muster/engine';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createAudit } from './audit/audit.ts';
 import { pruneAudit } from './audit/prune-audit.ts';
-import type { Config } from './config.ts';
+import { type Config, SettingError } from './config.ts';
 import { listenForCommands } from './control/server.ts';
 import { socketPath } from './control/socket-path.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
@@ -158,7 +158,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       const control = await listenForCommands(socketPath(config.MUSTER_DATA_DIR), { config, db }, log);
       undo.push(() => control.stop());
     }
-    await app.fastify.listen({ backlog: BACKLOG, host: config.HOST, port: config.PORT });
+    await app.fastify.listen({ backlog: BACKLOG, host: config.HOST, port: config.PORT }).catch((error) => {
+      // a database that cannot be found has the same code
+      throw error.syscall === 'getaddrinfo'
+        ? new SettingError('HOST', `cannot be found (${error.code}).`)
+        : error;
+    });
     const url = addressOf(config.HOST, app.fastify.server.address() as AddressInfo);
     log.info({ url, database: db.kind, version: VERSION }, 'Listening.');
     // The last to come is the first to go: no new requests, parked ones answered, then everything below.

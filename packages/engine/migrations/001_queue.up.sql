@@ -86,7 +86,8 @@ create table {schema}.actions (
   copied_from bigint,
   -- whoever writes it, nothing is stored that can never run or that no list can show
   constraint clocks_are_times check (not_before < 'infinity' and deliver_by < 'infinity' and deadline < 'infinity'),
-  constraint tries_are_limited check (max_attempts between 1 and 1000 and backoff_ms >= 0 and backoff_max_ms >= 0),
+  -- not `between`: after a dump and restore it is printed with other brackets, and would look like a drift
+  constraint tries_are_limited check (max_attempts >= 1 and max_attempts <= 1000 and backoff_ms >= 0 and backoff_max_ms >= 0),
   primary key (tenant_id, action_id)
 );
 create index actions_of_lane on {schema}.actions (tenant_id, lane_id, action_id);

@@ -20,6 +20,9 @@ begin
       from (select n.lane_id from {schema}.lane_names n where n.tenant_id = p_tenant and n.space = p_space and n.name = p_name limit 1) n
       cross join lateral (select l.closing from {schema}.lanes l where l.tenant_id = p_tenant and l.lane_id = n.lane_id limit 1) l;
     if not found then
+      if p_name is null or char_length(p_name) not between 1 and 512 then
+        raise exception 'The name of the lane must be a text of 1 to 512 characters.' using errcode = 'invalid_parameter_value';
+      end if;
       insert into {schema}.lane_names (tenant_id, space, name, lane_id)
         values (p_tenant, p_space, p_name, nextval('{schema}.lane_seq'))
         on conflict (tenant_id, space, name) do nothing

@@ -54,7 +54,10 @@ async function lookUntil<T>(waiters: Waiters, on: Looking<T>): Promise<T> {
 }
 
 const noPlace = () =>
-  new EngineError('MUSTER_TOO_MANY_WAITING', 'There is nothing to do, and as many as may wait here do.');
+  new EngineError(
+    'MUSTER_TOO_MANY_WAITING',
+    'There is nothing to do now, and no more claims may wait at this server. Ask again later.',
+  );
 
 export const LONGEST_WAIT_MS = 86_400_000;
 

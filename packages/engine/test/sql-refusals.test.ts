@@ -17,8 +17,14 @@ const enqueue = async (kind: string | null, payload: string | null, options: str
       values: [laneId, kind, payload, options],
     })
   ).rows[0].id as string;
-const nested = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
 const long = 'x'.repeat(513);
+
+test.each(['', long])('G67: a lane needs a name of 1 to 512 characters', async (name) => {
+  const made = t.db.query({ text: `select muster.ensure_lane(1, 'test', $1)`, values: [name] });
+  await expect(made).rejects.toThrow('The name of the lane must be a text of 1 to 512 characters.');
+});
+
+const nested = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
 
 test.each<[object, string]>([
   [{ notBefore: 'infinity' }, 'notBefore must be a time between the years 1 and 9999.'],

@@ -19,7 +19,6 @@ export function sentenceOf(error: unknown): string {
     if (code === 'EACCES') return `Port ${port} may not be used by this user. Set PORT to one above 1023.`;
     return `HOST is not an address that this machine can listen on (${code}).`;
   }
-  if (syscall === 'getaddrinfo' && !isDatabaseAway(error)) return `HOST cannot be found (${code}).`;
   if (isDatabaseAway(error))
     return `The database of DATABASE_URL does not answer: ${reasonOf(error)}. "muster doctor" looks closer.`;
   if (code === '28P01' || code === '28000' || code === '3D000' || code === '42501')

@@ -13,7 +13,10 @@ export function errorReply(
   reply: FastifyReply,
 ): FastifyReply {
   const known = translate(error, request);
-  if (known.status >= 500)
+  // one line, without its stack, for whoever is refused under pressure: they come by the thousand
+  if (known.status === 503 && error instanceof EngineError)
+    request.log.warn({ reqId: request.id, code: known.code }, 'The request was refused.');
+  else if (known.status >= 500)
     request.log[known.status === 500 ? 'error' : 'warn'](
       { reqId: request.id, err: error, code: known.code },
       'The request failed.',
