@@ -70,7 +70,7 @@ test('G36: connections to the database that went dead without a word are given u
     await quiet();
     line.strand();
     const stuck = await ask('/api/lanes/x/actions', { kind: 'y', maxAttempts: 1 });
-    expect(stuck).toMatchObject({ status: 503, body: { code: 'MUSTER_DATABASE_AWAY' } });
+    expect(stuck).toMatchObject({ status: 503, body: { code: 'MUSTER_NO_ANSWER' } });
     const claimed = await until('/api/lanes/x/claim', ({ status }) => status === 200, {
       worker: 'w',
       leaseSeconds: 1,

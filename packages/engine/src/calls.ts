@@ -1,4 +1,12 @@
-import { BUSY, type Busy, type Context, type Operation, type Run, type Transition } from './context.ts';
+import {
+  BUSY,
+  type Busy,
+  type Context,
+  type LostClaim,
+  type Operation,
+  type Run,
+  type Transition,
+} from './context.ts';
 import { type Database, isTransaction, type Queryable } from './db.ts';
 import { makeDays } from './duties/keep-days.ts';
 import type { Effects } from './effects.ts';
@@ -36,6 +44,8 @@ export class Calls {
   readonly #wakeUps: WakeUps;
   readonly #observer: Observer;
   readonly #room: RoomSize | undefined;
+  /** Set by the engine: what gives back a claim whose answer was lost is a report, and so a call itself. */
+  onLostClaims: (claims: readonly LostClaim[]) => void = () => {};
   readonly #alone = new Places(MOST_ALONE);
   readonly #gatherers: { close(): Promise<void> }[] = [];
 
@@ -142,7 +152,10 @@ export class Calls {
     await this.#effects.apply(client, run.transitions);
     if (isTransaction(client)) {
       client.afterCommit(() => this.#tell(run));
-      client.ifInDoubt(() => this.#wakeUps.lost.add(run.wakes));
+      client.ifInDoubt(() => {
+        this.#wakeUps.lost.add(run.wakes);
+        this.onLostClaims(run.transitions.filter(({ events }) => events.includes('SENT')));
+      });
     } else {
       await this.#wakeUps.tellInside(client, run.wakes);
       this.#observer.transitions?.(run.transitions);
@@ -185,10 +198,17 @@ export class Calls {
         return connections.transaction((tx) => this.#perform(tx, (inner) => operation.run(inner, items)), {
           lockMs: ALONE_LOCK_MS,
         });
-      const run = await operation.run(connections, items).catch((error) => {
+      const from = this.#context.now();
+      const running = operation.run(connections, items);
+      const to = this.#context.now(); // its statement was given a time between the two
+      const run = await running.catch((error) => {
         // the answer is lost, or a part is committed: whatever may have been touched is woken all the same
         if (operation.touches && (operation.hasParts || isOutcomeUnknown(error)))
           this.#wakeUps.lost.add(items.map(operation.touches));
+        if (operation.claims && isOutcomeUnknown(error)) {
+          const claims = items.map(operation.claims).filter((claim) => claim !== null);
+          this.onLostClaims(claims.map((claim) => ({ ...claim, from, to })));
+        }
         throw error;
       });
       this.#tell(run);

@@ -41,6 +41,19 @@ export interface Touched extends Wake {
   readonly actionId?: string;
 }
 
+/** A claim of which nobody knows whether it took something: what it took, or who asked, for what, and when. */
+export interface LostClaim {
+  readonly tenantId: number;
+  readonly laneId?: string | undefined;
+  /** The action whose lane it is; with `attempt` the one that was taken. */
+  readonly actionId?: string | undefined;
+  readonly runnerId?: string | undefined;
+  readonly attempt?: number;
+  readonly worker?: string;
+  readonly from?: Date;
+  readonly to?: Date;
+}
+
 /** What one run of a statement brought, besides an answer per item. */
 export interface Run<Answer> {
   readonly answers: Answer[];
@@ -72,6 +85,8 @@ export interface Operation<Item, Answer> {
   channels?(item: Item): readonly string[] | null;
   /** Who may have to be woken if the answer is lost. */
   touches?(item: Item): Touched;
+  /** Where it takes something for whom, if it does. */
+  claims?(item: Item): LostClaim | null;
   /** A part of it may be committed when another part fails. */
   readonly hasParts?: boolean;
   /** It is more than one statement, so it needs a transaction also without effects. */

@@ -10,6 +10,8 @@ const FRESH_MS = 15_000;
 const JUMP_MS = 1_000;
 /** A measurement is worth a little less with every second: clocks drift, and the server's may be set. */
 const DRIFT_MS_PER_SECOND = 1;
+/** Of a database that stood still the answer takes seconds: half of that may be wrong. */
+const ROUGH_MS = 250;
 
 export interface Clocks {
   /** Milliseconds that never jump. */
@@ -67,20 +69,23 @@ export class DatabaseClock {
     const known = this.#error + ((now - this.#measuredAt) / 1_000) * DRIFT_MS_PER_SECOND;
     // what was known better is kept, unless the two contradict each other: then the clock was set
     const contradicts = Math.abs(difference - (this.#difference ?? 0)) > error + known;
-    if (this.#difference === undefined || !this.#isFresh() || error <= known || contradicts) {
+    const jumped = this.#hasJumped();
+    if (this.#difference === undefined || jumped || error <= known || contradicts) {
       this.#difference = difference;
       this.#error = error;
     } else this.#error = known;
+    // after a jump nothing better is known than a slow answer: it is used, and asked for again
+    if (jumped && error > ROUGH_MS) return;
     this.#measuredAt = now;
     this.#wallDifference = this.#clocks.wall() - now;
   }
 
   #isFresh(): boolean {
-    const now = this.#clocks.monotonic();
-    return (
-      now - this.#measuredAt <= FRESH_MS &&
-      Math.abs(this.#clocks.wall() - now - this.#wallDifference) <= JUMP_MS
-    );
+    return this.#clocks.monotonic() - this.#measuredAt <= FRESH_MS && !this.#hasJumped();
+  }
+
+  #hasJumped(): boolean {
+    return Math.abs(this.#clocks.wall() - this.#clocks.monotonic() - this.#wallDifference) > JUMP_MS;
   }
 
   async #ask(client: Queryable): Promise<void> {

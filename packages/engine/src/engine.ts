@@ -21,6 +21,7 @@ import { createFeed } from './feed.ts';
 import { createFindTouched } from './find-touched.ts';
 import { channelOf, Housekeeping } from './housekeeping.ts';
 import { noticeRestore } from './incarnation.ts';
+import { createLostClaims } from './lost-claims.ts';
 import { checkSchemaName } from './migrate.ts';
 import { createAcknowledge } from './ops/acknowledge.ts';
 import { createActionOps } from './ops/action-ops.ts';
@@ -148,8 +149,20 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   };
   /** The caller was told that there is no answer: nobody has these. What is handed out again may be with its worker. */
   function takeBack(actions: readonly ClaimedAction[]): void {
-    for (const action of actions) if (!action.redelivered) release(db, action).catch(onError);
+    for (const action of actions)
+      if (!action.redelivered)
+        release(db, action).catch((error) => {
+          onError(error);
+          lostClaims.add([{ tenantId: action.tenantId, actionId: action.id, attempt: action.attempt }]);
+        });
   }
+  const lostClaims = createLostClaims(context, {
+    client: db.gathered,
+    async release(found) {
+      await gatheredReport(db, { ...found, outcome: 'released' });
+    },
+  });
+  calls.onLostClaims = (claims) => lostClaims.add(claims);
   const claiming = createClaiming({
     waiters: wakeUps.waiters,
     claim: gatheredClaim,
@@ -310,6 +323,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     /** Answers those who wait, finishes what was gathered, gives up the lead. The database stays open. */
     async stop() {
       wakeUps.waiters.endAll();
+      lostClaims.stop();
       await calls.close();
       await housekeeping.stop();
       await wakeUps.stop();

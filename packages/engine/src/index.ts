@@ -52,6 +52,7 @@ export type { ReportAnswer } from './ops/report-item.ts';
 export type { GiveReasons, WaitingAction } from './reasons.ts';
 export type { ReportRequest } from './reporting.ts';
 export { Room } from './room.ts';
+export { isOutcomeUnknown } from './sqlstate.ts';
 export { checkText, encodeJson } from './text.ts';
 export type { DoorReason, WaitingFor } from './waiting-for.ts';
 export { whileLocked } from './while-locked.ts';

@@ -11,26 +11,26 @@ const LATEST_COMMIT_MS = 60_000;
 /** Past this everybody looks. */
 const MOST = 10_000;
 
-export interface LostAnswersOptions {
+export interface LostAnswersOptions<T> {
   /** The wake-ups for what was touched; throws while the database is away. */
-  readonly find: (touched: readonly Touched[]) => Promise<Wake[]>;
+  readonly find: (touched: readonly T[]) => Promise<Wake[]>;
   readonly tell: (wakes: readonly Wake[]) => void;
   readonly tellAll: () => void;
 }
 
-export class LostAnswers {
-  readonly #options: LostAnswersOptions;
-  #touched = new Map<string, Touched>();
+export class LostAnswers<T = Touched> {
+  readonly #options: LostAnswersOptions<T>;
+  #touched = new Map<string, T>();
   #everything = false;
   #timer: NodeJS.Timeout | undefined;
   readonly #later = new Set<NodeJS.Timeout>();
   #stopped = false;
 
-  constructor(options: LostAnswersOptions) {
+  constructor(options: LostAnswersOptions<T>) {
     this.#options = options;
   }
 
-  add(touched: readonly Touched[]): void {
+  add(touched: readonly T[]): void {
     if (this.#stopped || touched.length === 0) return;
     this.#note(touched);
     const later = setTimeout(() => {
@@ -47,7 +47,7 @@ export class LostAnswers {
     this.#later.clear();
   }
 
-  #note(touched: readonly Touched[]): void {
+  #note(touched: readonly T[]): void {
     for (const one of touched) this.#touched.set(JSON.stringify(one), one);
     if (this.#touched.size > MOST) {
       this.#everything = true;

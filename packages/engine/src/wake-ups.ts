@@ -1,4 +1,4 @@
-import type { Wake } from './context.ts';
+import type { Touched, Wake } from './context.ts';
 import type { Database, Listener, Queryable } from './db.ts';
 import { LostAnswers, type LostAnswersOptions } from './lost-answers.ts';
 import { Waiters } from './waiters.ts';
@@ -53,7 +53,7 @@ export class WakeUps {
       channel: string;
       nodeId: string;
       maxWaiting: number;
-      find: LostAnswersOptions['find'];
+      find: LostAnswersOptions<Touched>['find'];
       onError: (error: unknown) => void;
       onNode: () => void;
     },

@@ -86,6 +86,28 @@ test('a slow answer does not spoil a good one', async () => {
   expect(off()).toBe(0);
 });
 
+test('nor does one of a database that stood still for longer than an answer counts', async () => {
+  await clock.ready(database);
+  passes(20_000);
+  const sentAt = clock.start();
+  passes(4_000);
+  clock.measured(sentAt, databaseMs()); // it went on at the very end: taken alone two seconds ahead
+  expect(off()).toBe(0);
+});
+
+test('after a suspend a slow answer is used and asked for again', async () => {
+  await clock.ready(database);
+  wall += 8 * HOUR;
+  const sentAt = clock.start();
+  passes(4_000);
+  clock.measured(sentAt, databaseMs());
+  expect(Math.abs(off())).toBeLessThanOrEqual(2_000);
+  await clock.ready(database);
+  expect(off()).toBeGreaterThanOrEqual(0); // it does not turn back by less than a second
+  passes(3_000);
+  expect(off()).toBe(0);
+});
+
 test('a clock of the database that was set is followed', async () => {
   await clock.ready(database);
   ahead -= HOUR;

@@ -1,4 +1,4 @@
-import { EngineError } from '@muster/engine';
+import { EngineError, isOutcomeUnknown } from '@muster/engine';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.ts';
 import { isDatabaseAway, isDataFailure, isLockFailure, isTooSlow } from './database-away.ts';
@@ -51,7 +51,7 @@ function translate(error: FastifyError | Error, request: FastifyRequest): Muster
     return httpError('MUSTER_BAD_REQUEST', 'The request broke off.');
   }
   return (
-    ofFastify(error, request) ?? ofDatabase(error) ?? internal(request, error) // never the message of an unknown error: it may hold a secret
+    ofFastify(error, request) ?? ofDatabase(error, request) ?? internal(request, error) // never the message of an unknown error: it may hold a secret
   );
 }
 
@@ -81,7 +81,14 @@ function contentTypes(takes: readonly string[] | undefined): string {
   return `Send the body with the header "content-type" and one of ${all.slice(0, -1).join(', ')} or ${all.at(-1)}.`;
 }
 
-function ofDatabase(error: Error): MusterError | undefined {
+function ofDatabase(error: Error, request: FastifyRequest): MusterError | undefined {
+  const reads = request.method === 'GET' || request.method === 'HEAD';
+  if (isDatabaseAway(error) && !reads && isOutcomeUnknown(error))
+    return new MusterError(
+      'MUSTER_NO_ANSWER',
+      503,
+      'The database did not answer. Whether the request was carried out is not known.',
+    );
   if (isDatabaseAway(error))
     return httpError('MUSTER_DATABASE_AWAY', 'The database does not answer at the moment. Try again.');
   if (isTooSlow(error))

@@ -39,6 +39,7 @@ export function createClaimSlots(context: Context): Operation<ClaimSlotsItem, Cl
     name: 'claim-slots',
     key: (item) => `${item.tenantId}:${item.runnerId}`,
     channels: (item) => [item.channel, ANY_CHANNEL],
+    claims: ({ tenantId, runnerId, worker }) => ({ tenantId, runnerId, worker }),
     async run(client, items) {
       const { rows: found } = await client.query({
         name: 'muster_claim_slots',

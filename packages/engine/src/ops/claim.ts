@@ -46,6 +46,7 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
     name: 'claim',
     key: (item) => `${item.tenantId}:${item.laneId}`,
     channels: (item) => [item.channel, ANY_CHANNEL],
+    claims: ({ tenantId, laneId, worker }) => ({ tenantId, laneId, worker }),
     async run(client, items) {
       const { rows: found } = await client.query({
         name: 'muster_claim',

@@ -22,6 +22,7 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     hasParts: true,
     channels: (item) =>
       item.channel === undefined ? null : [item.channel, ANY_CHANNEL, item.next?.channel ?? ANY_CHANNEL],
+    claims: ({ tenantId, actionId, next }) => (next ? { tenantId, actionId, worker: next.worker } : null),
     async run(client, items) {
       const { rows: found } = await client.query({
         name: 'muster_report',
