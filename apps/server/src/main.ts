@@ -57,6 +57,8 @@ export interface ServerOptions {
   readonly logStream?: LogStream;
   /** For tests: how long a body that is refused is waited for. */
   readonly refusedBodyMs?: number;
+  /** For tests: how long a body may take to arrive. */
+  readonly bodyMs?: number;
 }
 
 export interface Server {
@@ -140,6 +142,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       ),
       trustedProxies: config.MUSTER_TRUSTED_PROXIES,
       refusedBodyMs: options.refusedBodyMs,
+      bodyMs: options.bodyMs,
       onAnswer: observeHttp(registry),
       routes,
     });

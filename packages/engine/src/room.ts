@@ -45,6 +45,12 @@ export class Room {
     if (own.calls === 0) this.#byTenant.delete(tenant);
   }
 
+  /** Less of what has entered is held from now on. */
+  shrink(tenant: number, bytes: number): void {
+    const own = this.#byTenant.get(tenant);
+    if (own) this.#change(own, 0, -bytes);
+  }
+
   #change(own: { calls: number; bytes: number }, calls: number, bytes: number): void {
     own.calls += calls;
     own.bytes += bytes;

@@ -36,6 +36,8 @@ export interface AppOptions {
   readonly trustedProxies: BlockList;
   /** For tests: another time than the usual one for bodies that are refused. */
   readonly refusedBodyMs?: number | undefined;
+  /** For tests: another time than the usual one for a body to arrive. */
+  readonly bodyMs?: number | undefined;
   /** How much the bodies of unanswered requests may hold together. */
   readonly mostBodyBytes: number;
   /** Told of every answered request. */
@@ -62,7 +64,7 @@ export function createApp(options: AppOptions): App {
     frameworkErrors: (error, request, reply) =>
       void errorReply(error, request, reply.header('connection', 'close') as never),
     // A request must arrive whole within 10 minutes, because the import of a fleet is read as fast as it can be stored
-    // (nobody without a token gets to send a body), its head within 10 s; how long its answer takes is up to the route
+    // (nobody without a token gets to send a body), its head within 10 s, a body of JSON within 30 s; how long its answer takes is up to the route
     // (long polls take 25 s). Idle connections live longer than the 60 s of most proxies, so that those hang up first.
     http: { headersTimeout: 10_000, requireHostHeader: false }, // a missing Host is refused in our own words below
     keepAliveTimeout: 75_000,
@@ -109,7 +111,7 @@ export function createApp(options: AppOptions): App {
   });
   const unread = { ...UNREAD, ms: options.refusedBodyMs ?? UNREAD.ms };
   app.addHook('onSend', settleUnreadBodies(unread));
-  boundBodies(app, options.mostBodyBytes);
+  boundBodies(app, { bytes: options.mostBodyBytes, ms: options.bodyMs });
   app.addHook('preValidation', (request, _reply, done) => {
     // Whoever sends no body means an empty one; what is missing in it is said by the schema.
     request.body ??= {};

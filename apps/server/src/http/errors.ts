@@ -29,6 +29,11 @@ export const HTTP_ERRORS = {
     meaning: 'A query parameter is missing, unknown or has a wrong value. The sentence names it.',
   },
   MUSTER_BAD_REQUEST: { status: 400, meaning: 'What arrived is not a request that HTTP allows.' },
+  MUSTER_BODY_TOO_SLOW: {
+    status: 408,
+    meaning:
+      'The body did not arrive whole within 30 s of its head. Nothing was done; the connection is closed.',
+  },
   MUSTER_DATABASE_AWAY: {
     status: 503,
     meaning: 'The database does not answer. Nothing was changed as far as is known; try again.',

@@ -31,7 +31,7 @@ export function drain(body: IncomingMessage, { bytes, ms }: UnreadLimits): Promi
   });
 }
 
-function announcesBody({ headers }: IncomingMessage): boolean {
+export function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
