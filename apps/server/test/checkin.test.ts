@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { deviceWith, fakeDevice } from '../testing/fake-device.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
@@ -372,3 +372,20 @@ test('only devices check in, without cookies, with a body that is as it should b
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
+
+test('a check-in that cannot be answered after its claim gives the action back', async () => {
+  const device = await fakeDevice(t);
+  const other = await t.post(`/api/devices/${device.id}/actions`, { kind: 'OTHER' });
+  const { laneId } = (await t.engine.get(t.engine.db, 1, other.body.id)) ?? {};
+  await t.post(`/api/actions/${other.body.id}/cancel`);
+  // Not assigned through the door, so what waits behind it is looked up after the claim.
+  const { id } = await t.engine.enqueue(t.engine.db, {
+    ...{ tenantId: 1, laneId: laneId as string, channel: 'checkin', kind: 'LOCK' },
+  });
+  const away = vi.spyOn(t.engine, 'laneLoads').mockRejectedValue(new Error('Connection terminated'));
+  const answer = await t.post('/api/checkin', {}, { token: device.token });
+  away.mockRestore();
+  expect(answer).toMatchObject({ status: 503, body: { code: 'MUSTER_DATABASE_AWAY' } });
+  await vi.waitFor(async () => expect(await look(id)).toMatchObject({ status: 'pending' }));
+  expect(await types(id)).toContain('released');
+});

@@ -125,12 +125,15 @@ export function createCheckin(tools: {
       );
       direct = action !== null && wasAssignedMeanwhile(action, performance.now() - began);
     }
-    if (action && !action.redelivered) {
-      const claimed = action;
-      ifNotSent(request, reply, () => takeBack(claimed));
-    }
+    const claimed = action?.redelivered ? null : action;
+    if (claimed) ifNotSent(request, reply, () => takeBack(claimed));
     const facts = action ? milestones.takeFacts(tenantId, action.id, action.attempt) : undefined;
-    const pending = facts ? facts.pending : await waitingIn({ tenantId, laneId: device.laneId });
+    const pending = facts
+      ? facts.pending
+      : await waitingIn({ tenantId, laneId: device.laneId }).catch((error: unknown) => {
+          if (claimed) takeBack(claimed); // the device hears of the error only
+          throw error;
+        });
     return {
       action: action && {
         id: action.id,
