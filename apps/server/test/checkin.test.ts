@@ -386,6 +386,6 @@ test('a check-in that cannot be answered after its claim gives the action back',
   const answer = await t.post('/api/checkin', {}, { token: device.token });
   away.mockRestore();
   expect(answer).toMatchObject({ status: 503, body: { code: 'MUSTER_DATABASE_AWAY' } });
-  await vi.waitFor(async () => expect(await look(id)).toMatchObject({ status: 'pending' }));
-  expect(await types(id)).toContain('released');
+  await vi.waitFor(async () => expect(await look(id)).toMatchObject({ state: 'pending' }));
+  expect(await types(id)).toContain('RELEASED');
 });
