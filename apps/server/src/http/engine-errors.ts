@@ -23,7 +23,7 @@ export const ENGINE_ERRORS: Record<EngineErrorCode, ErrorEntry> = {
   MUSTER_NO_ANSWER: {
     status: 503,
     meaning:
-      'The database did not answer in time, or the connection to it broke. Whether the request was carried out is not known: look, or repeat it with the same Idempotency-Key. What was claimed by it goes back.',
+      'The database did not answer in time, or the connection to it broke. Whether the request was carried out is not known, unless the sentence says that it was stored: look, or repeat it with the same Idempotency-Key. What was claimed by it goes back.',
   },
   MUSTER_OTHER_INCARNATION: {
     status: 410,

@@ -1,4 +1,5 @@
 import type { Engine, Transaction } from '@muster/engine';
+import { readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
@@ -40,7 +41,7 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
       });
       return answer;
     });
-    const action = await engine.get(engine.db, tenantId, params.id);
+    const action = await readBack(`action ${params.id}`, () => engine.get(engine.db, tenantId, params.id));
     if (!action) throw unknownAction();
     return { ...wireAction(action), outcome };
   }

@@ -1,5 +1,7 @@
 import type { ActionView, Engine } from '@muster/engine';
+import { noteCommitted, readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
+import type { Log } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
@@ -13,8 +15,14 @@ import { wireAction } from './wire.ts';
 
 const LONGEST_KEY = 255;
 
-export function enqueueRoute(tools: { audit: Audit; engine: Engine; lanes: Lanes; views: Views }): Route {
-  const { audit, engine, lanes, views } = tools;
+export function enqueueRoute(tools: {
+  audit: Audit;
+  engine: Engine;
+  lanes: Lanes;
+  log: Log;
+  views: Views;
+}): Route {
+  const { audit, engine, lanes, log, views } = tools;
   return defineRoute({
     method: 'POST',
     path: '/api/lanes/:lane/actions',
@@ -56,13 +64,13 @@ export function enqueueRoute(tools: { audit: Audit; engine: Engine; lanes: Lanes
       const isNew = outcome === 'created';
       // Enqueues are gathered and have no transaction to share; the action names its creator as well.
       if (isNew && caller.kind === 'operator')
-        await audit.writeGathered({
+        await noteCommitted(audit, log, {
           ...by(caller),
           act: 'enqueue',
           target: `action ${id}`,
           detail: { lane, kind: body.kind },
         });
-      const view = await views.get(tenantId, id);
+      const view = await readBack(`action ${id}`, () => views.get(tenantId, id));
       if (!view) throw unknownAction();
       if (!isNew) return wireAction(view);
       created(reply);

@@ -24,7 +24,7 @@ export const actions: CreateFeature = (shell) => {
     name: 'actions',
     errors: ACTION_ERRORS,
     routes: [
-      enqueueRoute({ audit, engine, lanes, views: new Views(engine) }),
+      enqueueRoute({ audit, engine, lanes, log, views: new Views(engine) }),
       ...workerRoutes({ engine, handed, handingOut, lanes, leaseSeconds: config.MUSTER_LEASE_SECONDS }),
       ...readRoutes({ engine, lanes }),
       ...changeRoutes({ audit, engine }),

@@ -1,4 +1,5 @@
 import type { Database } from '@muster/engine';
+import { readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change, SLOW } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
@@ -41,7 +42,7 @@ export function batchRoutes(tools: {
           await audit.write(tx, { ...by(caller), act, target: `batch ${params.id}` });
         });
         supply.soon();
-        return show(caller.tenantId, params.id);
+        return readBack(`batch ${params.id}`, () => show(caller.tenantId, params.id));
       },
     });
 

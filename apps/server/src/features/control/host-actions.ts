@@ -1,6 +1,8 @@
 import type { ActionFilter, ActionView, Engine } from '@muster/engine';
+import { noteCommitted, readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
+import type { Log } from '../../feature.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { controlError, unknownAction } from './errors.ts';
 import { SERVICE_DELETED } from './reasons.ts';
@@ -19,8 +21,8 @@ export interface NewHostAction {
 
 const TRIES = 3;
 
-export function createHostActions(tools: { audit: Audit; engine: Engine; services: Services }) {
-  const { audit, engine, services } = tools;
+export function createHostActions(tools: { audit: Audit; engine: Engine; log: Log; services: Services }) {
+  const { audit, engine, log, services } = tools;
   const { db } = engine;
 
   async function get(caller: Caller, hostId: string, id: string): Promise<ActionView> {
@@ -51,13 +53,13 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; service
       });
       const isNew = outcome === 'created';
       if (isNew)
-        await audit.writeGathered({
+        await noteCommitted(audit, log, {
           ...by(caller),
           act: 'enqueue',
           target: `action ${id}`,
           detail: { hostId, serviceId: service.id, kind: given.kind },
         });
-      const action = await engine.get(db, tenantId, id);
+      const action = await readBack(`action ${id}`, () => engine.get(db, tenantId, id));
       if (!action) throw unknownAction();
       if (isNew && action.waitingFor?.code === SERVICE_DELETED) {
         // The service was deleted between the look at it and the enqueue, so nobody would ever end this.
@@ -117,7 +119,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; service
           detail: { hostId, reason },
         });
       });
-      return get(caller, hostId, id);
+      return readBack(`action ${id}`, () => get(caller, hostId, id));
     },
   };
 }

@@ -56,7 +56,7 @@ export const control =
       routes: [
         ...hostRoutes({ hosts, now: engine.now, onlineSeconds }),
         ...serviceRoutes({ services }),
-        ...actionRoutes({ hosts, hostActions: createHostActions({ audit, engine, services }) }),
+        ...actionRoutes({ hosts, hostActions: createHostActions({ audit, engine, log, services }) }),
         ...loadRoutes({
           db,
           hosts,

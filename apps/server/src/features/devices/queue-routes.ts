@@ -1,4 +1,5 @@
 import { type Engine, EngineError } from '@muster/engine';
+import { readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
@@ -79,7 +80,7 @@ export function queueRoutes(tools: {
           return done;
         });
         if (outcome === 'created') created(reply);
-        return answer(tenantId, id, outcome === 'created');
+        return readBack(`action ${id}`, () => answer(tenantId, id, outcome === 'created'));
       },
     }),
 

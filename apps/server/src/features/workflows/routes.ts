@@ -1,4 +1,5 @@
 import type { Engine, Queryable } from '@muster/engine';
+import { readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change, SLOW } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
@@ -190,12 +191,14 @@ export function workflowRoutes(tools: {
         );
         supply.soon();
         created(reply);
-        const rows = await queries.listRuns(db, tenantId, params.id, { limit: DEFAULT_PAGE });
-        const [made] = await wireRuns(
-          tenantId,
-          rows.filter((row) => row.runId === runId),
-        );
-        return made;
+        return readBack(`run ${runId}`, async () => {
+          const rows = await queries.listRuns(db, tenantId, params.id, { limit: DEFAULT_PAGE });
+          const [made] = await wireRuns(
+            tenantId,
+            rows.filter((row) => row.runId === runId),
+          );
+          return made;
+        });
       },
     }),
 
