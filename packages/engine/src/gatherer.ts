@@ -132,8 +132,13 @@ export class Gatherer<Item, Answer> {
       await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
-  readonly #schedule = (): void => {
-    if (this.#scheduled || !(this.#mayGather() || this.#mayRunAlone())) return;
+  #schedule(): void {
+    if (this.#mayGather() || this.#mayRunAlone()) this.#flushSoon();
+  }
+
+  /** Also called with a place for one that runs alone: it is taken or declined, whatever has become of the calls. */
+  readonly #flushSoon = (): void => {
+    if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -157,7 +162,7 @@ export class Gatherer<Item, Answer> {
         this.#afterwards();
       });
     }
-    while (this.#mayRunAlone() && this.#options.alone.take(this.#schedule)) {
+    while (this.#mayRunAlone() && this.#options.alone.take(this.#flushSoon)) {
       this.#aloneInFlight += 1;
       const call = (this.#alone.shift() ?? this.#aloneAgain.shift()) as Call<Item, Answer>;
       void this.#send([call]).finally(() => {
@@ -166,6 +171,7 @@ export class Gatherer<Item, Answer> {
         this.#afterwards();
       });
     }
+    if (!this.#mayRunAlone()) this.#options.alone.decline(this.#flushSoon);
   }
 
   #afterwards(): void {

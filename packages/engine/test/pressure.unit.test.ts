@@ -211,6 +211,35 @@ test('G36: calls that run alone are few over all kinds of calls together', async
   expect(await Promise.all(calls)).toEqual(Array(9).fill('done'));
 });
 
+test('G36: a place for calls that run alone goes to the kind of calls that waits longest, by turns', async () => {
+  const alone = new Places(1);
+  const [busy, other] = [gatherer({ alone }), gatherer({ alone })];
+  for (let n = 0; n < 20; n += 1) void busy.add({ tenantId: 1 }).catch(() => {});
+  for (let n = 0; n < 3; n += 1) void other.add({ tenantId: 2 }).catch(() => {});
+  await settled();
+  for (const statement of statements.slice(0, 2)) await statement.fail('55P03');
+  for (let n = 2; n < 9; n += 1) await statements[n]?.finish();
+  const order = statements.slice(2, 9).map(({ items }) => items[0]?.tenantId);
+  expect(order).toEqual([1, 1, 2, 1, 2, 1, 2]); // the busy one began to wait first
+});
+
+test('G36: a place that comes too late for its calls is passed on', async () => {
+  const alone = new Places(1);
+  expect(alone.take(() => {})).toBe(true);
+  const late = gatherer({ alone });
+  const calls = [late.add({ tenantId: 1 }).catch(codeOf), late.add({ tenantId: 1 }).catch(codeOf)];
+  await settled();
+  await statements[0]?.fail('55P03');
+  await vi.advanceTimersByTimeAsync(DEADLINE_MS);
+  expect(await Promise.all(calls)).toEqual(['MUSTER_LANE_BUSY', 'MUSTER_LANE_BUSY']);
+  const next = vi.fn();
+  expect(alone.take(next)).toBe(false);
+  alone.free();
+  await settled();
+  expect(next).toHaveBeenCalledTimes(1);
+  expect(alone.take(next)).toBe(true);
+});
+
 test('G35: where equal calls share an answer, all who wait take it', async () => {
   const g = gatherer({}, { isShared: true });
   const calls = Array.from({ length: 1_000 }, () => g.add({ tenantId: 1, key: 'a' }));
