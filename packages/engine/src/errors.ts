@@ -30,6 +30,12 @@ export class EngineError extends Error {
 export const laneBusy = () =>
   new EngineError('MUSTER_LANE_BUSY', 'The lane is locked by another transaction. Try again.');
 
+export const noAnswer = () =>
+  new EngineError(
+    'MUSTER_NO_ANSWER',
+    'The database did not answer in time. Whether this was carried out is not known.',
+  );
+
 export const overloaded = () =>
   new EngineError(
     'MUSTER_OVERLOADED',

@@ -1,6 +1,6 @@
 import { BUSY, type Busy, type Operation, type Run } from './context.ts';
 import { isEffectError } from './effects.ts';
-import { EngineError, laneBusy, overloaded } from './errors.ts';
+import { EngineError, laneBusy, noAnswer, overloaded } from './errors.ts';
 import { FairLine } from './fair-line.ts';
 import { KeyLines } from './key-lines.ts';
 import { Line, type Place } from './line.ts';
@@ -313,13 +313,6 @@ export class Gatherer<Item, Answer> {
 
 function pauseAfter(tries: number): number {
   return tries <= 3 ? 0 : Math.min(2 ** (tries - 3), LONGEST_PAUSE_MS);
-}
-
-function noAnswer(): EngineError {
-  return new EngineError(
-    'MUSTER_NO_ANSWER',
-    'The database did not answer in time. Whether this was carried out is not known.',
-  );
 }
 
 function tenantOf(item: unknown): number {

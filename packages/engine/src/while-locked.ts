@@ -1,22 +1,29 @@
 import type { Connections, Database, Limits, Transaction } from './db.ts';
-import { EngineError, laneBusy, overloaded } from './errors.ts';
-import { Line } from './line.ts';
+import { EngineError, laneBusy, noAnswer, overloaded } from './errors.ts';
 import { isLockError } from './sqlstate.ts';
+import { Turns } from './turns.ts';
 
 /**
  * A transaction that is run again as a whole while somebody's lock is in its way. In between nothing is held, neither a
  * connection nor a lock: twelve cancels of a locked lane that waited on their connections kept everybody else waiting for
  * 5.5 s. So `run` must do nothing that a rollback does not undo.
+ *
+ * Waiting for turns, tries and pauses share one deadline, that of the caller:
+ *
+ *   first turn ──► try ──► done
+ *       │          │ ▲└─deadline──► "not known"
+ *       │   locked─┘ └─pause, next turn ──too late for another try──► "busy"
+ *       └─no turn in time──► "nothing was done"
  */
 const LOCK_MS = 100;
 const LONGEST_PAUSE_MS = 400;
 /** Of the ten connections: the others are for those who read. */
 const MOST_AT_ONCE = 6;
 
-/** Whoever comes when so many wait for their turn is refused at once. */
-const MOST_WAITING = 2_000;
-/** The part of his time that somebody waits for his turn: what comes after it takes the rest, if the database hangs. */
+/** The part of his time that somebody waits for his first turn: what comes after it takes the rest, if the database hangs. */
 const FOR_TURN = 0.4;
+/** With less than this part left nobody tries again: at the deadline he would be in the middle of it. */
+const LAST_TRY = 0.1;
 
 const turns = new WeakMap<Connections, Turns>();
 
@@ -25,20 +32,23 @@ export async function whileLocked<T>(
   run: (tx: Transaction) => Promise<T>,
   limits: Limits = {},
 ): Promise<T> {
-  const until = performance.now() + db.deadlineMs;
-  const own = turns.get(db) ?? new Turns();
+  const called = performance.now();
+  const lastTry = called + db.deadlineMs * (1 - LAST_TRY);
+  const own = turns.get(db) ?? new Turns(MOST_AT_ONCE);
   turns.set(db, own);
+  await own.take('first', called + db.deadlineMs * FOR_TURN, overloaded);
   for (let pauseMs = 25; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    await own.take(db.deadlineMs * FOR_TURN);
+    // The turn lasts as long as the try does, also when its caller has gone.
+    const attempt = db.transaction(run, { lockMs: LOCK_MS, ...limits }).finally(() => own.giveBack());
     try {
-      return await db.transaction(run, { lockMs: LOCK_MS, ...limits });
+      // Whoever has a limit of his own for his statements knows how long he waits for them.
+      return await (limits.statementMs === undefined ? before(called + db.deadlineMs, attempt) : attempt);
     } catch (error) {
       if (!isLocked(error)) throw error;
-      if (performance.now() + pauseMs > until) throw laneBusy();
-    } finally {
-      own.giveBack();
+      if (performance.now() + pauseMs > lastTry) throw laneBusy();
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await own.take('again', lastTry, laneBusy);
   }
 }
 
@@ -46,32 +56,9 @@ function isLocked(error: unknown): boolean {
   return isLockError(error) || (error instanceof EngineError && error.code === 'MUSTER_LANE_BUSY');
 }
 
-/** So many at once, the others in the order in which they came. */
-class Turns {
-  readonly #waiting = new Line<() => void>();
-  #running = 0;
-
-  take(withinMs: number): Promise<void> {
-    if (this.#running < MOST_AT_ONCE) {
-      this.#running += 1;
-      return Promise.resolve();
-    }
-    if (this.#waiting.size >= MOST_WAITING) return Promise.reject(overloaded());
-    return new Promise((resolve, reject) => {
-      const place = this.#waiting.push(() => {
-        clearTimeout(timer);
-        resolve();
-      });
-      const timer = setTimeout(() => {
-        this.#waiting.remove(place);
-        reject(overloaded());
-      }, withinMs);
-    });
-  }
-
-  giveBack(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#running -= 1;
-  }
+function before<T>(deadline: number, attempt: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(noAnswer()), deadline - performance.now());
+    attempt.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
