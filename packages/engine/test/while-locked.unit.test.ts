@@ -37,16 +37,15 @@ test('G65: whoever comes new goes before all who try again', async () => {
   await vi.advanceTimersByTimeAsync(2_000); // all have tried by now
   const came = performance.now();
   const free = Array.from({ length: 4 }, () => heard(whileLocked(db, async () => 'done')));
-  await vi.advanceTimersByTimeAsync(2 * LOCKED_MS);
+  await vi.advanceTimersByTimeAsync(DEADLINE_MS);
   for (const { what, at } of await Promise.all(free)) {
     expect(what).toBe('done');
     expect(at - came).toBeLessThanOrEqual(LOCKED_MS);
   }
-  await vi.advanceTimersByTimeAsync(DEADLINE_MS);
   await Promise.all(crowd);
 });
 
-test.each([60, 300, 1_000])(
+test.each([300, 1_000])(
   'G64: of %i who want one locked lane nobody hears after his deadline',
   async (many) => {
     const db = database();
