@@ -60,7 +60,9 @@ create table {schema}.lane_names (
   lane_id bigint not null,
   primary key (tenant_id, space, name)
 );
-create unique index one_name_per_lane on {schema}.lane_names (tenant_id, lane_id);
+-- Only for statements that say `lane_id > 0`. Otherwise it could take the place of the primary key in a look-up by name, and
+-- does when statistics from the middle of a load say that the table is empty: 0.8 s became 45 s for 40,000 lanes.
+create unique index one_name_per_lane on {schema}.lane_names (tenant_id, lane_id) where lane_id > 0;
 
 -- What was asked for. Never updated.
 create table {schema}.actions (

@@ -129,7 +129,7 @@ const lookStatement = (s: string) => `
     coalesce(f.safe_from <= pg_snapshot_xmin(pg_current_snapshot()), false) as safe, coalesce(${isEmpty(s)}, false) as empty,
     (select 1 from ${s}.actions a where a.tenant_id = f.tenant_id and a.lane_id = f.lane_id limit 1) is not null as kept,
     l.ver is not null and (
-      select n.space = any ($2::text[]) from ${s}.lane_names n where n.tenant_id = f.tenant_id and n.lane_id = f.lane_id limit 1
+      select n.space = any ($2::text[]) from ${s}.lane_names n where n.tenant_id = f.tenant_id and n.lane_id = f.lane_id and n.lane_id > 0 limit 1
     ) is true as ownerless
   from fresh cross join lateral (
     select * from ${s}.lanes_to_forget f where fresh.yes is not null and f.look_at <= ${NOW} order by f.look_at limit ${MOST} for update skip locked
@@ -163,7 +163,7 @@ const statements = (s: string) => {
           select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.closing limit 1
         ) l where ${isEmpty(s)} and ${NOW} is not null
       ), n as (
-        delete from ${s}.lane_names n using k where n.tenant_id = k.tenant_id and n.lane_id = k.lane_id
+        delete from ${s}.lane_names n using k where n.tenant_id = k.tenant_id and n.lane_id = k.lane_id and n.lane_id > 0
       ), f as (
         delete from ${s}.lanes_to_forget f using k i where ${entry}
       )

@@ -178,7 +178,7 @@ function from(s: string, driver: Driver): string {
     join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
       ${driver === 'lanes' ? 'and l.action_id = a.action_id' : driver === 'pending' ? 'and l.action_id is distinct from a.action_id' : ''}
     ${join('endings')} ${s}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id
-    left join ${s}.lane_names n on n.tenant_id = a.tenant_id and n.lane_id = a.lane_id
+    left join ${s}.lane_names n on n.tenant_id = a.tenant_id and n.lane_id = a.lane_id and n.lane_id > 0
     where a.tenant_id = $2 and ${NOW} is not null`;
 }
 
