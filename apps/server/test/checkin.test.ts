@@ -385,7 +385,7 @@ test('a check-in that cannot be answered after its claim gives the action back',
   const away = vi.spyOn(t.engine, 'laneLoads').mockRejectedValue(new Error('Connection terminated'));
   const answer = await t.post('/api/checkin', {}, { token: device.token });
   away.mockRestore();
-  expect(answer).toMatchObject({ status: 503, body: { code: 'MUSTER_DATABASE_AWAY' } });
+  expect(answer).toMatchObject({ status: 503, body: { code: 'MUSTER_NO_ANSWER' } });
   await vi.waitFor(async () => expect(await look(id)).toMatchObject({ state: 'pending' }));
   expect(await types(id)).toContain('RELEASED');
 });
