@@ -1,7 +1,7 @@
-// Agents that wait at the control door: how long an action takes from POST to the agent it is for, beside a server that
+// Agents that wait at the hosts door: how long an action takes from POST to the agent it is for, beside a server that
 // looks every 500 ms; and how long an answer takes when work is there already. Clients are in a process of their own.
 
-import { controlCrowd } from '../../apps/server/testing/control-crowd.mjs';
+import { hostsCrowd } from '../../apps/server/testing/hosts-crowd.mjs';
 import { manyHosts } from '../../apps/server/testing/many-hosts.mjs';
 import { pause } from '../measure.mjs';
 
@@ -20,7 +20,7 @@ async function openControl(url, agents) {
   const server = await openServer(url);
   const hosts = await manyHosts(server.db, agents);
   await server.db.query({ text: 'analyze' });
-  const crowd = controlCrowd({
+  const crowd = hostsCrowd({
     port: server.port,
     operator: server.headers.authorization.slice('Bearer '.length),
     tokens: hosts.map(({ token }) => token),
@@ -38,7 +38,7 @@ async function openControl(url, agents) {
 async function pollingLatency(url, agents) {
   const { openPollingServer } = await import('../polling-server.mjs');
   const server = await openPollingServer(url, agents);
-  const crowd = controlCrowd({ port: server.port, operator: 'nobody', tokens: server.tokens });
+  const crowd = hostsCrowd({ port: server.port, operator: 'nobody', tokens: server.tokens });
   await crowd.connect();
   await crowd.park(25);
   await pause(2_000);

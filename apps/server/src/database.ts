@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Database, openEmbedded, openPostgres } from '@muster/engine';
+import { findServer } from './command-socket/client.ts';
+import { socketPath } from './command-socket/socket-path.ts';
 import type { Config } from './config.ts';
-import { findServer } from './control/client.ts';
-import { socketPath } from './control/socket-path.ts';
 import { makeDataFolder } from './data-folder/data-folder.ts';
 import { FolderInUseError, ownerOf, takeLock } from './data-folder/lock.ts';
 

@@ -3,18 +3,18 @@ import { createEngine, type Database, type Engine } from '@muster/engine';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createAudit } from './audit/audit.ts';
 import { pruneAudit } from './audit/prune-audit.ts';
+import { listenForCommands } from './command-socket/server.ts';
+import { socketPath } from './command-socket/socket-path.ts';
 import { type Config, SettingError } from './config.ts';
-import { listenForCommands } from './control/server.ts';
-import { socketPath } from './control/socket-path.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import type { ErrorCatalogue } from './errors.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
 import { actions, GENERIC } from './features/actions/index.ts';
 import { auditRoutes } from './features/audit/index.ts';
 import { batches } from './features/batches/index.ts';
-import { control } from './features/control/index.ts';
 import { devices } from './features/devices/index.ts';
 import { health } from './features/health/index.ts';
+import { hosts } from './features/hosts/index.ts';
 import { metrics } from './features/metrics/index.ts';
 import { tasks } from './features/tasks/index.ts';
 import { tokenRoutes } from './features/tokens/index.ts';
@@ -124,7 +124,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       ...FEATURES,
       health(() => migrate.checkNotTooNew(db.reserved)),
       metrics(registry),
-      control(registry),
+      hosts(registry),
       tasks(registry),
     ].map((create) => create(shell));
     const routes = describe(
@@ -158,8 +158,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       undo.push(async () => feature.stop?.());
     }
     if (db.kind === 'embedded' && !options.db) {
-      const control = await listenForCommands(socketPath(config.MUSTER_DATA_DIR), { config, db }, log);
-      undo.push(() => control.stop());
+      const commands = await listenForCommands(socketPath(config.MUSTER_DATA_DIR), { config, db }, log);
+      undo.push(() => commands.stop());
     }
     await app.fastify.listen({ backlog: BACKLOG, host: config.HOST, port: config.PORT }).catch((error) => {
       // a database that cannot be found has the same code

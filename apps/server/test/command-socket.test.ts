@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { askServer, findServer } from '../src/command-socket/client.ts';
+import { listenForCommands } from '../src/command-socket/server.ts';
 import type { Out } from '../src/commands/command.ts';
 import { readConfig } from '../src/config.ts';
-import { askServer, findServer } from '../src/control/client.ts';
-import { listenForCommands } from '../src/control/server.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 /** The socket by which the command line asks a server on the embedded database. */

@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 test.each([
-  ['control.md', 16],
+  ['hosts.md', 16],
   ['checkin.md', 20],
   ['workflows.md', 6],
   ['batches.md', 8],

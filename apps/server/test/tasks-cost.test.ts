@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { controlHouse, type House } from '../testing/control-house.ts';
+import { type House, hostsHouse } from '../testing/hosts-house.ts';
 
 /** What is asked of the database, statement by statement. */
 let house: House;
 beforeAll(async () => {
-  house = await controlHouse();
+  house = await hostsHouse();
 });
 afterAll(() => house.close());
 

@@ -1,5 +1,5 @@
-import type { Context } from './context.ts';
 import { type Database, isTransaction, type Queryable } from './db.ts';
+import type { Context } from './operation.ts';
 
 /** These are gathered on the engine's own database, ask for the time there, and wait there, where what waits is bounded. */
 const GATHERED = new Set([

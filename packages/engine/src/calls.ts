@@ -1,21 +1,14 @@
-import {
-  BUSY,
-  type Busy,
-  type Context,
-  type LostClaim,
-  type Operation,
-  type Run,
-  type Transition,
-} from './context.ts';
 import { type Database, isTransaction, type Queryable } from './db.ts';
 import { makeDays } from './duties/keep-days.ts';
 import type { Effects } from './effects.ts';
 import { Gatherer } from './gatherer.ts';
 import { refuseInsideTransaction } from './open-transaction.ts';
+import { BUSY, type Busy, type Context, type Operation, type Run } from './operation.ts';
 import { Places } from './places.ts';
 import type { RoomSize } from './room.ts';
 import { runDirectly } from './run-directly.ts';
 import { isLockError, isMissingDay, isOutcomeUnknown } from './sqlstate.ts';
+import type { LostClaim, Transition } from './transition.ts';
 import type { WakeUps } from './wake-ups.ts';
 import { whileLocked } from './while-locked.ts';
 

@@ -1,4 +1,4 @@
-import type { Transition } from './context.ts';
+import type { Transition } from './transition.ts';
 
 /** An action as it is handed out. */
 export interface ClaimedAction {

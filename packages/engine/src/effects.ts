@@ -1,5 +1,5 @@
-import type { Transition } from './context.ts';
 import type { Queryable } from './db.ts';
+import type { Transition } from './transition.ts';
 
 /**
  * A door's follow-up to transitions of its channel: called once per statement with all of them, in the same transaction,

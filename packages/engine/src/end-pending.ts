@@ -1,7 +1,7 @@
 import type { ActionState, EventType, FinalState } from './action.ts';
 import { eventName } from './action.ts';
-import type { Transition, Wake } from './context.ts';
 import { lockLanes, NOW, raiseLanes } from './sql.ts';
+import type { Transition, Wake } from './transition.ts';
 
 /**
  * The end of actions that nobody holds: cancelled, expired, past their deadline, of an old generation, or succeeded

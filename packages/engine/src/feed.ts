@@ -1,8 +1,8 @@
 import { type EventType, eventName } from './action.ts';
-import type { Context } from './context.ts';
 import type { Queryable } from './db.ts';
 import { EngineError } from './errors.ts';
 import { type FeedPlace, readCursor, writeCursor } from './feed-cursor.ts';
+import type { Context } from './operation.ts';
 import { checkTenant, checkWhole, ifGiven } from './values.ts';
 
 /**

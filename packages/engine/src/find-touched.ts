@@ -1,6 +1,7 @@
-import type { Context, Touched, Wake } from './context.ts';
 import type { Queryable } from './db.ts';
+import type { Context } from './operation.ts';
 import { rows } from './sql.ts';
+import type { Touched, Wake } from './transition.ts';
 
 /** Who would have to be woken by a change of these lanes and actions: the lanes and their runners. */
 export function createFindTouched(context: Context) {

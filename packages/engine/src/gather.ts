@@ -1,5 +1,5 @@
-import type { Operation } from './context.ts';
 import { Gatherer } from './gatherer.ts';
+import type { Operation } from './operation.ts';
 import { Places } from './places.ts';
 import type { RoomSize } from './room.ts';
 

@@ -1,9 +1,9 @@
-import { BUSY, type Busy, type Operation, type Run } from './context.ts';
 import { isEffectError } from './effects.ts';
 import { EngineError, laneBusy, noAnswer, overloaded } from './errors.ts';
 import { FairLine } from './fair-line.ts';
 import { KeyLines } from './key-lines.ts';
 import { Line, type Place } from './line.ts';
+import { BUSY, type Busy, type Operation, type Run } from './operation.ts';
 import { Pausing } from './pausing.ts';
 import type { Places } from './places.ts';
 import { Room, type RoomSize } from './room.ts';

@@ -1,7 +1,7 @@
-import type { Context } from './context.ts';
 import { CLOCK_MS, type DatabaseClock } from './database-clock.ts';
 import type { Queryable } from './db.ts';
 import type { Duty } from './duties/duty.ts';
+import type { Context } from './operation.ts';
 
 /**
  * One node at a time does the housekeeping of the whole database. The lead is a row that expires after five seconds;

@@ -13,7 +13,6 @@ export { type CheckSummary, checkInstallation, type FoundViolation } from './che
 export { PROMISE_OF, type Violation, type ViolationKind } from './check/violation.ts';
 export type { ClaimedAction } from './claimed-action.ts';
 export type { ClaimRequest, ClaimSlotsRequest } from './claiming.ts';
-export type { Transition, Wake } from './context.ts';
 export {
   type Connections,
   type Database,
@@ -48,11 +47,12 @@ export type { LaneRef } from './ops/lanes.ts';
 export type { ActionEvent, ActionFilter, ActionPage, ActionView } from './ops/look-up.ts';
 export type { LaneLoad } from './ops/queue.ts';
 export type { RedriveAnswer } from './ops/redrive.ts';
-export type { ReportAnswer } from './ops/report-item.ts';
 export type { GiveReasons, WaitingAction } from './reasons.ts';
-export type { ReportRequest } from './reporting.ts';
+export type { ReportAnswer } from './report/item.ts';
+export type { ReportRequest } from './report/requests.ts';
 export { Room } from './room.ts';
 export { isOutcomeUnknown } from './sqlstate.ts';
 export { checkText, encodeJson } from './text.ts';
+export type { Transition, Wake } from './transition.ts';
 export type { DoorReason, WaitingFor } from './waiting-for.ts';
 export { whileLocked } from './while-locked.ts';

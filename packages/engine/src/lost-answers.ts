@@ -1,4 +1,4 @@
-import type { Touched, Wake } from './context.ts';
+import type { Touched, Wake } from './transition.ts';
 
 /**
  * Statements whose answer was lost: whatever they did was told to nobody. What they may have made claimable is looked up

@@ -1,7 +1,8 @@
-import type { Context, LostClaim } from './context.ts';
 import type { Queryable } from './db.ts';
 import { LostAnswers } from './lost-answers.ts';
+import type { Context } from './operation.ts';
 import { rows } from './sql.ts';
+import type { LostClaim } from './transition.ts';
 
 /**
  * Claims whose answer was lost: they may be committed, now or when a database that stands still goes on, and nobody has

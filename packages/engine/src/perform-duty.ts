@@ -1,8 +1,9 @@
 import type { Calls } from './calls.ts';
-import type { Context, Transition } from './context.ts';
 import type { Duty, DutyRun, OnLanes } from './duties/duty.ts';
 import { isEffectError } from './effects.ts';
+import type { Context } from './operation.ts';
 import type { LaneRef } from './ops/lanes.ts';
+import type { Transition } from './transition.ts';
 
 /**
  * Runs one round of a duty with the effects of its transitions. An effect that throws undoes the transitions of its own lane

@@ -1,6 +1,6 @@
-import { BUSY, type Busy, type Operation, type Run } from './context.ts';
 import { laneBusy } from './errors.ts';
 import { MOST_BYTES_PER_STATEMENT, MOST_PER_STATEMENT } from './gatherer.ts';
+import { BUSY, type Busy, type Operation, type Run } from './operation.ts';
 
 /**
  * An operation over many items of one caller: nothing is gathered, equal keys are kept apart, BUSY items are tried again.

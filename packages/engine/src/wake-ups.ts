@@ -1,6 +1,6 @@
-import type { Touched, Wake } from './context.ts';
 import type { Database, Listener, Queryable } from './db.ts';
 import { LostAnswers, type LostAnswersOptions } from './lost-answers.ts';
+import type { Touched, Wake } from './transition.ts';
 import { Waiters } from './waiters.ts';
 
 /**

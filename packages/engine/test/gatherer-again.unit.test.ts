@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { BUSY, type Operation } from '../src/context.ts';
 import { Gatherer } from '../src/gatherer.ts';
+import { BUSY, type Operation } from '../src/operation.ts';
 import { Places } from '../src/places.ts';
 
 test('G35: a call that finds its lane locked again and again is answered in the end, whoever comes meanwhile', async () => {

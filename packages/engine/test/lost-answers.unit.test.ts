@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Touched, Wake } from '../src/context.ts';
 import { LostAnswers } from '../src/lost-answers.ts';
+import type { Touched, Wake } from '../src/transition.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { BUSY, type Busy, type Operation, type Run } from '../src/context.ts';
 import { Gatherer, type GathererOptions } from '../src/gatherer.ts';
+import { BUSY, type Busy, type Operation, type Run } from '../src/operation.ts';
 import { Places } from '../src/places.ts';
 import { runDirectly } from '../src/run-directly.ts';
 

@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { findServer } from '../command-socket/client.ts';
+import { socketPath } from '../command-socket/socket-path.ts';
 import type { Finding } from '../commands/inspect.ts';
 import { type Config, complaints, readConfig, unknownSettings } from '../config.ts';
-import { findServer } from '../control/client.ts';
-import { socketPath } from '../control/socket-path.ts';
 import { canWrite } from '../data-folder/can-write.ts';
 import { dataFolder } from '../data-folder/data-folder.ts';
 import { ownerOf } from '../data-folder/lock.ts';

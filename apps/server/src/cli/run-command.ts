@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { askServer, findServer } from '../command-socket/client.ts';
+import { socketPath } from '../command-socket/socket-path.ts';
 import { CommandError, type Out } from '../commands/command.ts';
 import { type CommandName, commandOf } from '../commands/index.ts';
 import { runOn } from '../commands/run.ts';
 import { type Config, readConfig } from '../config.ts';
-import { askServer, findServer } from '../control/client.ts';
-import { socketPath } from '../control/socket-path.ts';
 import { dataFolder } from '../data-folder/data-folder.ts';
 import { FolderInUseError } from '../data-folder/lock.ts';
 import { openDatabase } from '../database.ts';

@@ -1,5 +1,5 @@
-import type { Run } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Run } from '../operation.ts';
 import type { LaneRef } from '../ops/lanes.ts';
 
 /** A duty of housekeeping: one statement over all tenants, safe with two leaders, called directly by tests. */

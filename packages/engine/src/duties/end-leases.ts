@@ -1,8 +1,8 @@
-import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context } from '../operation.ts';
 import type { LaneRef } from '../ops/lanes.ts';
-import { NO_NEXT, settle } from '../settle.ts';
-import { type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
+import { NO_NEXT, settle } from '../report/settle.ts';
+import { type SettledRow, transitionsOf, wakesOf } from '../report/settled.ts';
 import { firstToLock, hasCome, NOW, rows } from '../sql.ts';
 import { type Duty, dutyRun, laneIds } from './duty.ts';
 

@@ -1,8 +1,8 @@
 import { EVENT_TYPES } from '../action.ts';
-import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
-import { type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
+import type { Context } from '../operation.ts';
+import { type SettledRow, transitionsOf, wakesOf } from '../report/settled.ts';
 import { firstToLock } from '../sql.ts';
 import { type Duty, dutyRun, laneIds, type OnLanes } from './duty.ts';
 import { endAttempts } from './end-leases.ts';

@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../action.ts';
-import type { Context } from '../context.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
+import type { Context } from '../operation.ts';
 import { firstToLock, hasCome, NOW, rows } from '../sql.ts';
 import { type Duty, dutyRun, laneIds } from './duty.ts';
 

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from '../operation.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
 /** Adds up what the statements appended, so that reading the counts stays a look at a few rows. */

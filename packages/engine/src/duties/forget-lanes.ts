@@ -1,6 +1,6 @@
 import { LONGEST_WAIT_MS } from '../claiming.ts';
-import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context } from '../operation.ts';
 import { hasCome, ms, NOW, rows } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 

@@ -1,5 +1,5 @@
-import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context } from '../operation.ts';
 import { NOW } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 

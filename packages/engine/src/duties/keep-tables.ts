@@ -1,5 +1,5 @@
-import type { Context } from '../context.ts';
 import type { Database, Queryable } from '../db.ts';
+import type { Context } from '../operation.ts';
 import { isMissingTable } from '../sqlstate.ts';
 import { type Duty, type DutyRun, dutyRun } from './duty.ts';
 

@@ -1,5 +1,6 @@
-import type { Context, Wake } from '../context.ts';
+import type { Context } from '../operation.ts';
 import { firstToLock, hasCome, NOW, raiseLanes } from '../sql.ts';
+import type { Wake } from '../transition.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
 /** Moves rows whose time has come to their place among the ready ones, and wakes those who wait for them. */

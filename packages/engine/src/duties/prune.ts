@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from '../operation.ts';
 import { NOW } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 

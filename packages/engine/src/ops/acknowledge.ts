@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
-import { BUSY, type Busy, type Context, type Operation } from '../context.ts';
+import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { NOW } from '../sql.ts';
 
 /** The worker has received the attempt: one line of history, nothing else changes. */

@@ -1,6 +1,6 @@
 import type { Calls } from '../calls.ts';
-import type { Context, Operation } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context, Operation } from '../operation.ts';
 import { checkText } from '../text.ts';
 import { checkName, checkTenant, ifGiven, isId } from '../values.ts';
 import { forEachMatch } from './by-filter.ts';

@@ -1,7 +1,8 @@
 import { EVENT_TYPES } from '../action.ts';
-import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
 import { type EndedRow, endedTransition, endedWake } from '../end-pending.ts';
+import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { lockLanes, NOW, rows } from '../sql.ts';
+import type { Transition, Wake } from '../transition.ts';
 
 /**
  * Cancel. An action that nobody holds ends at once. A running one keeps its lease and its lane; the worker is told at

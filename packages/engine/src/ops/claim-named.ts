@@ -8,9 +8,10 @@ import {
   NO_ACTION_COLUMNS,
   sent,
 } from '../claimed-action.ts';
-import type { Context, Run, Transition } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context, Run } from '../operation.ts';
 import { head, leaseUntil, lockLanes, ms, NOW, pauses } from '../sql.ts';
+import type { Transition } from '../transition.ts';
 import { isId } from '../values.ts';
 import {
   askForRunners,

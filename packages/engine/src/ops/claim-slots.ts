@@ -7,8 +7,9 @@ import {
   NO_ACTION_COLUMNS,
   sent,
 } from '../claimed-action.ts';
-import { BUSY, type Busy, type Context, type Operation, type Transition } from '../context.ts';
+import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { ANY_CHANNEL, head, leaseUntil, lockLanes, ms, NOW, pauses } from '../sql.ts';
+import type { Transition } from '../transition.ts';
 import { freeSlots, IS_RAISED, raiseRunners } from './runner-slots.ts';
 
 /**

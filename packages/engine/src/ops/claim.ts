@@ -7,8 +7,9 @@ import {
   NO_ACTION_COLUMNS,
   sent,
 } from '../claimed-action.ts';
-import { BUSY, type Context, type Operation, type Transition } from '../context.ts';
+import { BUSY, type Context, type Operation } from '../operation.ts';
 import { ANY_CHANNEL, head, leaseUntil, lockLanes, ms, NOW, passesOver, pauses, rows } from '../sql.ts';
+import type { Transition } from '../transition.ts';
 import { createRedeliver } from './redeliver.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { ActionState } from '../action.ts';
-import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context } from '../operation.ts';
 
 /** How many actions are in each state, per channel: a sum over a few rows, however many actions there are. */
 export interface Count {

@@ -1,9 +1,10 @@
 import { EVENT_TYPES } from '../action.ts';
 import { jsonArray } from '../binary-array.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
-import type { Context, Run, Transition } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context, Run } from '../operation.ts';
 import { ANY_CHANNEL, leaseUntil, lockLanes, ms, NOW, pauses } from '../sql.ts';
+import type { Transition } from '../transition.ts';
 import type { EncodedAction } from './enqueue.ts';
 import {
   askForRunners,

@@ -1,8 +1,8 @@
 import type { Calls } from '../calls.ts';
 import type { ClaimedAction } from '../claimed-action.ts';
-import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
+import type { Context } from '../operation.ts';
 import { createEnqueue, type EncodedAction, type Enqueued, encodeAction, type NewAction } from './enqueue.ts';
 import { createEnqueueAndClaim } from './enqueue-and-claim.ts';
 import { checkForRunners, type ForRunner } from './for-runners.ts';

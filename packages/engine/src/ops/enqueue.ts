@@ -1,8 +1,9 @@
 import { jsonArray } from '../binary-array.ts';
-import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
 import { EngineError } from '../errors.ts';
+import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { ANY_CHANNEL } from '../sql.ts';
 import { encodeJson } from '../text.ts';
+import type { Transition, Wake } from '../transition.ts';
 import { checkLane, checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
 
 /** The work itself is done by the SQL function of migration 002; this checks, encodes and reads the verdicts. */

@@ -1,4 +1,4 @@
-import type { Context, Operation } from '../context.ts';
+import type { Context, Operation } from '../operation.ts';
 import { rows } from '../sql.ts';
 import { checkName, checkTenant } from '../values.ts';
 

@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../action.ts';
-import { BUSY, type Busy, type Context, type Operation } from '../context.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
+import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { rows } from '../sql.ts';
 
 /** Ends actions that somebody has given up waiting for. One that is running, or has ended, is left as it is. */

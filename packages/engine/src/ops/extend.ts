@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
-import { BUSY, type Busy, type Context, type Operation } from '../context.ts';
+import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { ANY_CHANNEL, lockLanes, ms, NOW, rows } from '../sql.ts';
 
 /** A worker that is not done yet asks for more time, up to a limit counted from the hand-out, never past the deadline. */

@@ -1,6 +1,6 @@
 import { CLAIMED_COLUMNS, type ClaimedAction, claimedAction } from '../claimed-action.ts';
-import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context } from '../operation.ts';
 import { checkTenant, isId } from '../values.ts';
 
 /** What a runner holds, found by the indexes on its lanes. Who holds what by name alone nobody can say without reading all. */

@@ -1,7 +1,8 @@
-import type { Context, Run, Wake } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
+import type { Context, Run } from '../operation.ts';
 import { checkText } from '../text.ts';
+import type { Wake } from '../transition.ts';
 import { checkLane, checkName, checkRunner, checkTenant } from '../values.ts';
 import { checkLaneName } from './ensure-lane.ts';
 

@@ -1,8 +1,8 @@
 import { type ActionState, type EventType, eventName, FINAL_STATES } from '../action.ts';
 import { priorityName } from '../claimed-action.ts';
-import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
+import type { Context } from '../operation.ts';
 import type { Reasons } from '../reasons.ts';
 import { NOW } from '../sql.ts';
 import { checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';

@@ -1,6 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
-import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
+import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { lockLanes, NOW, raiseLanes } from '../sql.ts';
+import type { Transition, Wake } from '../transition.ts';
 
 /** An operator's act: the action goes before all others of its class in its lane. */
 export interface MoveItem {

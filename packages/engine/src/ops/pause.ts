@@ -1,5 +1,5 @@
-import type { Context, Run } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context, Run } from '../operation.ts';
 import { checkName, checkTenant } from '../values.ts';
 
 /**

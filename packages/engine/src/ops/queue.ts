@@ -1,5 +1,5 @@
-import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context } from '../operation.ts';
 import { checkLane, checkTenant, checkWhole, isId } from '../values.ts';
 import type { LaneRef } from './lanes.ts';
 import { type ActionView, selectUnfinished } from './look-up.ts';

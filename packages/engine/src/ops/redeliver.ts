@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import { CLAIMED_COLUMNS, type ClaimedRow } from '../claimed-action.ts';
-import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context } from '../operation.ts';
 import { ANY_CHANNEL, NOW, rows } from '../sql.ts';
 
 /** An answer may be lost ten times; a worker that asks more often for the same attempt must let its lease end. */

@@ -1,6 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
-import { BUSY, type Busy, type Context, type Operation, type Transition, type Wake } from '../context.ts';
+import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { NOW } from '../sql.ts';
+import type { Transition, Wake } from '../transition.ts';
 
 /**
  * A dead letter goes back to the end of its class in its lane, with no failures counted and without its clocks: an

@@ -1,6 +1,6 @@
-import type { Context, Run } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
+import type { Context, Run } from '../operation.ts';
 import { checkRunner, checkTenant, checkWhole, isId } from '../values.ts';
 import { runningOf } from './runner-slots.ts';
 

@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../action.ts';
-import type { Context } from '../context.ts';
 import type { Queryable } from '../db.ts';
+import type { Context } from '../operation.ts';
 import { NOW } from '../sql.ts';
 import { checkAttempt } from '../text.ts';
 import { checkName, checkTenant, isId } from '../values.ts';

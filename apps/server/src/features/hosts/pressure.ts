@@ -1,5 +1,5 @@
 import { isFull, type LongPolls } from '../../http/long-poll.ts';
-import { controlError } from './errors.ts';
+import { hostError } from './errors.ts';
 import { LONGEST_WAIT } from './poll-parameters.ts';
 
 /**
@@ -23,7 +23,7 @@ export function createPressure(
     /** Somebody has found nothing to do and no place to wait. */
     refuse(error: unknown): never {
       if (!isFull(error)) throw error;
-      throw controlError(
+      throw hostError(
         'MUSTER_CONTROL_OVERLOADED',
         'Too many requests are waiting at this node. Try again after the time in Retry-After.',
         // spread, so that those who were refused together do not come back together

@@ -1,5 +1,5 @@
-import type { ActionState, EventType } from './action.ts';
 import type { Queryable } from './db.ts';
+import type { LostClaim, Touched, Transition, Wake } from './transition.ts';
 
 /** What every operation needs to know; made once per engine. */
 export interface Context {
@@ -10,48 +10,6 @@ export interface Context {
   /** A promise if the time must be asked for first, by this client. */
   readonly ready: (client: Queryable) => Promise<void> | undefined;
   readonly depthLimit: number;
-}
-
-/** A change of one action, as told to effects, wake-ups and metrics. */
-export interface Transition {
-  readonly tenantId: number;
-  readonly laneId: string;
-  readonly actionId: string;
-  readonly channel: string;
-  /** The events that were written, in their order. */
-  readonly events: readonly EventType[];
-  /** The state before them; null: there was no such action. */
-  readonly before: ActionState | null;
-  /** The state after them. */
-  readonly state: string;
-  readonly attempt: number;
-  readonly reason: string | null;
-  readonly at: Date;
-}
-
-/** Something that may now be claimable. */
-export interface Wake {
-  readonly tenantId: number;
-  readonly laneId?: string;
-  readonly runnerId?: string | null;
-}
-
-/** What an item may have made claimable, as far as it says so itself. */
-export interface Touched extends Wake {
-  readonly actionId?: string;
-}
-
-/** A claim of which nobody knows whether it took something: what it took, or who asked, for what, and when. */
-export interface LostClaim {
-  readonly tenantId: number;
-  readonly laneId?: string | undefined;
-  /** The action whose lane it is; with `attempt` the one that was taken. */
-  readonly actionId?: string | undefined;
-  readonly runnerId?: string | undefined;
-  readonly attempt?: number;
-  readonly worker?: string;
-  readonly from?: Date;
-  readonly to?: Date;
 }
 
 /** What one run of a statement brought, besides an answer per item. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { controlHouse, type House } from '../testing/control-house.ts';
+import { type House, hostsHouse } from '../testing/hosts-house.ts';
 
 /** Hosts, services and actions from the operator's side. */
 let house: House;
 beforeAll(async () => {
-  house = await controlHouse();
+  house = await hostsHouse();
 });
 afterAll(() => house.close());
 
@@ -342,7 +342,7 @@ describe('actions', () => {
 describe('the load of hosts', () => {
   it('tells depth, running and stuck actions, and how long the last ones took', async () => {
     let ahead = 0;
-    const past = await controlHouse({}, { clock: () => new Date(Date.now() + ahead) });
+    const past = await hostsHouse({}, { clock: () => new Date(Date.now() + ahead) });
     const { id, token } = await past.host();
     const [one, other] = [await past.service(id), await past.service(id)];
     const done = await past.queue(id, one);

@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { controlHouse, type House } from '../testing/control-house.ts';
+import { type House, hostsHouse } from '../testing/hosts-house.ts';
 
 /** GET /api/control/queue, row by row of the tables of the protocol it keeps. */
 let house: House;
 beforeAll(async () => {
-  house = await controlHouse();
+  house = await hostsHouse();
 });
 afterAll(() => house.close());
 
@@ -358,7 +358,7 @@ describe('waiting', () => {
   });
 
   it('is refused with Retry-After only when too many wait', async () => {
-    const small = await controlHouse({ MUSTER_MAX_WAITING: '1' });
+    const small = await hostsHouse({ MUSTER_MAX_WAITING: '1' });
     try {
       const { id, token } = await small.host();
       const other = await small.host();

@@ -2,7 +2,7 @@ import type { Engine, Transaction } from '@muster/engine';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import type { Caller } from '../../tokens/caller.ts';
-import { controlError, unknownHost, unknownService } from './errors.ts';
+import { hostError, unknownHost, unknownService } from './errors.ts';
 import { type ControlQueries, isId, type Service } from './queries.ts';
 import type { ServiceCache } from './service-cache.ts';
 import { SPACE } from './wire.ts';
@@ -59,7 +59,7 @@ export function createServices(tools: {
         const host = await queries.lockHost(tx, tenantId, hostId);
         if (!host) throw unknownHost();
         if ((await queries.countServices(tx, tenantId, hostId)) >= MOST_SERVICES)
-          throw controlError('MUSTER_TOO_MANY_SERVICES', `A host has at most ${MOST_SERVICES} services.`);
+          throw hostError('MUSTER_TOO_MANY_SERVICES', `A host has at most ${MOST_SERVICES} services.`);
         const id = await queries.nextServiceId(tx);
         const laneId = await engine.ensureLane(tx, tenantId, SPACE, id);
         const service = await queries.insertService(tx, {
@@ -71,8 +71,7 @@ export function createServices(tools: {
           displayName: given.displayName ?? given.unitName,
           description: given.description ?? '',
         });
-        if (!service)
-          throw controlError('MUSTER_UNIT_EXISTS', 'This host has a service for this unit already.');
+        if (!service) throw hostError('MUSTER_UNIT_EXISTS', 'This host has a service for this unit already.');
         // The agent that waits for work of its host looks again, and from now on this lane is among its own.
         await engine.assignRunner(tx, { tenantId, laneId }, host.runnerId);
         await audit.write(tx, {

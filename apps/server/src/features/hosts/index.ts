@@ -3,7 +3,7 @@ import { Contacts } from '../../contacts.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { actionRoutes } from './action-routes.ts';
 import { agentRoutes } from './agent-routes.ts';
-import { CONTROL_ERRORS } from './errors.ts';
+import { HOST_ERRORS } from './errors.ts';
 import { HandedToHosts } from './handed.ts';
 import { createHandingOut } from './handing-out.ts';
 import { createHeartbeats } from './heartbeats.ts';
@@ -26,10 +26,10 @@ import { CHANNEL } from './wire.ts';
 const CONTACT_EVERY_MS = 60_000;
 
 /**
- * The control door: agents on hosts start, stop and restart services. It knows hosts, services and the words that agents
+ * The hosts door: agents on hosts start, stop and restart services. It knows hosts, services and the words that agents
  * speak; what is queued, running or finished only the engine knows.
  */
-export const control =
+export const hosts =
   (registry: Registry): CreateFeature =>
   ({ audit, config, db, engine, log, longPolls, tokens }) => {
     const leaseMs = config.MUSTER_CONTROL_LEASE_SECONDS * 1_000;
@@ -51,8 +51,8 @@ export const control =
 
     let listening: { stop(): Promise<void> } | undefined;
     return {
-      name: 'control',
-      errors: CONTROL_ERRORS,
+      name: 'hosts',
+      errors: HOST_ERRORS,
       routes: [
         ...hostRoutes({ hosts, now: engine.now, onlineSeconds }),
         ...serviceRoutes({ services }),

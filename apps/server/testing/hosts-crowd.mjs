@@ -19,7 +19,7 @@ const CONNECT_AT_ONCE = 200;
 const LINE = '\r\n';
 
 /** @param {CrowdOptions} options */
-export function controlCrowd(options) {
+export function hostsCrowd(options) {
   const child = fork(fileURLToPath(import.meta.url), { execArgv: [] });
   /** @param {object} order @returns {Promise<any>} */
   const tell = (order) =>

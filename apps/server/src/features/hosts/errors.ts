@@ -1,6 +1,6 @@
 import { type ErrorCatalogue, errorsOf } from '../../errors.ts';
 
-export const CONTROL_ERRORS = {
+export const HOST_ERRORS = {
   MUSTER_AGENT_COOKIES: {
     status: 400,
     meaning: 'An agent sends no cookies: a browser is being used by somebody.',
@@ -35,10 +35,10 @@ export const CONTROL_ERRORS = {
   MUSTER_UNKNOWN_SERVICE: { status: 404, meaning: 'The host has no service with this id.' },
 } as const satisfies ErrorCatalogue;
 
-export const controlError = errorsOf(CONTROL_ERRORS);
+export const hostError = errorsOf(HOST_ERRORS);
 
-export const unknownHost = () => controlError('MUSTER_UNKNOWN_HOST', 'There is no host with this id.');
+export const unknownHost = () => hostError('MUSTER_UNKNOWN_HOST', 'There is no host with this id.');
 export const unknownService = () =>
-  controlError('MUSTER_UNKNOWN_SERVICE', 'This host has no service with this id.');
+  hostError('MUSTER_UNKNOWN_SERVICE', 'This host has no service with this id.');
 export const unknownAction = () =>
-  controlError('MUSTER_UNKNOWN_HOST_ACTION', 'This host has no action with this id.');
+  hostError('MUSTER_UNKNOWN_HOST_ACTION', 'This host has no action with this id.');

@@ -4,7 +4,7 @@ import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import type { Log } from '../../feature.ts';
 import type { Caller } from '../../tokens/caller.ts';
-import { controlError, unknownAction } from './errors.ts';
+import { hostError, unknownAction } from './errors.ts';
 import { SERVICE_DELETED } from './reasons.ts';
 import type { Services } from './services.ts';
 import { CHANNEL, type Payload, payloadOf, type Status, stateOf, statusOf, tagOf } from './wire.ts';
@@ -111,7 +111,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
         });
         if (outcome === 'unknown') throw unknownAction();
         if (outcome === 'finished' && state !== 'cancelled')
-          throw controlError('MUSTER_CONTROL_FINISHED', `This action has ended already: ${statusOf(state)}.`);
+          throw hostError('MUSTER_CONTROL_FINISHED', `This action has ended already: ${statusOf(state)}.`);
         await audit.write(tx, {
           ...by(caller),
           act: 'cancel',

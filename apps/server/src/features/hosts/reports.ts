@@ -1,6 +1,6 @@
 import type { Engine } from '@muster/engine';
 import type { agentOf } from './agent-access.ts';
-import { controlError, unknownAction } from './errors.ts';
+import { hostError, unknownAction } from './errors.ts';
 import type { HandedToHosts } from './handed.ts';
 import type { Metrics } from './metrics.ts';
 import { CHANNEL, payloadOf, type Result, statusOf } from './wire.ts';
@@ -27,7 +27,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToHosts; me
     const action = await engine.get(engine.db, tenantId, id);
     if (action?.channel !== CHANNEL || payloadOf(action).hostId !== hostId) throw unknownAction();
     if (action.attempt !== 1)
-      throw controlError(
+      throw hostError(
         'MUSTER_ATTEMPT_MISSING',
         `This action was handed out ${action.attempt} times. Say which attempt the report is about.`,
       );

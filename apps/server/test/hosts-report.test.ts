@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { controlHouse, type House } from '../testing/control-house.ts';
+import { type House, hostsHouse } from '../testing/hosts-house.ts';
 
 /** Reports and heartbeats of agents. */
 let house: House;
 let now = new Date('2026-03-01T12:00:00Z');
 beforeAll(async () => {
-  house = await controlHouse({}, { clock: () => now });
+  house = await hostsHouse({}, { clock: () => now });
 });
 afterAll(() => house.close());
 

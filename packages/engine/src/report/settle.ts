@@ -1,6 +1,6 @@
-import { EVENT_TYPES } from './action.ts';
-import { ACTION_COLUMNS } from './claimed-action.ts';
-import { backoff, leaseUntil, lockLanes, ms, NOW } from './sql.ts';
+import { EVENT_TYPES } from '../action.ts';
+import { ACTION_COLUMNS } from '../claimed-action.ts';
+import { backoff, leaseUntil, lockLanes, ms, NOW } from '../sql.ts';
 
 /**
  * The end of an attempt, whoever ends it: a report, a release, a lease end, a raised generation. The source names the

@@ -5,7 +5,7 @@ import type { Caller } from '../../tokens/caller.ts';
 import { sha256 } from '../../tokens/secret.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
 import type { AgentOf } from './agent-access.ts';
-import { controlError, unknownHost } from './errors.ts';
+import { hostError, unknownHost } from './errors.ts';
 import type { ControlQueries, Host } from './queries.ts';
 import type { Services } from './services.ts';
 
@@ -37,7 +37,7 @@ export function createHosts(tools: {
     const runnerId = await engine.createRunner(tx, tenantId, given.slots);
     const id = await queries.insertHost(tx, { tenantId, runnerId, ...given });
     if (id === null)
-      throw controlError('MUSTER_HOST_EXISTS', 'There is a host with this name. Choose another one.');
+      throw hostError('MUSTER_HOST_EXISTS', 'There is a host with this name. Choose another one.');
     const agentToken = await issue(tx, caller, { id, name: given.name, runnerId });
     return { id, name: given.name, agentToken };
   }
@@ -109,7 +109,7 @@ export function createHosts(tools: {
       change(db, async (tx) => {
         const host = await locked(tx, caller, hostId);
         if (to.name !== undefined && !(await queries.renameHost(tx, caller.tenantId, hostId, to.name)))
-          throw controlError('MUSTER_HOST_EXISTS', 'There is a host with this name. Choose another one.');
+          throw hostError('MUSTER_HOST_EXISTS', 'There is a host with this name. Choose another one.');
         if (to.slots !== undefined) await engine.setSlots(tx, caller.tenantId, host.runnerId, to.slots);
         await audit.write(tx, { ...by(caller), act: 'host.update', target: `host ${hostId}`, detail: to });
       }),
@@ -126,7 +126,7 @@ export function createHosts(tools: {
       change(db, async (tx) => {
         await locked(tx, caller, hostId);
         if ((await tokens.revokeOf(tx, caller.tenantId, 'agent', 'hostId', hostId)) === 0)
-          throw controlError('MUSTER_NO_AGENT_TOKEN', 'This host has no valid token.');
+          throw hostError('MUSTER_NO_AGENT_TOKEN', 'This host has no valid token.');
         await audit.write(tx, { ...by(caller), act: 'host.revoke-token', target: `host ${hostId}` });
       }),
 

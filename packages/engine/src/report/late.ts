@@ -1,10 +1,11 @@
 import { EVENT_TYPES, type EventType, eventName } from '../action.ts';
 import { jsonArray } from '../binary-array.ts';
-import { BUSY, type Busy, type Context, type Run, type Transition, type Wake } from '../context.ts';
 import type { Queryable } from '../db.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
+import { BUSY, type Busy, type Context, type Run } from '../operation.ts';
 import { ANY_CHANNEL, NOW } from '../sql.ts';
-import type { ReportAnswer, ReportItem } from './report-item.ts';
+import type { Transition, Wake } from '../transition.ts';
+import type { ReportAnswer, ReportItem } from './item.ts';
 
 /**
  * Reports that do not name the running attempt: repeated ones are answered as the first time; a success that comes after

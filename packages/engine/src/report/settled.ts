@@ -1,6 +1,6 @@
-import type { EventType } from './action.ts';
-import { type ClaimedAction, type ClaimedRow, claimedAction, sent } from './claimed-action.ts';
-import type { Transition, Wake } from './context.ts';
+import type { EventType } from '../action.ts';
+import { type ClaimedAction, type ClaimedRow, claimedAction, sent } from '../claimed-action.ts';
+import type { Transition, Wake } from '../transition.ts';
 
 export type Outcome = 'succeeded' | 'failed' | 'timeout' | 'not_now' | 'released' | 'revoked';
 

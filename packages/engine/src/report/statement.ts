@@ -1,11 +1,12 @@
 import { jsonArray, textArray } from '../binary-array.ts';
-import type { Busy, Context, Operation, Transition, Wake } from '../context.ts';
-import { settle } from '../settle.ts';
-import { nextOf, type SettledRow, transitionsOf, wakesOf } from '../settled.ts';
+import type { Busy, Context, Operation } from '../operation.ts';
+import { runningOf } from '../ops/runner-slots.ts';
 import { ANY_CHANNEL, head, NOW, pauses, rows } from '../sql.ts';
-import type { ReportAnswer, ReportItem } from './report-item.ts';
-import { createReportLate } from './report-late.ts';
-import { runningOf } from './runner-slots.ts';
+import type { Transition, Wake } from '../transition.ts';
+import type { ReportAnswer, ReportItem } from './item.ts';
+import { createReportLate } from './late.ts';
+import { settle } from './settle.ts';
+import { nextOf, type SettledRow, transitionsOf, wakesOf } from './settled.ts';
 
 /**
  * A worker says how an attempt went, and may get the lane's next action in the same statement. Only a report that names

@@ -1,4 +1,4 @@
-import { controlError } from './errors.ts';
+import { hostError } from './errors.ts';
 
 /** `max` and `wait` of a poll, read strictly: what is not a whole number in range is refused, never rounded or ignored. */
 export const MOST_ACTIONS = 10;
@@ -16,14 +16,14 @@ export function readPoll(query: { max?: unknown; wait?: unknown }): PollParamete
 function readMax(value: unknown): number {
   const max = wholeNumber(value, 1);
   if (max === null || max < 1 || max > MOST_ACTIONS)
-    throw controlError('MUSTER_BAD_MAX', 'Max parameter must be between 1 and 10');
+    throw hostError('MUSTER_BAD_MAX', 'Max parameter must be between 1 and 10');
   return max;
 }
 
 function readWait(value: unknown): number {
   const wait = wholeNumber(value, 0);
   if (wait === null || wait > LONGEST_WAIT)
-    throw controlError('MUSTER_BAD_WAIT', 'Wait parameter must be between 0 and 25 seconds');
+    throw hostError('MUSTER_BAD_WAIT', 'Wait parameter must be between 0 and 25 seconds');
   return wait;
 }
 

@@ -1,8 +1,7 @@
-import type { ClaimedAction } from './claimed-action.ts';
-import type { Queryable } from './db.ts';
-import type { ClaimAnswer, ClaimItem } from './ops/claim.ts';
-import type { ReportAnswer, ReportItem } from './ops/report-item.ts';
-import { checkAttempt, checkText, encodeJson } from './text.ts';
+import type { ClaimedAction } from '../claimed-action.ts';
+import type { Queryable } from '../db.ts';
+import type { ClaimAnswer, ClaimItem } from '../ops/claim.ts';
+import { checkAttempt, checkText, encodeJson } from '../text.ts';
 import {
   checkLane,
   checkLease,
@@ -12,7 +11,8 @@ import {
   checkWhole,
   ifGiven,
   isId,
-} from './values.ts';
+} from '../values.ts';
+import type { ReportAnswer, ReportItem } from './item.ts';
 
 /** What a worker says at the end of an attempt. */
 export interface ReportRequest {

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { controlCrowd } from '../testing/control-crowd.mjs';
-import { controlHouse, type House, OPERATOR } from '../testing/control-house.ts';
+import { hostsCrowd } from '../testing/hosts-crowd.mjs';
+import { type House, hostsHouse, OPERATOR } from '../testing/hosts-house.ts';
 import { manyHosts } from '../testing/many-hosts.mjs';
 
 /** Ten thousand agents wait at one server process. What it costs is printed; what must hold is that nobody is forgotten. */
@@ -14,7 +14,7 @@ const AT_ONCE = 4;
 
 let house: House;
 beforeAll(async () => {
-  house = await controlHouse();
+  house = await hostsHouse();
 });
 afterAll(() => house.close());
 
@@ -29,7 +29,7 @@ function memory(): NodeJS.MemoryUsage {
 
 it('ten thousand waiting agents cost no statement, and each of a thousand gets its action', async () => {
   const hosts = await manyHosts(house.engine.db, AGENTS);
-  const crowd = controlCrowd({
+  const crowd = hostsCrowd({
     port: Number(new URL(house.url).port),
     operator: OPERATOR,
     tokens: hosts.map(({ token }) => token),

@@ -1,6 +1,6 @@
 import type { Access } from '../../http/access.ts';
 import type { Caller } from '../../tokens/caller.ts';
-import { controlError } from './errors.ts';
+import { hostError } from './errors.ts';
 
 /**
  * Agents out there know these sentences and headers, letter by letter. Checked in this order: cookie, header, token,
@@ -12,9 +12,9 @@ export const agents: Access = {
   kinds: ['agent'],
   refuseCookies: true,
   refusals: {
-    cookies: () => controlError('MUSTER_AGENT_COOKIES', 'Cookies not allowed for agent endpoints'),
-    header: () => controlError('MUSTER_AGENT_HEADER', 'Authorization header with Bearer token required'),
-    token: () => controlError('MUSTER_AGENT_TOKEN', 'Unauthorized. Valid agent token required.'),
+    cookies: () => hostError('MUSTER_AGENT_COOKIES', 'Cookies not allowed for agent endpoints'),
+    header: () => hostError('MUSTER_AGENT_HEADER', 'Authorization header with Bearer token required'),
+    token: () => hostError('MUSTER_AGENT_TOKEN', 'Unauthorized. Valid agent token required.'),
   },
 };
 

@@ -43,7 +43,7 @@ export interface CallOptions {
 
 let made = 0;
 
-export async function controlHouse(
+export async function hostsHouse(
   settings: Record<string, string> = {},
   options: { clock?: () => Date } = {},
 ): Promise<House> {
