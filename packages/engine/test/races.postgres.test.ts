@@ -69,31 +69,15 @@ describe('G3 G10 G11 G15 G20 G26 G29 G31 G40 G45: many callers on two nodes', ()
     },
   );
 
-  const NO_VERSION_CHECK = (sql: string) => cut(sql, 'and l.ver = x.ver');
-  test('on an engine without versions are found out', { timeout: 300_000 }, async () => {
-    const by = {
-      muster_cancel: NO_VERSION_CHECK,
-      muster_claim: NO_VERSION_CHECK,
-      muster_claim_slots: NO_VERSION_CHECK,
-      muster_end_leases: NO_VERSION_CHECK,
-      muster_look_at_lanes: NO_VERSION_CHECK,
-      muster_report: NO_VERSION_CHECK,
-    };
-    const right = [
-      'two-leases',
-      'handed-out-after-end',
-      'impossible-history',
-      'attempt-ended-twice',
-      'fence',
-    ];
-    for (let seed = 1; seed <= 30; seed += 1) {
-      const found = await game(seed, by, 20).then(
-        ({ violations }) => violations.map(({ kind }) => kind as string),
-        // so broken that the tables themselves refuse it: an action would end twice
-        (error) => (error.code === '23505' ? ['attempt-ended-twice'] : Promise.reject(error)),
-      );
-      if (found.some((kind) => right.includes(kind))) return;
-    }
-    expect.fail('thirty games found nothing');
+  // Faults that no timing hides; the guards of single races are broken in interleavings.postgres.test.ts.
+  test('on an engine that hands out what is leased are found out', { timeout: 300_000 }, async () => {
+    const by = { muster_claim: (sql: string) => cut(sql, 'l.action_id is null and') };
+    const found = await game(1, by, 20).then(
+      ({ violations }) => violations.map(({ kind }) => kind as string),
+      // so broken that the tables themselves refuse it: an action would end twice
+      (error) => (error.code === '23505' ? ['attempt-ended-twice'] : Promise.reject(error)),
+    );
+    const right = ['two-leases', 'attempt-ended-twice', 'fence'];
+    expect(found.filter((kind) => right.includes(kind))).not.toEqual([]);
   });
 });
