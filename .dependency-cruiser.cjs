@@ -56,21 +56,24 @@ module.exports = {
     },
     {
       name: 'features-do-not-import-features',
-      comment:
-        'Features meet by events or by an action definition in the contracts. Only devices is for all.',
+      comment: 'Features meet by events, by an action definition in the contracts, or in the fleet.',
       severity: 'error',
       from: { path: '^apps/server/src/features/([^/]+)/' },
-      to: { path: '^apps/server/src/features/', pathNot: '^apps/server/src/features/($1|devices)/' },
+      to: { path: '^apps/server/src/features/', pathNot: '^apps/server/src/features/$1/' },
     },
     {
-      name: 'devices-only-by-its-index',
-      comment: 'What devices offers the other features is in its index.ts.',
+      name: 'fleet-imports-no-feature',
+      comment: 'The fleet is open to every door and knows none of them.',
       severity: 'error',
-      from: { path: '^apps/server/src/features/', pathNot: '^apps/server/src/features/devices/' },
-      to: {
-        path: '^apps/server/src/features/devices/',
-        pathNot: '^apps/server/src/features/devices/index\\.ts$',
-      },
+      from: { path: '^apps/server/src/fleet/' },
+      to: { path: '^apps/server/src/features/' },
+    },
+    {
+      name: 'fleet-only-by-its-index',
+      comment: 'What the fleet offers the doors is in its index.ts.',
+      severity: 'error',
+      from: { path: '^apps/server/src/', pathNot: '^apps/server/src/fleet/' },
+      to: { path: '^apps/server/src/fleet/', pathNot: '^apps/server/src/fleet/index\\.ts$' },
     },
     {
       name: 'main-is-imported-only-by-the-cli',

@@ -1,6 +1,6 @@
 import type { Audit, AuditEntry } from './audit/audit.ts';
 import { MusterError } from './errors.ts';
-import type { Log } from './feature.ts';
+import type { Log } from './http/logging.ts';
 
 /**
  * What comes after a commit. Its failure is not that of what was committed: "nothing was changed" would be a lie, and

@@ -1,9 +1,10 @@
 import type { Database, Engine } from '@muster/engine';
-import type { Logger } from 'pino';
 import type { Audit } from './audit/audit.ts';
 import type { Config } from './config.ts';
 import type { ErrorCatalogue } from './errors.ts';
+import type { Fleet } from './fleet/index.ts';
 import type { Route } from './http/define-route.ts';
+import type { Log } from './http/logging.ts';
 import type { LongPolls } from './http/long-poll.ts';
 import type { Tokens } from './tokens/tokens.ts';
 
@@ -14,11 +15,10 @@ export interface Shell {
   readonly engine: Engine;
   readonly tokens: Tokens;
   readonly audit: Audit;
+  readonly fleet: Fleet;
   readonly longPolls: LongPolls;
   readonly log: Log;
 }
-
-export type Log = Pick<Logger, 'debug' | 'error' | 'fatal' | 'info' | 'warn'>;
 
 /** A folder under features/ exports one function that makes this; main.ts lists them. */
 export interface Feature {

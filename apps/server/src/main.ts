@@ -12,13 +12,14 @@ import type { CreateFeature, Feature, Shell } from './feature.ts';
 import { actions, GENERIC } from './features/actions/index.ts';
 import { auditRoutes } from './features/audit/index.ts';
 import { batches } from './features/batches/index.ts';
-import { devices } from './features/devices/index.ts';
+import { checkin } from './features/checkin/index.ts';
 import { health } from './features/health/index.ts';
 import { hosts } from './features/hosts/index.ts';
 import { metrics } from './features/metrics/index.ts';
 import { tasks } from './features/tasks/index.ts';
 import { tokenRoutes } from './features/tokens/index.ts';
 import { workflows } from './features/workflows/index.ts';
+import { createFleet } from './fleet/index.ts';
 import { type App, createApp } from './http/app.ts';
 import { describe } from './http/describe.ts';
 import { ENGINE_ERRORS } from './http/engine-errors.ts';
@@ -39,7 +40,7 @@ import { VERSION } from './version.ts';
  * The composition root: settings → database → engine → features → HTTP. Nothing but the command line and tests knows it.
  * A new feature is a folder under features/ and one line in FEATURES.
  */
-const FEATURES: readonly CreateFeature[] = [actions, tokenRoutes, auditRoutes, devices, batches, workflows];
+const FEATURES: readonly CreateFeature[] = [actions, tokenRoutes, auditRoutes, checkin, batches, workflows];
 
 /** How long a start waits for a command that has the data folder. */
 const PATIENCE_MS = 10_000;
@@ -119,14 +120,16 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const operatorToken = await ensureOperatorToken(config, db, tokens);
 
     const longPolls = new LongPolls(tokens);
-    const shell: Shell = { config, db, engine, tokens, audit, longPolls, log };
-    const features: Feature[] = [
+    const fleet = createFleet({ audit, config, db, engine, log, tokens });
+    const shell: Shell = { config, db, engine, tokens, audit, fleet, longPolls, log };
+    const made = [
       ...FEATURES,
       health(() => migrate.checkNotTooNew(db.reserved)),
       metrics(registry),
       hosts(registry),
       tasks(registry),
     ].map((create) => create(shell));
+    const features: Feature[] = [fleet, ...made];
     const routes = describe(
       features.flatMap((feature) => feature.routes),
       VERSION,

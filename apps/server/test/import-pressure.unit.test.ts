@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test, vi } from 'vitest';
-import { writeLines } from '../src/features/devices/import/write-lines.ts';
+import { writeLines } from '../src/fleet/import/write-lines.ts';
 
 const CHUNKS = 1_000;
 const LINES = Array.from({ length: 100 }, (_, n) => ({ line: n + 1, id: 'a device' }));

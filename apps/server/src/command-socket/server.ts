@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { type CommandContext, CommandError, type Out } from '../commands/command.ts';
 import { commandOf, isCommandName } from '../commands/index.ts';
 import { runOn } from '../commands/run.ts';
-import type { Log } from '../feature.ts';
+import type { Log } from '../http/logging.ts';
 import type { FromServer, ToServer } from './messages.ts';
 
 /**

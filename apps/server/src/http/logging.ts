@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { type Logger, pino } from 'pino';
 
+export type Log = Pick<Logger, 'debug' | 'error' | 'fatal' | 'info' | 'warn'>;
+
 /** Structured lines, one JSON object each. Of a request only what is harmless is ever written down. */
 export interface LogStream {
   write(line: string): unknown;

@@ -1,10 +1,10 @@
 import type { ActionView, Engine } from '@muster/engine';
 import { noteCommitted, readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
-import type { Log } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
+import type { Log } from '../../http/logging.ts';
 import { created } from '../../http/replies.ts';
 import { action } from './answers.ts';
 import { GENERIC, type Lanes } from './lanes.ts';

@@ -1,6 +1,6 @@
 import type { Engine, Queryable } from '@muster/engine';
 import type { z } from 'zod';
-import type { TargetCounts, TargetSets } from '../devices/index.ts';
+import type { TargetCounts, TargetSets } from '../../fleet/index.ts';
 import { batchError } from './errors.ts';
 import { paceOf } from './pace.ts';
 import type { BatchQueries, BatchRow } from './queries.ts';

@@ -1,6 +1,6 @@
 import type { CreateFeature } from '../../feature.ts';
+import { createPruneSets } from '../../fleet/index.ts';
 import { runSoon } from '../../run-soon.ts';
-import { createPruneSets, targetSetsOf } from '../devices/index.ts';
 import { createBatches } from './batches.ts';
 import { BATCH_ERRORS } from './errors.ts';
 import { createBatchQueries } from './queries.ts';
@@ -9,9 +9,9 @@ import { createSupplyBatches, SUPPLY_BATCHES } from './supply-batches.ts';
 
 /** One action for many devices. */
 export const batches: CreateFeature = (shell) => {
-  const { audit, config, db, engine, log } = shell;
+  const { audit, config, db, engine, fleet, log } = shell;
   const queries = createBatchQueries(engine.schema, engine.now);
-  const sets = targetSetsOf(shell);
+  const sets = fleet.targetSets;
   const supply = runSoon(engine, log, SUPPLY_BATCHES);
   engine.addDuty(createSupplyBatches(engine, queries, sets));
   const owner = { duty: 'prune-batches', table: 'batches', id: 'batch_id', doneAt: 'closed_at' };

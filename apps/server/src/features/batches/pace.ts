@@ -1,4 +1,4 @@
-import type { TargetCounts } from '../devices/index.ts';
+import type { TargetCounts } from '../../fleet/index.ts';
 
 /** How fast a batch may go on, and whether it must stop. Pure: counts in, decision out. */
 export interface Pace {

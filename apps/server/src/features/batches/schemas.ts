@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { deviceAction, targets } from '../../fleet/index.ts';
 import { cursor, name, placeCursor } from '../../http/schemas.ts';
-import { deviceAction, targets } from '../devices/index.ts';
 
 const perMinute = z.int().min(1).max(1_000_000);
 

@@ -1,5 +1,5 @@
 import type { Duty, Engine, Queryable } from '@muster/engine';
-import type { TargetSets } from '../devices/index.ts';
+import type { TargetSets } from '../../fleet/index.ts';
 import { mustAbort, paceOf } from './pace.ts';
 import type { BatchQueries, BatchRow } from './queries.ts';
 

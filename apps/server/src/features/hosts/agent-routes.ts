@@ -1,5 +1,5 @@
 import type { Engine } from '@muster/engine';
-import type { Contacts } from '../../contacts.ts';
+import type { Contacts } from '../../contacts/contacts.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { ANSWER_HEADERS, agentOf, agents } from './agent-access.ts';
 import { heartbeatAnswer, lockedActions, reportAnswer } from './answers.ts';

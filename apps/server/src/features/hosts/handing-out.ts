@@ -1,6 +1,6 @@
 import type { ClaimedAction, Engine } from '@muster/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Log } from '../../feature.ts';
+import type { Log } from '../../http/logging.ts';
 import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
 import type { agentOf } from './agent-access.ts';
 import type { HandedToHosts } from './handed.ts';

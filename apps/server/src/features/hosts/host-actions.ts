@@ -2,7 +2,7 @@ import type { ActionFilter, ActionView, Engine } from '@muster/engine';
 import { noteCommitted, readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
-import type { Log } from '../../feature.ts';
+import type { Log } from '../../http/logging.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { hostError, unknownAction } from './errors.ts';
 import { SERVICE_DELETED } from './reasons.ts';

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { Contacts } from '../../contacts.ts';
+import { Contacts } from '../../contacts/contacts.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { actionRoutes } from './action-routes.ts';
 import { agentRoutes } from './agent-routes.ts';

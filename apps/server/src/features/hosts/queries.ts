@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { Contact } from '../../contacts.ts';
+import type { Contact } from '../../contacts/contacts.ts';
 
 /** Hosts and services as they are stored. Slots are the engine's, so they are read from there. */
 export interface Host {

@@ -2,7 +2,7 @@ import type { ClaimedAction, Engine } from '@muster/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BoundedMap } from '../../bounded-map.ts';
 import { change, SLOW } from '../../changes.ts';
-import type { Log } from '../../feature.ts';
+import type { Log } from '../../http/logging.ts';
 import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
 import type { Advance } from './advance-tasks.ts';
 import type { HandedToPcs } from './handed.ts';

@@ -1,8 +1,7 @@
 import type { Registry } from 'prom-client';
-import { Contacts } from '../../contacts.ts';
+import { Contacts } from '../../contacts/contacts.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { runSoon } from '../../run-soon.ts';
-import { createPcs as createPlacesOfPcs } from '../devices/index.ts';
 import { createAdvanceQueries } from './advance-queries.ts';
 import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
 import { createClaiming } from './claiming.ts';
@@ -32,7 +31,7 @@ const CONTACT_EVERY_MS = 5_000;
  */
 export const tasks =
   (registry: Registry): CreateFeature =>
-  ({ audit, config, db, engine, log, longPolls, tokens }) => {
+  ({ audit, config, db, engine, fleet, log, longPolls, tokens }) => {
     const { now, schema } = engine;
     const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
     const handed = new HandedToPcs(engine);
@@ -91,7 +90,7 @@ export const tasks =
             advance,
             audit,
             engine,
-            places: createPlacesOfPcs(schema),
+            places: fleet.pcs,
             queries,
             soon,
             timeoutSeconds: config.MUSTER_TASK_TIMEOUT_SECONDS,

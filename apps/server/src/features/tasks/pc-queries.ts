@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { Contact } from '../../contacts.ts';
+import type { Contact } from '../../contacts/contacts.ts';
 import { eligible } from './eligible.ts';
 
 /** The rows of PCs, joined with what the engine says of their runners and with their devices. */

@@ -1,4 +1,4 @@
-import type { Contacts } from '../../contacts.ts';
+import type { Contacts } from '../../contacts/contacts.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { created } from '../../http/replies.ts';

@@ -1,10 +1,10 @@
 import type { Engine, Queryable, Transaction } from '@muster/engine';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change, SLOW } from '../../changes.ts';
-import type { Contacts } from '../../contacts.ts';
+import type { Contacts } from '../../contacts/contacts.ts';
+import { unknownPc } from '../../fleet/index.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
-import { unknownPc } from '../devices/index.ts';
 import { taskError } from './errors.ts';
 import type { PcLoad, PcQueries, PcRow } from './pc-queries.ts';
 import type { RunnerOf } from './runner-access.ts';

@@ -1,5 +1,5 @@
 import type { DoorReason, Engine } from '@muster/engine';
-import type { Contacts } from '../../contacts.ts';
+import type { Contacts } from '../../contacts/contacts.ts';
 import { taskOf } from './counting.ts';
 import { activeTask } from './task-queries.ts';
 import { CHANNEL } from './wire.ts';

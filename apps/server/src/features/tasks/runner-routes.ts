@@ -1,5 +1,5 @@
 import type { Engine } from '@muster/engine';
-import type { Contacts } from '../../contacts.ts';
+import type { Contacts } from '../../contacts/contacts.ts';
 import { only, operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { acknowledged, claimed, heartbeat, reported } from './answers.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { deviceAction, targets } from '../../fleet/index.ts';
 import { time } from '../../http/schemas.ts';
-import { deviceAction, targets } from '../devices/index.ts';
 import { schedule } from './schemas.ts';
 
 export const workflow = z.strictObject({

@@ -1,5 +1,5 @@
 import { type Duty, dutyRun, type Engine, type Queryable } from '@muster/engine';
-import type { TargetSets } from '../devices/index.ts';
+import type { TargetSets } from '../../fleet/index.ts';
 import type { RunRow, WorkflowQueries, WorkflowRow } from './queries.ts';
 import { dueTimes } from './schedule.ts';
 

@@ -1,6 +1,6 @@
 import type { CreateFeature } from '../../feature.ts';
+import { createPruneNotices, createPruneSets } from '../../fleet/index.ts';
 import { runSoon } from '../../run-soon.ts';
-import { createPruneNotices, createPruneSets, targetSetsOf } from '../devices/index.ts';
 import { createBeginRuns, createSupplyRuns, SUPPLY_RUNS } from './duties.ts';
 import { WORKFLOW_ERRORS } from './errors.ts';
 import { createWorkflowQueries } from './queries.ts';
@@ -8,8 +8,8 @@ import { workflowRoutes } from './routes.ts';
 
 /** Actions that come by themselves, at their time. */
 export const workflows: CreateFeature = (shell) => {
-  const { audit, config, engine, log } = shell;
-  const tools = { engine, queries: createWorkflowQueries(engine.schema), sets: targetSetsOf(shell) };
+  const { audit, config, engine, fleet, log } = shell;
+  const tools = { engine, queries: createWorkflowQueries(engine.schema), sets: fleet.targetSets };
   const supply = runSoon(engine, log, SUPPLY_RUNS);
   engine.addDuty(createBeginRuns(tools));
   engine.addDuty(createSupplyRuns(tools));

@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { DeviceAction, Targets } from '../devices/index.ts';
+import type { DeviceAction, Targets } from '../../fleet/index.ts';
 import type { CatchUp, Schedule } from './schedule.ts';
 
 export interface WorkflowRow {

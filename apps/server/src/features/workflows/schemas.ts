@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { deviceAction, targets } from '../../fleet/index.ts';
 import { cursor, name, time } from '../../http/schemas.ts';
-import { deviceAction, targets } from '../devices/index.ts';
 
 /** Exactly one of the three. */
 export const schedule = z.union([

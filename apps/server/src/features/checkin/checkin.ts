@@ -1,0 +1,184 @@
+import { type ClaimedAction, type Engine, EngineError } from '@muster/engine';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { Contacts } from '../../contacts/contacts.ts';
+import {
+  CHECKIN,
+  type DeviceOf,
+  deviceOf,
+  type Milestones,
+  PENDING_UP_TO,
+  workerOf,
+} from '../../fleet/index.ts';
+import { gatherReads } from '../../gathered-reads.ts';
+import type { Log } from '../../http/logging.ts';
+import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
+import type { Caller } from '../../tokens/caller.ts';
+import { checkinError } from './errors.ts';
+import type { checkinBody } from './schemas.ts';
+import { sourceOf, wireStatus } from './wire.ts';
+
+/**
+ * A device comes: it may say how its action went, and gets the next one. Both are one statement, gathered with those of
+ * all other devices that come at the same moment. What the device must never hear is an error for a result that is not
+ * wanted any more: it would send it again for ever.
+ *
+ *   result? ──report, claim next──► action? ──no, and it may wait──► claim with wait ──► action?
+ */
+type Body = z.input<typeof checkinBody>;
+
+const LARGEST_RESULT = 65_536;
+const STATUS = { done: 'succeeded', failed: 'failed', notNow: 'notNow' } as const;
+
+export function createCheckin(tools: {
+  contacts: Contacts;
+  engine: Engine;
+  leaseSeconds: number;
+  log: Log;
+  longPolls: LongPolls;
+  milestones: Milestones;
+}) {
+  const { contacts, engine, log, longPolls, milestones } = tools;
+  const { db } = engine;
+  const leaseMs = tools.leaseSeconds * 1_000;
+
+  const waitingIn = gatherReads(
+    db,
+    async (lanes: readonly { tenantId: number; laneId: string }[]) => {
+      const loads = await engine.laneLoads(db, lanes, PENDING_UP_TO);
+      const byLane = new Map(loads.map((load) => [load.laneId, load.waiting]));
+      return lanes.map((lane) => byLane.get(lane.laneId) ?? 0);
+    },
+    db.writers,
+  );
+
+  /** Nobody has it: the next check-in gets it anew. One that ended with its delivery stays ended. */
+  function takeBack({ tenantId, id: actionId, attempt }: ClaimedAction): void {
+    engine
+      .release(db, { tenantId, actionId, attempt, channel: CHECKIN, reason: 'The connection was gone.' })
+      .catch((error) => log.warn({ err: error, actionId }, 'An action could not be taken back.'));
+  }
+
+  async function report(tenantId: number, device: DeviceOf, result: NonNullable<Body['result']>) {
+    checkSize(result.error ?? '');
+    checkSize(result.data === undefined ? '' : JSON.stringify(result.data));
+    const worker = workerOf(device.deviceId);
+    const answer = await engine.report(db, {
+      tenantId,
+      actionId: result.actionId,
+      attempt: result.attempt,
+      status: STATUS[result.status],
+      worker,
+      error: result.error,
+      result: result.data,
+      channel: CHECKIN,
+      laneId: device.laneId,
+      next: { channel: CHECKIN, worker, leaseMs, generation: device.generation },
+    });
+    return {
+      next: answer.next,
+      except: answer.accepted ? undefined : result.actionId,
+      told: {
+        accepted: answer.accepted,
+        status: answer.state === null ? 'unknown' : wireStatus(answer.state),
+        reason: answer.reason ?? undefined,
+      },
+    };
+  }
+
+  /** `waitSeconds` 0: looks once. */
+  function claim(
+    request: FastifyRequest,
+    tenantId: number,
+    device: DeviceOf,
+    waitSeconds: number,
+    except: string | undefined,
+    mustAnswer = false,
+  ): Promise<ClaimedAction | null> {
+    const { deviceId, laneId, generation } = device;
+    const item = {
+      tenantId,
+      laneId,
+      generation,
+      channel: CHECKIN,
+      worker: workerOf(deviceId),
+      leaseMs,
+      except,
+    };
+    return longPolls.run(
+      request,
+      waitSeconds,
+      (wait) => engine.claim(db, { ...item, ...wait }),
+      null,
+      mustAnswer,
+    );
+  }
+
+  return async (body: Body, caller: Caller, request: FastifyRequest, reply: FastifyReply) => {
+    const { tenantId } = caller;
+    const device = deviceOf(caller);
+    contacts.heardOf(tenantId, device.deviceId);
+    const reported = body.result && (await report(tenantId, device, body.result));
+    let action = reported
+      ? reported.next
+      : await claim(request, tenantId, device, 0, undefined).catch(replaced);
+    let direct = false;
+    if (!action && body.wait) {
+      const began = performance.now();
+      const except = onlyId(reported?.except);
+      action = await claim(request, tenantId, device, body.wait, except, reported !== undefined).catch(
+        replaced,
+      );
+      direct = action !== null && wasAssignedMeanwhile(action, performance.now() - began);
+    }
+    const claimed = action?.redelivered ? null : action;
+    if (claimed) ifNotSent(request, reply, () => takeBack(claimed));
+    const facts = action ? milestones.takeFacts(tenantId, action.id, action.attempt) : undefined;
+    const pending = facts
+      ? facts.pending
+      : await waitingIn({ tenantId, laneId: device.laneId }).catch((error: unknown) => {
+          if (claimed) takeBack(claimed); // the device hears of the error only
+          throw error;
+        });
+    return {
+      action: action && {
+        id: action.id,
+        kind: action.kind,
+        payload: action.payload,
+        attempt: action.attempt,
+        leaseUntil: action.leaseUntil,
+        source: sourceOf(action.channel, facts),
+        assignedAt: action.createdAt,
+        milestoneId: facts?.milestoneId ?? null,
+        trigger: direct ? 'DIRECT' : 'QUEUE',
+        redelivered: action.redelivered || undefined,
+        cancelRequested: action.cancelRequested || undefined,
+      },
+      pending,
+      result: reported?.told,
+    };
+  };
+}
+
+/** By durations, not by clocks: those of the database and of this process need not agree. */
+function wasAssignedMeanwhile(action: ClaimedAction, waitedMs: number): boolean {
+  return action.attempt === 1 && action.leasedAt.getTime() - action.createdAt.getTime() <= waitedMs;
+}
+
+function onlyId(id: string | undefined): string | undefined {
+  return id !== undefined && /^[1-9]\d{0,17}$/.test(id) ? id : undefined;
+}
+
+function replaced(error: unknown): never {
+  if (error instanceof EngineError && error.code === 'MUSTER_WRONG_GENERATION')
+    throw checkinError('MUSTER_DEVICE_REPLACED', 'This device has enrolled again; its old token is over.');
+  throw error;
+}
+
+function checkSize(text: string): void {
+  if (text.length > LARGEST_RESULT / 4 && Buffer.byteLength(text) > LARGEST_RESULT)
+    throw checkinError(
+      'MUSTER_REPORT_TOO_LARGE',
+      'The data or the error of the result is larger than 64 KiB.',
+    );
+}

@@ -1,0 +1,25 @@
+import type { CreateFeature } from '../../feature.ts';
+import { createCheckin } from './checkin.ts';
+import { checkinRoute } from './checkin-route.ts';
+import { CHECKIN_ERRORS } from './errors.ts';
+import { queueRoutes } from './queue-routes.ts';
+import { giveOfflineReasons } from './reasons.ts';
+
+/** The check-in door: what waits for a device, and what it gets when it comes. */
+export const checkin: CreateFeature = ({ audit, config, engine, fleet, log, longPolls }) => {
+  fleet.milestones.register();
+  giveOfflineReasons(engine, fleet, config.MUSTER_ONLINE_WINDOW_SECONDS);
+  const checkIn = createCheckin({
+    contacts: fleet.contacts,
+    engine,
+    leaseSeconds: config.MUSTER_CHECKIN_LEASE_SECONDS,
+    log,
+    longPolls,
+    milestones: fleet.milestones,
+  });
+  return {
+    name: 'checkin',
+    errors: CHECKIN_ERRORS,
+    routes: [...queueRoutes({ audit, engine, fleet }), checkinRoute(checkIn)],
+  };
+};

@@ -1,0 +1,44 @@
+import type { ActionState, ActionView } from '@muster/engine';
+
+/** Actions of devices in the words of this door. */
+const WORDS: Record<ActionState, 'pending' | 'sent' | 'done' | 'failed' | 'cancelled' | 'expired'> = {
+  pending: 'pending',
+  claimed: 'sent',
+  succeeded: 'done',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  expired: 'expired',
+};
+
+export function wireStatus(state: string) {
+  return WORDS[state as ActionState];
+}
+
+/** What the door knows of an action; of one that was queued past it (by plain SQL, by a task) it is little. */
+export function sourceOf(channel: string, known: { source: string } | undefined): string {
+  return known?.source ?? (channel === 'runner' ? 'task' : 'sql');
+}
+
+export function wireQueued(
+  action: ActionView,
+  position: number,
+  known: { source: string; by: string | null; moreDays: number } | undefined,
+) {
+  return {
+    id: action.id,
+    kind: action.kind,
+    payload: action.payload,
+    status: wireStatus(action.state),
+    source: sourceOf(action.channel, known),
+    channel: action.channel,
+    assignedAt: action.createdAt,
+    assignedBy: known?.by ?? action.createdBy,
+    moreDays: known?.moreDays ?? 0,
+    priority: action.priority,
+    attempt: action.attempt,
+    maxAttempts: action.maxAttempts,
+    position,
+    waitingFor: action.waitingFor,
+    cancelRequested: action.cancelRequested || undefined,
+  };
+}

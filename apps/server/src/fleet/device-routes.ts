@@ -1,0 +1,259 @@
+import type { Engine, Queryable } from '@muster/engine';
+import { type Audit, by } from '../audit/audit.ts';
+import { change } from '../changes.ts';
+import { operators } from '../http/access.ts';
+import { defineRoute, type Route } from '../http/define-route.ts';
+import { created } from '../http/replies.ts';
+import { device, devicePage, deviceWithToken, milestones, newToken, removed } from './answers.ts';
+import { isDeviceId } from './device-token.ts';
+import { deviceError, unknownDevice } from './errors.ts';
+import type { MilestoneLog } from './milestone-log.ts';
+import { type Pcs, unknownPc } from './pcs.ts';
+import type { DeviceQueries, DeviceRow } from './queries.ts';
+import type { Registered, Registry } from './registry.ts';
+import { idParams, listQuery, pageQuery, registerBody, updateBody } from './schemas.ts';
+import type { DeviceViews } from './views.ts';
+
+/** What an operator does with devices themselves. */
+const DEFAULT_PAGE = 100;
+
+export function deviceRoutes(tools: {
+  audit: Audit;
+  engine: Engine;
+  log: MilestoneLog;
+  pcs: Pcs;
+  queries: DeviceQueries;
+  registry: Registry;
+  views: DeviceViews;
+}): Route[] {
+  const { audit, engine, log, pcs, queries, registry, views } = tools;
+  const { db } = engine;
+
+  async function known(client: Queryable, tenantId: number, id: string): Promise<DeviceRow> {
+    const row = isDeviceId(id) ? await queries.get(client, tenantId, id) : null;
+    if (!row) throw unknownDevice();
+    return row;
+  }
+
+  async function show(row: DeviceRow) {
+    const [shown] = await views.show(db, [row]);
+    return shown;
+  }
+
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/api/devices',
+      access: operators('operator'),
+      summary: 'Register a device; its token is shown this once',
+      body: registerBody,
+      responses: { 201: { description: 'Registered.', schema: deviceWithToken } },
+      async handler({ body, caller, reply }) {
+        const { tenantId } = caller;
+        const { deviceId, deviceToken } = await change(db, async (tx) => {
+          const [answer] = await registry.register(tx, { tenantId, by: caller.name, known: 'refuse' }, [
+            { ...body, expiresAt: body.expiresAt === undefined ? undefined : new Date(body.expiresAt) },
+          ]);
+          const device = refusedOr(answer);
+          await audit.write(tx, {
+            ...by(caller),
+            act: 'register',
+            target: `device ${device.deviceId}`,
+            detail: body,
+          });
+          return device;
+        });
+        created(reply);
+        return { ...(await show(await known(db, tenantId, deviceId))), deviceToken };
+      },
+    }),
+
+    defineRoute({
+      method: 'GET',
+      path: '/api/devices',
+      access: operators('viewer'),
+      summary: 'List devices, oldest first',
+      query: listQuery,
+      responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: devicePage } },
+      async handler({ caller, query }) {
+        const limit = query.limit ?? DEFAULT_PAGE;
+        const rows = await queries.list(db, {
+          tenantId: caller.tenantId,
+          text: query.text,
+          tags: query.tag === undefined ? undefined : [query.tag].flat(),
+          state: query.state,
+          online: query.online,
+          pcId: query.pcId,
+          after: query.cursor,
+          limit: limit + 1,
+        });
+        const page = rows.slice(0, limit);
+        return {
+          devices: await views.show(db, page),
+          cursor: rows.length > limit ? (page.at(-1)?.deviceId ?? null) : null,
+        };
+      },
+    }),
+
+    defineRoute({
+      method: 'GET',
+      path: '/api/devices/:id',
+      access: operators('viewer'),
+      summary: 'One device',
+      params: idParams,
+      responses: { 200: { description: 'As it is now.', schema: device } },
+      handler: async ({ caller, params }) => show(await known(db, caller.tenantId, params.id)),
+    }),
+
+    defineRoute({
+      method: 'PATCH',
+      path: '/api/devices/:id',
+      access: operators('operator'),
+      summary: 'Change a device; what is not named stays',
+      params: idParams,
+      body: updateBody,
+      responses: { 200: { description: 'As it is now.', schema: device } },
+      async handler({ body, caller, params }) {
+        const { tenantId } = caller;
+        await change(db, async (tx) => {
+          const before = await known(tx, tenantId, params.id);
+          const expiresAt = typeof body.expiresAt === 'string' ? new Date(body.expiresAt) : body.expiresAt;
+          const pcId = body.pcId === before.pcId ? undefined : body.pcId;
+          // The lane first, as a report does that puts its device into error: the other order could wait for it for ever.
+          if (pcId !== undefined)
+            await engine.assignRunner(
+              tx,
+              { tenantId, laneId: before.laneId },
+              await pcs.runnerOf(tx, tenantId, pcId),
+            );
+          await log.lock(tx, tenantId, [params.id]);
+          await queries
+            .update(tx, tenantId, params.id, {
+              ...body,
+              pcId,
+              tags: body.tags && [...new Set(body.tags)],
+              expiresAt,
+            })
+            .catch(alreadyThere);
+          if (expiresAt !== undefined && expiresAt?.getTime() !== before.expiresAt?.getTime())
+            await log.written(tx, tenantId, 'expirySet', [params.id], caller.name);
+          await audit.write(tx, {
+            ...by(caller),
+            act: 'update',
+            target: `device ${params.id}`,
+            detail: body,
+          });
+        });
+        return show(await known(db, tenantId, params.id));
+      },
+    }),
+
+    defineRoute({
+      method: 'POST',
+      path: '/api/devices/:id/clear-error',
+      access: operators('operator'),
+      summary: 'The device is in order again: tasks may have it',
+      params: idParams,
+      responses: { 200: { description: 'As it is now.', schema: device } },
+      async handler({ caller, params }) {
+        const { tenantId } = caller;
+        await change(db, async (tx) => {
+          const { laneId, pcId } = await known(tx, tenantId, params.id);
+          await queries.setState(tx, tenantId, [params.id], 'ok', null);
+          // its PC may have been waiting for just this
+          await engine.wake(tx, [{ tenantId, laneId, runnerId: await pcs.runnerOf(tx, tenantId, pcId) }]);
+          await audit.write(tx, { ...by(caller), act: 'clear-error', target: `device ${params.id}` });
+        });
+        return show(await known(db, tenantId, params.id));
+      },
+    }),
+
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/devices/:id',
+      access: operators('operator'),
+      summary: 'Delete a device: what was assigned to it ends, its token is over',
+      params: idParams,
+      responses: { 200: { description: 'Deleted.', schema: removed } },
+      async handler({ caller, params }) {
+        await change(db, async (tx) => {
+          if (!isDeviceId(params.id) || !(await registry.remove(tx, caller.tenantId, params.id)))
+            throw unknownDevice();
+          await audit.write(tx, { ...by(caller), act: 'delete', target: `device ${params.id}` });
+        });
+        return { id: params.id, deleted: true };
+      },
+    }),
+
+    defineRoute({
+      method: 'POST',
+      path: '/api/devices/:id/re-enrol',
+      access: operators('operator'),
+      summary:
+        'The device starts anew: what was assigned to it ends, its old token is over, it gets a new one',
+      params: idParams,
+      responses: { 200: { description: 'The new token, shown this once.', schema: newToken } },
+      async handler({ caller, params }) {
+        const { tenantId } = caller;
+        const deviceToken = await change(db, async (tx) => {
+          const row = await known(tx, tenantId, params.id);
+          await audit.write(tx, { ...by(caller), act: 're-enrol', target: `device ${params.id}` });
+          return registry.reEnrol(tx, tenantId, row, caller.name);
+        });
+        return { id: params.id, deviceToken };
+      },
+    }),
+
+    defineRoute({
+      method: 'POST',
+      path: '/api/devices/:id/token',
+      access: operators('operator'),
+      summary: 'A new token; the old one stays valid until the new one is used',
+      params: idParams,
+      responses: { 200: { description: 'The new token, shown this once.', schema: newToken } },
+      async handler({ caller, params }) {
+        const { tenantId } = caller;
+        const deviceToken = await change(db, async (tx) => {
+          const row = await known(tx, tenantId, params.id);
+          await audit.write(tx, { ...by(caller), act: 'rotate-token', target: `device ${params.id}` });
+          return registry.rotateToken(tx, tenantId, row, caller.name);
+        });
+        return { id: params.id, deviceToken };
+      },
+    }),
+
+    defineRoute({
+      method: 'GET',
+      path: '/api/devices/:id/milestones',
+      access: operators('viewer'),
+      summary: 'What happened to a device, newest first',
+      params: idParams,
+      query: pageQuery,
+      responses: { 200: { description: 'A page; the cursor leads to older ones.', schema: milestones } },
+      async handler({ caller, params, query }) {
+        await known(db, caller.tenantId, params.id);
+        const limit = query.limit ?? DEFAULT_PAGE;
+        const rows = await log.list(db, caller.tenantId, params.id, {
+          before: query.cursor,
+          limit: limit + 1,
+        });
+        const page = rows.slice(0, limit);
+        return { milestones: page, cursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
+      },
+    }),
+  ];
+}
+
+export function refusedOr(answer: Registered | undefined): { deviceId: string; deviceToken: string } {
+  if (answer && 'refused' in answer && answer.refused === 'UNKNOWN_PC') throw unknownPc();
+  if (!answer || 'refused' in answer)
+    throw deviceError('MUSTER_DEVICE_EXISTS', 'There is a device with this externalId already.');
+  return { deviceId: answer.deviceId, deviceToken: answer.deviceToken as string };
+}
+
+/** 23505 unique_violation */
+function alreadyThere(error: unknown): never {
+  if (typeof error === 'object' && error !== null && 'code' in error && error.code === '23505')
+    throw deviceError('MUSTER_DEVICE_EXISTS', 'There is a device with this externalId already.');
+  throw error;
+}

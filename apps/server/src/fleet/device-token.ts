@@ -1,0 +1,26 @@
+import type { Caller } from '../tokens/caller.ts';
+
+/** What a device's token carries, so that a check-in needs no look-up of its device. */
+export interface DeviceOf {
+  readonly deviceId: string;
+  readonly laneId: string;
+  readonly generation: number;
+}
+
+export function deviceOf(caller: Caller): DeviceOf {
+  return caller.restriction as DeviceOf;
+}
+
+/** Under this name a device holds its lease, whatever token it uses. */
+export function workerOf(deviceId: string): string {
+  return `device:${deviceId}`;
+}
+
+/** The space of the devices' lanes, and the way by which their actions are delivered at a check-in. */
+export const DEVICE_SPACE = 'device';
+export const CHECKIN = 'checkin';
+
+/** Ids are opaque: whatever is not one of ours is simply unknown. */
+export function isDeviceId(text: string): boolean {
+  return /^[1-9]\d{0,17}$/.test(text);
+}

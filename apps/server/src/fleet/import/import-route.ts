@@ -1,0 +1,110 @@
+import { PassThrough } from 'node:stream';
+import type { Database } from '@muster/engine';
+import { z } from 'zod';
+import { type Audit, by } from '../../audit/audit.ts';
+import { operators } from '../../http/access.ts';
+import { defineRoute, type Route } from '../../http/define-route.ts';
+import type { Log } from '../../http/logging.ts';
+import { drain, type UnreadLimits } from '../../http/unread-body.ts';
+import { deviceError } from '../errors.ts';
+import type { Registry } from '../registry.ts';
+import { BrokenUpload } from './broken-upload.ts';
+import { type ImportLine, importDevices } from './import-devices.ts';
+import { csvRecords, decoded, jsonRecords } from './records.ts';
+import { asText, writeLines } from './write-lines.ts';
+
+const CSV = 'text/csv';
+const JSON_LINES = ['application/x-ndjson', 'application/jsonl', 'application/json-lines'];
+
+/** Many clients send everything before they read anything: so much of the answer is kept for them. */
+const KEPT_BYTES = 1_048_576;
+
+/** What may still come of an upload that cannot be read on. */
+const AFTER_THE_END: UnreadLimits = { bytes: 67_108_864, ms: 60_000 };
+
+export function importRoute(tools: { audit: Audit; db: Database; log: Log; registry: Registry }): Route {
+  const { audit, db, log, registry } = tools;
+  /** Tenants with an import at this node: several at once would only take each other's memory and time. */
+  const importing = new Map<number, PassThrough>();
+  return defineRoute({
+    method: 'POST',
+    path: '/api/devices/import',
+    access: operators('operator'),
+    summary: 'Register a fleet: CSV with a header, or a JSON object per line; one line is answered per row',
+    streams: [CSV, ...JSON_LINES],
+    produces: 'application/x-ndjson',
+    responses: {
+      200: {
+        description: 'A line per row: {line, id, deviceToken?} or {line, error}. Send a broken upload again.',
+        schema: z.string(),
+      },
+    },
+    async handler({ caller, request, reply }) {
+      const { tenantId } = caller;
+      if (importing.has(tenantId)) {
+        reply.header('connection', 'close'); // its body is not read
+        throw deviceError(
+          'MUSTER_IMPORT_RUNNING',
+          'Another import of this tenant is running. Send this one when it has ended.',
+        );
+      }
+      const owner = { tenantId, by: caller.name };
+      const isCsv = (request.headers['content-type'] ?? '').toLowerCase().startsWith(CSV);
+      const text = decoded(request.raw.iterator({ destroyOnReturn: false }));
+      const records = isCsv ? csvRecords(text) : jsonRecords(text);
+      const answer = new PassThrough({ highWaterMark: KEPT_BYTES });
+      const done = { accepted: 0, rejected: 0 };
+      const count = (line: ImportLine) => {
+        if ('error' in line) done.rejected += 1;
+        else done.accepted += 1;
+      };
+      const work = async (audited: string) => {
+        try {
+          const chunks = importDevices(db, registry, owner, records);
+          if (!(await writeLines(chunks, answer, count))) answer.destroy();
+        } catch (error) {
+          const line = asLine(error, request.raw.aborted);
+          count(line);
+          answer.write(asText(line));
+          if (!(error instanceof BrokenUpload) && !request.raw.aborted)
+            log.warn({ err: error }, 'An import did not come to its end.');
+        }
+        await audit.complete(db, tenantId, audited, done);
+      };
+      importing.set(tenantId, answer);
+      const isOver = () => {
+        if (importing.get(tenantId) === answer) importing.delete(tenantId);
+      };
+      // Whoever was cut off sends his upload again, perhaps before the last rows of the first are stored.
+      reply.raw.once('close', isOver);
+      try {
+        const audited = await audit.write(db, { ...by(caller), act: 'import', target: 'devices' });
+        void work(audited)
+          .catch((error) => log.error({ err: error }, 'The end of an import is not in the audit log.'))
+          .then(async () => {
+            isOver();
+            // What is not read stops the next request of the connection; a client that first sends all is let finish.
+            const isRead = await drain(request.raw, AFTER_THE_END);
+            if (!isRead) reply.raw.once('finish', () => request.raw.socket.destroySoon());
+            answer.end(); // the last thing: whoever has read it may send the next
+          });
+      } catch (error) {
+        isOver();
+        throw error;
+      }
+      return reply.type('application/x-ndjson').send(answer);
+    },
+  });
+}
+
+/** What was answered before stands; from here on nothing was registered. */
+function asLine(error: unknown, aborted: boolean): ImportLine {
+  if (error instanceof BrokenUpload) return { line: error.line, error: error.message };
+  if (error instanceof TypeError) return { line: 0, error: 'The upload is not valid UTF-8.' };
+  return {
+    line: 0,
+    error: aborted
+      ? 'The upload broke off. Send it again.'
+      : 'The import could not go on. Send the upload again.',
+  };
+}

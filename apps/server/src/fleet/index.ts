@@ -1,0 +1,96 @@
+import { type Database, dutyRun, type Engine, type Queryable } from '@muster/engine';
+import type { Audit } from '../audit/audit.ts';
+import type { Config } from '../config.ts';
+import { Contacts } from '../contacts/contacts.ts';
+import type { Log } from '../http/logging.ts';
+import type { Tokens } from '../tokens/tokens.ts';
+import { createAssigning } from './assigning.ts';
+import { deviceRoutes } from './device-routes.ts';
+import { isDeviceId } from './device-token.ts';
+import { enrolmentRoutes } from './enrolment-routes.ts';
+import { FLEET_ERRORS, unknownDevice } from './errors.ts';
+import { importRoute } from './import/import-route.ts';
+import { createMilestoneLog } from './milestone-log.ts';
+import { Milestones } from './milestones.ts';
+import { createPcs } from './pcs.ts';
+import { createDeviceQueries } from './queries.ts';
+import { createRegistry } from './registry.ts';
+import { createTargetSets } from './target-sets.ts';
+import { createDeviceViews } from './views.ts';
+
+/**
+ * The fleet: which devices there are, their tokens, when they were last heard of, what happened to them. Open to every
+ * door, by this file; it knows none of them. How actions get to a device is a door's business.
+ */
+export type Fleet = ReturnType<typeof createFleet>;
+
+const CONTACT_EVERY_MS = 5_000;
+const EVERY_TEN_MINUTES = 600_000;
+const MOST_PRUNED = 5_000;
+
+export function createFleet(shell: {
+  readonly audit: Audit;
+  readonly config: Config;
+  readonly db: Database;
+  readonly engine: Engine;
+  readonly log: Log;
+  readonly tokens: Tokens;
+}) {
+  const { audit, config, db, engine, tokens } = shell;
+  const { schema, now } = engine;
+  const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
+  const queries = createDeviceQueries(schema, { now, onlineSeconds });
+  const contacts = new Contacts({
+    log: shell.log,
+    now,
+    everyMs: CONTACT_EVERY_MS,
+    store: (seen) => queries.markSeen(db, seen),
+  });
+  const log = createMilestoneLog(schema, now);
+  const pcs = createPcs(schema);
+  const registry = createRegistry({ engine, log, pcs, queries, tokens });
+  const views = createDeviceViews(engine, contacts, onlineSeconds);
+  const assigning = createAssigning(engine, log);
+
+  engine.addDuty({
+    name: 'prune-milestones',
+    everyMs: EVERY_TEN_MINUTES,
+    runOnce: async (client) =>
+      dutyRun(await log.prune(client, config.MUSTER_MILESTONE_DAYS, MOST_PRUNED), MOST_PRUNED),
+  });
+
+  return {
+    name: 'fleet',
+    errors: FLEET_ERRORS,
+    routes: [
+      ...deviceRoutes({ audit, engine, log, pcs, queries, registry, views }),
+      ...enrolmentRoutes({ audit, engine, queries, registry, tokens }),
+      importRoute({ audit, db, log: shell.log, registry }),
+    ],
+    stop: () => contacts.write(),
+
+    assigning,
+    contacts,
+    milestones: new Milestones(engine),
+    pcs,
+    targetSets: createTargetSets(schema, assigning),
+    assignmentsOf: queries.assignmentsOf,
+    offlineSince: queries.offlineSince,
+
+    /** The lane of a device that is there; of any other it throws. */
+    async laneOf(client: Queryable, tenantId: number, deviceId: string): Promise<string> {
+      const laneId = isDeviceId(deviceId) ? await queries.laneOf(client, tenantId, deviceId) : null;
+      if (laneId === null) throw unknownDevice();
+      return laneId;
+    },
+  };
+}
+
+export { source } from './answers.ts';
+export type { DeviceAction } from './assigning.ts';
+export { CHECKIN, type DeviceOf, deviceOf, workerOf } from './device-token.ts';
+export { type Milestones, PENDING_UP_TO } from './milestones.ts';
+export { type Pcs, unknownPc } from './pcs.ts';
+export { createPruneNotices, createPruneSets } from './prune-sets.ts';
+export { deviceAction, idParams, targets } from './schemas.ts';
+export type { TargetCounts, TargetSets, Targets } from './target-sets.ts';

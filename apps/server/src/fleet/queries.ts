@@ -1,0 +1,330 @@
+import type { Queryable } from '@muster/engine';
+import type { Contact } from '../contacts/contacts.ts';
+import { days, unfinishedDays } from './milestones.ts';
+
+/** The rows of devices. What is in their queues is asked of the engine. */
+export interface DeviceRow {
+  readonly tenantId: number;
+  readonly deviceId: string;
+  readonly laneId: string;
+  readonly name: string;
+  readonly externalId: string | null;
+  readonly tags: readonly string[];
+  readonly state: 'ok' | 'error';
+  readonly stateReason: string | null;
+  readonly expiresAt: Date | null;
+  readonly projectedExpiresAt: Date | null;
+  readonly pcId: string | null;
+  /** Its PC has said that it is not there. */
+  readonly absent: boolean;
+  readonly ack: 'onReport' | 'onDelivery';
+  readonly createdAt: Date;
+  readonly seenAt: Date | null;
+}
+
+export interface NewDevice {
+  readonly deviceId: string;
+  readonly laneId: string;
+  readonly name: string;
+  readonly externalId: string | null;
+  readonly tags: readonly string[];
+  readonly expiresAt: Date | null;
+  readonly pcId: string | null;
+  readonly ack: 'onReport' | 'onDelivery';
+}
+
+/** What a change names; what is undefined stays. */
+export interface DeviceChange {
+  readonly name?: string | undefined;
+  readonly externalId?: string | null | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly expiresAt?: Date | null | undefined;
+  readonly pcId?: string | null | undefined;
+  readonly ack?: 'onReport' | 'onDelivery' | undefined;
+}
+
+/** What an import needs to know of a device that is there already. */
+export interface KnownDevice {
+  readonly deviceId: string;
+  readonly laneId: string;
+  readonly expiresAt: Date | null;
+  readonly pcId: string | null;
+}
+
+export interface DeviceFilter {
+  readonly tenantId: number;
+  readonly text?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly state?: 'ok' | 'error' | undefined;
+  readonly online?: boolean | undefined;
+  readonly pcId?: string | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+const select = (s: string) => `
+  select d.tenant_id, d.device_id, d.lane_id, d.name, d.external_id, d.tags, d.state, d.state_reason, d.expires_at, d.pc_id, d.absent, d.ack,
+    d.created_at, c.seen_at, d.expires_at + ${days(unfinishedDays(s, 'd'))} as projected_expires_at
+  from ${s}.devices d left join ${s}.device_contacts c on c.tenant_id = d.tenant_id and c.device_id = d.device_id
+  where d.tenant_id = $1 and d.deleted_at is null`;
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
+function device(row: any): DeviceRow {
+  return {
+    tenantId: row.tenant_id,
+    deviceId: row.device_id,
+    laneId: row.lane_id,
+    name: row.name,
+    externalId: row.external_id,
+    tags: row.tags,
+    state: row.state,
+    stateReason: row.state_reason,
+    expiresAt: row.expires_at,
+    projectedExpiresAt: row.projected_expires_at,
+    pcId: row.pc_id,
+    absent: row.absent,
+    ack: row.ack,
+    createdAt: row.created_at,
+    seenAt: row.seen_at,
+  };
+}
+
+export function createDeviceQueries(s: string, options: { now: () => Date; onlineSeconds: number }) {
+  const { now, onlineSeconds } = options;
+  return {
+    async get(client: Queryable, tenantId: number, deviceId: string): Promise<DeviceRow | null> {
+      const { rows } = await client.query({
+        name: 'muster_device',
+        text: `${select(s)} and d.device_id = $2`,
+        values: [tenantId, deviceId],
+      });
+      return rows[0] ? device(rows[0]) : null;
+    },
+
+    /** The lane of a device that is there, for those who need nothing else of it. */
+    async laneOf(client: Queryable, tenantId: number, deviceId: string): Promise<string | null> {
+      const { rows } = await client.query({
+        name: 'muster_lane_of_device',
+        text: `select lane_id from ${s}.devices where tenant_id = $1 and device_id = $2 and deleted_at is null`,
+        values: [tenantId, deviceId],
+      });
+      return rows[0]?.lane_id ?? null;
+    },
+
+    async list(client: Queryable, filter: DeviceFilter): Promise<DeviceRow[]> {
+      const values: unknown[] = [filter.tenantId];
+      const conditions: string[] = [];
+      const add = (value: unknown, sql: (n: string) => string) => {
+        values.push(value);
+        conditions.push(sql(`$${values.length}`));
+      };
+      if (filter.text !== undefined)
+        add(
+          `%${filter.text.replaceAll(/[\\%_]/g, '\\$&')}%`,
+          (n) => `(d.name ilike ${n} or d.external_id ilike ${n})`,
+        );
+      if (filter.tags) add(filter.tags, (n) => `d.tags @> ${n}::text[]`);
+      if (filter.state) add(filter.state, (n) => `d.state = ${n}`);
+      if (filter.pcId !== undefined) add(filter.pcId, (n) => `d.pc_id = ${n}::bigint`);
+      if (filter.after !== undefined) add(filter.after, (n) => `d.device_id > ${n}::bigint`);
+      if (filter.online !== undefined) {
+        add(now(), (n) => {
+          const since = `${n}::timestamptz - make_interval(secs => ${onlineSeconds})`;
+          return filter.online ? `c.seen_at > ${since}` : `(c.seen_at is null or c.seen_at <= ${since})`;
+        });
+      }
+      const { rows } = await client.query({
+        text: `${[select(s), ...conditions].join(' and ')} order by d.device_id limit ${filter.limit}`,
+        values,
+      });
+      return rows.map(device);
+    },
+
+    async newIds(client: Queryable, count: number): Promise<string[]> {
+      const { rows } = await client.query({
+        text: `select nextval('${s}.device_seq') as id from generate_series(1, $1)`,
+        values: [count],
+      });
+      return rows.map((row) => row.id);
+    },
+
+    /** Those with one of these external ids, locked: an import changes them. */
+    async lockByExternalId(
+      client: Queryable,
+      tenantId: number,
+      externalIds: readonly string[],
+    ): Promise<Map<string, KnownDevice>> {
+      const { rows } = await client.query({
+        text: `select device_id, lane_id, external_id, expires_at, pc_id from ${s}.devices
+          where tenant_id = $1 and external_id = any($2::text[]) and deleted_at is null order by device_id for update`,
+        values: [tenantId, externalIds],
+      });
+      return new Map(
+        rows.map((row) => [
+          row.external_id,
+          { deviceId: row.device_id, laneId: row.lane_id, expiresAt: row.expires_at, pcId: row.pc_id },
+        ]),
+      );
+    },
+
+    /** Says which were added: an external id that somebody else took meanwhile is not. */
+    async insertMany(client: Queryable, tenantId: number, given: readonly NewDevice[]): Promise<Set<string>> {
+      const { rows } = await client.query({
+        text: `insert into ${s}.devices (tenant_id, device_id, lane_id, name, external_id, tags, expires_at, pc_id, ack, created_at)
+          select $2, i.device_id, i.lane_id, i.name, i.external_id, array(select jsonb_array_elements_text(i.tags)), i.expires_at,
+            i.pc_id, i.ack, $1::timestamptz
+          from unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::jsonb[], $8::timestamptz[], $9::bigint[], $10::text[])
+            as i(device_id, lane_id, name, external_id, tags, expires_at, pc_id, ack)
+          on conflict (tenant_id, external_id) where external_id is not null and deleted_at is null do nothing
+          returning device_id`,
+        values: [
+          now(),
+          tenantId,
+          given.map((one) => one.deviceId),
+          given.map((one) => one.laneId),
+          given.map((one) => one.name),
+          given.map((one) => one.externalId),
+          given.map((one) => JSON.stringify(one.tags)),
+          given.map((one) => one.expiresAt),
+          given.map((one) => one.pcId),
+          given.map((one) => one.ack),
+        ],
+      });
+      return new Set(rows.map((row) => row.device_id));
+    },
+
+    /** Many at once, for an import: only what is not null is changed. */
+    async updateMany(
+      client: Queryable,
+      tenantId: number,
+      given: readonly {
+        deviceId: string;
+        name: string;
+        tags: readonly string[] | null;
+        expiresAt: Date | null;
+        pcId: string | null;
+        ack: string | null;
+      }[],
+    ): Promise<void> {
+      await client.query({
+        text: `update ${s}.devices d set name = i.name, expires_at = coalesce(i.expires_at, d.expires_at),
+            pc_id = coalesce(i.pc_id, d.pc_id), absent = d.absent and (i.pc_id is null or i.pc_id = d.pc_id),
+            ack = coalesce(i.ack, d.ack),
+            tags = case when i.tags is null then d.tags else array(select jsonb_array_elements_text(i.tags)) end
+          from unnest($2::bigint[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::bigint[], $7::text[])
+            as i(device_id, name, tags, expires_at, pc_id, ack)
+          where d.tenant_id = $1 and d.device_id = i.device_id`,
+        values: [
+          tenantId,
+          given.map((one) => one.deviceId),
+          given.map((one) => one.name),
+          given.map((one) => (one.tags === null ? null : JSON.stringify(one.tags))),
+          given.map((one) => one.expiresAt),
+          given.map((one) => one.pcId),
+          given.map((one) => one.ack),
+        ],
+      });
+    },
+
+    /** False: there is no such device. */
+    async update(
+      client: Queryable,
+      tenantId: number,
+      deviceId: string,
+      change: DeviceChange,
+    ): Promise<boolean> {
+      const values: unknown[] = [tenantId, deviceId];
+      const sets: string[] = [];
+      const add = (column: string, value: unknown) => {
+        if (value === undefined) return;
+        values.push(value);
+        sets.push(`${column} = $${values.length}`);
+      };
+      add('name', change.name);
+      add('external_id', change.externalId);
+      add('tags', change.tags);
+      add('expires_at', change.expiresAt);
+      add('pc_id', change.pcId);
+      if (change.pcId !== undefined) add('absent', false); // what its old PC said of it does not count any more
+      add('ack', change.ack);
+      const { rows } = await client.query({
+        text: `update ${s}.devices set ${sets.length > 0 ? sets.join(', ') : 'name = name'}
+          where tenant_id = $1 and device_id = $2 and deleted_at is null returning 1`,
+        values,
+      });
+      return rows.length > 0;
+    },
+
+    async setState(
+      client: Queryable,
+      tenantId: number,
+      deviceIds: readonly string[],
+      state: 'ok' | 'error',
+      reason: string | null,
+    ): Promise<string[]> {
+      const { rows } = await client.query({
+        text: `update ${s}.devices set state = $3, state_reason = $4
+          where tenant_id = $1 and device_id = any($2::bigint[]) and deleted_at is null returning device_id`,
+        values: [tenantId, deviceIds, state, reason],
+      });
+      return rows.map((row) => row.device_id);
+    },
+
+    /** Its lane, or null if there is none. The row stays, because the history names it. */
+    async remove(client: Queryable, tenantId: number, deviceId: string): Promise<string | null> {
+      const { rows } = await client.query({
+        text: `update ${s}.devices set deleted_at = $3::timestamptz
+          where tenant_id = $1 and device_id = $2 and deleted_at is null returning lane_id`,
+        values: [tenantId, deviceId, now()],
+      });
+      return rows[0]?.lane_id ?? null;
+    },
+
+    async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
+      await client.query({
+        name: 'muster_devices_seen',
+        text: `insert into ${s}.device_contacts as c (tenant_id, device_id, seen_at)
+          select * from unnest($1::int[], $2::bigint[], $3::timestamptz[])
+          on conflict (tenant_id, device_id) do update set seen_at = excluded.seen_at where c.seen_at < excluded.seen_at`,
+        values: [seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id), seen.map(({ at }) => at)],
+      });
+    },
+
+    /** The last contact of the devices of these lanes, if it is longer ago than what counts as online. */
+    async offlineSince(
+      client: Queryable,
+      lanes: readonly { tenantId: number; laneId: string }[],
+    ): Promise<{ laneId: string; deviceId: string; seenAt: Date | null }[]> {
+      const { rows } = await client.query({
+        text: `select d.lane_id, d.device_id, c.seen_at from unnest((select $2::int[]), (select $3::bigint[])) i(tenant_id, lane_id)
+          join ${s}.devices d on d.tenant_id = i.tenant_id and d.lane_id = i.lane_id
+          left join ${s}.device_contacts c on c.tenant_id = d.tenant_id and c.device_id = d.device_id
+          where c.seen_at is null or c.seen_at <= $1::timestamptz - make_interval(secs => ${onlineSeconds})`,
+        values: [now(), lanes.map((lane) => lane.tenantId), lanes.map((lane) => lane.laneId)],
+      });
+      return rows.map((row) => ({ laneId: row.lane_id, deviceId: row.device_id, seenAt: row.seen_at }));
+    },
+
+    /** What is known of actions beside the engine. */
+    async assignmentsOf(
+      client: Queryable,
+      tenantId: number,
+      actionIds: readonly string[],
+    ): Promise<Map<string, { source: string; by: string | null; moreDays: number; milestoneId: string }>> {
+      const { rows } = await client.query({
+        name: 'muster_assignments_of',
+        text: `select action_id, source, assigned_by, more_days, milestone_id from ${s}.assignments
+          where tenant_id = $1 and action_id = any($2::bigint[])`,
+        values: [tenantId, actionIds],
+      });
+      return new Map(
+        rows.map((row) => [
+          row.action_id,
+          { source: row.source, by: row.assigned_by, moreDays: row.more_days, milestoneId: row.milestone_id },
+        ]),
+      );
+    },
+  };
+}
+
+export type DeviceQueries = ReturnType<typeof createDeviceQueries>;

@@ -1,0 +1,37 @@
+import type { LaneLoad } from '@muster/engine';
+import type { DeviceRow } from './queries.ts';
+
+export function wireDevice(
+  row: DeviceRow,
+  load: LaneLoad | undefined,
+  contact: { seenAt: Date | null; online: boolean },
+) {
+  const leased = load?.leased;
+  return {
+    id: row.deviceId,
+    name: row.name,
+    externalId: row.externalId,
+    tags: row.tags,
+    state: row.state,
+    stateReason: row.stateReason ?? undefined,
+    online: contact.online,
+    lastSeenAt: contact.seenAt,
+    queueDepth: load?.waiting ?? 0,
+    current: leased
+      ? {
+          id: leased.id,
+          kind: leased.kind,
+          attempt: leased.attempt,
+          sentAt: leased.leasedAt,
+          leaseUntil: leased.leaseUntil,
+          cancelRequested: leased.cancelRequested || undefined,
+        }
+      : null,
+    expiresAt: row.expiresAt,
+    projectedExpiresAt: row.projectedExpiresAt,
+    pcId: row.pcId,
+    absent: row.absent || undefined,
+    ack: row.ack,
+    createdAt: row.createdAt,
+  };
+}
