@@ -53,7 +53,7 @@ test('every milestone is of the transaction of its transition', async () => {
   await t.pass(76 * MINUTE); // housekeeping ends it
   expect((await device.milestones()).at(-1)).toMatchObject({ type: 'failed', projectedExpiresAt: START });
   const { rows } = await t.engine.db.query({
-    text: `select m.type, e.xid::text = m.xmin::text as same from muster.milestones m
+    text: `select m.type, e.xmin = m.xmin as same from muster.milestones m
       join muster.events e on e.tenant_id = m.tenant_id and e.action_id = m.action_id
         and e.type = case m.type when 'assigned' then 1 when 'sent' then 2 when 'failed' then 10 end
       where m.device_id = $1 order by m.milestone_id`,
