@@ -11,6 +11,7 @@ import { errorReply } from './error-reply.ts';
 import { httpError } from './errors.ts';
 import { unstorable, useJsonBodies } from './json-body.ts';
 import { schemaForAjv } from './json-schema.ts';
+import { REQUEST_ID, requestId } from './request-id.ts';
 import type { SignInFailures } from './sign-in-failures.ts';
 import { settleUnreadBodies, type UnreadLimits } from './unread-body.ts';
 import { compileValidator } from './validation.ts';
@@ -62,7 +63,12 @@ export function createApp(options: AppOptions): App {
     forceCloseConnections: 'idle',
     // no hook sees these: what else they bring is not read
     frameworkErrors: (error, request, reply) =>
-      void errorReply(error, request, reply.header('connection', 'close') as never),
+      void errorReply(
+        error,
+        request,
+        reply.header(REQUEST_ID, request.id).header('connection', 'close') as never,
+      ),
+    genReqId: requestId,
     // A request must arrive whole within 10 minutes, because the import of a fleet is read as fast as it can be stored
     // (nobody without a token gets to send a body), its head within 10 s, a body of JSON within 30 s; how long its answer takes is up to the route
     // (long polls take 25 s). Idle connections live longer than the 60 s of most proxies, so that those hang up first.
@@ -95,6 +101,7 @@ export function createApp(options: AppOptions): App {
   app.setNotFoundHandler((request, reply) => wrongMethods.answer(request, reply));
   // Hooks with a callback: those that return a promise cost every request a turn each.
   app.addHook('onRequest', (request, reply, done) => {
+    reply.header(REQUEST_ID, request.id);
     const { answerHeaders } = request.routeOptions.config;
     if (answerHeaders) reply.headers(answerHeaders);
     if (refusing) {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { httpError } from './errors.ts';
+import { REQUEST_ID, requestId } from './request-id.ts';
 
 /** What never becomes a request is answered here, in the form of every other error; then the connection is closed. */
 const ANSWERS: Record<string, [status: string, sentence: string]> = {
@@ -24,12 +25,16 @@ export function answerOddRequests(server: Server): void {
     socket.on('error', () => {}); // nobody else listens any more
     answer(socket, NO_HTTP[0], 'This server is no proxy: CONNECT is not taken.');
   });
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const { code, message, status } = httpError(
       'MUSTER_BAD_EXPECTATION',
       'Of Expect only "100-continue" is understood.',
     );
-    response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      connection: 'close',
+      [REQUEST_ID]: requestId(request),
+    });
     response.end(JSON.stringify({ error: message, code }));
   });
 }
