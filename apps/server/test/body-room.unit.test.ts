@@ -150,7 +150,7 @@ test('G64: a body that does not arrive in time is answered 408, and its connecti
     const client = server.begin(headers, '1\r\n');
     const answer = await client.answer();
     expect(answer?.status).toBe(408);
-    expect(codeOf(answer)).toBe('MUSTER_BODY_TOO_SLOW');
+    expect(codeOf(answer)).toBe('MUSTER_TOO_SLOW');
     expect(answer?.headers.connection).toBe('close');
     await client.closed;
   }

@@ -137,6 +137,24 @@ describe('answers', () => {
     expectHeaders(answer.headers);
   });
 
+  it('404 has the headers too, of any path under /api/control and of no other', async () => {
+    const { token } = await house.host();
+    for (const path of [
+      '/api/control',
+      '/api/control/',
+      '/api/control/nothing',
+      '/api/control/queue/1?max=2',
+    ]) {
+      const answer = await house.call('GET', path, { token });
+      expect(answer.status).toBe(404);
+      expectHeaders(answer.headers);
+    }
+    const bad = await house.call('GET', '/api/control/%zz', { token });
+    expect(bad.status).toBe(400);
+    expect(bad.headers.get('cache-control')).toBe('no-store');
+    expect((await house.call('GET', '/api/controls', { token })).headers.get('vary')).toBeNull();
+  });
+
   it('advises the longest wait while there is room', async () => {
     const { token } = await house.host();
     expect((await house.poll(token)).headers.get('muster-next-poll')).toBe('after=0, wait=25');

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const PUBLIC = ['GET /healthz', 'GET /openapi.json', 'GET /readyz'];
+const PUBLIC = ['GET /healthz', 'GET /openapi.json', 'GET /readyz', 'HEAD /healthz', 'HEAD /readyz'];
 
 test('every route but the public ones answers 401 without a token, and with a wrong one', async () => {
   const { routes } = t.server; // Fastify's own list: whoever registers a route, it is in there
@@ -35,9 +35,22 @@ test('every route but the public ones answers 401 without a token, and with a wr
   expect([...new Set(open)].sort()).toEqual(PUBLIC);
 });
 
-test('no route answers HEAD, so none that claims can be run by it', async () => {
+test('no route but those of health answers HEAD, so none that claims can be run by it', async () => {
+  const health = ['/healthz', '/readyz'];
   for (const { path } of t.server.routes)
-    expect((await fetch(t.server.url + path.replaceAll(/:\w+/g, '1'), { method: 'HEAD' })).status).toBe(405);
+    expect((await fetch(t.server.url + path.replaceAll(/:\w+/g, '1'), { method: 'HEAD' })).status).toBe(
+      health.includes(path) ? 200 : 405,
+    );
+});
+
+test('health and readiness answer HEAD as GET, without the body, and name both methods', async () => {
+  for (const path of ['/healthz', '/readyz']) {
+    const [get, headed] = [await t.get(path), await t.send('HEAD', path, undefined)];
+    expect(headed).toMatchObject({ status: 200, body: '' });
+    for (const name of ['content-type', 'content-length'])
+      expect(headed.headers.get(name)).toBe(get.headers.get(name));
+    expect((await t.post(path)).headers.get('allow')).toBe('GET, HEAD');
+  }
 });
 
 test('a route without an access rule cannot be registered', async () => {

@@ -91,7 +91,8 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
       ...(asking.signal ? { signal: asking.signal } : {}),
     });
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+    const isJson =
+      (method !== 'HEAD' && response.headers.get('content-type')?.startsWith('application/json')) ?? false;
     const parsed = isJson ? JSON.parse(text) : text;
     if (isJson) contract.check(method, path, response.status, parsed);
     return { status: response.status, headers: response.headers, body: parsed };

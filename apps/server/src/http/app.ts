@@ -6,7 +6,7 @@ import { authorise } from './auth.ts';
 import { boundBodies } from './body-room.ts';
 import { isListed } from './client-address.ts';
 import { answerClientError, answerOddRequests } from './client-error.ts';
-import type { Route } from './define-route.ts';
+import { methodsOf, type Route } from './define-route.ts';
 import { errorReply } from './error-reply.ts';
 import { httpError } from './errors.ts';
 import { unstorable, useJsonBodies } from './json-body.ts';
@@ -54,20 +54,23 @@ export interface App {
 }
 
 export function createApp(options: AppOptions): App {
+  const wrongMethods = new WrongMethods(options.routes);
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     childLoggerFactory: (log) => log, // a logger per request costs more than it tells: our lines name the request themselves
     clientErrorHandler: answerClientError,
     logController: new LogController({ disableRequestLogging: true }), // one line of ours instead, at debug
-    exposeHeadRoutes: false, // HEAD never runs a GET handler: some of them claim
+    exposeHeadRoutes: false, // HEAD runs a GET handler only where its route says so: some of them claim
     forceCloseConnections: 'idle',
     // no hook sees these: what else they bring is not read
-    frameworkErrors: (error, request, reply) =>
-      void errorReply(
-        error,
-        request,
-        reply.header(REQUEST_ID, request.id).header('connection', 'close') as never,
-      ),
+    frameworkErrors: (error, request, reply) => {
+      const headers = {
+        ...wrongMethods.headersOf(request.url),
+        [REQUEST_ID]: request.id,
+        connection: 'close',
+      };
+      void errorReply(error, request, reply.headers(headers) as never);
+    },
     genReqId: requestId,
     // A request must arrive whole within 10 minutes, because the import of a fleet is read as fast as it can be stored
     // (nobody without a token gets to send a body), its head within 10 s, a body of JSON within 30 s; how long its answer takes is up to the route
@@ -85,7 +88,6 @@ export function createApp(options: AppOptions): App {
   });
   let refusing = false;
   const registered: { method: string; path: string }[] = [];
-  const wrongMethods = new WrongMethods(options.routes);
 
   app.decorateRequest('caller', null);
   app.decorateRequest('tokenVersion', 0);
@@ -169,7 +171,7 @@ export function createApp(options: AppOptions): App {
 function register(app: FastifyInstance, route: Route, { tokens, failures }: AppOptions): void {
   const check = authorise(route.access, tokens, failures);
   app.route({
-    method: route.method,
+    method: methodsOf(route),
     url: route.path,
     config: {
       access: route.access,

@@ -99,5 +99,5 @@ function lengthOf({ headers, routeOptions }: FastifyRequest): number {
 function giveUp(body: IncomingMessage, reply: FastifyReply): void {
   if (body.readableEnded || body.destroyed || body.listenerCount('error') === 0) return;
   reply.header('connection', 'close');
-  body.emit('error', httpError('MUSTER_BODY_TOO_SLOW', 'The body did not arrive in time.'));
+  body.emit('error', httpError('MUSTER_TOO_SLOW', 'The body did not arrive in time.'));
 }

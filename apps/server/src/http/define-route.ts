@@ -19,6 +19,8 @@ interface RouteFacts {
   readonly path: string;
   readonly access: Access;
   readonly summary: string;
+  /** HEAD answers as GET does, without the body. Only for what changes nothing: some GET routes claim. */
+  readonly head?: true;
   /** Statuses of success and what they answer; refusals are the same everywhere. */
   readonly responses: Readonly<Record<number, { readonly description: string; readonly schema?: z.ZodType }>>;
   /** Request headers that mean something here. */
@@ -55,4 +57,8 @@ export function defineRoute<B extends z.ZodType, Q extends z.ZodType, P extends 
 ): Route {
   // The schemas of the definition stand between the wire and the handler, so the types hold.
   return definition as unknown as Route;
+}
+
+export function methodsOf({ head, method }: Pick<Route, 'head' | 'method'>): string[] {
+  return head ? [method, 'HEAD'] : [method];
 }

@@ -18,7 +18,7 @@ export const HTTP_ERRORS = {
   MUSTER_BAD_HEADER: { status: 400, meaning: 'A header has a wrong value. The sentence names it.' },
   MUSTER_BAD_JSON: {
     status: 400,
-    meaning: 'The body is not JSON, not UTF-8, or nested deeper than 64 levels.',
+    meaning: 'The body is not JSON, not UTF-8, nested deeper than 64 levels, or has a field "__proto__".',
   },
   MUSTER_BAD_PATH: {
     status: 400,
@@ -29,11 +29,6 @@ export const HTTP_ERRORS = {
     meaning: 'A query parameter is missing, unknown or has a wrong value. The sentence names it.',
   },
   MUSTER_BAD_REQUEST: { status: 400, meaning: 'What arrived is not a request that HTTP allows.' },
-  MUSTER_BODY_TOO_SLOW: {
-    status: 408,
-    meaning:
-      'The body did not arrive whole within 30 s of its head. Nothing was done; the connection is closed.',
-  },
   MUSTER_DATABASE_AWAY: {
     status: 503,
     meaning: 'The database does not answer. Nothing was changed as far as is known; try again.',
@@ -46,6 +41,10 @@ export const HTTP_ERRORS = {
   MUSTER_FORBIDDEN: {
     status: 403,
     meaning: 'The token is good, but its kind or role does not allow this request.',
+  },
+  MUSTER_HEADERS_TOO_LARGE: {
+    status: 431,
+    meaning: 'The head of the request is larger than 16 KiB. The connection is closed.',
   },
   MUSTER_INTERNAL: {
     status: 500,
@@ -65,6 +64,11 @@ export const HTTP_ERRORS = {
     status: 429,
     meaning:
       'The token is unknown or revoked, and too many such tokens came from this address (MUSTER_FAILED_SIGN_INS_PER_MINUTE). Valid ones are let in meanwhile.',
+  },
+  MUSTER_TOO_SLOW: {
+    status: 408,
+    meaning:
+      'The head of the request did not arrive within 10 s, or its body not within 30 s of it. Nothing was done; the connection is closed.',
   },
   MUSTER_UNAUTHORIZED: {
     status: 401,

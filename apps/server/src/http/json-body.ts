@@ -23,12 +23,22 @@ export function useJsonBodies(app: FastifyInstance): void {
     if (refused) return done(refused);
     const text = bytes.toString('utf8');
     return parse(request, text, (error, value) => {
-      if (error) return done(httpError('MUSTER_BAD_JSON', 'The body is not valid JSON.'));
+      if (error) return done(httpError('MUSTER_BAD_JSON', whyNot(text)));
       // Both characters can only come as escapes: raw ones are no JSON or no UTF-8.
       if (text.includes('\\u') && !isStorable(value)) return done(unstorable('body'));
       return done(null, value);
     });
   });
+}
+
+/** The parser refuses one field that JSON allows: as a name it would reach what all objects share. */
+function whyNot(text: string): string {
+  try {
+    JSON.parse(text);
+    return 'The body has a field "__proto__", which is not taken.';
+  } catch {
+    return 'The body is not valid JSON.';
+  }
 }
 
 export function unstorable(where: string): MusterError {

@@ -10,7 +10,9 @@ export function openApi(routes: readonly Route[], version: string): object {
   for (const route of sorted) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
     paths[path] ??= {};
-    (paths[path] as Record<string, object>)[route.method.toLowerCase()] = operation(route);
+    const methods = paths[path] as Record<string, object>;
+    methods[route.method.toLowerCase()] = operation(route);
+    if (route.head) methods.head = operation({ ...route, responses: withoutBodies(route) });
   }
   return {
     openapi: '3.1.0',
@@ -42,6 +44,12 @@ export function openApi(routes: readonly Route[], version: string): object {
       },
     },
   };
+}
+
+function withoutBodies({ responses }: Route): Route['responses'] {
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, { description }]) => [status, { description }]),
+  );
 }
 
 function operation(route: Route): object {

@@ -44,6 +44,7 @@ export function health(checkSchema: () => Promise<void>): CreateFeature {
         defineRoute({
           method: 'GET',
           path: '/healthz',
+          head: true,
           access: anybody,
           summary: 'Is the process alive?',
           responses: { 200: { description: 'Yes.', schema: status } },
@@ -52,6 +53,7 @@ export function health(checkSchema: () => Promise<void>): CreateFeature {
         defineRoute({
           method: 'GET',
           path: '/readyz',
+          head: true,
           access: anybody,
           summary: 'Does the database answer, and is its schema one that this version knows?',
           responses: { 200: { description: 'Yes; 503 means no, and the log says why.', schema: status } },
