@@ -218,7 +218,7 @@ test('cancel ends what waits and tells what runs; retry takes up what failed and
   expect((await c.checkIn()).action).toMatchObject({ id: action.id, cancelRequested: true });
   await c.report(action, 'failed');
   expect(await counts(id)).toEqual({ done: 1, failed: 1, cancelled: 2, stopped: 1 });
-  expect((await t.post(`/api/batches/${id}/pause`)).body).toMatchObject({ code: 'MUSTER_BATCH_OVER' });
+  expect((await t.post(`/api/batches/${id}/pause`)).body).toMatchObject({ code: 'MUSTER_FINISHED' });
 
   expect((await t.post(`/api/batches/${id}/retry`)).body).toEqual({ id, redriven: 1, again: 1 });
   await t.pass(MINUTE);

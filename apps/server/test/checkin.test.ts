@@ -364,7 +364,7 @@ test('only devices check in, without cookies, with a body that is as it should b
   const result = { actionId: '1', attempt: 1, status: 'failed', error: 'x'.repeat(70_000) };
   expect(await t.post('/api/checkin', { result }, { token: device.token })).toMatchObject({
     status: 413,
-    body: { code: 'MUSTER_REPORT_TOO_LARGE' },
+    body: { code: 'MUSTER_TOO_LARGE' },
   });
   expect((await t.get('/api/devices', { token: device.token })).status).toBe(403);
 });

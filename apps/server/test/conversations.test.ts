@@ -171,7 +171,7 @@ test('what has succeeded is not cancelled, and what runs is not moved', async ()
   await report(third, { attempt: 1, status: 'succeeded' });
   expect(await t.post(`/api/actions/${third}/cancel`)).toMatchObject({
     status: 409,
-    body: { code: 'MUSTER_ALREADY_FINISHED', error: 'This action has succeeded already.' },
+    body: { code: 'MUSTER_FINISHED', error: 'This action has succeeded already.' },
   });
   expect((await t.post(`/api/actions/${second}/cancel`)).body).toMatchObject({ outcome: 'cancelled' });
   expect(await claim(lane)).toMatchObject([{ id: first }]);

@@ -285,7 +285,7 @@ describe('actions', () => {
     await house.poll(token);
     await house.report(token, { actionId: done, status: 'succeeded' });
     const late = await house.call('POST', `/api/hosts/${id}/actions/${done}/cancel`, { body: {} });
-    expect(codeOf(late)).toEqual([409, 'MUSTER_CONTROL_FINISHED']);
+    expect(codeOf(late)).toEqual([409, 'MUSTER_FINISHED']);
   });
 
   it('that are not handed out in time expire', async () => {

@@ -115,7 +115,7 @@ test('bodies above 1 MiB and results above 64 KiB are too large, and nothing cha
   ] as const)
     expect(
       await t.post(`/api/actions/${id}/report`, { attempt: 1, status: 'failed', [field]: value }),
-    ).toMatchObject({ status: 413, body: { code: 'MUSTER_RESULT_TOO_LARGE' } });
+    ).toMatchObject({ status: 413, body: { code: 'MUSTER_TOO_LARGE' } });
   expect((await t.get(`/api/actions/${id}`)).body.state).toBe('claimed');
   const fits = { attempt: 1, status: 'succeeded', result: 'x'.repeat(65_534) };
   expect(await t.post(`/api/actions/${id}/report`, fits)).toMatchObject({ body: { accepted: true } });

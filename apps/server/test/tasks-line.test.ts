@@ -313,7 +313,7 @@ describe('cancelling', () => {
       status: 'cancelled',
       counts: { completed: 1, cancelled: 3 },
     });
-    expect(await cancel(task.id)).toMatchObject({ status: 409, body: { code: 'MUSTER_TASK_OVER' } });
+    expect(await cancel(task.id)).toMatchObject({ status: 409, body: { code: 'MUSTER_FINISHED' } });
     expect(await pc.devices[1]?.show()).toMatchObject({ state: 'ok' });
   });
 

@@ -287,7 +287,7 @@ describe('bad input gets a sentence and a code', () => {
     expect((await say('fail', { attempt: 1, error: 'a\u0000b' })).status).toBe(400);
     expect(await say('fail', { attempt: 1, error: 'x'.repeat(70_000) })).toMatchObject({
       status: 413,
-      body: { code: 'MUSTER_RESULT_TOO_LARGE' },
+      body: { code: 'MUSTER_TOO_LARGE' },
     });
     expect((await say('complete', { attempt: 1, result: 'x'.repeat(70_000) })).status).toBe(413);
     for (const id of ['x', '4711', '0']) expect((await say('complete', { attempt: 1 }, id)).status).toBe(404);

@@ -99,7 +99,7 @@ export class Gatherer<Item, Answer> {
   }
 
   add(item: Item): Promise<Answer> {
-    if (this.#closed) return Promise.reject(new EngineError('MUSTER_STOPPED', 'The engine is stopping.'));
+    if (this.#closed) return Promise.reject(new EngineError('MUSTER_STOPPING', 'The engine is stopping.'));
     const tenant = this.#operation.tenant?.(item) ?? tenantOf(item);
     const bytes = this.#operation.bytes?.(item) ?? 0;
     if (!this.room.enter(tenant, bytes)) return Promise.reject(overloaded());

@@ -218,7 +218,7 @@ test('close answers all that came before, retries included, and refuses what com
   const closing = g.close().then(() => {
     closed = true;
   });
-  await expect(g.add('b:2')).rejects.toMatchObject({ code: 'MUSTER_STOPPED' });
+  await expect(g.add('b:2')).rejects.toMatchObject({ code: 'MUSTER_STOPPING' });
   for (let n = 0; n < 5; n += 1) {
     await last().finish([BUSY]);
     await vi.advanceTimersByTimeAsync(100);

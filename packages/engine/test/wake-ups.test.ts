@@ -223,6 +223,6 @@ test('who waits when the engine stops is answered', async () => {
   await other.engine.get(other.db, 1, '1');
   await other.engine.stop();
   expect(await claim).toBeNull();
-  await expect(other.claim(laneId)).rejects.toMatchObject({ code: 'MUSTER_STOPPED' });
+  await expect(other.claim(laneId)).rejects.toMatchObject({ code: 'MUSTER_STOPPING' });
   await other.close();
 });

@@ -1,4 +1,5 @@
 import type { BlockList } from 'node:net';
+import { EngineError } from '@muster/engine';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { Tokens } from '../tokens/tokens.ts';
@@ -108,7 +109,7 @@ export function createApp(options: AppOptions): App {
     if (answerHeaders) reply.headers(answerHeaders);
     if (refusing) {
       reply.header('connection', 'close');
-      return done(httpError('MUSTER_STOPPING', 'The server is stopping. Try again.'));
+      return done(new EngineError('MUSTER_STOPPING', 'The server is stopping. Try again.'));
     }
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       reply.header('connection', 'close');

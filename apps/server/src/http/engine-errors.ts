@@ -44,7 +44,7 @@ export const ENGINE_ERRORS: Record<EngineErrorCode, ErrorEntry> = {
     meaning:
       'The database was migrated by a newer version, and this one must not touch it. Run the newer one.',
   },
-  MUSTER_STOPPED: { status: 503, meaning: 'The engine is stopping. Try again, perhaps at another node.' },
+  MUSTER_STOPPING: { status: 503, meaning: 'The server is stopping. Try again, perhaps at another node.' },
   MUSTER_TOO_MANY_WAITING: {
     status: 503,
     meaning:

@@ -1,6 +1,6 @@
 import { type ErrorCatalogue, errorsOf } from '../errors.ts';
 
-/** What can go wrong before a request reaches a feature. */
+/** What can go wrong before a request reaches a feature, and what all of them refuse alike. */
 export const HTTP_ERRORS = {
   MUSTER_BAD_BODY: {
     status: 400,
@@ -38,6 +38,11 @@ export const HTTP_ERRORS = {
     meaning:
       'The database took longer than a request may wait, and undid what it had begun: nothing was changed.',
   },
+  MUSTER_FINISHED: {
+    status: 409,
+    meaning:
+      'The action, the task or the batch has ended, so this cannot be done to it any more. The sentence says how it ended.',
+  },
   MUSTER_FORBIDDEN: {
     status: 403,
     meaning: 'The token is good, but its kind or role does not allow this request.',
@@ -54,11 +59,10 @@ export const HTTP_ERRORS = {
     status: 414,
     meaning: 'A part of the path is longer than any name or id can be.',
   },
-  MUSTER_STOPPING: { status: 503, meaning: 'The server is stopping. Try again, perhaps at another node.' },
   MUSTER_TOO_LARGE: {
     status: 413,
     meaning:
-      'The body is above 1 MiB (16 MiB for a batch), or the result or error of a report is above 64 KiB.',
+      'The body is above 1 MiB (16 MiB for a batch), or the result or the error of a report is above 64 KiB. Keep large output elsewhere and report where.',
   },
   MUSTER_TOO_MANY_FAILURES: {
     status: 429,

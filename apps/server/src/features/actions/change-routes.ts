@@ -4,6 +4,7 @@ import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
 import { type Call, defineRoute, type Route } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
 import { actionWithOutcome } from './answers.ts';
 import { actionError } from './errors.ts';
 import { unknownAction } from './restriction.ts';
@@ -66,7 +67,7 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
         (tx, ref) => engine.cancel(tx, ref),
         ({ outcome, state }) =>
           outcome === 'finished' && state !== 'cancelled'
-            ? actionError('MUSTER_ALREADY_FINISHED', `This action has ${state} already.`)
+            ? httpError('MUSTER_FINISHED', `This action has ${state} already.`)
             : null,
       ),
     ),
@@ -90,7 +91,7 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
           if (outcome !== 'refused') return null;
           return state === 'claimed'
             ? actionError('MUSTER_ALREADY_RUNNING', 'This action is running already.')
-            : actionError('MUSTER_ALREADY_FINISHED', `This action has ${state} already.`);
+            : httpError('MUSTER_FINISHED', `This action has ${state} already.`);
         },
       ),
     ),

@@ -2,8 +2,8 @@ import type { Engine } from '@muster/engine';
 import type { z } from 'zod';
 import { operators } from '../../http/access.ts';
 import { type Call, defineRoute, type Route } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
 import { claimAnswer, extendAnswer, reportAnswer } from './answers.ts';
-import { actionError } from './errors.ts';
 import type { HandedToWorkers } from './handed.ts';
 import type { HandingOut } from './handing-out.ts';
 import { GENERIC, type Lanes } from './lanes.ts';
@@ -176,5 +176,5 @@ export function workerRoutes(tools: {
 
 function checkSize(what: string, text: string): void {
   if (text.length > LARGEST_RESULT / 4 && Buffer.byteLength(text) > LARGEST_RESULT)
-    throw actionError('MUSTER_RESULT_TOO_LARGE', `The ${what} is larger than 64 KiB.`);
+    throw httpError('MUSTER_TOO_LARGE', `The ${what} is larger than 64 KiB.`);
 }

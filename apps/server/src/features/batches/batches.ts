@@ -1,6 +1,7 @@
 import type { Engine, Queryable } from '@muster/engine';
 import type { z } from 'zod';
 import type { TargetCounts, TargetSets } from '../../fleet/index.ts';
+import { httpError } from '../../http/errors.ts';
 import { batchError } from './errors.ts';
 import { paceOf } from './pace.ts';
 import type { BatchQueries, BatchRow } from './queries.ts';
@@ -24,7 +25,7 @@ export function createBatches(tools: { engine: Engine; queries: BatchQueries; se
   async function unstopped(client: Queryable, tenantId: number, id: string): Promise<BatchRow> {
     const batch = await locked(client, tenantId, id);
     if (batch.cancelledAt || batch.abortedAt)
-      throw batchError('MUSTER_BATCH_OVER', `This batch was ${batch.cancelledAt ? 'cancelled' : 'aborted'}.`);
+      throw httpError('MUSTER_FINISHED', `This batch was ${batch.cancelledAt ? 'cancelled' : 'aborted'}.`);
     return batch;
   }
 

@@ -11,6 +11,7 @@ import {
   workerOf,
 } from '../../fleet/index.ts';
 import { gatherReads } from '../../gathered-reads.ts';
+import { httpError } from '../../http/errors.ts';
 import type { Log } from '../../http/logging.ts';
 import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
 import type { Caller } from '../../tokens/caller.ts';
@@ -177,8 +178,5 @@ function replaced(error: unknown): never {
 
 function checkSize(text: string): void {
   if (text.length > LARGEST_RESULT / 4 && Buffer.byteLength(text) > LARGEST_RESULT)
-    throw checkinError(
-      'MUSTER_REPORT_TOO_LARGE',
-      'The data or the error of the result is larger than 64 KiB.',
-    );
+    throw httpError('MUSTER_TOO_LARGE', 'The data or the error of the result is larger than 64 KiB.');
 }

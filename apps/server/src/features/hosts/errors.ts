@@ -17,10 +17,6 @@ export const HOST_ERRORS = {
   },
   MUSTER_BAD_MAX: { status: 400, meaning: 'max must be a whole number from 1 to 10.' },
   MUSTER_BAD_WAIT: { status: 400, meaning: 'wait must be a whole number of seconds from 0 to 25.' },
-  MUSTER_CONTROL_FINISHED: {
-    status: 409,
-    meaning: 'The action has ended, so it cannot be cancelled any more.',
-  },
   MUSTER_CONTROL_OVERLOADED: {
     status: 503,
     meaning:

@@ -2,9 +2,10 @@ import type { ActionFilter, ActionView, Engine } from '@muster/engine';
 import { noteCommitted, readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
+import { httpError } from '../../http/errors.ts';
 import type { Log } from '../../http/logging.ts';
 import type { Caller } from '../../tokens/caller.ts';
-import { hostError, unknownAction } from './errors.ts';
+import { unknownAction } from './errors.ts';
 import { SERVICE_DELETED } from './reasons.ts';
 import type { Services } from './services.ts';
 import { CHANNEL, type Payload, payloadOf, type Status, stateOf, statusOf, tagOf } from './wire.ts';
@@ -111,7 +112,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
         });
         if (outcome === 'unknown') throw unknownAction();
         if (outcome === 'finished' && state !== 'cancelled')
-          throw hostError('MUSTER_CONTROL_FINISHED', `This action has ended already: ${statusOf(state)}.`);
+          throw httpError('MUSTER_FINISHED', `This action has ended already: ${statusOf(state)}.`);
         await audit.write(tx, {
           ...by(caller),
           act: 'cancel',

@@ -3,12 +3,6 @@ import { type ErrorCatalogue, errorsOf } from '../../errors.ts';
 export const TASK_ERRORS = {
   MUSTER_NO_RUNNER_TOKEN: { status: 409, meaning: 'The PC has no valid token to revoke.' },
   MUSTER_PC_EXISTS: { status: 409, meaning: 'Another PC has this name.' },
-  MUSTER_RESULT_TOO_LARGE: {
-    status: 413,
-    meaning:
-      'The result or the error of a device is larger than 64 KiB. Keep large output elsewhere and report where.',
-  },
-  MUSTER_TASK_OVER: { status: 409, meaning: 'The task has ended, so it cannot be cancelled any more.' },
   MUSTER_TOO_MANY_SLOTS: {
     status: 400,
     meaning: 'A PC may have so many slots only if MUSTER_MAX_SLOTS_PER_PC allows it.',

@@ -1,5 +1,6 @@
 import type { Engine } from '@muster/engine';
-import { taskError, unknownTaskDevice } from './errors.ts';
+import { httpError } from '../../http/errors.ts';
+import { unknownTaskDevice } from './errors.ts';
 import type { HandedToPcs } from './handed.ts';
 import type { Metrics } from './metrics.ts';
 import type { Runner } from './runner-access.ts';
@@ -100,5 +101,5 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
 
 function checkSize(text: string): void {
   if (text.length > LARGEST / 4 && Buffer.byteLength(text) > LARGEST)
-    throw taskError('MUSTER_RESULT_TOO_LARGE', 'The result or the error is larger than 64 KiB.');
+    throw httpError('MUSTER_TOO_LARGE', 'The result or the error is larger than 64 KiB.');
 }

@@ -3,11 +3,12 @@ import type { z } from 'zod';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change, SLOW } from '../../changes.ts';
 import { type Pcs as PlacesOfPcs, unknownPc } from '../../fleet/index.ts';
+import { httpError } from '../../http/errors.ts';
 import type { RunSoon } from '../../run-soon.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Advance } from './advance-tasks.ts';
 import { lockAdvance } from './counting.ts';
-import { taskError, unknownTask } from './errors.ts';
+import { unknownTask } from './errors.ts';
 import type { newTask } from './schemas.ts';
 import type { StoredTargets, TaskQueries, TaskRow } from './task-queries.ts';
 import { isId } from './wire.ts';
@@ -86,7 +87,7 @@ export function createTasks(tools: {
         async (tx) => {
           await lockAdvance(tx, engine.schema, tenantId);
           const task = (await queries.get(tx, tenantId, taskId)) as TaskRow;
-          if (task.endedAt) throw taskError('MUSTER_TASK_OVER', 'This task has ended already.');
+          if (task.endedAt) throw httpError('MUSTER_FINISHED', 'This task has ended already.');
           const activated = task.activatedAt !== null;
           await queries.markCancelled(tx, tenantId, taskId);
           await queries.endWaiting(

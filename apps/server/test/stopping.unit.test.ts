@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { BlockList } from 'node:net';
+import { expect, test } from 'vitest';
+import { anybody } from '../src/http/access.ts';
+import { createApp } from '../src/http/app.ts';
+import { defineRoute } from '../src/http/define-route.ts';
+import { createLog } from '../src/http/logging.ts';
+import { SignInFailures } from '../src/http/sign-in-failures.ts';
+import { head, rawConnection } from '../testing/raw-http.ts';
+
+test('while the server stops, what was begun is answered and what comes then hears MUSTER_STOPPING', async () => {
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const slow = defineRoute({
+    method: 'GET',
+    path: '/slow',
+    access: anybody,
+    summary: 'Waits',
+    responses: {},
+    async handler() {
+      await gate;
+      return { status: 'done' };
+    },
+  });
+  const app = createApp({
+    log: createLog('silent', { write: () => {} }),
+    mostBodyBytes: 1,
+    tokens: {} as never,
+    failures: new SignInFailures(1, () => 0),
+    trustedProxies: new BlockList(),
+    routes: [slow],
+  });
+  const client = rawConnection(await app.fastify.listen({ port: 0 }));
+  client.send(head('GET /slow', {}));
+  await once(app.fastify.server, 'request');
+  const closed = app.close();
+  client.send(head('GET /slow', {})); // on the same connection: no other is taken in
+  await once(app.fastify.server, 'request');
+  open();
+  expect(await client.answer()).toMatchObject({ status: 200, body: '{"status":"done"}' });
+  const refused = await client.answer();
+  expect(refused).toMatchObject({ status: 503, headers: { connection: 'close' } });
+  expect(refused?.headers['retry-after']).toMatch(/^[1-4]$/);
+  expect(JSON.parse(refused?.body ?? '')).toEqual({
+    error: 'The server is stopping. Try again.',
+    code: 'MUSTER_STOPPING',
+  });
+  await closed;
+});
