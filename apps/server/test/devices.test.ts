@@ -243,9 +243,9 @@ test('every change of an operator is in the audit log, and no secret is', async 
   await t.post(`/api/devices/${device.id}/re-enrol`);
   const { body } = await t.get('/api/audit?limit=3');
   expect(body.audit.map((entry: { act: string; target: string }) => [entry.act, entry.target])).toEqual([
-    ['re-enrol', `device ${device.id}`],
-    ['assign', `action ${id}`],
-    ['register', `device ${device.id}`],
+    ['device.re-enrol', `device ${device.id}`],
+    ['action.assign', `action ${id}`],
+    ['device.create', `device ${device.id}`],
   ]);
   expect(JSON.stringify(body)).not.toContain('mst_');
 });

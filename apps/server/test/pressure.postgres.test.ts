@@ -151,7 +151,7 @@ describe('G65: an open transaction delays only those who want what it has', () =
     const answers = await Promise.all(changes.map(({ promise }) => promise));
     expect(answers.map(({ status }) => status)).toEqual(changes.map(() => 200));
     const audit = await t.ask('/api/audit?limit=100');
-    const cancels = audit.body.audit.filter(({ act }: { act: string }) => act === 'cancel');
+    const cancels = audit.body.audit.filter(({ act }: { act: string }) => act === 'action.cancel');
     // begun anew, not done twice: one line for each, and one of `goesOn` in each test
     expect(cancels).toHaveLength(15 + 2);
   });

@@ -52,7 +52,7 @@ test('G70: once it is told that the database was restored, cursors from before a
     more: false,
   });
   const { body } = await t.get('/api/audit');
-  expect(body.audit[0]).toMatchObject({ act: 'restored', target: 'database', actor: 'command line' });
+  expect(body.audit[0]).toMatchObject({ act: 'database.restore', target: 'database', actor: 'command line' });
 });
 
 test('G70: an import is another life: all events are there, old cursors are refused, no list of lanes gets in its way', async () => {

@@ -339,9 +339,9 @@ test('every change of an operator is in the audit log', async () => {
     ['pc.delete', `pc ${pc.id}`],
     ['pc.update', `pc ${pc.id}`],
     ['task.cancel', `task ${task.id}`],
-    ['clear-error', `device ${pc.devices[0]?.id}`],
+    ['device.clear-error', `device ${pc.devices[0]?.id}`],
     ['task.create', `task ${task.id}`],
-    ['register', `device ${pc.devices[0]?.id}`],
+    ['device.create', `device ${pc.devices[0]?.id}`],
   ]);
 });
 

@@ -151,11 +151,11 @@ test('every change of an operator is in the audit log, without secrets; a worker
   await t.post(`/api/actions/${id}/redrive`);
   const { audit, cursor } = (await t.get('/api/audit?limit=6')).body;
   expect(audit.map(({ act, target }: { act: string; target: string }) => `${act} ${target}`)).toEqual([
-    'cancel matching actions',
-    `move-to-front action ${id}`,
-    'resume lane audit',
-    'pause lane audit',
-    `enqueue action ${id}`,
+    'action.cancel matching actions',
+    `action.move-to-front action ${id}`,
+    'lane.resume lane audit',
+    'lane.pause lane audit',
+    `action.enqueue action ${id}`,
     expect.stringMatching(/^token.create token \d+$/),
   ]);
   expect(audit[0]).toMatchObject({

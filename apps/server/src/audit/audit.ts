@@ -2,13 +2,16 @@ import type { Database, Queryable } from '@muster/engine';
 import { gatherReads } from '../gathered-reads.ts';
 import type { Caller } from '../tokens/caller.ts';
 
+/** What was done, as noun.verb: the verb is that of the route. docs/operations.md lists them, and a test compares. */
+export type Act = `${Lowercase<string>}.${Lowercase<string>}`;
+
 /** The log of what operators changed. Whoever changes something passes its transaction, so both happen or neither. */
 export interface AuditEntry {
   readonly tenantId: number;
   /** Null: somebody at the command line of the server. */
   readonly tokenId: string | null;
   readonly actor: string;
-  readonly act: string;
+  readonly act: Act;
   readonly target?: string | null;
   readonly detail?: unknown;
 }

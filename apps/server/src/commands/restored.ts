@@ -14,7 +14,7 @@ export const restored: Command<Record<string, never>> = {
         tenantId: DEFAULT_TENANT,
         tokenId: null,
         actor: 'command line',
-        act: 'restored',
+        act: 'database.restore',
         target: 'database',
         detail,
       }),

@@ -57,7 +57,7 @@ export function deviceRoutes(tools: {
           const device = refusedOr(answer);
           await audit.write(tx, {
             ...by(caller),
-            act: 'register',
+            act: 'device.create',
             target: `device ${device.deviceId}`,
             detail: body,
           });
@@ -139,7 +139,7 @@ export function deviceRoutes(tools: {
             await log.written(tx, tenantId, 'expirySet', [params.id], caller.name);
           await audit.write(tx, {
             ...by(caller),
-            act: 'update',
+            act: 'device.update',
             target: `device ${params.id}`,
             detail: body,
           });
@@ -162,7 +162,7 @@ export function deviceRoutes(tools: {
           await queries.setState(tx, tenantId, [params.id], 'ok', null);
           // its PC may have been waiting for just this
           await engine.wake(tx, [{ tenantId, laneId, runnerId: await pcs.runnerOf(tx, tenantId, pcId) }]);
-          await audit.write(tx, { ...by(caller), act: 'clear-error', target: `device ${params.id}` });
+          await audit.write(tx, { ...by(caller), act: 'device.clear-error', target: `device ${params.id}` });
         });
         return show(await known(db, tenantId, params.id));
       },
@@ -179,7 +179,7 @@ export function deviceRoutes(tools: {
         await change(db, async (tx) => {
           if (!isDeviceId(params.id) || !(await registry.remove(tx, caller.tenantId, params.id)))
             throw unknownDevice();
-          await audit.write(tx, { ...by(caller), act: 'delete', target: `device ${params.id}` });
+          await audit.write(tx, { ...by(caller), act: 'device.delete', target: `device ${params.id}` });
         });
         return { id: params.id, deleted: true };
       },
@@ -197,7 +197,7 @@ export function deviceRoutes(tools: {
         const { tenantId } = caller;
         const deviceToken = await change(db, async (tx) => {
           const row = await known(tx, tenantId, params.id);
-          await audit.write(tx, { ...by(caller), act: 're-enrol', target: `device ${params.id}` });
+          await audit.write(tx, { ...by(caller), act: 'device.re-enrol', target: `device ${params.id}` });
           return registry.reEnrol(tx, tenantId, row, caller.name);
         });
         return { id: params.id, deviceToken };
@@ -215,7 +215,7 @@ export function deviceRoutes(tools: {
         const { tenantId } = caller;
         const deviceToken = await change(db, async (tx) => {
           const row = await known(tx, tenantId, params.id);
-          await audit.write(tx, { ...by(caller), act: 'rotate-token', target: `device ${params.id}` });
+          await audit.write(tx, { ...by(caller), act: 'token.rotate', target: `device ${params.id}` });
           return registry.rotateToken(tx, tenantId, row, caller.name);
         });
         return { id: params.id, deviceToken };

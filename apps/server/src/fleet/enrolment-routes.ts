@@ -62,7 +62,7 @@ export function enrolmentRoutes(tools: {
           });
           await audit.write(tx, {
             ...by(caller),
-            act: 'create-token',
+            act: 'token.create',
             target: `token ${issued.token.tokenId}`,
             detail: { kind: 'enrolment', ...body },
           });

@@ -1,6 +1,6 @@
 import type { Engine, Transaction } from '@muster/engine';
 import { readBack } from '../../after-commit.ts';
-import { type Audit, by } from '../../audit/audit.ts';
+import { type Act, type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
 import { type Call, defineRoute, type Route } from '../../http/define-route.ts';
@@ -23,7 +23,7 @@ type OneCall = Call<{ reason?: string | undefined }, unknown, { id: string }>;
 export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }): Route[] {
   /** In one transaction with its line in the audit log; a refusal leaves neither. */
   async function perform(
-    act: string,
+    act: Act,
     { body, caller, params }: OneCall,
     operation: (tx: Transaction, ref: Ref) => Promise<Answer>,
     refusal: (answer: Answer) => Error | null,
@@ -47,10 +47,10 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
     return { ...wireAction(action), outcome };
   }
 
-  const one = (act: string, summary: string, handler: (call: OneCall) => Promise<unknown>) =>
+  const one = (verb: string, summary: string, handler: (call: OneCall) => Promise<unknown>) =>
     defineRoute({
       method: 'POST',
-      path: `/api/actions/:id/${act}`,
+      path: `/api/actions/:id/${verb}`,
       access: operators('operator'),
       summary,
       params: idParams,
@@ -62,7 +62,7 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
   return [
     one('cancel', 'Cancel an action; a running one is told to its worker', (call) =>
       perform(
-        'cancel',
+        'action.cancel',
         call,
         (tx, ref) => engine.cancel(tx, ref),
         ({ outcome, state }) =>
@@ -73,7 +73,7 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
     ),
     one('redrive', 'Queue a dead letter again, at the end of its class', (call) =>
       perform(
-        'redrive',
+        'action.redrive',
         call,
         (tx, ref) => engine.redrive(tx, ref),
         ({ outcome, state }) =>
@@ -84,7 +84,7 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
     ),
     one('move-to-front', 'Put an action before all others of its class in its lane', (call) =>
       perform(
-        'move-to-front',
+        'action.move-to-front',
         call,
         (tx, ref) => engine.moveToFront(tx, ref),
         ({ outcome, state }) => {

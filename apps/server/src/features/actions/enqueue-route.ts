@@ -66,7 +66,7 @@ export function enqueueRoute(tools: {
       if (isNew && caller.kind === 'operator')
         await noteCommitted(audit, log, {
           ...by(caller),
-          act: 'enqueue',
+          act: 'action.enqueue',
           target: `action ${id}`,
           detail: { lane, kind: body.kind },
         });

@@ -1,6 +1,6 @@
 import type { ActionFilter, Engine } from '@muster/engine';
 import { z } from 'zod';
-import { type Audit, by } from '../../audit/audit.ts';
+import { type Act, type Audit, by } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
 import { type Call, defineRoute, type Route } from '../../http/define-route.ts';
 import { actionError } from './errors.ts';
@@ -13,7 +13,7 @@ export function filterRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes
   const { audit, engine, lanes } = tools;
 
   async function perform<T>(
-    act: string,
+    act: Act,
     { body, caller }: Call<z.input<typeof filterBody>, unknown, unknown>,
     run: (filter: ActionFilter, reason: string | undefined) => Promise<T>,
     nothing: T,
@@ -52,7 +52,7 @@ export function filterRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes
         },
       },
       handler: (call) =>
-        perform('cancel', call, (filter, reason) => engine.cancelMatching(engine.db, filter, reason), {
+        perform('action.cancel', call, (filter, reason) => engine.cancelMatching(engine.db, filter, reason), {
           cancelled: 0,
           requested: 0,
         }),
@@ -67,9 +67,14 @@ export function filterRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes
         200: { description: 'How many are pending again.', schema: z.strictObject({ redriven: z.int() }) },
       },
       handler: (call) =>
-        perform('redrive', call, (filter, reason) => engine.redriveMatching(engine.db, filter, reason), {
-          redriven: 0,
-        }),
+        perform(
+          'action.redrive',
+          call,
+          (filter, reason) => engine.redriveMatching(engine.db, filter, reason),
+          {
+            redriven: 0,
+          },
+        ),
     }),
   ];
 }

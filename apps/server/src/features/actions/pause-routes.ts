@@ -1,5 +1,5 @@
 import { type Engine, EngineError } from '@muster/engine';
-import { type Audit, by } from '../../audit/audit.ts';
+import { type Act, type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
@@ -7,16 +7,18 @@ import { laneState, pauseState } from './answers.ts';
 import type { Lanes } from './lanes.ts';
 import { laneParams, pauseBody, reasonBody } from './schemas.ts';
 
+type Verb = 'pause' | 'resume';
+
 /** Stop and go: a lane by operators, a tag or everything by admins. What runs goes on. */
 export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes }): Route[] {
   const { audit, engine, lanes } = tools;
 
-  const ofLane = (act: 'pause' | 'resume') =>
+  const ofLane = (verb: Verb, act: Act) =>
     defineRoute({
       method: 'POST',
-      path: `/api/lanes/:lane/${act}`,
+      path: `/api/lanes/:lane/${verb}`,
       access: operators('operator'),
-      summary: act === 'pause' ? 'Hand out nothing more from a lane' : 'Hand out from a lane again',
+      summary: verb === 'pause' ? 'Hand out nothing more from a lane' : 'Hand out from a lane again',
       params: laneParams,
       body: reasonBody,
       responses: { 200: { description: 'Done.', schema: laneState } },
@@ -25,7 +27,7 @@ export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes 
         const laneId = await lanes.find(tenantId, lane);
         if (laneId === null) throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no lane with this name.');
         await change(engine.db, async (tx) => {
-          await (act === 'pause' ? engine.pauseLane : engine.resumeLane)(tx, { tenantId, laneId });
+          await (verb === 'pause' ? engine.pauseLane : engine.resumeLane)(tx, { tenantId, laneId });
           await audit.write(tx, {
             ...by(caller),
             act,
@@ -33,28 +35,36 @@ export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes 
             detail: { reason: body.reason },
           });
         });
-        return { lane, paused: act === 'pause' };
+        return { lane, paused: verb === 'pause' };
       },
     });
 
-  const ofTag = (act: 'pause' | 'resume') =>
+  const ofTag = (verb: Verb, actOfTag: Act, actOfAll: Act) =>
     defineRoute({
       method: 'POST',
-      path: `/api/${act}`,
+      path: `/api/${verb}`,
       access: operators('admin'),
-      summary: act === 'pause' ? 'Hand out nothing more, at all or with a tag' : 'End such a pause',
+      summary: verb === 'pause' ? 'Hand out nothing more, at all or with a tag' : 'End such a pause',
       body: pauseBody,
       responses: { 200: { description: 'Done.', schema: pauseState } },
       async handler({ body, caller }) {
         const scope = { tenantId: caller.tenantId, ...(body.tag === undefined ? {} : { tag: body.tag }) };
         await change(engine.db, async (tx) => {
-          await (act === 'pause' ? engine.pause : engine.resume)(tx, scope);
-          const target = body.tag === undefined ? 'everything' : `tag ${body.tag}`;
-          await audit.write(tx, { ...by(caller), act, target });
+          await (verb === 'pause' ? engine.pause : engine.resume)(tx, scope);
+          const what =
+            body.tag === undefined
+              ? { act: actOfAll, target: 'everything' }
+              : { act: actOfTag, target: `tag ${body.tag}` };
+          await audit.write(tx, { ...by(caller), ...what });
         });
-        return { tag: body.tag ?? null, paused: act === 'pause' };
+        return { tag: body.tag ?? null, paused: verb === 'pause' };
       },
     });
 
-  return [ofLane('pause'), ofLane('resume'), ofTag('pause'), ofTag('resume')];
+  return [
+    ofLane('pause', 'lane.pause'),
+    ofLane('resume', 'lane.resume'),
+    ofTag('pause', 'tag.pause', 'tenant.pause'),
+    ofTag('resume', 'tag.resume', 'tenant.resume'),
+  ];
 }

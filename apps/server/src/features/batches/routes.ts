@@ -1,6 +1,6 @@
 import type { Database } from '@muster/engine';
 import { readBack } from '../../after-commit.ts';
-import { type Audit, by } from '../../audit/audit.ts';
+import { type Act, type Audit, by } from '../../audit/audit.ts';
 import { change, SLOW } from '../../changes.ts';
 import type { TargetSets } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
@@ -28,17 +28,17 @@ export function batchRoutes(tools: {
   const show = async (tenantId: number, id: string) =>
     (await batches.show(db, [await batches.known(db, tenantId, id)]))[0];
 
-  const operation = (act: 'pause' | 'resume' | 'cancel', summary: string): Route =>
+  const operation = (verb: 'pause' | 'resume' | 'cancel', act: Act, summary: string): Route =>
     defineRoute({
       method: 'POST',
-      path: `/api/batches/:id/${act}`,
+      path: `/api/batches/:id/${verb}`,
       access: operators('operator'),
       summary,
       params: idParams,
       responses: { 200: { description: 'The batch as it is now.', schema: batch } },
       async handler({ caller, params }) {
         await change(db, async (tx) => {
-          await batches[act](tx, caller.tenantId, params.id);
+          await batches[verb](tx, caller.tenantId, params.id);
           await audit.write(tx, { ...by(caller), act, target: `batch ${params.id}` });
         });
         supply.soon();
@@ -62,7 +62,7 @@ export function batchRoutes(tools: {
             const made = await batches.accept(tx, caller.tenantId, body, caller.name);
             await audit.write(tx, {
               ...by(caller),
-              act: 'create',
+              act: 'batch.create',
               target: `batch ${made.id}`,
               detail: { kind: body.action.kind, total: made.total },
             });
@@ -134,9 +134,9 @@ export function batchRoutes(tools: {
       },
     }),
 
-    operation('pause', 'Nothing more of the batch is put into lanes or handed out'),
-    operation('resume', 'A paused batch goes on'),
-    operation('cancel', 'Ends the batch: what waits is cancelled, what runs is told'),
+    operation('pause', 'batch.pause', 'Nothing more of the batch is put into lanes or handed out'),
+    operation('resume', 'batch.resume', 'A paused batch goes on'),
+    operation('cancel', 'batch.cancel', 'Ends the batch: what waits is cancelled, what runs is told'),
 
     defineRoute({
       method: 'POST',
@@ -152,7 +152,7 @@ export function batchRoutes(tools: {
             const done = await batches.retry(tx, caller.tenantId, params.id);
             await audit.write(tx, {
               ...by(caller),
-              act: 'retry',
+              act: 'batch.retry',
               target: `batch ${params.id}`,
               detail: done,
             });

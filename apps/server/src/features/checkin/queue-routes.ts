@@ -58,7 +58,7 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
           if (done.outcome === 'created')
             await audit.write(tx, {
               ...by(caller),
-              act: 'assign',
+              act: 'action.assign',
               target: `action ${done.id}`,
               detail: { deviceId: params.id, kind: body.kind },
             });

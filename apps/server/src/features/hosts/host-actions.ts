@@ -56,7 +56,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
       if (isNew)
         await noteCommitted(audit, log, {
           ...by(caller),
-          act: 'enqueue',
+          act: 'action.enqueue',
           target: `action ${id}`,
           detail: { hostId, serviceId: service.id, kind: given.kind },
         });
@@ -115,7 +115,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
           throw httpError('MUSTER_FINISHED', `This action has ended already: ${statusOf(state)}.`);
         await audit.write(tx, {
           ...by(caller),
-          act: 'cancel',
+          act: 'action.cancel',
           target: `action ${id}`,
           detail: { hostId, reason },
         });

@@ -118,7 +118,7 @@ export function createHosts(tools: {
       change(db, async (tx) => {
         const host = await locked(tx, caller, hostId);
         const agentToken = await issue(tx, caller, host);
-        await audit.write(tx, { ...by(caller), act: 'host.rotate-token', target: `host ${hostId}` });
+        await audit.write(tx, { ...by(caller), act: 'token.rotate', target: `host ${hostId}` });
         return { id: host.id, name: host.name, agentToken };
       }),
 
@@ -127,7 +127,7 @@ export function createHosts(tools: {
         await locked(tx, caller, hostId);
         if ((await tokens.revokeOf(tx, caller.tenantId, 'agent', 'hostId', hostId)) === 0)
           throw hostError('MUSTER_NO_AGENT_TOKEN', 'This host has no valid token.');
-        await audit.write(tx, { ...by(caller), act: 'host.revoke-token', target: `host ${hostId}` });
+        await audit.write(tx, { ...by(caller), act: 'token.revoke', target: `host ${hostId}` });
       }),
 
     /** Whatever is unfinished there ends, and its agent is not let in any more. */

@@ -88,7 +88,7 @@ export function createPcs(tools: {
       change(db, async (tx) => {
         const pc = await locked(tx, caller.tenantId, pcId);
         const runnerToken = await issue(tx, caller, pc);
-        await audit.write(tx, { ...by(caller), act: 'pc.rotate-token', target: `pc ${pcId}` });
+        await audit.write(tx, { ...by(caller), act: 'token.rotate', target: `pc ${pcId}` });
         return { id: pcId, name: pc.name, runnerToken };
       }),
 
@@ -97,7 +97,7 @@ export function createPcs(tools: {
         await locked(tx, caller.tenantId, pcId);
         if ((await tokens.revokeOf(tx, caller.tenantId, 'runner', 'pcId', pcId)) === 0)
           throw taskError('MUSTER_NO_RUNNER_TOKEN', 'This PC has no valid token.');
-        await audit.write(tx, { ...by(caller), act: 'pc.revoke-token', target: `pc ${pcId}` });
+        await audit.write(tx, { ...by(caller), act: 'token.revoke', target: `pc ${pcId}` });
       }),
 
     /** Its runner is not let in any more; its devices belong to no PC; what runs there ends with its time. */

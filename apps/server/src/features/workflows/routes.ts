@@ -79,7 +79,7 @@ export function workflowRoutes(tools: {
           const workflowId = await queries.insert(tx, given);
           await audit.write(tx, {
             ...by(caller),
-            act: 'create',
+            act: 'workflow.create',
             target: `workflow ${workflowId}`,
             detail: { name: body.name, schedule: body.schedule, kind: body.action.kind },
           });
@@ -138,7 +138,7 @@ export function workflowRoutes(tools: {
           await queries.update(tx, { ...row, nextAt });
           await audit.write(tx, {
             ...by(caller),
-            act: 'update',
+            act: 'workflow.update',
             target: `workflow ${params.id}`,
             detail: body,
           });
@@ -158,7 +158,7 @@ export function workflowRoutes(tools: {
         await change(db, async (tx) => {
           await known(tx, caller.tenantId, params.id, 'for update');
           await queries.remove(tx, caller.tenantId, params.id, engine.now());
-          await audit.write(tx, { ...by(caller), act: 'delete', target: `workflow ${params.id}` });
+          await audit.write(tx, { ...by(caller), act: 'workflow.delete', target: `workflow ${params.id}` });
         });
         return { id: params.id, deleted: true };
       },
@@ -184,7 +184,7 @@ export function workflowRoutes(tools: {
               startedAt: now,
               startedBy: caller.name,
             });
-            await audit.write(tx, { ...by(caller), act: 'run', target: `workflow ${params.id}` });
+            await audit.write(tx, { ...by(caller), act: 'workflow.run', target: `workflow ${params.id}` });
             return id as string;
           },
           SLOW,

@@ -78,7 +78,7 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
       // Whoever was cut off sends his upload again, perhaps before the last rows of the first are stored.
       reply.raw.once('close', isOver);
       try {
-        const audited = await audit.write(db, { ...by(caller), act: 'import', target: 'devices' });
+        const audited = await audit.write(db, { ...by(caller), act: 'device.import', target: 'devices' });
         void work(audited)
           .catch((error) => log.error({ err: error }, 'The end of an import is not in the audit log.'))
           .then(async () => {

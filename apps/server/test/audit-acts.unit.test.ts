@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+/** Every act of the audit log that the source names, beside those that the documents list. */
+const source = new URL('../src/', import.meta.url);
+const texts = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => readFileSync(new URL(file, source), 'utf8'));
+
+/** As the value of a field `act`, or handed to whoever writes the line: then it begins with a noun that another act has. */
+function acts(): string[] {
+  const named = texts.flatMap((text) => [...text.matchAll(/\bact: '([^']*)'/g)].map(([, act = '']) => act));
+  const nouns = [...new Set(named.map((act) => act.split('.')[0]))].join('|');
+  const handed = new RegExp(`(?<=[(\\s])'((?:${nouns}|tag|lane|tenant)\\.[a-z-]+)'(?=[,)])`, 'g');
+  return [...named, ...texts.flatMap((text) => [...text.matchAll(handed)].map(([, act = '']) => act))];
+}
+
+test('an act of the audit log is a noun and a verb', () => {
+  for (const act of acts()) expect(act).toMatch(/^[a-z]+\.[a-z]+(-[a-z]+)*$/);
+});
+
+test('the documents list every act of the audit log, and no other', () => {
+  const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+  const [, table = ''] = page.split('| noun | verbs |\n|---|---|\n');
+  const listed = (table.split('\n\n')[0] ?? '').split('\n').flatMap((row) => {
+    const [, noun = '', verbs = ''] = row.split('|').map((cell) => cell.trim().replaceAll('`', ''));
+    return verbs.split(', ').map((verb) => `${noun}.${verb}`);
+  });
+  expect(listed.sort()).toEqual([...new Set(acts())].sort());
+});
