@@ -2,9 +2,12 @@
 -- What others may join with: applications that share the database, and doors that derive what they show. The tables
 -- behind these views may change; the views stay.
 
--- Every action that has not ended, leased or not.
+-- Every action that has not ended, claimed or not; `seq` is its place among those of its priority. Whoever does not ask
+-- whether it is claimed does not pay for it: the planner drops the join.
 create view {schema}.unfinished_actions as
-  select p.tenant_id, p.action_id, p.lane_id, p.channel from {schema}.pending p;
+  select p.tenant_id, p.action_id, p.lane_id, p.channel, p.seq, coalesce(l.action_id = p.action_id, false) as is_claimed
+  from {schema}.pending p
+  left join {schema}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id;
 
 -- The state of every action that is kept.
 create view {schema}.action_states as
@@ -16,3 +19,12 @@ create view {schema}.action_states as
   left join {schema}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id
   left join {schema}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
   left join {schema}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id;
+
+-- What a lane would do now for somebody who asks on that channel, as far as can be seen without a lock: the statements of a
+-- claim use the same text. `is_stopped`: the lane is paused or blocked; `is_paused`: everything is, or one of those tags.
+-- `first_action` stands first in it, due or not; `hands_out` is what it would hand out; `takes_new` says whether a new action
+-- with those tags would be handed out at once. A lane that is leased, stopped or paused hands out nothing and takes nothing.
+-- To be joined laterally, for one lane at a time.
+create function {schema}.lane_front(p_now timestamptz, p_tenant int, p_lane bigint, p_channel text, p_tags text[] default null)
+returns table (lane_id bigint, is_stopped boolean, is_paused boolean, leased_action bigint, first_action bigint, hands_out bigint, takes_new boolean)
+language sql stable as $$ {lane_front} $$;

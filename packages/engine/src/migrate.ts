@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { catalogueText } from './catalogue.ts';
 import type { Database, Queryable } from './db.ts';
 import { EngineError } from './errors.ts';
+import { installedSql } from './installed-sql.ts';
 
 /**
  * Migrations come in lines: the engine has one, an application that adds tables of its own has another. Files are
@@ -50,6 +51,14 @@ export function checkSchemaName(schema: string): string {
       'The name of the schema must be lower-case letters, digits and underscores.',
     );
   return schema;
+}
+
+/** With the name of the schema and the texts of the library where the file says so. */
+function filledIn(text: string, schema: string): string {
+  const installed = installedSql(schema);
+  return text.replace(/\{([a-z_]+)\}/g, (braces, name) =>
+    name === 'schema' ? schema : (installed[name] ?? braces),
+  );
 }
 
 export async function readMigrations(line: MigrationLine): Promise<Migration[]> {
@@ -115,7 +124,7 @@ export function createMigrate(db: Database, options: MigrateOptions) {
             text: `insert into ${schema}.migrations (line, version, name, breaking) values ($1, $2, $3, $4)`,
             values: [migration.line, migration.version, migration.name, migration.breaking],
           });
-          await tx.query({ text: migration.up.replaceAll('{schema}', schema) });
+          await tx.query({ text: filledIn(migration.up, schema) });
           done.push(migration);
         }
       });
@@ -141,7 +150,7 @@ export function createMigrate(db: Database, options: MigrateOptions) {
               'MUSTER_SCHEMA_TOO_NEW',
               `Migration ${row.line} ${row.version} is unknown to this version.`,
             );
-          await tx.query({ text: migration.down.replaceAll('{schema}', schema) });
+          await tx.query({ text: filledIn(migration.down, schema) });
           await tx.query({
             text: `delete from ${schema}.migrations where line = $1 and version = $2`,
             values: [row.line, row.version],

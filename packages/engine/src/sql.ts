@@ -22,31 +22,54 @@ export const pauses = (s: string) => `pz as materialized (
     from ${s}.pauses group by tenant_id
   )`;
 
+/** Lane `l` hands out something at all, as soon as nobody holds it. */
+export const IS_OPEN = 'not l.paused and l.blocked is null and not coalesce(pz.everything, false)';
+
 const mayRun = (s: string) => `not p.delayed and p.generation = l.generation
         and (p.deadline is null or p.deadline > ${NOW})
         and (p.deliver_by is null or p.attempt > 0 or p.deliver_by > ${NOW})
         and (pz.tags is null or not exists (
           select 1 from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id and a.tags && pz.tags))`;
 
+interface OnLane {
+  readonly channel: string;
+  readonly when: string;
+  readonly except: string;
+  readonly passes?: string;
+}
+
 /**
- * The action that lane `l` hands out next on channel `${'${channel}'}`: two index probes, one for the channel and one
- * for 'any'. A row that holds the lane until its retry is due is found here and lets nothing behind it pass.
+ * What stands first in lane `l` on that channel: two index probes, one for the channel and one for 'any'. A row that holds
+ * the lane until its retry is due is found here and lets nothing behind it pass.
  */
-export const head = (s: string, on: { channel: string; when: string; except: string; passes?: string }) => {
-  const first = (which: string) => `(
+export const first = (s: string, on: OnLane) => {
+  const probe = (which: string) => `(
         select p.action_id, p.attempt, p.priority, p.seq, p.deadline, p.not_before, p.channel
         from ${s}.pending p
-        where ${on.when} and not l.paused and l.blocked is null and not coalesce(pz.everything, false)
+        where ${on.when} and ${IS_OPEN}
           and p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and ${which}
           and ${on.passes ?? `p.action_id is distinct from ${on.except}`}
           and ${mayRun(s)}
         order by p.priority, p.seq limit 1)`;
   return `
-      select * from (
-        select * from (${first(`p.channel = '${ANY_CHANNEL}'`)} union all ${first(`p.channel = ${on.channel} and ${on.channel} <> '${ANY_CHANNEL}'`)}) p
-        order by p.priority, p.seq limit 1
-      ) p where (p.not_before is null or p.not_before <= ${NOW})${on.passes ? ` and p.action_id is distinct from ${on.except}` : ''}`;
+        select * from (${probe(`p.channel = '${ANY_CHANNEL}'`)} union all ${probe(`p.channel = ${on.channel} and ${on.channel} <> '${ANY_CHANNEL}'`)}) p
+        order by p.priority, p.seq limit 1`;
 };
+
+/** The action that lane `l` hands out next on that channel. */
+export const head = (s: string, on: OnLane) => `
+      select * from (${first(s, on)}
+      ) p where (p.not_before is null or p.not_before <= ${NOW})${on.passes ? ` and p.action_id is distinct from ${on.except}` : ''}`;
+
+/** Lane `l` would hand out a new action at once: it passes nothing that was assigned before it, whatever that waits for. */
+export const takesNew = (
+  s: string,
+  on: { channel: string; priority: string; tags: string },
+) => `l.action_id is null and ${IS_OPEN}
+        and not coalesce(pz.tags && ${on.tags}, false)
+        and (select true from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id
+          and p.channel in (${on.channel}, '${ANY_CHANNEL}') and not p.delayed and p.generation = l.generation
+          and p.priority <= ${on.priority} limit 1) is null`;
 
 /** One that is not to be handed out now is passed over only while it is to be tried again under 'skip'. */
 export const passesOver = (

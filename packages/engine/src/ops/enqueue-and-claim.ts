@@ -3,7 +3,7 @@ import { jsonArray } from '../binary-array.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import type { Context, Run } from '../operation.ts';
-import { ANY_CHANNEL, leaseUntil, lockLanes, ms, NOW, pauses } from '../sql.ts';
+import { leaseUntil, lockLanes, ms, NOW, pauses, takesNew } from '../sql.ts';
 import type { Transition } from '../transition.ts';
 import type { EncodedAction } from './enqueue.ts';
 import {
@@ -97,12 +97,11 @@ const statement = (s: string) => `
         select * from ${s}.lanes l where l.tenant_id = f.tenant_id and l.lane_id = i.lane_id and l.runner_id = f.runner_id limit 1
       ) l
       left join pz on pz.tenant_id = f.tenant_id
-      where i.of_lane = 1 and l.action_id is null and not l.paused and l.blocked is null and not coalesce(pz.everything, false)
-        and not coalesce(pz.tags && array(select jsonb_array_elements_text(i.o->'tags')), false)
-        -- nothing that was assigned before it may be passed
-        and (select true from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id
-          and p.channel in (i.channel, '${ANY_CHANNEL}') and not p.delayed and p.generation = l.generation
-          and p.priority <= case i.o->>'priority' when 'urgent' then 0 else 1 end limit 1) is null
+      where i.of_lane = 1 and ${takesNew(s, {
+        channel: 'i.channel',
+        priority: `case i.o->>'priority' when 'urgent' then 0 else 1 end`,
+        tags: `array(select jsonb_array_elements_text(i.o->'tags'))`,
+      })}
     ) x where x.place <= x.free
   ), ${raiseRunners(s, '')}, g as materialized (
     select x.*, row_number() over (order by x.ord, x.nth)::int as at

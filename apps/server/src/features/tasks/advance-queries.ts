@@ -36,17 +36,16 @@ export function createAdvanceQueries(s: string, options: { now: () => Date; stal
         join ${s}.unfinished_actions u on u.tenant_id = x.tenant_id and u.action_id = x.action_id
         where x.tenant_id = t.tenant_id and x.task_id = t.task_id and x.action_id is not null limit 1) is not null))`;
 
-  // A device whose lane is paused, blocked or has something of somebody else at its head cannot be had by asking.
+  // A device whose lane is stopped or has something of somebody else at its head cannot be had by asking.
   const isRunnerThere = `exists (
       select 1 from ${s}.pc_contacts k
       join ${s}.devices d on d.tenant_id = k.tenant_id and d.pc_id = k.pc_id and ${eligible('d')}
       join ${s}.task_targets x on x.tenant_id = d.tenant_id and x.task_id = t.task_id and x.device_id = d.device_id and x.ended is null
-      join ${s}.lanes l on l.tenant_id = d.tenant_id and l.lane_id = d.lane_id
+      cross join lateral ${s}.lane_front(${NOW}, d.tenant_id, d.lane_id, '${CHANNEL}') l
       where k.tenant_id = t.tenant_id and k.seen_at > ${stale}
         and (x.action_id is null or exists (select 1 from ${s}.unfinished_actions u where u.tenant_id = x.tenant_id and u.action_id = x.action_id))
-        and not l.paused and l.blocked is null and (l.action_id is not null or not exists (
-          select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.channel in ('${CHANNEL}', 'any')
-            and p.action_id is distinct from x.action_id and not p.delayed and p.generation = l.generation)))`;
+        and not l.is_stopped and (l.leased_action is not null or l.is_paused
+          or case when x.action_id is null then l.takes_new else coalesce(l.first_action = x.action_id, true) end))`;
 
   const facts = `t.tenant_id, t.task_id, t.activated_at is not null as activated, coalesce(t.deadline <= ${NOW}, false) as past_deadline,
       c.waiting, c.pending, c.running, e.nothing_eligible,

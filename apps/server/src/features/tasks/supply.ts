@@ -186,9 +186,6 @@ function newAction(row: Row) {
 
 const NOW = '$1::timestamptz';
 
-/** The lane of the device would hand it out now, as far as can be seen without a lock. */
-const LANE_IS_FREE = `l.action_id is null and not l.paused and l.blocked is null`;
-
 /**
  * For each PC by itself, one after the other: joined as sets, of whose size the planner knows nothing, they are compared
  * all with all (110 ms instead of 3 for a PC with 1,000 devices). The sub-selects hide the number of PCs from it: otherwise
@@ -229,26 +226,19 @@ const lookOfOne = (s: string) => `
         where x.tenant_id = i.tenant_id and x.task_id = task.task_id and x.device_id = d.device_id limit 1
       ) x where x.ended is null
     ), again as materialized (
-      select true as again, m.device_id, m.lane_id, m.action_id, p.seq from meant m
+      select true as again, m.device_id, m.lane_id, m.action_id, u.seq from meant m
+      -- most of a task's devices are done: nothing more is looked up for them
       cross join lateral (
-        select p.seq, p.generation from ${s}.pending p where p.tenant_id = i.tenant_id and p.action_id = m.action_id and not p.delayed
-          and (p.not_before is null or p.not_before <= ${NOW}) and (p.deadline is null or p.deadline > ${NOW}) limit 1
-      ) p
-      cross join lateral (
-        select 1 from ${s}.lanes l
-        where l.tenant_id = i.tenant_id and l.lane_id = m.lane_id and ${LANE_IS_FREE} and l.generation = p.generation limit 1
-      ) l
-      where m.action_id is not null
-      order by p.seq limit (select n from free)
+        select u.seq, u.lane_id from ${s}.unfinished_actions u where u.tenant_id = i.tenant_id and u.action_id = m.action_id limit 1
+      ) u
+      cross join lateral ${s}.lane_front(${NOW}, i.tenant_id, u.lane_id, '${CHANNEL}') l
+      where m.action_id is not null and l.hands_out = m.action_id
+      order by u.seq limit (select n from free)
     ), fresh as materialized (
       select false as again, m.device_id, m.lane_id, null::bigint as action_id, m.device_id as seq
       from (select * from meant where meant.action_id is null order by meant.device_id) m
-      cross join lateral (
-        select l.generation from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = m.lane_id and ${LANE_IS_FREE} limit 1
-      ) l
-      where not exists (select 1 from task where task.deadline <= ${NOW})
-        and (select true from ${s}.pending p where p.tenant_id = i.tenant_id and p.lane_id = m.lane_id
-          and p.channel in ('${CHANNEL}', 'any') and not p.delayed and p.generation = l.generation and p.priority <= 1 limit 1) is null
+      cross join lateral ${s}.lane_front(${NOW}, i.tenant_id, m.lane_id, '${CHANNEL}') l
+      where l.takes_new and not exists (select 1 from task where task.deadline <= ${NOW})
       order by m.device_id limit (select n - (select count(*) from again) from free)
     )
     select (select n from free) as free, t.task_id, t.kind, t.max_attempts, t.timeout_seconds, t.retry_backoff_seconds, t.deadline, t.created_by, w.again, w.device_id,

@@ -1,0 +1,23 @@
+import { first, head, pauses, takesNew } from './sql.ts';
+
+/**
+ * Pieces of the library's own statements that migrations install as functions, so that whoever speaks plain SQL gets the
+ * same text and not a copy of it. A migration names one in braces, as it does the schema. After a release, whoever changes
+ * one of them installs it anew by a migration: the catalogue shows that it has to be.
+ */
+export const installedSql = (s: string): Readonly<Record<string, string>> => ({
+  lane_front: laneFront(s),
+});
+
+const ON = { channel: '$4', when: 'l.action_id is null', except: 'null' };
+
+/** Only what is read of it is looked for: of a column that nobody asks for, the planner drops the sub-select. */
+const laneFront = (s: string) => `
+  with ${pauses(s)}
+  select l.lane_id, l.paused or l.blocked is not null as is_stopped, coalesce(pz.everything or pz.tags && $5, false) as is_paused,
+    l.action_id as leased_action,
+    (select p.action_id from (${first(s, ON)}) p) as first_action,
+    (select p.action_id from (${head(s, ON)}) p) as hands_out,
+    ${takesNew(s, { channel: '$4', priority: '1', tags: '$5' })} as takes_new
+  from (select * from ${s}.lanes l where l.tenant_id = $2 and l.lane_id = $3 and not l.closing limit 1) l
+  left join pz on pz.tenant_id = $2`;
