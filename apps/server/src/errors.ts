@@ -37,3 +37,13 @@ export function errorsOf<C extends ErrorCatalogue>(catalogue: C) {
     options?: { cause?: unknown; retryAfter?: number },
   ): MusterError => new MusterError(code, (catalogue[code] as ErrorEntry).status, message, options);
 }
+
+/** All of them in one. A code that two declare stops the start: its page could tell of one of them only. */
+export function joinCatalogues(catalogues: readonly ErrorCatalogue[]): ErrorCatalogue {
+  const joined: Record<string, ErrorEntry> = {};
+  for (const [code, entry] of catalogues.flatMap((catalogue) => Object.entries(catalogue))) {
+    if (Object.hasOwn(joined, code)) throw new Error(`The error code ${code} is declared twice.`);
+    joined[code] = entry;
+  }
+  return joined;
+}

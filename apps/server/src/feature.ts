@@ -1,4 +1,5 @@
 import type { Database, Engine } from '@muster/engine';
+import type { Registry } from 'prom-client';
 import type { Audit } from './audit/audit.ts';
 import type { Config } from './config.ts';
 import type { ErrorCatalogue } from './errors.ts';
@@ -18,6 +19,10 @@ export interface Shell {
   readonly fleet: Fleet;
   readonly longPolls: LongPolls;
   readonly log: Log;
+  /** Of the metrics. */
+  readonly registry: Registry;
+  /** Throws if a newer version has migrated the database. */
+  readonly checkSchema: () => Promise<void>;
 }
 
 /** A folder under features/ exports one function that makes this; main.ts lists them. */

@@ -7,7 +7,7 @@ import { listenForCommands } from './command-socket/server.ts';
 import { socketPath } from './command-socket/socket-path.ts';
 import { type Config, SettingError } from './config.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
-import type { ErrorCatalogue } from './errors.ts';
+import { type ErrorCatalogue, joinCatalogues } from './errors.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
 import { actions, GENERIC } from './features/actions/index.ts';
 import { auditRoutes } from './features/audit/index.ts';
@@ -40,7 +40,18 @@ import { VERSION } from './version.ts';
  * The composition root: settings → database → engine → features → HTTP. Nothing but the command line and tests knows it.
  * A new feature is a folder under features/ and one line in FEATURES.
  */
-const FEATURES: readonly CreateFeature[] = [actions, tokenRoutes, auditRoutes, checkin, batches, workflows];
+const FEATURES: readonly CreateFeature[] = [
+  actions,
+  tokenRoutes,
+  auditRoutes,
+  checkin,
+  batches,
+  workflows,
+  hosts,
+  tasks,
+  health,
+  metrics,
+];
 
 /** How long a start waits for a command that has the data folder. */
 const PATIENCE_MS = 10_000;
@@ -121,15 +132,24 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
     const longPolls = new LongPolls(tokens);
     const fleet = createFleet({ audit, config, db, engine, log, tokens });
-    const shell: Shell = { config, db, engine, tokens, audit, fleet, longPolls, log };
-    const made = [
-      ...FEATURES,
-      health(() => migrate.checkNotTooNew(db.reserved)),
-      metrics(registry),
-      hosts(registry),
-      tasks(registry),
-    ].map((create) => create(shell));
-    const features: Feature[] = [fleet, ...made];
+    const shell: Shell = {
+      config,
+      db,
+      engine,
+      tokens,
+      audit,
+      fleet,
+      longPolls,
+      log,
+      registry,
+      checkSchema: () => migrate.checkNotTooNew(db.reserved),
+    };
+    const features: Feature[] = [fleet, ...FEATURES.map((create) => create(shell))];
+    const errors = joinCatalogues([
+      HTTP_ERRORS,
+      ENGINE_ERRORS,
+      ...features.map((feature) => feature.errors ?? {}),
+    ]);
     const routes = describe(
       features.flatMap((feature) => feature.routes),
       VERSION,
@@ -181,12 +201,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     let stopped: Promise<void> | undefined;
     return {
       engine,
-      errors: Object.assign(
-        {},
-        HTTP_ERRORS,
-        ENGINE_ERRORS,
-        ...features.map((feature) => feature.errors ?? {}),
-      ),
+      errors,
       operatorToken,
       routes: app.registered,
       url,

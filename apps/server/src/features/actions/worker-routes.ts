@@ -2,7 +2,7 @@ import type { Engine } from '@muster/engine';
 import type { z } from 'zod';
 import { operators } from '../../http/access.ts';
 import { type Call, defineRoute, type Route } from '../../http/define-route.ts';
-import { httpError } from '../../http/errors.ts';
+import { checkReportSize } from '../../http/report-size.ts';
 import { claimAnswer, extendAnswer, reportAnswer } from './answers.ts';
 import type { HandedToWorkers } from './handed.ts';
 import type { HandingOut } from './handing-out.ts';
@@ -11,7 +11,6 @@ import { checkAction, checkLane, unknownAction } from './restriction.ts';
 import { claimBody, extendBody, idParams, laneParams, releaseBody, reportBody } from './schemas.ts';
 
 /** What workers do: claim, report, extend, release; in generic lanes only. */
-const LARGEST_RESULT = 65_536;
 const workers = operators('operator', 'worker');
 
 export function workerRoutes(tools: {
@@ -79,8 +78,7 @@ export function workerRoutes(tools: {
       async handler(call) {
         const { body, caller, params, request, reply } = call;
         const { tenantId } = caller;
-        checkSize('result', body.result === undefined ? '' : JSON.stringify(body.result));
-        checkSize('error', body.error ?? '');
+        checkReportSize(body);
         const lane = await checkAction(caller, params.id, engine, handed);
         const next = body.next
           ? { channel: GENERIC, worker: await workerOf(call), leaseMs: leaseMs(body.next.leaseSeconds) }
@@ -172,9 +170,4 @@ export function workerRoutes(tools: {
       },
     }),
   ];
-}
-
-function checkSize(what: string, text: string): void {
-  if (text.length > LARGEST_RESULT / 4 && Buffer.byteLength(text) > LARGEST_RESULT)
-    throw httpError('MUSTER_TOO_LARGE', `The ${what} is larger than 64 KiB.`);
 }

@@ -11,9 +11,9 @@ import {
   workerOf,
 } from '../../fleet/index.ts';
 import { gatherReads } from '../../gathered-reads.ts';
-import { httpError } from '../../http/errors.ts';
 import type { Log } from '../../http/logging.ts';
 import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
+import { checkReportSize } from '../../http/report-size.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { checkinError } from './errors.ts';
 import type { checkinBody } from './schemas.ts';
@@ -28,7 +28,6 @@ import { sourceOf, wireStatus } from './wire.ts';
  */
 type Body = z.input<typeof checkinBody>;
 
-const LARGEST_RESULT = 65_536;
 const STATUS = { done: 'succeeded', failed: 'failed', notNow: 'notNow' } as const;
 
 export function createCheckin(tools: {
@@ -61,8 +60,7 @@ export function createCheckin(tools: {
   }
 
   async function report(tenantId: number, device: DeviceOf, result: NonNullable<Body['result']>) {
-    checkSize(result.error ?? '');
-    checkSize(result.data === undefined ? '' : JSON.stringify(result.data));
+    checkReportSize({ error: result.error, result: result.data });
     const worker = workerOf(device.deviceId);
     const answer = await engine.report(db, {
       tenantId,
@@ -174,9 +172,4 @@ function replaced(error: unknown): never {
   if (error instanceof EngineError && error.code === 'MUSTER_WRONG_GENERATION')
     throw checkinError('MUSTER_DEVICE_REPLACED', 'This device has enrolled again; its old token is over.');
   throw error;
-}
-
-function checkSize(text: string): void {
-  if (text.length > LARGEST_RESULT / 4 && Buffer.byteLength(text) > LARGEST_RESULT)
-    throw httpError('MUSTER_TOO_LARGE', 'The data or the error of the result is larger than 64 KiB.');
 }

@@ -18,54 +18,49 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-export function health(checkSchema: () => Promise<void>): CreateFeature {
-  return ({ db, log }) => {
-    let asked: { at: number; ready: Promise<boolean> } | undefined;
+export const health: CreateFeature = ({ checkSchema, db, log }) => {
+  let asked: { at: number; ready: Promise<boolean> } | undefined;
 
-    async function look(): Promise<boolean> {
-      try {
-        await within(PATIENCE_MS, db.reserved.query({ text: 'select 1' }).then(checkSchema));
-        return true;
-      } catch (error) {
-        log.warn({ err: error }, 'Not ready.');
-        return false;
-      }
+  async function look(): Promise<boolean> {
+    try {
+      await within(PATIENCE_MS, db.reserved.query({ text: 'select 1' }).then(checkSchema));
+      return true;
+    } catch (error) {
+      log.warn({ err: error }, 'Not ready.');
+      return false;
     }
+  }
 
-    function ready(): Promise<boolean> {
-      const now = performance.now();
-      if (!asked || now - asked.at > KEPT_MS) asked = { at: now, ready: look() };
-      return asked.ready;
-    }
+  function ready(): Promise<boolean> {
+    const now = performance.now();
+    if (!asked || now - asked.at > KEPT_MS) asked = { at: now, ready: look() };
+    return asked.ready;
+  }
 
-    return {
-      name: 'health',
-      routes: [
-        defineRoute({
-          method: 'GET',
-          path: '/healthz',
-          head: true,
-          access: anybody,
-          summary: 'Is the process alive?',
-          responses: { 200: { description: 'Yes.', schema: status } },
-          handler: async () => ({ status: 'ok' }),
-        }),
-        defineRoute({
-          method: 'GET',
-          path: '/readyz',
-          head: true,
-          access: anybody,
-          summary: 'Does the database answer, and is its schema one that this version knows?',
-          responses: { 200: { description: 'Yes; 503 means no, and the log says why.', schema: status } },
-          async handler() {
-            if (await ready()) return { status: 'ready' };
-            throw httpError(
-              'MUSTER_DATABASE_AWAY',
-              'The database does not answer, or its schema is too new.',
-            );
-          },
-        }),
-      ],
-    };
+  return {
+    name: 'health',
+    routes: [
+      defineRoute({
+        method: 'GET',
+        path: '/healthz',
+        head: true,
+        access: anybody,
+        summary: 'Is the process alive?',
+        responses: { 200: { description: 'Yes.', schema: status } },
+        handler: async () => ({ status: 'ok' }),
+      }),
+      defineRoute({
+        method: 'GET',
+        path: '/readyz',
+        head: true,
+        access: anybody,
+        summary: 'Does the database answer, and is its schema one that this version knows?',
+        responses: { 200: { description: 'Yes; 503 means no, and the log says why.', schema: status } },
+        async handler() {
+          if (await ready()) return { status: 'ready' };
+          throw httpError('MUSTER_DATABASE_AWAY', 'The database does not answer, or its schema is too new.');
+        },
+      }),
+    ],
   };
-}
+};

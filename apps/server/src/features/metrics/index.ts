@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Gauge } from 'prom-client';
 import { z } from 'zod';
 import type { CreateFeature } from '../../feature.ts';
 import { defineRoute } from '../../http/define-route.ts';
@@ -7,94 +7,92 @@ import { defineRoute } from '../../http/define-route.ts';
  * For Prometheus. Counters are kept as things happen; depth, age and lag are asked of the database when somebody reads,
  * so an idle server asks nothing. If the database is away, the rest is answered all the same.
  */
-export function metrics(registry: Registry): CreateFeature {
-  return ({ config, engine, log }) => {
-    const registers = [registry];
-    const depth = new Gauge({
-      name: 'muster_depth',
-      help: 'Actions in each state, by tenant and channel.',
-      labelNames: ['tenant', 'channel', 'state'],
-      registers,
-    });
-    const oldest = new Gauge({
-      name: 'muster_oldest_age_seconds',
-      help: 'Age of the oldest unfinished action, by tenant.',
-      labelNames: ['tenant'],
-      registers,
-    });
-    const lag = new Gauge({
-      name: 'muster_feed_lag_seconds',
-      help: 'Age of the oldest event that the feed cannot show yet.',
-      registers,
-    });
-    const database = new Gauge({
-      name: 'muster_database_up',
-      help: 'Whether the database answered this very request.',
-      registers,
-    });
-    new Gauge({
-      name: 'muster_parked_waiters',
-      help: 'Long polls that wait for something to do.',
-      registers,
-      collect() {
-        this.set(engine.parkedWaiters);
-      },
-    });
-    new Gauge({
-      name: 'muster_leading',
-      help: 'Whether this node does the housekeeping.',
-      registers,
-      collect() {
-        this.set(engine.leading ? 1 : 0);
-      },
-    });
+export const metrics: CreateFeature = ({ config, engine, log, registry }) => {
+  const registers = [registry];
+  const depth = new Gauge({
+    name: 'muster_depth',
+    help: 'Actions in each state, by tenant and channel.',
+    labelNames: ['tenant', 'channel', 'state'],
+    registers,
+  });
+  const oldest = new Gauge({
+    name: 'muster_oldest_age_seconds',
+    help: 'Age of the oldest unfinished action, by tenant.',
+    labelNames: ['tenant'],
+    registers,
+  });
+  const lag = new Gauge({
+    name: 'muster_feed_lag_seconds',
+    help: 'Age of the oldest event that the feed cannot show yet.',
+    registers,
+  });
+  const database = new Gauge({
+    name: 'muster_database_up',
+    help: 'Whether the database answered this very request.',
+    registers,
+  });
+  new Gauge({
+    name: 'muster_parked_waiters',
+    help: 'Long polls that wait for something to do.',
+    registers,
+    collect() {
+      this.set(engine.parkedWaiters);
+    },
+  });
+  new Gauge({
+    name: 'muster_leading',
+    help: 'Whether this node does the housekeeping.',
+    registers,
+    collect() {
+      this.set(engine.leading ? 1 : 0);
+    },
+  });
 
-    async function ask(): Promise<void> {
-      const [counts, oldestOf, feedLag] = await Promise.all([
-        engine.counts(engine.db),
-        engine.oldest(engine.db),
-        engine.feed.lag(engine.db),
-      ]);
-      depth.reset();
-      for (const { tenantId, channel, state, count } of counts)
-        depth.labels(String(tenantId), channel, state).set(count);
-      oldest.reset();
-      for (const { tenantId, createdAt } of oldestOf)
-        oldest
-          .labels(String(tenantId))
-          .set(Math.max(0, (engine.now().getTime() - createdAt.getTime()) / 1_000));
-      lag.set(feedLag);
-    }
+  async function ask(): Promise<void> {
+    const [counts, oldestOf, feedLag] = await Promise.all([
+      engine.counts(engine.db),
+      engine.oldest(engine.db),
+      engine.feed.lag(engine.db),
+    ]);
+    depth.reset();
+    for (const { tenantId, channel, state, count } of counts)
+      depth.labels(String(tenantId), channel, state).set(count);
+    oldest.reset();
+    for (const { tenantId, createdAt } of oldestOf)
+      oldest
+        .labels(String(tenantId))
+        .set(Math.max(0, (engine.now().getTime() - createdAt.getTime()) / 1_000));
+    lag.set(feedLag);
+  }
 
-    return {
-      name: 'metrics',
-      routes: [
-        defineRoute({
-          method: 'GET',
-          path: '/metrics',
-          access: {
-            public: false,
-            role: 'viewer',
-            kinds: [],
-            addresses: config.MUSTER_METRICS_ALLOW,
-            wholeInstallation: true,
-          },
-          summary: 'Metrics in the format of Prometheus',
-          produces: 'text/plain',
-          responses: { 200: { description: 'All metrics.', schema: z.string() } },
-          async handler({ reply }) {
-            const up = await ask().then(
-              () => 1,
-              (error) => {
-                log.warn({ err: error }, 'The database did not answer for /metrics.');
-                return 0;
-              },
-            );
-            database.set(up);
-            return reply.type(registry.contentType).send(await registry.metrics());
-          },
-        }),
-      ],
-    };
+  return {
+    name: 'metrics',
+    routes: [
+      defineRoute({
+        method: 'GET',
+        path: '/metrics',
+        access: {
+          public: false,
+          role: 'viewer',
+          kinds: [],
+          addresses: config.MUSTER_METRICS_ALLOW,
+          wholeInstallation: true,
+        },
+        summary: 'Metrics in the format of Prometheus',
+        produces: 'text/plain',
+        responses: { 200: { description: 'All metrics.', schema: z.string() } },
+        async handler({ reply }) {
+          const up = await ask().then(
+            () => 1,
+            (error) => {
+              log.warn({ err: error }, 'The database did not answer for /metrics.');
+              return 0;
+            },
+          );
+          database.set(up);
+          return reply.type(registry.contentType).send(await registry.metrics());
+        },
+      }),
+    ],
   };
-}
+};

@@ -1,4 +1,3 @@
-import type { Registry } from 'prom-client';
 import { Contacts } from '../../contacts/contacts.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { runSoon } from '../../run-soon.ts';
@@ -29,84 +28,92 @@ const CONTACT_EVERY_MS = 5_000;
  * The tasks door: PCs drive many devices, one task of a tenant at a time. It knows PCs, tasks and whom a task means; what
  * is queued, running or finished only the engine knows.
  */
-export const tasks =
-  (registry: Registry): CreateFeature =>
-  ({ audit, config, db, engine, fleet, log, longPolls, tokens }) => {
-    const { now, schema } = engine;
-    const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
-    const handed = new HandedToPcs(engine);
-    const metrics = createMetrics(registry);
-    const pcQueries = createPcQueries(schema, now);
-    const contacts = new Contacts({
-      log,
-      now,
-      everyMs: CONTACT_EVERY_MS,
-      store: (seen) => pcQueries.markSeen(db, seen),
-    });
-    const queries = createTaskQueries(schema, now);
-    const advance = createAdvance({
-      engine,
-      pcQueries,
-      queries: createAdvanceQueries(schema, { now, stallSeconds: config.MUSTER_TASK_STALL_SECONDS }),
-      tasks: queries,
-    });
-    const soon = runSoon(engine, log, ADVANCE_TASKS);
-    const pcs = createPcs({
-      audit,
-      contacts,
-      engine,
-      mostSlots: config.MUSTER_MAX_SLOTS_PER_PC,
-      onlineSeconds,
-      queries: pcQueries,
-      tokens,
-    });
-    const supply = createSupply(engine, pcQueries);
-    const claiming = createClaiming({
-      advance,
-      engine,
-      handed,
-      log,
-      longPolls,
-      metrics,
-      supply,
-      tasks: queries,
-    });
-    countTransitions(engine, soon.soon);
-    engine.addDuty(advance.duty);
-    engine.addDuty(createFoldTaskCounts(engine));
-    engine.addDuty(createPruneTasks(engine, config.MUSTER_RETENTION_DAYS));
-    giveTaskReasons(engine, contacts, onlineSeconds);
+export const tasks: CreateFeature = ({
+  audit,
+  config,
+  db,
+  engine,
+  fleet,
+  log,
+  longPolls,
+  registry,
+  tokens,
+}) => {
+  const { now, schema } = engine;
+  const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
+  const handed = new HandedToPcs(engine);
+  const metrics = createMetrics(registry);
+  const pcQueries = createPcQueries(schema, now);
+  const contacts = new Contacts({
+    log,
+    now,
+    everyMs: CONTACT_EVERY_MS,
+    store: (seen) => pcQueries.markSeen(db, seen),
+  });
+  const queries = createTaskQueries(schema, now);
+  const advance = createAdvance({
+    engine,
+    pcQueries,
+    queries: createAdvanceQueries(schema, { now, stallSeconds: config.MUSTER_TASK_STALL_SECONDS }),
+    tasks: queries,
+  });
+  const soon = runSoon(engine, log, ADVANCE_TASKS);
+  const pcs = createPcs({
+    audit,
+    contacts,
+    engine,
+    mostSlots: config.MUSTER_MAX_SLOTS_PER_PC,
+    onlineSeconds,
+    queries: pcQueries,
+    tokens,
+  });
+  const supply = createSupply(engine, pcQueries);
+  const claiming = createClaiming({
+    advance,
+    engine,
+    handed,
+    log,
+    longPolls,
+    metrics,
+    supply,
+    tasks: queries,
+  });
+  countTransitions(engine, soon.soon);
+  engine.addDuty(advance.duty);
+  engine.addDuty(createFoldTaskCounts(engine));
+  engine.addDuty(createPruneTasks(engine, config.MUSTER_RETENTION_DAYS));
+  giveTaskReasons(engine, contacts, onlineSeconds);
 
-    return {
-      name: 'tasks',
-      errors: TASK_ERRORS,
-      routes: [
-        ...pcRoutes({ contacts, pcs }),
-        ...taskRoutes({
-          db,
-          queries,
-          taskDevices: createTaskDevices(engine),
-          tasks: createTasks({
-            advance,
-            audit,
-            engine,
-            places: fleet.pcs,
-            queries,
-            soon,
-            timeoutSeconds: config.MUSTER_TASK_TIMEOUT_SECONDS,
-          }),
-        }),
-        ...runnerRoutes({
-          claiming,
-          contacts,
+  return {
+    name: 'tasks',
+    errors: TASK_ERRORS,
+    routes: [
+      ...pcRoutes({ contacts, pcs }),
+      ...taskRoutes({
+        db,
+        queries,
+        taskDevices: createTaskDevices(engine),
+        tasks: createTasks({
+          advance,
+          audit,
           engine,
-          pcs,
-          reports: createReports({ engine, handed, metrics }),
+          places: fleet.pcs,
+          queries,
+          soon,
+          timeoutSeconds: config.MUSTER_TASK_TIMEOUT_SECONDS,
         }),
-      ],
-      async stop() {
-        await soon.stop();
-        await contacts.write();
-      },
-    };
+      }),
+      ...runnerRoutes({
+        claiming,
+        contacts,
+        engine,
+        pcs,
+        reports: createReports({ engine, handed, metrics }),
+      }),
+    ],
+    async stop() {
+      await soon.stop();
+      await contacts.write();
+    },
   };
+};

@@ -1,5 +1,5 @@
 import type { Engine } from '@muster/engine';
-import { httpError } from '../../http/errors.ts';
+import { checkReportSize } from '../../http/report-size.ts';
 import { unknownTaskDevice } from './errors.ts';
 import type { HandedToPcs } from './handed.ts';
 import type { Metrics } from './metrics.ts';
@@ -11,8 +11,6 @@ import { CHANNEL, statusOf, workerOf } from './wire.ts';
  * recorded and changes nothing, and what another PC holds cannot be touched.
  */
 export type Reports = ReturnType<typeof createReports>;
-
-const LARGEST = 65_536;
 
 export function createReports(tools: { engine: Engine; handed: HandedToPcs; metrics: Metrics }) {
   const { engine, handed, metrics } = tools;
@@ -52,8 +50,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
       },
     ) {
       const { tenantId, pcId } = runner;
-      checkSize(said.error ?? '');
-      checkSize(said.result === undefined ? '' : JSON.stringify(said.result));
+      checkReportSize(said);
       if (!(await isOwn(runner, id, said.attempt))) return refused(runner, id, said.attempt, said.status);
       const answer = await engine.report(db, {
         tenantId,
@@ -97,9 +94,4 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
       };
     },
   };
-}
-
-function checkSize(text: string): void {
-  if (text.length > LARGEST / 4 && Buffer.byteLength(text) > LARGEST)
-    throw httpError('MUSTER_TOO_LARGE', 'The result or the error is larger than 64 KiB.');
 }
