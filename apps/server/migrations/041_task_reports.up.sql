@@ -27,38 +27,35 @@ create view {schema}_reports.task_devices as
     coalesce(substring(s.worker from '^pc:([0-9]+)$')::bigint, d.pc_id) as pc_id,
     case a.state when 'claimed' then 'running' when 'succeeded' then 'completed' when 'expired' then 'failed' else a.state end as status,
     a.attempt, t.max_attempts, s.worker, s.at as started_at,
-    case when a.state = 'claimed' then l.lease_until end as timeout_at, a.ended_at as completed_at, a.created_at, z.result,
+    a.lease_until as timeout_at, a.ended_at as completed_at, a.created_at, a.result,
     -- the words that reports search for
     case when a.state = 'succeeded' then null
-      when f.type = 8 then 'Task device timeout: exceeded ' || case when t.timeout_seconds % 60 = 0 then t.timeout_seconds / 60 || ' minutes'
+      when f.type = 'TIMEOUT' then 'Task device timeout: exceeded ' || case when t.timeout_seconds % 60 = 0 then t.timeout_seconds / 60 || ' minutes'
         else t.timeout_seconds || ' seconds' end
       else coalesce(f.reason, case when a.state <> 'claimed' then a.reason end) end as error
   from {schema}.task_targets x
   join {schema}.tasks t on t.tenant_id = x.tenant_id and t.task_id = x.task_id
   join {schema}.action_states a on a.tenant_id = x.tenant_id and a.action_id = x.action_id
-  join {schema}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
   left join {schema}.devices d on d.tenant_id = x.tenant_id and d.device_id = x.device_id
-  left join {schema}.endings z on z.tenant_id = x.tenant_id and z.action_id = x.action_id
   left join lateral (
-    select e.worker, e.at from {schema}.events e where e.tenant_id = x.tenant_id and e.action_id = x.action_id and e.type = 2
+    select e.worker, e.at from {schema}.action_events e where e.tenant_id = x.tenant_id and e.action_id = x.action_id and e.type = 'SENT'
     order by e.event_id desc limit 1
   ) s on true
   left join lateral (
-    select e.type, e.reason from {schema}.events e where e.tenant_id = x.tenant_id and e.action_id = x.action_id and e.type in (7, 8)
+    select e.type, e.reason from {schema}.action_events e
+    where e.tenant_id = x.tenant_id and e.action_id = x.action_id and e.type in ('FAILED', 'TIMEOUT')
     order by e.event_id desc limit 1
   ) f on true;
 
 create view {schema}_reports.execution_logs as
-  select e.event_id as id, e.tenant_id, x.task_id, e.action_id as task_device_id, x.device_id,
-    (array['CREATED', 'SENT', 'REDELIVERED', 'ACKED', 'EXTENDED', 'SUCCEEDED', 'FAILED', 'TIMEOUT', 'RETRY_SCHEDULED', 'FAILED_FINAL',
-      'NOT_NOW', 'RELEASED', 'LATE', 'SUPERSEDED', 'CANCEL_REQUESTED', 'CANCELLED', 'EXPIRED', 'REDRIVEN', 'MOVED'])[e.type] as event_type,
-    case when e.type in (7, 8, 10) then 'error' else 'info' end as level, e.attempt, e.worker,
-    case when e.type = 8 then 'Task device timeout: exceeded ' || case when t.timeout_seconds % 60 = 0 then t.timeout_seconds / 60 || ' minutes'
+  select e.event_id as id, e.tenant_id, x.task_id, e.action_id as task_device_id, x.device_id, e.type as event_type,
+    case when e.type in ('FAILED', 'TIMEOUT', 'FAILED_FINAL') then 'error' else 'info' end as level, e.attempt, e.worker,
+    case when e.type = 'TIMEOUT' then 'Task device timeout: exceeded ' || case when t.timeout_seconds % 60 = 0 then t.timeout_seconds / 60 || ' minutes'
       else t.timeout_seconds || ' seconds' end else e.reason end as message,
     e.at as created_at
   from {schema}.task_targets x
   join {schema}.tasks t on t.tenant_id = x.tenant_id and t.task_id = x.task_id
-  join {schema}.events e on e.tenant_id = x.tenant_id and e.action_id = x.action_id;
+  join {schema}.action_events e on e.tenant_id = x.tenant_id and e.action_id = x.action_id;
 
 create view {schema}_reports.pc_device_summary as
   select p.pc_id, p.tenant_id, p.name as pc_name, r.slots, r.running as running_count, d.device_count, d.eligible_device_count,

@@ -9,16 +9,38 @@ create view {schema}.unfinished_actions as
   from {schema}.pending p
   left join {schema}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id;
 
--- The state of every action that is kept.
+-- The state of every action that is kept, how it ended, and the lease of one that is claimed.
 create view {schema}.action_states as
   select a.tenant_id, a.action_id, a.lane_id, a.channel, a.kind, a.payload, a.created_at, a.created_by,
     coalesce(z.state, case when l.action_id = a.action_id then 'claimed' else 'pending' end) as state,
     coalesce(z.attempt, case when l.action_id = a.action_id then l.attempt else p.attempt end, 0) as attempt,
-    z.reason, z.ended_at
+    z.reason, z.ended_at, z.error, z.result,
+    case when l.action_id = a.action_id then l.leased_at end as leased_at,
+    case when l.action_id = a.action_id then l.lease_until end as lease_until
   from {schema}.actions a
   left join {schema}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id
   left join {schema}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
   left join {schema}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id;
+
+-- The history of every action that is kept. `event_id` is the order of one action's events.
+create view {schema}.action_events as
+  select e.tenant_id, e.action_id, e.event_id, e.lane_id, e.at, {event_names}[e.type] as type, e.attempt, e.worker, e.reason
+  from {schema}.events e;
+
+-- How much waits in a lane, since when, and what it is leased for.
+create view {schema}.lane_loads as
+  select l.tenant_id, l.lane_id, q.queued, a.created_at as oldest_queued_at, l.action_id as leased_action
+  from {schema}.lanes l
+  cross join lateral (
+    select count(*)::int as queued, min(p.action_id) as first from {schema}.pending p
+    where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.action_id is distinct from l.action_id
+  ) q
+  left join {schema}.actions a on a.tenant_id = l.tenant_id and a.action_id = q.first;
+
+-- The lease of every lane that has one.
+create view {schema}.lane_leases as
+  select l.tenant_id, l.lane_id, l.action_id, l.attempt, l.worker, l.leased_at, l.lease_until
+  from {schema}.lanes l where l.action_id is not null;
 
 -- What a lane would do now for somebody who asks on that channel, as far as can be seen without a lock: the statements of a
 -- claim use the same text. `is_stopped`: the lane is paused or blocked; `is_paused`: everything is, or one of those tags.

@@ -38,6 +38,7 @@ export {
   type Migration,
   type MigrationLine,
   type MigrationStatus,
+  TABLES_OF_ONE_DATABASE,
 } from './migrate.ts';
 export type { CancelAnswer } from './ops/cancel.ts';
 export type { Count } from './ops/counts.ts';

@@ -1,3 +1,5 @@
+import { EVENT_TYPES } from './action.ts';
+import { runningOf } from './ops/runner-slots.ts';
 import { first, head, pauses, takesNew } from './sql.ts';
 
 /**
@@ -6,8 +8,16 @@ import { first, head, pauses, takesNew } from './sql.ts';
  * one of them installs it anew by a migration: the catalogue shows that it has to be.
  */
 export const installedSql = (s: string): Readonly<Record<string, string>> => ({
+  event_names: EVENT_NAMES,
   lane_front: laneFront(s),
+  running_of_runner: runningOf(s, 'r'),
 });
+
+/** The name of an event type is at the place of its number. */
+const EVENT_NAMES = `(array[${Object.entries(EVENT_TYPES)
+  .sort(([, a], [, b]) => a - b)
+  .map(([name]) => `'${name}'`)
+  .join(', ')}])`;
 
 const ON = { channel: '$4', when: 'l.action_id is null', except: 'null' };
 

@@ -36,6 +36,9 @@ export const ENGINE_LINE: MigrationLine = {
   folder: fileURLToPath(new URL('../migrations', import.meta.url)),
 };
 
+/** What is about this database and the processes at it: it says nothing in another one. */
+export const TABLES_OF_ONE_DATABASE: readonly string[] = ['incarnations', 'leaders', 'migrations', 'nodes'];
+
 export interface MigrateOptions {
   /** Unquoted; letters, digits and underscores. */
   readonly schema: string;

@@ -14,7 +14,7 @@ export const exportAll: Command<Record<string, never>> = {
         const s = config.MUSTER_SCHEMA;
         await tx.query({ text: 'set transaction isolation level repeatable read, read only' });
         const { rows: days } = await tx.query({
-          text: `select min(at)::date::text as first from ${s}.events`,
+          text: `select min(at)::date::text as first from ${s}.action_events`,
         });
         const head: Head = {
           'muster:export': FORMAT,

@@ -1,4 +1,4 @@
-import type { Queryable } from '@muster/engine';
+import { type Queryable, TABLES_OF_ONE_DATABASE } from '@muster/engine';
 
 /**
  * What export and import agree on. A file is JSON lines: a head, then for each table a line that names it and its rows
@@ -49,9 +49,9 @@ export async function transferTables(client: Queryable, schema: string): Promise
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
         and a.attgenerated = '' and a.atttypid <> 'xid8'::regtype
       where n.nspname = $1 and c.relkind in ('r', 'p') and not c.relispartition
-        and c.relname not in ('migrations', 'leaders', 'nodes', 'incarnations')
+        and c.relname <> all($2::text[])
       group by c.oid, c.relname order by c.relname`,
-    values: [schema],
+    values: [schema, TABLES_OF_ONE_DATABASE],
   });
   return rows;
 }

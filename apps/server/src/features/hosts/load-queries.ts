@@ -1,7 +1,7 @@
 import type { Queryable } from '@muster/engine';
 
 /**
- * What is queued, running and stuck at a page of hosts, read from the engine's tables and never written. Bounded: a lane
+ * What is queued, running and stuck at a page of hosts, read from the engine's views and never written. Bounded: a lane
  * has at most its depth limit, a host its services; each is found by an index.
  */
 export interface HostLoad {
@@ -34,15 +34,10 @@ export function createLoadQueries(s: string) {
   return {
     async loads(client: Queryable, tenantId: number, hostIds: readonly string[]): Promise<HostLoad[]> {
       const { rows } = await client.query({
-        text: `select h.host_id, coalesce(sum(p.n), 0)::int as queued, count(l.action_id)::int as running, min(a.created_at) as oldest
+        text: `select h.host_id, sum(l.queued)::int as queued, count(l.leased_action)::int as running, min(l.oldest_queued_at) as oldest
           from unnest($2::bigint[]) h(host_id)
           join ${s}.services x on x.tenant_id = $1 and x.host_id = h.host_id
-          join ${s}.lanes l on l.tenant_id = $1 and l.lane_id = x.lane_id
-          left join lateral (
-            select count(*) as n, min(p.action_id) as first from ${s}.pending p
-            where p.tenant_id = $1 and p.lane_id = l.lane_id and p.action_id is distinct from l.action_id
-          ) p on true
-          left join ${s}.actions a on a.tenant_id = $1 and a.action_id = p.first
+          join ${s}.lane_loads l on l.tenant_id = $1 and l.lane_id = x.lane_id
           group by h.host_id`,
         values: [tenantId, hostIds],
       });
@@ -66,8 +61,8 @@ export function createLoadQueries(s: string) {
         text: `select x.host_id, l.action_id, x.service_id, l.attempt, l.leased_at, l.lease_until
           from unnest($2::bigint[]) h(host_id)
           join ${s}.services x on x.tenant_id = $1 and x.host_id = h.host_id
-          join ${s}.lanes l on l.tenant_id = $1 and l.lane_id = x.lane_id
-          where l.action_id is not null and l.leased_at < $4::timestamptz - make_interval(secs => $3)
+          join ${s}.lane_leases l on l.tenant_id = $1 and l.lane_id = x.lane_id
+          where l.leased_at < $4::timestamptz - make_interval(secs => $3)
           order by l.leased_at limit ${MOST_STUCK}`,
         values: [tenantId, hostIds, afterSeconds, now],
       });
@@ -89,17 +84,16 @@ export function createLoadQueries(s: string) {
     ): Promise<{ actions: number; handOutMs: Times; processingMs: Times } | null> {
       const { rows } = await client.query({
         text: `with last as (
-            select a.action_id, a.created_at, z.ended_at, z.attempt from ${s}.services x
+            select a.* from ${s}.services x
             cross join lateral (
-              select a.action_id, a.created_at from ${s}.actions a where a.tenant_id = $1 and a.lane_id = x.lane_id
-              order by a.action_id desc limit ${LAST_PER_SERVICE}
+              select a.action_id, a.created_at, a.ended_at, a.attempt, a.reason from ${s}.action_states a
+              where a.tenant_id = $1 and a.lane_id = x.lane_id order by a.action_id desc limit ${LAST_PER_SERVICE}
             ) a
-            join ${s}.endings z on z.tenant_id = $1 and z.action_id = a.action_id
-            where x.tenant_id = $1 and x.host_id = $2 and z.reason in ('SUCCEEDED', 'FAILED')
+            where x.tenant_id = $1 and x.host_id = $2 and a.reason in ('SUCCEEDED', 'FAILED')
             order by a.action_id desc limit ${LAST}
           ), sent as (
             select extract(epoch from e.at - l.created_at) * 1000 as hand_out, extract(epoch from l.ended_at - e.at) * 1000 as processing
-            from last l join ${s}.events e on e.tenant_id = $1 and e.action_id = l.action_id and e.type = 2 and e.attempt = l.attempt
+            from last l join ${s}.action_events e on e.tenant_id = $1 and e.action_id = l.action_id and e.type = 'SENT' and e.attempt = l.attempt
               and e.at >= l.created_at and e.at <= l.ended_at
           )
           select count(*)::int as n, percentile_disc(array[0.5, 0.99, 1]) within group (order by hand_out) as hand_out,

@@ -63,7 +63,7 @@ export type ControlQueries = ReturnType<typeof createQueries>;
 
 export function createQueries(s: string) {
   const hosts = `select h.*, r.slots from ${s}.hosts h
-    left join ${s}.runners r on r.tenant_id = h.tenant_id and r.runner_id = h.runner_id where h.tenant_id = $1`;
+    left join ${s}.runner_loads r on r.tenant_id = h.tenant_id and r.runner_id = h.runner_id where h.tenant_id = $1`;
 
   return {
     /** Null: the name is taken. */

@@ -55,12 +55,11 @@ export function createTaskDevices(engine: Engine) {
     ) {
       const { rows } = await db.query({
         text: `select x.device_id, x.action_id, x.reason as unsupplied_reason, d.pc_id, t.max_attempts, t.timeout_seconds,
-            a.attempt, a.reason, a.created_at, a.ended_at, z.error, ${STATUS} as status
+            a.attempt, a.reason, a.created_at, a.ended_at, a.error, ${STATUS} as status
           from ${s}.task_targets x
           join ${s}.tasks t on t.tenant_id = x.tenant_id and t.task_id = x.task_id
           left join ${s}.devices d on d.tenant_id = x.tenant_id and d.device_id = x.device_id
           left join ${s}.action_states a on a.tenant_id = x.tenant_id and a.action_id = x.action_id
-          left join ${s}.endings z on z.tenant_id = x.tenant_id and z.action_id = x.action_id
           where x.tenant_id = $1 and x.task_id = $2 and x.device_id > $3 and ($4::text is null or ${STATUS} = $4)
             and (not $5::boolean or x.action_id is not null)
           order by x.device_id limit $6`,

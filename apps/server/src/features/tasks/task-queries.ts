@@ -206,9 +206,8 @@ export function createTaskQueries(s: string, now: () => Date) {
       const { rows } = await client.query({
         text: `select u.action_id from ${s}.task_targets t
           join ${s}.unfinished_actions u on u.tenant_id = t.tenant_id and u.action_id = t.action_id
-          join ${s}.lanes l on l.tenant_id = u.tenant_id and l.lane_id = u.lane_id
           where t.tenant_id = $1 and t.task_id = $2 and t.action_id is not null
-            and ($3 = 'unfinished' or l.action_id is distinct from u.action_id)
+            and ($3 = 'unfinished' or not u.is_claimed)
           order by u.action_id limit $4`,
         values: [tenantId, taskId, state, most],
       });
