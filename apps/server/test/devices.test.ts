@@ -68,7 +68,7 @@ test('a device is registered, shown, changed and deleted', async () => {
 
   const device = deviceWith(t, id, deviceToken);
   const action = await device.assign('LOCK');
-  expect((await t.del(`/api/devices/${id}`)).body).toEqual({ id, deleted: true });
+  expect(await t.del(`/api/devices/${id}`)).toMatchObject({ status: 204, body: '' });
   expect((await t.get(`/api/devices/${id}`)).status).toBe(404);
   expect((await t.post('/api/checkin', {}, { token: deviceToken })).status).toBe(401);
   expect((await t.get(`/api/actions/${action}`)).body).toMatchObject({

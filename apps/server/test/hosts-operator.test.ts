@@ -103,7 +103,7 @@ describe('tokens of agents', () => {
     expect((await house.poll(one.body.agentToken)).status).toBe(204);
     // the answer was lost, so the host asks again and is still the same host
     const again = await enrol({ name: 'rack-1', secret });
-    expect([again.status, again.body.id]).toEqual([200, one.body.id]);
+    expect([again.status, again.body.id]).toEqual([201, one.body.id]);
     expect((await house.poll(again.body.agentToken)).status).toBe(204);
     expect((await house.poll(one.body.agentToken)).status).toBe(401);
     expect(codeOf(await enrol({ name: 'rack-2' }))).toEqual([409, 'MUSTER_HOST_EXISTS']);

@@ -80,6 +80,27 @@ test('the committed description is the one that is served', async () => {
   expect(served, 'run npm run generate').toEqual(committed);
 });
 
+test('every DELETE answers 204 without a body, and whatever shows a new token answers 201', async () => {
+  const { components, paths } = (await t.get('/openapi.json')).body;
+  const shown = (content: Record<string, { schema: { $ref?: string; properties?: object } }> = {}) =>
+    Object.values(content).flatMap(({ schema: { $ref = '', properties } }) =>
+      Object.keys(properties ?? components.schemas[$ref.split('/').at(-1) ?? '']?.properties ?? {}),
+    );
+  const issuing: string[] = [];
+  for (const [path, methods] of Object.entries<Record<string, { responses: object }>>(paths))
+    for (const [method, { responses }] of Object.entries(methods)) {
+      const { default: _refused, ...successes } = responses as Record<string, { content?: never }>;
+      if (method === 'delete') expect([path, Object.keys(successes)]).toEqual([path, ['204']]);
+      for (const [status, { content }] of Object.entries(successes)) {
+        if (status === '204') expect(content).toBeUndefined();
+        if (shown(content).some((field) => /token$/i.test(field)))
+          issuing.push(`${status} ${method} ${path}`);
+      }
+    }
+  expect(issuing.length).toBeGreaterThan(5);
+  expect(issuing.filter((one) => !one.startsWith('201 post '))).toEqual([]);
+});
+
 test('health and readiness are for everybody', async () => {
   expect(await t.get('/healthz', { token: null })).toMatchObject({ status: 200, body: { status: 'ok' } });
   expect(await t.get('/readyz', { token: null })).toMatchObject({ status: 200, body: { status: 'ready' } });

@@ -38,7 +38,6 @@ export const deviceWithToken = z.strictObject({ ...deviceFields, deviceToken: z.
 export const devicePage = z.strictObject({ devices: z.array(device), cursor: z.string().nullable() });
 export const newToken = z.strictObject({ id: z.string(), deviceToken: z.string() });
 export const enrolmentToken = z.strictObject({ id: z.string(), name: z.string(), token: z.string() });
-export const removed = z.strictObject({ id: z.string(), deleted: z.literal(true) });
 
 export const milestones = z.strictObject({
   milestones: z.array(

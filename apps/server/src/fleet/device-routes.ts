@@ -3,8 +3,8 @@ import { type Audit, by } from '../audit/audit.ts';
 import { change } from '../changes.ts';
 import { operators } from '../http/access.ts';
 import { defineRoute, type Route } from '../http/define-route.ts';
-import { created } from '../http/replies.ts';
-import { device, devicePage, deviceWithToken, milestones, newToken, removed } from './answers.ts';
+import { created, gone } from '../http/replies.ts';
+import { device, devicePage, deviceWithToken, milestones, newToken } from './answers.ts';
 import { isDeviceId } from './device-token.ts';
 import { deviceError, unknownDevice } from './errors.ts';
 import type { MilestoneLog } from './milestone-log.ts';
@@ -174,14 +174,14 @@ export function deviceRoutes(tools: {
       access: operators('operator'),
       summary: 'Delete a device: what was assigned to it ends, its token is over',
       params: idParams,
-      responses: { 200: { description: 'Deleted.', schema: removed } },
-      async handler({ caller, params }) {
+      responses: { 204: { description: 'Deleted.' } },
+      async handler({ caller, params, reply }) {
         await change(db, async (tx) => {
           if (!isDeviceId(params.id) || !(await registry.remove(tx, caller.tenantId, params.id)))
             throw unknownDevice();
           await audit.write(tx, { ...by(caller), act: 'device.delete', target: `device ${params.id}` });
         });
-        return { id: params.id, deleted: true };
+        return gone(reply);
       },
     }),
 
@@ -192,14 +192,15 @@ export function deviceRoutes(tools: {
       summary:
         'The device starts anew: what was assigned to it ends, its old token is over, it gets a new one',
       params: idParams,
-      responses: { 200: { description: 'The new token, shown this once.', schema: newToken } },
-      async handler({ caller, params }) {
+      responses: { 201: { description: 'The new token, shown this once.', schema: newToken } },
+      async handler({ caller, params, reply }) {
         const { tenantId } = caller;
         const deviceToken = await change(db, async (tx) => {
           const row = await known(tx, tenantId, params.id);
           await audit.write(tx, { ...by(caller), act: 'device.re-enrol', target: `device ${params.id}` });
           return registry.reEnrol(tx, tenantId, row, caller.name);
         });
+        created(reply);
         return { id: params.id, deviceToken };
       },
     }),
@@ -210,14 +211,15 @@ export function deviceRoutes(tools: {
       access: operators('operator'),
       summary: 'A new token; the old one stays valid until the new one is used',
       params: idParams,
-      responses: { 200: { description: 'The new token, shown this once.', schema: newToken } },
-      async handler({ caller, params }) {
+      responses: { 201: { description: 'The new token, shown this once.', schema: newToken } },
+      async handler({ caller, params, reply }) {
         const { tenantId } = caller;
         const deviceToken = await change(db, async (tx) => {
           const row = await known(tx, tenantId, params.id);
           await audit.write(tx, { ...by(caller), act: 'token.rotate', target: `device ${params.id}` });
           return registry.rotateToken(tx, tenantId, row, caller.name);
         });
+        created(reply);
         return { id: params.id, deviceToken };
       },
     }),

@@ -4,3 +4,8 @@ import type { FastifyReply } from 'fastify';
 export function created(reply: FastifyReply): void {
   reply.code(201);
 }
+
+/** Done, and there is nothing to show. */
+export function gone(reply: FastifyReply): FastifyReply {
+  return reply.code(204).send();
+}

@@ -1,7 +1,7 @@
 import { only, operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
-import { created } from '../../http/replies.ts';
+import { created, gone } from '../../http/replies.ts';
 import { host, hosts as hostPage, hostWithToken } from './answers.ts';
 import type { Hosts } from './hosts.ts';
 import { PAGE, pageOf } from './page.ts';
@@ -44,19 +44,19 @@ export function hostRoutes({
         'A host registers itself; with the secret of the first time it gets a new token for the same host',
       body: enrolment,
       responses: {
-        200: {
-          description: 'It was registered before; its old token is valid until this one is used.',
+        201: {
+          description:
+            'Registered, or registered before: then its old token is valid until this one is used.',
           schema: hostWithToken,
         },
-        201: { description: 'Registered.', schema: hostWithToken },
       },
       async handler({ body, caller, reply }) {
         // an enrolment token that another feature issued for its own clients opens nothing here
         if (caller.restriction !== null)
           throw httpError('MUSTER_FORBIDDEN', 'This enrolment token is not for hosts.');
         const enrolled = await hosts.enrol(caller, body);
-        if (enrolled.isNew) created(reply);
-        return enrolled.host;
+        created(reply);
+        return enrolled;
       },
     }),
 
@@ -106,7 +106,7 @@ export function hostRoutes({
       responses: { 204: { description: 'Deleted.' } },
       async handler({ caller, params, reply }) {
         await hosts.remove(caller, params.hostId);
-        return reply.code(204).send();
+        return gone(reply);
       },
     }),
 
@@ -133,7 +133,7 @@ export function hostRoutes({
       responses: { 204: { description: 'Revoked.' } },
       async handler({ caller, params, reply }) {
         await hosts.revoke(caller, params.hostId);
-        return reply.code(204).send();
+        return gone(reply);
       },
     }),
   ];

@@ -89,7 +89,7 @@ export function createHosts(tools: {
           target: `host ${host.id}`,
           detail: { name: given.name },
         });
-        return { host, isNew: !known };
+        return host;
       }),
 
     async get(caller: Caller, hostId: string): Promise<Host> {

@@ -1,6 +1,6 @@
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { created } from '../../http/replies.ts';
+import { created, gone } from '../../http/replies.ts';
 import { service, services as serviceList } from './answers.ts';
 import { hostParams, newService, serviceChange, serviceParams } from './schemas.ts';
 import type { Services } from './services.ts';
@@ -67,7 +67,7 @@ export function serviceRoutes({ services }: { services: Services }): Route[] {
       responses: { 204: { description: 'Deleted.' } },
       async handler({ caller, params, reply }) {
         await services.remove(caller, params.hostId, params.serviceId);
-        return reply.code(204).send();
+        return gone(reply);
       },
     }),
   ];

@@ -1,7 +1,7 @@
 import type { Contacts } from '../../contacts/contacts.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { created } from '../../http/replies.ts';
+import { created, gone } from '../../http/replies.ts';
 import { pc, pcPage, pcWithToken, presentDevices } from './answers.ts';
 import type { Pcs } from './pcs.ts';
 import { runnerOf } from './runner-access.ts';
@@ -81,7 +81,7 @@ export function pcRoutes({ contacts, pcs }: { contacts: Contacts; pcs: Pcs }): R
       responses: { 204: { description: 'Deleted.' } },
       async handler({ caller, params, reply }) {
         await pcs.remove(caller, params.id);
-        return reply.code(204).send();
+        return gone(reply);
       },
     }),
 
@@ -128,7 +128,7 @@ export function pcRoutes({ contacts, pcs }: { contacts: Contacts; pcs: Pcs }): R
       responses: { 204: { description: 'Revoked.' } },
       async handler({ caller, params, reply }) {
         await pcs.revoke(caller, params.id);
-        return reply.code(204).send();
+        return gone(reply);
       },
     }),
   ];

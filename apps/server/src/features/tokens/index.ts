@@ -5,11 +5,11 @@ import type { CreateFeature } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
-import { created } from '../../http/replies.ts';
+import { created, gone } from '../../http/replies.ts';
 import { TOKEN_ERRORS } from '../../tokens/errors.ts';
 import { KINDS_BY_HAND } from '../../tokens/kinds.ts';
 import type { TokenRow } from '../../tokens/queries.ts';
-import { createTokenBody, idParams, issuedToken, listQuery, tokenList, tokenView } from './schemas.ts';
+import { createTokenBody, idParams, issuedToken, listQuery, tokenList } from './schemas.ts';
 
 /** Admins manage the tokens of their tenant. A secret is in the answer to its creation and nowhere else. */
 const admins = operators('admin');
@@ -78,14 +78,13 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
       access: admins,
       summary: 'Revoke a token, on all nodes at once',
       params: idParams,
-      responses: { 200: { description: 'The revoked token.', schema: tokenView } },
-      async handler({ caller, params }) {
-        const revoked = await change(db, async (tx) => {
+      responses: { 204: { description: 'Revoked.' } },
+      async handler({ caller, params, reply }) {
+        await change(db, async (tx) => {
           const token = await tokens.revoke(tx, caller.tenantId, params.id);
           await audit.write(tx, { ...by(caller), act: 'token.revoke', target: target(token) });
-          return token;
         });
-        return view(revoked);
+        return gone(reply);
       },
     }),
 

@@ -16,7 +16,6 @@ export const workflow = z.strictObject({
   createdBy: z.string().nullable(),
 });
 export const workflows = z.strictObject({ workflows: z.array(workflow), cursor: z.string().nullable() });
-export const removed = z.strictObject({ id: z.string(), deleted: z.literal(true) });
 export const run = z.strictObject({
   id: z.string(),
   trigger: z.enum(['schedule', 'manual', 'expiry']),

@@ -5,9 +5,9 @@ import { change, SLOW } from '../../changes.ts';
 import type { TargetSets } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { created } from '../../http/replies.ts';
+import { created, gone } from '../../http/replies.ts';
 import type { RunSoon } from '../../run-soon.ts';
-import { removed, run, runs, workflow, workflows } from './answers.ts';
+import { run, runs, workflow, workflows } from './answers.ts';
 import { beginRun } from './duties.ts';
 import { workflowError } from './errors.ts';
 import type { RunRow, WorkflowQueries, WorkflowRow } from './queries.ts';
@@ -153,14 +153,14 @@ export function workflowRoutes(tools: {
       access: operators('operator'),
       summary: 'Delete a workflow; actions that it has made stay where they are',
       params: idParams,
-      responses: { 200: { description: 'Deleted.', schema: removed } },
-      async handler({ caller, params }) {
+      responses: { 204: { description: 'Deleted.' } },
+      async handler({ caller, params, reply }) {
         await change(db, async (tx) => {
           await known(tx, caller.tenantId, params.id, 'for update');
           await queries.remove(tx, caller.tenantId, params.id, engine.now());
           await audit.write(tx, { ...by(caller), act: 'workflow.delete', target: `workflow ${params.id}` });
         });
-        return { id: params.id, deleted: true };
+        return gone(reply);
       },
     }),
 
