@@ -184,36 +184,34 @@ test('a rotated token leaves the old one valid until the new one is used', async
 });
 
 test('devices register themselves with a reusable token', async () => {
-  const made = await t.post('/api/enrolment-tokens', { name: 'shop floor', tags: ['shop'] });
-  expect(made.status).toBe(201);
-  const token = t.secret(made.body.token);
+  const made = await t.token({ kind: 'device-enrolment', name: 'shop floor', tags: ['shop'] });
+  const { token } = made;
   const [first, second] = [
-    await t.post('/api/enrol', { name: 'Till 1', externalId: 'till-1', tags: ['till'] }, { token }),
-    await t.post('/api/enrol', { name: 'Till 2' }, { token }),
+    await t.post('/api/devices/enrol', { name: 'Till 1', externalId: 'till-1', tags: ['till'] }, { token }),
+    await t.post('/api/devices/enrol', { name: 'Till 2' }, { token }),
   ];
-  expect([first.status, second.status]).toEqual([201, 201]);
+  expect(first).toMatchObject({ status: 201, body: { name: 'Till 1' } });
+  expect(second).toMatchObject({ status: 201, body: { name: 'Till 2' } });
   for (const { body } of [first, second]) t.secret(body.deviceToken);
   const device = deviceWith(t, first.body.id, first.body.deviceToken);
   expect(await device.show()).toMatchObject({ name: 'Till 1', tags: ['shop', 'till'] });
   expect(await device.checkIn()).toEqual({ action: null, pending: 0 });
   // whoever has the token cannot take over a device that is there
-  expect((await t.post('/api/enrol', { name: 'Thief', externalId: 'till-1' }, { token })).status).toBe(409);
-  // it is for devices, not for whoever else may register itself
   expect(
-    (await t.post('/api/hosts/enrol', { name: 'rack-1', secret: 'x'.repeat(43) }, { token })).status,
-  ).toBe(403);
+    (await t.post('/api/devices/enrol', { name: 'Thief', externalId: 'till-1' }, { token })).status,
+  ).toBe(409);
   expect((await t.get('/api/devices', { token })).status).toBe(403);
-  await t.del(`/api/tokens/${made.body.id}`);
-  expect((await t.post('/api/enrol', { name: 'Till 3' }, { token })).status).toBe(401);
+  await t.del(`/api/tokens/${made.id}`);
+  expect((await t.post('/api/devices/enrol', { name: 'Till 3' }, { token })).status).toBe(401);
 
-  const again = await t.post('/api/enrolment-tokens', { name: 'wiped ones', reEnrol: true });
+  const again = await t.token({ kind: 'device-enrolment', name: 'wiped ones', reEnrol: true });
   const id = await device.assign('OLD');
   const back = await t.post(
-    '/api/enrol',
-    { name: 'Till 1', externalId: 'till-1' },
-    { token: t.secret(again.body.token) },
+    '/api/devices/enrol',
+    { name: 'Till 1, wiped', externalId: 'till-1' },
+    { token: again.token },
   );
-  expect(back).toMatchObject({ status: 201, body: { id: device.id } });
+  expect(back).toMatchObject({ status: 201, body: { id: device.id, name: 'Till 1' } });
   expect((await t.get(`/api/actions/${id}`)).body.state).toBe('cancelled');
   expect((await t.post('/api/checkin', {}, { token: device.token })).status).toBe(401);
   expect(await deviceWith(t, device.id, t.secret(back.body.deviceToken)).checkIn()).toEqual({
@@ -232,7 +230,6 @@ test('a viewer looks and changes nothing; another tenant sees nothing', async ()
     ['DELETE', `/api/devices/${device.id}`],
     ['POST', `/api/devices/${device.id}/actions`],
     ['POST', `/api/devices/${device.id}/re-enrol`],
-    ['POST', '/api/enrolment-tokens'],
   ] as const)
     expect((await t.send(method, path, { name: 'x', kind: 'x' }, { token: viewer.token })).status).toBe(403);
 });

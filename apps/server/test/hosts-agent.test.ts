@@ -153,7 +153,7 @@ it('finishes what runs when it is told to stop, delivers it, and begins nothing 
 });
 
 it('registers its host by itself, and takes a rotated token without a restart', async () => {
-  const { token } = await stage.call('POST', '/api/tokens', { kind: 'enrolment', name: 'racks' });
+  const { token } = await stage.call('POST', '/api/tokens', { kind: 'host-enrolment', name: 'racks' });
   const own = path.join(stage.folder, 'own');
   writeFileSync(`${own}-enrolment`, token);
   const muster = fileURLToPath(new URL('../bin/muster.js', import.meta.url));

@@ -93,7 +93,9 @@ describe('tokens of agents', () => {
   });
 
   it('come from a reusable enrolment token, which opens nothing else', async () => {
-    const issued = await house.call('POST', '/api/tokens', { body: { kind: 'enrolment', name: 'racks' } });
+    const issued = await house.call('POST', '/api/tokens', {
+      body: { kind: 'host-enrolment', name: 'racks' },
+    });
     const { token } = issued.body;
     const secret = 'a-secret-that-the-host-made-up-by-itself';
     const enrol = (body: object) => house.call('POST', '/api/hosts/enrol', { token, body });

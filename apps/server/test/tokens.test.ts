@@ -249,3 +249,42 @@ test('lists come in pages, and show the tokens of a fleet only if they are asked
     body: { code: 'MUSTER_BAD_QUERY' },
   });
 });
+
+test('a token for hosts that register themselves is not one for devices, and lists tell them apart', async () => {
+  const [host, device] = [
+    await t.token({ kind: 'host-enrolment', name: 'racks' }),
+    await t.token({ kind: 'device-enrolment', name: 'tills', tags: ['till'], reEnrol: true }),
+  ];
+  expect(host.token).toMatch(/^mst_host-enrolment_1_/);
+  const enrol = (noun: string, token: string) => t.post(`/api/${noun}/enrol`, { name: 'one' }, { token });
+  for (const [noun, own, other, kind] of [
+    ['hosts', host, device, 'device-enrolment'],
+    ['devices', device, host, 'host-enrolment'],
+  ] as const) {
+    const { status, body } = await enrol(noun, own.token);
+    const { id, name, ...secret } = body;
+    expect([status, id, name]).toEqual([201, expect.stringMatching(/^\d+$/), 'one']);
+    t.secret(Object.values(secret)[0] as string);
+    expect(await enrol(noun, other.token)).toMatchObject({
+      status: 403,
+      body: { code: 'MUSTER_FORBIDDEN', error: `A ${kind} token is not for this request.` },
+    });
+  }
+  const { tokens } = (await t.get('/api/tokens?kind=device-enrolment')).body;
+  expect(tokens).toMatchObject([{ id: device.id, restriction: { tags: ['till'], reEnrol: true } }]);
+  expect((await t.get('/api/audit?limit=2')).body.audit).toMatchObject([
+    { act: 'device.enrol', actor: 'tills' },
+    { act: 'host.enrol', actor: 'racks' },
+  ]);
+  for (const [field, value] of [
+    ['tags', ['x']],
+    ['reEnrol', true],
+    ['lanes', ['x']],
+  ] as const)
+    expect(await t.post('/api/tokens', { kind: 'host-enrolment', name: 'x', [field]: value })).toMatchObject({
+      status: 400,
+      body: {
+        error: `${field} is for ${field === 'lanes' ? 'worker' : 'device-enrolment'} tokens only.`,
+      },
+    });
+});

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { KINDS, ROLES } from '../tokens/kinds.ts';
+import { KINDS, KINDS_BY_HAND, ROLES } from '../tokens/kinds.ts';
 import { VERSION } from '../version.ts';
 import { type AgentFlags, agent } from './agent.ts';
 import { doctor } from './doctor.ts';
@@ -79,7 +79,7 @@ token
   .command('create')
   .description('Issue a token')
   .requiredOption('--name <name>', 'what it is for; shows up as creator of actions and in the audit log')
-  .option('--kind <kind>', 'operator or worker', 'operator')
+  .option('--kind <kind>', KINDS_BY_HAND.join(', '), 'operator')
   .option('--role <role>', `for operators: ${ROLES.join(', ')} (default: operator)`)
   .option('--lane <lane...>', 'for workers: the only lanes it is for')
   .option(...TENANT)

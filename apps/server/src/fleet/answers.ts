@@ -36,8 +36,7 @@ const deviceFields = {
 export const device = z.strictObject(deviceFields);
 export const deviceWithToken = z.strictObject({ ...deviceFields, deviceToken: z.string() });
 export const devicePage = z.strictObject({ devices: z.array(device), cursor: z.string().nullable() });
-export const newToken = z.strictObject({ id: z.string(), deviceToken: z.string() });
-export const enrolmentToken = z.strictObject({ id: z.string(), name: z.string(), token: z.string() });
+export const newToken = z.strictObject({ id: z.string(), name: z.string(), deviceToken: z.string() });
 
 export const milestones = z.strictObject({
   milestones: z.array(

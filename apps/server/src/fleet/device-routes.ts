@@ -195,13 +195,14 @@ export function deviceRoutes(tools: {
       responses: { 201: { description: 'The new token, shown this once.', schema: newToken } },
       async handler({ caller, params, reply }) {
         const { tenantId } = caller;
-        const deviceToken = await change(db, async (tx) => {
+        const answer = await change(db, async (tx) => {
           const row = await known(tx, tenantId, params.id);
           await audit.write(tx, { ...by(caller), act: 'device.re-enrol', target: `device ${params.id}` });
-          return registry.reEnrol(tx, tenantId, row, caller.name);
+          const deviceToken = await registry.reEnrol(tx, tenantId, row, caller.name);
+          return { id: params.id, name: row.name, deviceToken };
         });
         created(reply);
-        return { id: params.id, deviceToken };
+        return answer;
       },
     }),
 
@@ -214,13 +215,14 @@ export function deviceRoutes(tools: {
       responses: { 201: { description: 'The new token, shown this once.', schema: newToken } },
       async handler({ caller, params, reply }) {
         const { tenantId } = caller;
-        const deviceToken = await change(db, async (tx) => {
+        const answer = await change(db, async (tx) => {
           const row = await known(tx, tenantId, params.id);
           await audit.write(tx, { ...by(caller), act: 'token.rotate', target: `device ${params.id}` });
-          return registry.rotateToken(tx, tenantId, row, caller.name);
+          const deviceToken = await registry.rotateToken(tx, tenantId, row, caller.name);
+          return { id: params.id, name: row.name, deviceToken };
         });
         created(reply);
-        return { id: params.id, deviceToken };
+        return answer;
       },
     }),
 

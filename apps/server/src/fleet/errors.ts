@@ -11,10 +11,6 @@ export const FLEET_ERRORS = {
   },
   MUSTER_UNKNOWN_DEVICE: { status: 404, meaning: 'There is no device with this id.' },
   MUSTER_UNKNOWN_PC: { status: 404, meaning: 'There is no PC with this id.' },
-  MUSTER_WRONG_ENROLMENT: {
-    status: 403,
-    meaning: 'The enrolment token is for something else than devices, or may not enrol a known device again.',
-  },
 } as const satisfies ErrorCatalogue;
 
 export const deviceError = errorsOf(FLEET_ERRORS);

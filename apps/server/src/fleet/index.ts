@@ -64,7 +64,7 @@ export function createFleet(shell: {
     errors: FLEET_ERRORS,
     routes: [
       ...deviceRoutes({ audit, engine, log, pcs, queries, registry, views }),
-      ...enrolmentRoutes({ audit, engine, queries, registry, tokens }),
+      ...enrolmentRoutes({ audit, engine, queries, registry }),
       importRoute({ audit, db, log: shell.log, registry }),
     ],
     stop: () => contacts.write(),

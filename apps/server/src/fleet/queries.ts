@@ -45,6 +45,7 @@ export interface DeviceChange {
 
 /** What an import needs to know of a device that is there already. */
 export interface KnownDevice {
+  readonly name: string;
   readonly deviceId: string;
   readonly laneId: string;
   readonly expiresAt: Date | null;
@@ -155,14 +156,20 @@ export function createDeviceQueries(s: string, options: { now: () => Date; onlin
       externalIds: readonly string[],
     ): Promise<Map<string, KnownDevice>> {
       const { rows } = await client.query({
-        text: `select device_id, lane_id, external_id, expires_at, pc_id from ${s}.devices
+        text: `select device_id, lane_id, external_id, name, expires_at, pc_id from ${s}.devices
           where tenant_id = $1 and external_id = any($2::text[]) and deleted_at is null order by device_id for update`,
         values: [tenantId, externalIds],
       });
       return new Map(
         rows.map((row) => [
           row.external_id,
-          { deviceId: row.device_id, laneId: row.lane_id, expiresAt: row.expires_at, pcId: row.pc_id },
+          {
+            deviceId: row.device_id,
+            laneId: row.lane_id,
+            name: row.name,
+            expiresAt: row.expires_at,
+            pcId: row.pc_id,
+          },
         ]),
       );
     },

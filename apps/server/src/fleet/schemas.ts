@@ -21,14 +21,6 @@ export const registerBody = z.strictObject({
   ack: ack.optional(),
 });
 export const enrolBody = z.strictObject({ name, externalId: name.optional(), tags: tags.optional() });
-export const enrolmentTokenBody = z.strictObject({
-  name,
-  tags: tags.optional().describe('Given to every device that comes with this token.'),
-  reEnrol: z
-    .boolean()
-    .optional()
-    .describe('Whether a device with a known externalId may come again; its old self ends.'),
-});
 
 export const updateBody = z.strictObject({
   name: name.optional(),

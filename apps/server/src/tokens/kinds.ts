@@ -7,7 +7,8 @@ export const TOKEN_KINDS = {
   agent: { byHand: false, meaning: 'the agent of one host: takes its actions and reports them' },
   device: { byHand: false, meaning: 'one device: checks in, gets its actions and reports them' },
   runner: { byHand: false, meaning: 'the runner of one PC: takes work for its devices and reports it' },
-  enrolment: { byHand: true, meaning: 'lets hosts and devices register themselves, any number of them' },
+  'host-enrolment': { byHand: true, meaning: 'lets hosts register themselves, any number of them' },
+  'device-enrolment': { byHand: true, meaning: 'lets devices register themselves, any number of them' },
   worker: { byHand: true, meaning: 'claims and reports actions of generic lanes' },
 } as const satisfies Record<string, { byHand: boolean; meaning: string }>;
 

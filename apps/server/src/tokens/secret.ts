@@ -7,7 +7,7 @@ import { isTokenKind, type TokenKind } from './kinds.ts';
  * random bits. Stored is only the SHA-256 of the whole text: there is nothing to guess in a random secret, so a slow
  * hash would only slow down every request.
  */
-const FORM = /^mst_([a-z]+)_([1-9]\d{0,9})_[A-Za-z0-9_-]{43}$/;
+const FORM = /^mst_([a-z]+(?:-[a-z]+)*)_([1-9]\d{0,9})_[A-Za-z0-9_-]{43}$/;
 /** The longest text that is looked up at all. */
 const LONGEST = 1_024;
 const SHORTEST_OF_ONES_OWN = 32;

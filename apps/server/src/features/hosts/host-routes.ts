@@ -1,6 +1,5 @@
 import { only, operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { httpError } from '../../http/errors.ts';
 import { created, gone } from '../../http/replies.ts';
 import { host, hosts as hostPage, hostWithToken } from './answers.ts';
 import type { Hosts } from './hosts.ts';
@@ -39,7 +38,7 @@ export function hostRoutes({
     defineRoute({
       method: 'POST',
       path: '/api/hosts/enrol',
-      access: only('enrolment'),
+      access: only('host-enrolment'),
       summary:
         'A host registers itself; with the secret of the first time it gets a new token for the same host',
       body: enrolment,
@@ -51,9 +50,6 @@ export function hostRoutes({
         },
       },
       async handler({ body, caller, reply }) {
-        // an enrolment token that another feature issued for its own clients opens nothing here
-        if (caller.restriction !== null)
-          throw httpError('MUSTER_FORBIDDEN', 'This enrolment token is not for hosts.');
         const enrolled = await hosts.enrol(caller, body);
         created(reply);
         return enrolled;

@@ -27,20 +27,19 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
       body: createTokenBody,
       responses: { 201: { description: 'The token with its secret.', schema: issuedToken } },
       async handler({ body, caller, reply }) {
-        const { kind, name, lanes } = body;
+        const { kind, name } = body;
         const role = roleOf(body);
-        if (lanes && kind !== 'worker')
-          throw httpError('MUSTER_BAD_BODY', 'lanes is for worker tokens only.');
+        const restriction = restrictionOf(body);
         const issued = await change(db, async (tx) => {
           const made = await tokens.create(tx, {
             tenantId: caller.tenantId,
             kind,
             role,
             name,
-            restriction: lanes ? { lanes } : null,
+            restriction,
             createdBy: caller.name,
           });
-          const detail = { kind, role, name, lanes };
+          const detail = { kind, role, name, ...restriction };
           await audit.write(tx, { ...by(caller), act: 'token.create', target: target(made.token), detail });
           return made;
         });
@@ -118,6 +117,19 @@ function roleOf({ kind, role }: z.input<typeof createTokenBody>) {
   }
   if (role) throw httpError('MUSTER_BAD_BODY', 'role is for operator tokens only.');
   return null;
+}
+
+/** What a token of its kind is limited to, in the form that the feature which takes it knows. */
+const RESTRICTIONS = { lanes: 'worker', tags: 'device-enrolment', reEnrol: 'device-enrolment' } as const;
+
+function restrictionOf(body: z.input<typeof createTokenBody>) {
+  const fields = (Object.keys(RESTRICTIONS) as (keyof typeof RESTRICTIONS)[]).filter(
+    (field) => body[field] !== undefined,
+  );
+  for (const field of fields)
+    if (body.kind !== RESTRICTIONS[field])
+      throw httpError('MUSTER_BAD_BODY', `${field} is for ${RESTRICTIONS[field]} tokens only.`);
+  return fields.length > 0 ? Object.fromEntries(fields.map((field) => [field, body[field]])) : null;
 }
 
 function target(token: TokenRow): string {

@@ -9,6 +9,17 @@ export const createTokenBody = z.strictObject({
   role: z.enum(ROLES).optional(),
   name,
   lanes: z.array(name).min(1).max(1_000).optional().describe('The only lanes a worker token is for.'),
+  tags: z
+    .array(name)
+    .max(100)
+    .optional()
+    .describe('Given to every device that comes with this device-enrolment token.'),
+  reEnrol: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether a device with a known externalId may come again with this device-enrolment token; its old self ends.',
+    ),
 });
 
 const fields = {
