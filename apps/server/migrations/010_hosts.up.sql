@@ -11,10 +11,8 @@ create table {schema}.hosts (
   -- a host that registered itself may ask again with the secret it made up, if the answer was lost
   enrolment_sha256 bytea,
   created_at timestamptz not null default now(),
-  -- the last contact, at most a minute old while the agent is there
-  seen_at timestamptz,
   primary key (tenant_id, host_id)
-) with (fillfactor = 80);
+);
 create unique index one_host_per_name on {schema}.hosts (tenant_id, name);
 create unique index one_host_per_enrolment on {schema}.hosts (tenant_id, enrolment_sha256) where enrolment_sha256 is not null;
 

@@ -2,6 +2,5 @@ drop index {schema}.tokens_of_device;
 drop table {schema}.milestones;
 drop sequence {schema}.milestone_seq;
 drop table {schema}.assignments;
-drop table {schema}.device_contacts;
 drop table {schema}.devices;
 drop sequence {schema}.device_seq;

@@ -28,15 +28,6 @@ create index devices_by_tag on {schema}.devices using gin (tags) where deleted_a
 create index devices_of_pc on {schema}.devices (tenant_id, pc_id) where pc_id is not null and deleted_at is null;
 create index devices_by_expiry on {schema}.devices (tenant_id, expires_at) where expires_at is not null and deleted_at is null;
 
--- When a device was last heard of. A table of its own, because it is written far more often than everything else of a
--- device: many rows at once, every few seconds.
-create table {schema}.device_contacts (
-  tenant_id int not null,
-  device_id bigint not null,
-  seen_at timestamptz not null,
-  primary key (tenant_id, device_id)
-) with (fillfactor = 50);
-
 -- What the door knows of an action of a device, beside the engine: where it came from, and how many days it adds to the
 -- device's expiry when it succeeds. Never changed; forgotten some time after the action.
 create table {schema}.assignments (

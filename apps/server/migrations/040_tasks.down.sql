@@ -5,6 +5,5 @@ drop table {schema}.tasks;
 drop sequence {schema}.task_seq;
 drop table {schema}.task_lines;
 alter table {schema}.devices drop column absent;
-drop table {schema}.pc_contacts;
 drop table {schema}.pcs;
 drop sequence {schema}.pc_seq;

@@ -14,14 +14,6 @@ create table {schema}.pcs (
 create unique index one_pc_per_name on {schema}.pcs (tenant_id, name);
 create unique index one_pc_per_runner on {schema}.pcs (tenant_id, runner_id);
 
--- When the runner of a PC was last heard of; a table of its own, because a claim locks the PC's row.
-create table {schema}.pc_contacts (
-  tenant_id int not null,
-  pc_id bigint not null,
-  seen_at timestamptz not null,
-  primary key (tenant_id, pc_id)
-) with (fillfactor = 50);
-
 -- Its runner has said that the device is not there.
 alter table {schema}.devices add column absent boolean not null default false;
 

@@ -63,7 +63,7 @@ create view {schema}_reports.pc_device_summary as
     d.error_count, d.absent_count, c.seen_at as last_seen_at
   from {schema}.pcs p
   join {schema}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
-  left join {schema}.pc_contacts c on c.tenant_id = p.tenant_id and c.pc_id = p.pc_id
+  left join {schema}.contacts c on c.tenant_id = p.tenant_id and c.channel = 'runner' and c.target_id = p.pc_id
   cross join lateral (
     select count(*)::int as device_count, count(*) filter (where d.state = 'ok' and not d.absent)::int as eligible_device_count,
       count(*) filter (where d.state = 'error')::int as error_count, count(*) filter (where d.absent)::int as absent_count
@@ -75,7 +75,7 @@ create view {schema}_reports.workers as
     c.seen_at as last_heartbeat, p.created_at
   from {schema}.pcs p
   join {schema}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
-  left join {schema}.pc_contacts c on c.tenant_id = p.tenant_id and c.pc_id = p.pc_id;
+  left join {schema}.contacts c on c.tenant_id = p.tenant_id and c.channel = 'runner' and c.target_id = p.pc_id;
 
 -- Takes work for a PC, as POST /api/pcs/:id/claim does: devices to be tried again, then new ones, one for each free slot.
 create function {schema}_reports.claim_task_devices_for_pc(p_tenant int, p_pc bigint, max_to_claim int default 1)

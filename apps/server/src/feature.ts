@@ -2,6 +2,7 @@ import type { Database, Engine } from '@muster/engine';
 import type { Registry } from 'prom-client';
 import type { Audit } from './audit/audit.ts';
 import type { Config } from './config.ts';
+import type { Contacts } from './contacts/contacts.ts';
 import type { ErrorCatalogue } from './errors.ts';
 import type { Fleet } from './fleet/index.ts';
 import type { Route } from './http/define-route.ts';
@@ -16,6 +17,7 @@ export interface Shell {
   readonly engine: Engine;
   readonly tokens: Tokens;
   readonly audit: Audit;
+  readonly contacts: Contacts;
   readonly fleet: Fleet;
   readonly longPolls: LongPolls;
   readonly log: Log;

@@ -6,6 +6,7 @@ import { pruneAudit } from './audit/prune-audit.ts';
 import { listenForCommands } from './command-socket/server.ts';
 import { socketPath } from './command-socket/socket-path.ts';
 import { type Config, SettingError } from './config.ts';
+import { Contacts } from './contacts/contacts.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import { type ErrorCatalogue, joinCatalogues } from './errors.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
@@ -131,13 +132,21 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const operatorToken = await ensureOperatorToken(config, db, tokens);
 
     const longPolls = new LongPolls(tokens);
-    const fleet = createFleet({ audit, config, db, engine, log, tokens });
+    const contacts = new Contacts({
+      db,
+      log,
+      now: engine.now,
+      onlineSeconds: config.MUSTER_ONLINE_WINDOW_SECONDS,
+      schema,
+    });
+    const fleet = createFleet({ audit, config, contacts, db, engine, log, tokens });
     const shell: Shell = {
       config,
       db,
       engine,
       tokens,
       audit,
+      contacts,
       fleet,
       longPolls,
       log,
@@ -176,6 +185,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     undo.push(() => engine.stop());
     const listening = await tokens.start();
     undo.push(() => listening.stop());
+    undo.push(() => contacts.write());
     for (const feature of features) {
       await feature.start?.();
       undo.push(async () => feature.stop?.());

@@ -213,7 +213,7 @@ describe('no task blocks the tenant for ever', () => {
       .poll(
         async () => {
           const { rows } = await stage.t.engine.db.query({
-            text: 'select max(seen_at) as at from muster.pc_contacts',
+            text: 'select max(seen_at) as at from muster.contacts',
           });
           return rows[0].at?.getTime();
         },

@@ -189,7 +189,7 @@ test('a contact that is written down late was not later for that', async () => {
   stage.t.clock.advance(16 * MINUTE);
   const stored = async () => {
     const { rows } = await stage.t.engine.db.query({
-      text: 'select seen_at from muster.pc_contacts where tenant_id = 1 and pc_id = $1',
+      text: "select seen_at from muster.contacts where tenant_id = 1 and channel = 'runner' and target_id = $1",
       values: [pc.id],
     });
     return rows[0]?.seen_at;

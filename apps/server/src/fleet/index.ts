@@ -1,12 +1,12 @@
 import { type Database, dutyRun, type Engine, type Queryable } from '@muster/engine';
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config.ts';
-import { Contacts } from '../contacts/contacts.ts';
+import type { Contacts } from '../contacts/contacts.ts';
 import type { Log } from '../http/logging.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { createAssigning } from './assigning.ts';
 import { deviceRoutes } from './device-routes.ts';
-import { isDeviceId } from './device-token.ts';
+import { CHECKIN, isDeviceId } from './device-token.ts';
 import { enrolmentRoutes } from './enrolment-routes.ts';
 import { FLEET_ERRORS, unknownDevice } from './errors.ts';
 import { importRoute } from './import/import-route.ts';
@@ -31,6 +31,7 @@ const MOST_PRUNED = 5_000;
 export function createFleet(shell: {
   readonly audit: Audit;
   readonly config: Config;
+  readonly contacts: Contacts;
   readonly db: Database;
   readonly engine: Engine;
   readonly log: Log;
@@ -38,18 +39,12 @@ export function createFleet(shell: {
 }) {
   const { audit, config, db, engine, tokens } = shell;
   const { schema, now } = engine;
-  const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
-  const queries = createDeviceQueries(schema, { now, onlineSeconds });
-  const contacts = new Contacts({
-    log: shell.log,
-    now,
-    everyMs: CONTACT_EVERY_MS,
-    store: (seen) => queries.markSeen(db, seen),
-  });
+  const contacts = shell.contacts.of(CHECKIN, CONTACT_EVERY_MS);
+  const queries = createDeviceQueries(schema, { contacts, now });
   const log = createMilestoneLog(schema, now);
   const pcs = createPcs(schema);
   const registry = createRegistry({ engine, log, pcs, queries, tokens });
-  const views = createDeviceViews(engine, contacts, onlineSeconds);
+  const views = createDeviceViews(engine, contacts);
   const assigning = createAssigning(engine, log);
 
   engine.addDuty({
@@ -67,7 +62,6 @@ export function createFleet(shell: {
       ...enrolmentRoutes({ audit, engine, queries, registry }),
       importRoute({ audit, db, log: shell.log, registry }),
     ],
-    stop: () => contacts.write(),
 
     assigning,
     contacts,

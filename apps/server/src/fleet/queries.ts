@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { Contact } from '../contacts/contacts.ts';
+import type { ChannelContacts } from '../contacts/contacts.ts';
 import { days, unfinishedDays } from './milestones.ts';
 
 /** The rows of devices. What is in their queues is asked of the engine. */
@@ -63,10 +63,10 @@ export interface DeviceFilter {
   readonly limit: number;
 }
 
-const select = (s: string) => `
+const select = (s: string, contacts: ChannelContacts) => `
   select d.tenant_id, d.device_id, d.lane_id, d.name, d.external_id, d.tags, d.state, d.state_reason, d.expires_at, d.pc_id, d.absent, d.ack,
-    d.created_at, c.seen_at, d.expires_at + ${days(unfinishedDays(s, 'd'))} as projected_expires_at
-  from ${s}.devices d left join ${s}.device_contacts c on c.tenant_id = d.tenant_id and c.device_id = d.device_id
+    d.created_at, ${contacts.seenAt('d.tenant_id', 'd.device_id')} as seen_at, d.expires_at + ${days(unfinishedDays(s, 'd'))} as projected_expires_at
+  from ${s}.devices d
   where d.tenant_id = $1 and d.deleted_at is null`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
@@ -90,13 +90,14 @@ function device(row: any): DeviceRow {
   };
 }
 
-export function createDeviceQueries(s: string, options: { now: () => Date; onlineSeconds: number }) {
-  const { now, onlineSeconds } = options;
+export function createDeviceQueries(s: string, options: { contacts: ChannelContacts; now: () => Date }) {
+  const { contacts, now } = options;
+  const seenAt = contacts.seenAt('d.tenant_id', 'd.device_id');
   return {
     async get(client: Queryable, tenantId: number, deviceId: string): Promise<DeviceRow | null> {
       const { rows } = await client.query({
         name: 'muster_device',
-        text: `${select(s)} and d.device_id = $2`,
+        text: `${select(s, contacts)} and d.device_id = $2`,
         values: [tenantId, deviceId],
       });
       return rows[0] ? device(rows[0]) : null;
@@ -128,14 +129,13 @@ export function createDeviceQueries(s: string, options: { now: () => Date; onlin
       if (filter.state) add(filter.state, (n) => `d.state = ${n}`);
       if (filter.pcId !== undefined) add(filter.pcId, (n) => `d.pc_id = ${n}::bigint`);
       if (filter.after !== undefined) add(filter.after, (n) => `d.device_id > ${n}::bigint`);
-      if (filter.online !== undefined) {
-        add(now(), (n) => {
-          const since = `${n}::timestamptz - make_interval(secs => ${onlineSeconds})`;
-          return filter.online ? `c.seen_at > ${since}` : `(c.seen_at is null or c.seen_at <= ${since})`;
-        });
-      }
+      if (filter.online !== undefined)
+        add(
+          contacts.onlineSince(),
+          (n) => `(coalesce(${seenAt} > ${n}::timestamptz, false) = ${filter.online})`,
+        );
       const { rows } = await client.query({
-        text: `${[select(s), ...conditions].join(' and ')} order by d.device_id limit ${filter.limit}`,
+        text: `${[select(s, contacts), ...conditions].join(' and ')} order by d.device_id limit ${filter.limit}`,
         values,
       });
       return rows.map(device);
@@ -287,27 +287,21 @@ export function createDeviceQueries(s: string, options: { now: () => Date; onlin
       return rows[0]?.lane_id ?? null;
     },
 
-    async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
-      await client.query({
-        name: 'muster_devices_seen',
-        text: `insert into ${s}.device_contacts as c (tenant_id, device_id, seen_at)
-          select * from unnest($1::int[], $2::bigint[], $3::timestamptz[])
-          on conflict (tenant_id, device_id) do update set seen_at = excluded.seen_at where c.seen_at < excluded.seen_at`,
-        values: [seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id), seen.map(({ at }) => at)],
-      });
-    },
-
     /** The last contact of the devices of these lanes, if it is longer ago than what counts as online. */
     async offlineSince(
       client: Queryable,
       lanes: readonly { tenantId: number; laneId: string }[],
     ): Promise<{ laneId: string; deviceId: string; seenAt: Date | null }[]> {
       const { rows } = await client.query({
-        text: `select d.lane_id, d.device_id, c.seen_at from unnest((select $2::int[]), (select $3::bigint[])) i(tenant_id, lane_id)
-          join ${s}.devices d on d.tenant_id = i.tenant_id and d.lane_id = i.lane_id
-          left join ${s}.device_contacts c on c.tenant_id = d.tenant_id and c.device_id = d.device_id
-          where c.seen_at is null or c.seen_at <= $1::timestamptz - make_interval(secs => ${onlineSeconds})`,
-        values: [now(), lanes.map((lane) => lane.tenantId), lanes.map((lane) => lane.laneId)],
+        text: `select * from (
+            select d.lane_id, d.device_id, ${seenAt} as seen_at from unnest((select $2::int[]), (select $3::bigint[])) i(tenant_id, lane_id)
+            join ${s}.devices d on d.tenant_id = i.tenant_id and d.lane_id = i.lane_id
+          ) x where x.seen_at is null or x.seen_at <= $1::timestamptz`,
+        values: [
+          contacts.onlineSince(),
+          lanes.map((lane) => lane.tenantId),
+          lanes.map((lane) => lane.laneId),
+        ],
       });
       return rows.map((row) => ({ laneId: row.lane_id, deviceId: row.device_id, seenAt: row.seen_at }));
     },

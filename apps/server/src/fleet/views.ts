@@ -1,5 +1,5 @@
 import type { Engine, Queryable } from '@muster/engine';
-import type { Contacts } from '../contacts/contacts.ts';
+import type { ChannelContacts } from '../contacts/contacts.ts';
 import type { DeviceRow } from './queries.ts';
 import { wireDevice } from './wire.ts';
 
@@ -8,17 +8,15 @@ const DEPTH_UP_TO = 1_000;
 
 export type DeviceViews = ReturnType<typeof createDeviceViews>;
 
-export function createDeviceViews(engine: Engine, contacts: Contacts, onlineSeconds: number) {
+export function createDeviceViews(engine: Engine, contacts: ChannelContacts) {
   return {
     async show(client: Queryable, rows: readonly DeviceRow[]) {
       const loads = new Map(
         (await engine.laneLoads(client, rows, DEPTH_UP_TO)).map((load) => [load.laneId, load]),
       );
-      const now = engine.now().getTime();
       return rows.map((row) => {
         const seenAt = contacts.latest(row.tenantId, row.deviceId, row.seenAt);
-        const online = seenAt !== null && now - seenAt.getTime() < onlineSeconds * 1_000;
-        return wireDevice(row, loads.get(row.laneId), { seenAt, online });
+        return wireDevice(row, loads.get(row.laneId), { seenAt, online: contacts.isOnline(seenAt) });
       });
     },
   };

@@ -1,7 +1,7 @@
 import { type ClaimedAction, type Engine, EngineError } from '@muster/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { Contacts } from '../../contacts/contacts.ts';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
 import {
   CHECKIN,
   type DeviceOf,
@@ -31,7 +31,7 @@ type Body = z.input<typeof checkinBody>;
 const STATUS = { done: 'succeeded', failed: 'failed', notNow: 'notNow' } as const;
 
 export function createCheckin(tools: {
-  contacts: Contacts;
+  contacts: ChannelContacts;
   engine: Engine;
   leaseSeconds: number;
   log: Log;

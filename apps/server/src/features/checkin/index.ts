@@ -8,7 +8,7 @@ import { giveOfflineReasons } from './reasons.ts';
 /** The check-in door: what waits for a device, and what it gets when it comes. */
 export const checkin: CreateFeature = ({ audit, config, engine, fleet, log, longPolls }) => {
   fleet.milestones.register();
-  giveOfflineReasons(engine, fleet, config.MUSTER_ONLINE_WINDOW_SECONDS);
+  giveOfflineReasons(engine, fleet);
   const checkIn = createCheckin({
     contacts: fleet.contacts,
     engine,

@@ -2,14 +2,13 @@ import type { DoorReason, Engine } from '@muster/engine';
 import { CHECKIN, type Fleet } from '../../fleet/index.ts';
 
 /** Why does it wait? Because the device is not there; since when, for a whole page at once. */
-export function giveOfflineReasons(engine: Engine, fleet: Fleet, onlineSeconds: number): void {
+export function giveOfflineReasons(engine: Engine, fleet: Fleet): void {
   engine.giveReasons(CHECKIN, async (client, waiting) => {
-    const now = engine.now().getTime();
     const offline = new Map<string, DoorReason>();
     const tenantOf = new Map(waiting.map((action) => [action.laneId, action.tenantId]));
     for (const { laneId, deviceId, seenAt } of await fleet.offlineSince(client, waiting)) {
       const latest = fleet.contacts.latest(tenantOf.get(laneId) as number, deviceId, seenAt);
-      if (latest && now - latest.getTime() < onlineSeconds * 1_000) continue;
+      if (fleet.contacts.isOnline(latest)) continue;
       const text = latest ? `Offline since ${latest.toISOString()}.` : 'The device has not come yet.';
       offline.set(laneId, { place: 'offline', code: 'OFFLINE', text });
     }

@@ -1,5 +1,5 @@
 import type { Engine } from '@muster/engine';
-import type { Contacts } from '../../contacts/contacts.ts';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { ANSWER_HEADERS, agentOf, agents } from './agent-access.ts';
 import { heartbeatAnswer, lockedActions, reportAnswer } from './answers.ts';
@@ -12,7 +12,7 @@ import { heartbeatBody, pollQuery, reportBody } from './schemas.ts';
 
 /** What agents do. Every answer, refusals included, carries the same three headers. */
 export function agentRoutes(tools: {
-  contacts: Contacts;
+  contacts: ChannelContacts;
   engine: Engine;
   handingOut: HandingOut;
   heartbeats: Heartbeats;

@@ -1,3 +1,4 @@
+import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { only, operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { created, gone } from '../../http/replies.ts';
@@ -5,21 +6,15 @@ import { host, hosts as hostPage, hostWithToken } from './answers.ts';
 import type { Hosts } from './hosts.ts';
 import { PAGE, pageOf } from './page.ts';
 import type { Host } from './queries.ts';
-import { isOnline } from './reasons.ts';
 import { enrolment, hostChange, hostParams, newHost, pageQuery } from './schemas.ts';
 import { wireHost } from './wire.ts';
 
 /** Hosts, and the tokens of their agents. */
-export function hostRoutes({
-  hosts,
-  now,
-  onlineSeconds,
-}: {
-  hosts: Hosts;
-  now: () => Date;
-  onlineSeconds: number;
-}): Route[] {
-  const wire = (one: Host) => wireHost(one, isOnline(one.seenAt, now(), onlineSeconds));
+export function hostRoutes({ contacts, hosts }: { contacts: ChannelContacts; hosts: Hosts }): Route[] {
+  const wire = (one: Host) => {
+    const seenAt = contacts.latest(one.tenantId, one.id, one.seenAt);
+    return wireHost({ ...one, seenAt }, contacts.isOnline(seenAt));
+  };
   return [
     defineRoute({
       method: 'POST',

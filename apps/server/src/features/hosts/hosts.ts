@@ -1,6 +1,7 @@
 import type { Engine, Queryable, Transaction } from '@muster/engine';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { sha256 } from '../../tokens/secret.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
@@ -14,12 +15,13 @@ export type Hosts = ReturnType<typeof createHosts>;
 
 export function createHosts(tools: {
   audit: Audit;
+  contacts: ChannelContacts;
   engine: Engine;
   queries: ControlQueries;
   services: Services;
   tokens: Tokens;
 }) {
-  const { audit, engine, queries, services, tokens } = tools;
+  const { audit, contacts, engine, queries, services, tokens } = tools;
   const { db } = engine;
 
   async function locked(tx: Transaction, caller: Caller, hostId: string): Promise<Host> {
@@ -138,6 +140,7 @@ export function createHosts(tools: {
         for (const service of await queries.listServices(tx, caller.tenantId, hostId))
           await services.removeInside(tx, service);
         await queries.deleteHost(tx, caller.tenantId, hostId);
+        await contacts.forget(tx, caller.tenantId, hostId);
         await audit.write(tx, {
           ...by(caller),
           act: 'host.delete',

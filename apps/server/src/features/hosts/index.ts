@@ -1,4 +1,3 @@
-import { Contacts } from '../../contacts/contacts.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { actionRoutes } from './action-routes.ts';
 import { agentRoutes } from './agent-routes.ts';
@@ -28,38 +27,42 @@ const CONTACT_EVERY_MS = 60_000;
  * The hosts door: agents on hosts start, stop and restart services. It knows hosts, services and the words that agents
  * speak; what is queued, running or finished only the engine knows.
  */
-export const hosts: CreateFeature = ({ audit, config, db, engine, log, longPolls, registry, tokens }) => {
+export const hosts: CreateFeature = ({
+  audit,
+  config,
+  contacts: shellContacts,
+  db,
+  engine,
+  log,
+  longPolls,
+  registry,
+  tokens,
+}) => {
   const leaseMs = config.MUSTER_CONTROL_LEASE_SECONDS * 1_000;
   const mostMs = config.MUSTER_CONTROL_MAX_LEASE_SECONDS * 1_000;
-  const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
-  const queries = createQueries(engine.schema);
+  const contacts = shellContacts.of(CHANNEL, CONTACT_EVERY_MS);
+  const queries = createQueries(engine.schema, contacts);
   const cache = new ServiceCache(db, queries, engine.schema);
-  const contacts = new Contacts({
-    log,
-    now: engine.now,
-    everyMs: CONTACT_EVERY_MS,
-    store: (seen) => queries.markSeen(db, seen),
-  });
   const handed = new HandedToHosts(engine);
   const metrics = createMetrics(registry);
   const services = createServices({ audit, cache, engine, queries });
-  const hosts = createHosts({ audit, engine, queries, services, tokens });
-  engine.giveReasons(CHANNEL, createReasons(queries, engine.now, onlineSeconds));
+  const hosts = createHosts({ audit, contacts, engine, queries, services, tokens });
+  engine.giveReasons(CHANNEL, createReasons(queries, contacts));
 
   let listening: { stop(): Promise<void> } | undefined;
   return {
     name: 'hosts',
     errors: HOST_ERRORS,
     routes: [
-      ...hostRoutes({ hosts, now: engine.now, onlineSeconds }),
+      ...hostRoutes({ contacts, hosts }),
       ...serviceRoutes({ services }),
       ...actionRoutes({ hosts, hostActions: createHostActions({ audit, engine, log, services }) }),
       ...loadRoutes({
+        contacts,
         db,
         hosts,
         loadQueries: createLoadQueries(engine.schema),
         now: engine.now,
-        onlineSeconds,
         stuckSeconds: config.MUSTER_CONTROL_LEASE_SECONDS,
       }),
       ...agentRoutes({
@@ -74,9 +77,6 @@ export const hosts: CreateFeature = ({ audit, config, db, engine, log, longPolls
     async start() {
       listening = await cache.start();
     },
-    async stop() {
-      await contacts.write();
-      await listening?.stop();
-    },
+    stop: async () => listening?.stop(),
   };
 };

@@ -1,4 +1,5 @@
 import type { Database } from '@muster/engine';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { loads as loadPage, loadWithTimes } from './answers.ts';
@@ -6,19 +7,18 @@ import type { Hosts } from './hosts.ts';
 import type { createLoadQueries } from './load-queries.ts';
 import { PAGE, pageOf } from './page.ts';
 import type { Host } from './queries.ts';
-import { isOnline } from './reasons.ts';
 import { hostParams, statsQuery } from './schemas.ts';
 
 /** For administrators: what waits, runs, is stuck, and how long things take, host by host. */
 export function loadRoutes(tools: {
+  contacts: ChannelContacts;
   db: Database;
   hosts: Hosts;
   loadQueries: ReturnType<typeof createLoadQueries>;
   now: () => Date;
-  onlineSeconds: number;
   stuckSeconds: number;
 }): Route[] {
-  const { db, hosts, loadQueries, now, onlineSeconds } = tools;
+  const { contacts, db, hosts, loadQueries, now } = tools;
 
   async function describe(tenantId: number, page: readonly Host[], stuckAfter = tools.stuckSeconds) {
     const ids = page.map(({ id }) => id);
@@ -26,11 +26,12 @@ export function loadRoutes(tools: {
     const stuck = await loadQueries.stuck(db, tenantId, ids, now(), stuckAfter);
     return page.map((host) => {
       const load = loads.get(host.id);
+      const seenAt = contacts.latest(tenantId, host.id, host.seenAt);
       return {
         id: host.id,
         name: host.name,
-        online: isOnline(host.seenAt, now(), onlineSeconds),
-        lastSeenAt: host.seenAt,
+        online: contacts.isOnline(seenAt),
+        lastSeenAt: seenAt,
         queued: load?.queued ?? 0,
         running: load?.running ?? 0,
         oldestQueuedAt: load?.oldestQueuedAt ?? null,

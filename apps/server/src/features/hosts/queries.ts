@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { Contact } from '../../contacts/contacts.ts';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
 
 /** Hosts and services as they are stored. Slots are the engine's, so they are read from there. */
 export interface Host {
@@ -61,8 +61,9 @@ const service = (row: Row): Service => ({
 
 export type ControlQueries = ReturnType<typeof createQueries>;
 
-export function createQueries(s: string) {
-  const hosts = `select h.*, r.slots from ${s}.hosts h
+export function createQueries(s: string, contacts: ChannelContacts) {
+  const seenAt = `${contacts.seenAt('h.tenant_id', 'h.host_id')} as seen_at`;
+  const hosts = `select h.*, r.slots, ${seenAt} from ${s}.hosts h
     left join ${s}.runner_loads r on r.tenant_id = h.tenant_id and r.runner_id = h.runner_id where h.tenant_id = $1`;
 
   return {
@@ -126,17 +127,6 @@ export function createQueries(s: string) {
       await client.query({
         text: `delete from ${s}.hosts where tenant_id = $1 and host_id = $2`,
         values: [tenantId, hostId],
-      });
-    },
-
-    /** Contacts of many hosts in one statement, each in its own tenant. */
-    async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
-      await client.query({
-        name: 'muster_hosts_seen',
-        text: `update ${s}.hosts h set seen_at = i.seen_at
-          from unnest((select $1::int[]), (select $2::bigint[]), (select $3::timestamptz[])) i(tenant_id, host_id, seen_at)
-          where h.tenant_id = i.tenant_id and h.host_id = i.host_id`,
-        values: [seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id), seen.map(({ at }) => at)],
       });
     },
 
@@ -225,7 +215,7 @@ export function createQueries(s: string) {
     ): Promise<{ tenantId: number; laneId: string; hostId: string; seenAt: Date | null }[]> {
       const { rows } = await client.query({
         name: 'muster_contacts_of_lanes',
-        text: `select x.tenant_id, x.lane_id, x.host_id, h.seen_at
+        text: `select x.tenant_id, x.lane_id, x.host_id, ${seenAt}
           from (select distinct * from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, lane_id)) i
           join ${s}.services x on x.tenant_id = i.tenant_id and x.lane_id = i.lane_id
           join ${s}.hosts h on h.tenant_id = x.tenant_id and h.host_id = x.host_id`,

@@ -38,11 +38,11 @@ export function createAdvanceQueries(s: string, options: { now: () => Date; stal
 
   // A device whose lane is stopped or has something of somebody else at its head cannot be had by asking.
   const isRunnerThere = `exists (
-      select 1 from ${s}.pc_contacts k
-      join ${s}.devices d on d.tenant_id = k.tenant_id and d.pc_id = k.pc_id and ${eligible('d')}
+      select 1 from ${s}.contacts k
+      join ${s}.devices d on d.tenant_id = k.tenant_id and d.pc_id = k.target_id and ${eligible('d')}
       join ${s}.task_targets x on x.tenant_id = d.tenant_id and x.task_id = t.task_id and x.device_id = d.device_id and x.ended is null
       cross join lateral ${s}.lane_front(${NOW}, d.tenant_id, d.lane_id, '${CHANNEL}') l
-      where k.tenant_id = t.tenant_id and k.seen_at > ${stale}
+      where k.tenant_id = t.tenant_id and k.channel = '${CHANNEL}' and k.seen_at > ${stale}
         and (x.action_id is null or exists (select 1 from ${s}.unfinished_actions u where u.tenant_id = x.tenant_id and u.action_id = x.action_id))
         and not l.is_stopped and (l.leased_action is not null or l.is_paused
           or case when x.action_id is null then l.takes_new else coalesce(l.first_action = x.action_id, true) end))`;

@@ -1,4 +1,3 @@
-import { Contacts } from '../../contacts/contacts.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { runSoon } from '../../run-soon.ts';
 import { createAdvanceQueries } from './advance-queries.ts';
@@ -21,6 +20,7 @@ import { createTaskDevices } from './task-devices.ts';
 import { createTaskQueries } from './task-queries.ts';
 import { taskRoutes } from './task-routes.ts';
 import { createTasks } from './tasks.ts';
+import { CHANNEL } from './wire.ts';
 
 const CONTACT_EVERY_MS = 5_000;
 
@@ -31,6 +31,7 @@ const CONTACT_EVERY_MS = 5_000;
 export const tasks: CreateFeature = ({
   audit,
   config,
+  contacts: shellContacts,
   db,
   engine,
   fleet,
@@ -40,16 +41,10 @@ export const tasks: CreateFeature = ({
   tokens,
 }) => {
   const { now, schema } = engine;
-  const onlineSeconds = config.MUSTER_ONLINE_WINDOW_SECONDS;
+  const contacts = shellContacts.of(CHANNEL, CONTACT_EVERY_MS);
   const handed = new HandedToPcs(engine);
   const metrics = createMetrics(registry);
-  const pcQueries = createPcQueries(schema, now);
-  const contacts = new Contacts({
-    log,
-    now,
-    everyMs: CONTACT_EVERY_MS,
-    store: (seen) => pcQueries.markSeen(db, seen),
-  });
+  const pcQueries = createPcQueries(schema, contacts, now);
   const queries = createTaskQueries(schema, now);
   const advance = createAdvance({
     engine,
@@ -63,7 +58,6 @@ export const tasks: CreateFeature = ({
     contacts,
     engine,
     mostSlots: config.MUSTER_MAX_SLOTS_PER_PC,
-    onlineSeconds,
     queries: pcQueries,
     tokens,
   });
@@ -82,7 +76,7 @@ export const tasks: CreateFeature = ({
   engine.addDuty(advance.duty);
   engine.addDuty(createFoldTaskCounts(engine));
   engine.addDuty(createPruneTasks(engine, config.MUSTER_RETENTION_DAYS));
-  giveTaskReasons(engine, contacts, onlineSeconds);
+  giveTaskReasons(engine, contacts);
 
   return {
     name: 'tasks',
@@ -111,9 +105,6 @@ export const tasks: CreateFeature = ({
         reports: createReports({ engine, handed, metrics }),
       }),
     ],
-    async stop() {
-      await soon.stop();
-      await contacts.write();
-    },
+    stop: () => soon.stop(),
   };
 };

@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { Contact } from '../../contacts/contacts.ts';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { eligible } from './eligible.ts';
 
 /** The rows of PCs, joined with what the engine says of their runners and with their devices. */
@@ -35,14 +35,14 @@ export const pcKey = (pc: { tenantId: number; pcId: string }) => `${pc.tenantId}
 
 export type PcQueries = ReturnType<typeof createPcQueries>;
 
-export function createPcQueries(s: string, now: () => Date) {
-  const loads = `select p.tenant_id, p.pc_id, p.name, p.runner_id, p.created_at, r.slots, r.running, c.seen_at, d.*,
+export function createPcQueries(s: string, contacts: ChannelContacts, now: () => Date) {
+  const loads = `select p.tenant_id, p.pc_id, p.name, p.runner_id, p.created_at, r.slots, r.running, d.*,
+      ${contacts.seenAt('p.tenant_id', 'p.pc_id')} as seen_at,
       case when d.in_error > 0 then array(
         select x.device_id::text from ${s}.devices x where x.tenant_id = p.tenant_id and x.pc_id = p.pc_id and x.deleted_at is null
           and x.state = 'error' order by x.device_id limit 100) else '{}' end as error_ids
     from ${s}.pcs p
     join ${s}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
-    left join ${s}.pc_contacts c on c.tenant_id = p.tenant_id and c.pc_id = p.pc_id
     cross join lateral (
       select count(*)::int as devices, count(*) filter (where ${eligible('d')})::int as eligible,
         count(*) filter (where d.state = 'error')::int as in_error, count(*) filter (where d.absent)::int as absent
@@ -133,22 +133,10 @@ export function createPcQueries(s: string, now: () => Date) {
       return rows.length > 0;
     },
 
-    async markSeen(client: Queryable, seen: readonly Contact[]): Promise<void> {
-      await client.query({
-        name: 'muster_pcs_seen',
-        text: `insert into ${s}.pc_contacts as c (tenant_id, pc_id, seen_at)
-          select * from unnest($1::int[], $2::bigint[], $3::timestamptz[])
-          on conflict (tenant_id, pc_id) do update set seen_at = greatest(c.seen_at, excluded.seen_at)`,
-        values: [seen.map(({ tenantId }) => tenantId), seen.map(({ id }) => id), seen.map(({ at }) => at)],
-      });
-    },
-
     /** Its devices belong to no PC from now on; says which lanes they have. */
     async remove(client: Queryable, tenantId: number, pcId: string): Promise<string[]> {
       const { rows } = await client.query({
-        text: `with c as (
-            delete from ${s}.pc_contacts where tenant_id = $1 and pc_id = $2
-          ), p as (
+        text: `with p as (
             delete from ${s}.pcs where tenant_id = $1 and pc_id = $2
           )
           update ${s}.devices set pc_id = null, absent = false where tenant_id = $1 and pc_id = $2 returning lane_id`,

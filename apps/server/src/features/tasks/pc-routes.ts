@@ -1,4 +1,4 @@
-import type { Contacts } from '../../contacts/contacts.ts';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { created, gone } from '../../http/replies.ts';
@@ -12,7 +12,7 @@ const DEFAULT_PAGE = 100;
 /** A list of a hundred thousand devices. */
 const LARGEST_BODY = 4 * 1_048_576;
 
-export function pcRoutes({ contacts, pcs }: { contacts: Contacts; pcs: Pcs }): Route[] {
+export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pcs }): Route[] {
   return [
     defineRoute({
       method: 'POST',

@@ -1,7 +1,7 @@
 import type { Engine, Queryable, Transaction } from '@muster/engine';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change, SLOW } from '../../changes.ts';
-import type { Contacts } from '../../contacts/contacts.ts';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { unknownPc } from '../../fleet/index.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
@@ -17,10 +17,9 @@ const DEFAULT_SLOTS = 20;
 
 export function createPcs(tools: {
   audit: Audit;
-  contacts: Contacts;
+  contacts: ChannelContacts;
   engine: Engine;
   mostSlots: number;
-  onlineSeconds: number;
   queries: PcQueries;
   tokens: Tokens;
 }) {
@@ -116,6 +115,7 @@ export function createPcs(tools: {
             lanes.map((laneId) => ({ laneId, runnerId: null })),
           );
           await queries.remove(tx, tenantId, pcId);
+          await contacts.forget(tx, tenantId, pcId);
           await audit.write(tx, {
             ...by(caller),
             act: 'pc.delete',
@@ -151,7 +151,6 @@ export function createPcs(tools: {
     show(pc: PcLoad) {
       const target = Math.min(pc.slots, pc.eligible);
       const seenAt = contacts.latest(pc.tenantId, pc.pcId, pc.seenAt);
-      const now = engine.now().getTime();
       return {
         id: pc.pcId,
         name: pc.name,
@@ -164,7 +163,7 @@ export function createPcs(tools: {
         errorDeviceCount: pc.inError,
         absentDeviceCount: pc.absent,
         devicesInError: pc.errorIds,
-        online: seenAt !== null && now - seenAt.getTime() < tools.onlineSeconds * 1_000,
+        online: contacts.isOnline(seenAt),
         lastSeenAt: seenAt,
         createdAt: pc.createdAt,
       };

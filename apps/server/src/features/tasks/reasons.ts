@@ -1,21 +1,20 @@
 import type { DoorReason, Engine } from '@muster/engine';
-import type { Contacts } from '../../contacts/contacts.ts';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { taskOf } from './counting.ts';
 import { activeTask } from './task-queries.ts';
 import { CHANNEL } from './wire.ts';
 
 /** Why does a device of a task wait? Asked once for a whole page. */
-export function giveTaskReasons(engine: Engine, contacts: Contacts, onlineSeconds: number): void {
+export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void {
   const { schema: s } = engine;
   engine.giveReasons(CHANNEL, async (client, waiting) => {
     const { rows } = await client.query({
       name: 'muster_task_reasons',
       text: `select i.tenant_id, i.action_id, o.task_id as active_id, ${taskOf('a')} as task_id, d.state, d.state_reason, d.absent, d.pc_id,
-          d.deleted_at is not null as deleted, c.seen_at
+          d.deleted_at is not null as deleted, ${contacts.seenAt('d.tenant_id', 'd.pc_id')} as seen_at
         from unnest((select $1::int[]), (select $2::bigint[]), (select $3::bigint[])) i(tenant_id, action_id, lane_id)
         join ${s}.action_states a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
         join ${s}.devices d on d.tenant_id = i.tenant_id and d.lane_id = i.lane_id
-        left join ${s}.pc_contacts c on c.tenant_id = d.tenant_id and c.pc_id = d.pc_id
         left join lateral (${activeTask(s, 'i.tenant_id')}) o on true`,
       values: [
         waiting.map(({ tenantId }) => tenantId),
@@ -23,17 +22,16 @@ export function giveTaskReasons(engine: Engine, contacts: Contacts, onlineSecond
         waiting.map(({ laneId }) => laneId),
       ],
     });
-    const now = engine.now().getTime();
     return new Map(
       rows.flatMap((row) => {
-        const reason = reasonOf(row, now);
+        const reason = reasonOf(row);
         return reason ? [[row.action_id as string, reason] as const] : [];
       }),
     );
   });
 
   // biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
-  function reasonOf(row: any, now: number): DoorReason | null {
+  function reasonOf(row: any): DoorReason | null {
     const held = (code: string, text: string): DoorReason => ({ place: 'held', code, text });
     if (row.task_id !== null && row.task_id !== row.active_id)
       return held(
@@ -46,7 +44,7 @@ export function giveTaskReasons(engine: Engine, contacts: Contacts, onlineSecond
     if (row.pc_id === null) return held('NO_PC', 'The device belongs to no PC.');
     if (row.absent) return held('DEVICE_ABSENT', 'Its PC says that the device is not there.');
     const seenAt = contacts.latest(row.tenant_id, row.pc_id, row.seen_at);
-    if (seenAt && now - seenAt.getTime() < onlineSeconds * 1_000) return null;
+    if (contacts.isOnline(seenAt)) return null;
     const text = seenAt
       ? `The runner of its PC is offline since ${seenAt.toISOString()}.`
       : 'The runner of its PC has never been heard of.';

@@ -1,5 +1,5 @@
 import type { Engine } from '@muster/engine';
-import type { Contacts } from '../../contacts/contacts.ts';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { only, operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { acknowledged, claimed, heartbeat, reported } from './answers.ts';
@@ -13,7 +13,7 @@ import { CHANNEL } from './wire.ts';
 /** What runners do. */
 export function runnerRoutes(tools: {
   claiming: Claiming;
-  contacts: Contacts;
+  contacts: ChannelContacts;
   engine: Engine;
   pcs: Pcs;
   reports: Reports;
