@@ -1,20 +1,19 @@
 import type { ClaimedAction, Engine } from '@muster/engine';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Log } from '../../http/logging.ts';
-import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
+import type { HandOut, To } from '../../http/hand-out.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { HandedToWorkers } from './handed.ts';
 import { GENERIC } from './lanes.ts';
 import { wireClaimed } from './wire.ts';
 
-/** A claim for somebody at the other end of a socket: waits with it, and takes the action back if it is gone. */
-export interface HandOut {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+/** A worker at the other end of a socket. */
+export interface ToWorker extends To {
   readonly caller: Caller;
-  readonly laneId: string;
   readonly lane: string | null;
   readonly worker: string;
+}
+
+export interface LaneClaim extends ToWorker {
+  readonly laneId: string;
   readonly leaseMs: number;
   readonly waitSeconds: number;
   /** Never this action: its report was just refused. */
@@ -23,46 +22,29 @@ export interface HandOut {
   readonly mustAnswer?: boolean;
 }
 
-export function createHandingOut(tools: {
-  engine: Engine;
-  handed: HandedToWorkers;
-  log: Log;
-  longPolls: LongPolls;
-}) {
-  const { engine, handed, log, longPolls } = tools;
+export type HandingOut = ReturnType<typeof createHandingOut>;
 
-  function takeBack(action: ClaimedAction): void {
-    const { tenantId, id: actionId, attempt } = action;
-    engine
-      .release(engine.db, {
-        tenantId,
-        actionId,
-        attempt,
-        channel: GENERIC,
-        reason: 'The connection was gone.',
-      })
-      .catch((error) => log.warn({ err: error, actionId }, 'An action could not be taken back.'));
-  }
+export function createHandingOut(tools: { engine: Engine; handed: HandedToWorkers; handOut: HandOut }) {
+  const { engine, handed, handOut } = tools;
 
-  /** What goes into the answer. Nobody but the receiver of this very answer has a newly claimed action. */
-  function give(to: Omit<HandOut, 'laneId' | 'leaseMs' | 'waitSeconds'>, action: ClaimedAction | null) {
+  async function give(to: ToWorker, action: ClaimedAction | null) {
     if (!action) return [];
-    handed.remember(action.tenantId, action.id, { lane: to.lane, worker: to.worker });
-    // A redelivered one is in the worker's hands already, whatever becomes of this connection.
-    if (!action.redelivered) ifNotSent(to.request, to.reply, () => takeBack(action));
-    return [wireClaimed(action)];
+    return handOut.give(to, [action], () => {
+      handed.remember(action.tenantId, action.id, { lane: to.lane, worker: to.worker });
+      return [wireClaimed(action)];
+    });
   }
 
   return {
     give,
-    async claim(to: HandOut) {
+
+    async claim(to: LaneClaim) {
       const { laneId, worker, leaseMs, except } = to;
-      const { tenantId } = to.caller;
-      const action = await longPolls.run(
-        to.request,
+      const item = { tenantId: to.caller.tenantId, laneId, channel: GENERIC, worker, leaseMs, except };
+      const action = await handOut.claim(
+        to,
         to.waitSeconds,
-        (wait) =>
-          engine.claim(engine.db, { tenantId, laneId, channel: GENERIC, worker, leaseMs, except, ...wait }),
+        (wait) => engine.claim(engine.db, { ...item, ...wait }),
         null,
         to.mustAnswer,
       );
@@ -70,5 +52,3 @@ export function createHandingOut(tools: {
     },
   };
 }
-
-export type HandingOut = ReturnType<typeof createHandingOut>;

@@ -1,25 +1,26 @@
 import type { CreateFeature } from '../../feature.ts';
 import { Handed } from '../../handed.ts';
+import { createHandOut } from '../../http/hand-out.ts';
 import { changeRoutes } from './change-routes.ts';
 import { enqueueRoute } from './enqueue-route.ts';
 import { ACTION_ERRORS } from './errors.ts';
 import { filterRoutes } from './filter-routes.ts';
 import type { HandedToWorkers } from './handed.ts';
 import { createHandingOut } from './handing-out.ts';
-import { Lanes } from './lanes.ts';
+import { GENERIC, Lanes } from './lanes.ts';
 import { pauseRoutes } from './pause-routes.ts';
 import { readRoutes } from './read-routes.ts';
 import { Views } from './views.ts';
 import { workerRoutes } from './worker-routes.ts';
 
-export { GENERIC } from './lanes.ts';
+export { GENERIC };
 
 /** Generic lanes for anybody, and the operator's hand on the actions of every door. */
 export const actions: CreateFeature = (shell) => {
-  const { audit, config, engine, log, longPolls } = shell;
+  const { audit, config, engine, log } = shell;
   const lanes = new Lanes(engine);
   const handed: HandedToWorkers = new Handed();
-  const handingOut = createHandingOut({ engine, handed, log, longPolls });
+  const handingOut = createHandingOut({ engine, handed, handOut: createHandOut(shell, GENERIC) });
   return {
     name: 'actions',
     errors: ACTION_ERRORS,

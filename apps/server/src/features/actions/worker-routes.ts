@@ -101,7 +101,8 @@ export function workerRoutes(tools: {
         const told = { accepted: answer.accepted, status: answer.state, reason: answer.reason ?? undefined };
         if (!next) return told;
         const to = { request, reply, caller, lane, worker: next.worker };
-        if (answer.next || !body.next?.wait) return { ...told, actions: handingOut.give(to, answer.next) };
+        if (answer.next || !body.next?.wait)
+          return { ...told, actions: await handingOut.give(to, answer.next) };
         const actions = await handingOut.claim({
           ...to,
           laneId: answer.laneId,

@@ -18,6 +18,6 @@ export function checkinRoute(checkIn: ReturnType<typeof createCheckin>): Route {
         schema: checkin,
       },
     },
-    handler: ({ body, caller, request, reply }) => checkIn(body, caller, request, reply),
+    handler: ({ body, caller, request, reply }) => checkIn(body, caller, { request, reply }),
   });
 }

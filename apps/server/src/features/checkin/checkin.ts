@@ -1,5 +1,4 @@
 import { type ClaimedAction, type Engine, EngineError } from '@muster/engine';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import {
@@ -11,8 +10,7 @@ import {
   workerOf,
 } from '../../fleet/index.ts';
 import { gatherReads } from '../../gathered-reads.ts';
-import type { Log } from '../../http/logging.ts';
-import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
+import type { HandOut, To } from '../../http/hand-out.ts';
 import { checkReportSize } from '../../http/report-size.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { checkinError } from './errors.ts';
@@ -33,12 +31,11 @@ const STATUS = { done: 'succeeded', failed: 'failed', notNow: 'notNow' } as cons
 export function createCheckin(tools: {
   contacts: ChannelContacts;
   engine: Engine;
+  handOut: HandOut;
   leaseSeconds: number;
-  log: Log;
-  longPolls: LongPolls;
   milestones: Milestones;
 }) {
-  const { contacts, engine, log, longPolls, milestones } = tools;
+  const { contacts, engine, handOut, milestones } = tools;
   const { db } = engine;
   const leaseMs = tools.leaseSeconds * 1_000;
 
@@ -51,13 +48,6 @@ export function createCheckin(tools: {
     },
     db.writers,
   );
-
-  /** Nobody has it: the next check-in gets it anew. One that ended with its delivery stays ended. */
-  function takeBack({ tenantId, id: actionId, attempt }: ClaimedAction): void {
-    engine
-      .release(db, { tenantId, actionId, attempt, channel: CHECKIN, reason: 'The connection was gone.' })
-      .catch((error) => log.warn({ err: error, actionId }, 'An action could not be taken back.'));
-  }
 
   async function report(tenantId: number, device: DeviceOf, result: NonNullable<Body['result']>) {
     checkReportSize({ error: result.error, result: result.data });
@@ -87,7 +77,7 @@ export function createCheckin(tools: {
 
   /** `waitSeconds` 0: looks once. */
   function claim(
-    request: FastifyRequest,
+    to: To,
     tenantId: number,
     device: DeviceOf,
     waitSeconds: number,
@@ -104,41 +94,28 @@ export function createCheckin(tools: {
       leaseMs,
       except,
     };
-    return longPolls.run(
-      request,
-      waitSeconds,
-      (wait) => engine.claim(db, { ...item, ...wait }),
-      null,
-      mustAnswer,
-    );
+    return handOut.claim(to, waitSeconds, (wait) => engine.claim(db, { ...item, ...wait }), null, mustAnswer);
   }
 
-  return async (body: Body, caller: Caller, request: FastifyRequest, reply: FastifyReply) => {
+  return async (body: Body, caller: Caller, to: To) => {
     const { tenantId } = caller;
     const device = deviceOf(caller);
     contacts.heardOf(tenantId, device.deviceId);
     const reported = body.result && (await report(tenantId, device, body.result));
-    let action = reported
-      ? reported.next
-      : await claim(request, tenantId, device, 0, undefined).catch(replaced);
+    let action = reported ? reported.next : await claim(to, tenantId, device, 0, undefined).catch(replaced);
     let direct = false;
     if (!action && body.wait) {
       const began = performance.now();
       const except = onlyId(reported?.except);
-      action = await claim(request, tenantId, device, body.wait, except, reported !== undefined).catch(
-        replaced,
-      );
+      action = await claim(to, tenantId, device, body.wait, except, reported !== undefined).catch(replaced);
       direct = action !== null && wasAssignedMeanwhile(action, performance.now() - began);
     }
-    const claimed = action?.redelivered ? null : action;
-    if (claimed) ifNotSent(request, reply, () => takeBack(claimed));
     const facts = action ? milestones.takeFacts(tenantId, action.id, action.attempt) : undefined;
-    const pending = facts
-      ? facts.pending
-      : await waitingIn({ tenantId, laneId: device.laneId }).catch((error: unknown) => {
-          if (claimed) takeBack(claimed); // the device hears of the error only
-          throw error;
-        });
+    const pending = await handOut.give(
+      to,
+      action ? [action] : [],
+      () => facts?.pending ?? waitingIn({ tenantId, laneId: device.laneId }),
+    );
     return {
       action: action && {
         id: action.id,

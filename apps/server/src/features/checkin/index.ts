@@ -1,4 +1,6 @@
 import type { CreateFeature } from '../../feature.ts';
+import { CHECKIN } from '../../fleet/index.ts';
+import { createHandOut } from '../../http/hand-out.ts';
 import { createCheckin } from './checkin.ts';
 import { checkinRoute } from './checkin-route.ts';
 import { CHECKIN_ERRORS } from './errors.ts';
@@ -12,9 +14,8 @@ export const checkin: CreateFeature = ({ audit, config, engine, fleet, log, long
   const checkIn = createCheckin({
     contacts: fleet.contacts,
     engine,
+    handOut: createHandOut({ engine, log, longPolls }, CHECKIN),
     leaseSeconds: config.MUSTER_CHECKIN_LEASE_SECONDS,
-    log,
-    longPolls,
     milestones: fleet.milestones,
   });
   return {

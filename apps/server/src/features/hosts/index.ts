@@ -1,4 +1,5 @@
 import type { CreateFeature } from '../../feature.ts';
+import { createHandOut } from '../../http/hand-out.ts';
 import { actionRoutes } from './action-routes.ts';
 import { agentRoutes } from './agent-routes.ts';
 import { HOST_ERRORS } from './errors.ts';
@@ -44,6 +45,7 @@ export const hosts: CreateFeature = ({
   const queries = createQueries(engine.schema, contacts);
   const cache = new ServiceCache(db, queries, engine.schema);
   const handed = new HandedToHosts(engine);
+  const handOut = createHandOut({ engine, log, longPolls }, CHANNEL);
   const metrics = createMetrics(registry);
   const services = createServices({ audit, cache, engine, queries });
   const hosts = createHosts({ audit, contacts, engine, queries, services, tokens });
@@ -68,7 +70,7 @@ export const hosts: CreateFeature = ({
       ...agentRoutes({
         contacts,
         engine,
-        handingOut: createHandingOut({ cache, engine, handed, leaseMs, log, longPolls, metrics }),
+        handingOut: createHandingOut({ cache, engine, handed, handOut, leaseMs, metrics }),
         heartbeats: createHeartbeats({ engine, handed, leaseMs, mostMs }),
         pressure: createPressure(longPolls, config.MUSTER_MAX_WAITING),
         reports: createReports({ engine, handed, metrics }),

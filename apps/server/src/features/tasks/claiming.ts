@@ -1,9 +1,7 @@
 import type { ClaimedAction, Engine } from '@muster/engine';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BoundedMap } from '../../bounded-map.ts';
 import { change, SLOW } from '../../changes.ts';
-import type { Log } from '../../http/logging.ts';
-import { ifNotSent, type LongPolls } from '../../http/long-poll.ts';
+import type { HandOut, To } from '../../http/hand-out.ts';
 import type { Advance } from './advance-tasks.ts';
 import type { HandedToPcs } from './handed.ts';
 import type { Metrics } from './metrics.ts';
@@ -11,32 +9,29 @@ import { pcKey } from './pc-queries.ts';
 import type { Runner } from './runner-access.ts';
 import type { Supplied, Supply, Wish } from './supply.ts';
 import type { TaskQueries } from './task-queries.ts';
-import { CHANNEL, payloadOf, wireClaimed } from './wire.ts';
+import { payloadOf, wireClaimed } from './wire.ts';
 
-/** Hands work to the runner at the other end of a socket, waits with it, and takes it back if it is gone. */
+/** Hands work to the runner at the other end of a socket. */
 const MOST_AT_ONCE = 100;
 /** Payloads of tasks never change; a few large ones must not fill the memory. */
 const MOST_PAYLOADS = 100;
 
 export type Claiming = ReturnType<typeof createClaiming>;
 
-export interface To {
+export interface ToRunner extends To {
   readonly runner: Runner;
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
 }
 
 export function createClaiming(tools: {
   advance: Advance;
   engine: Engine;
   handed: HandedToPcs;
-  log: Log;
-  longPolls: LongPolls;
+  handOut: HandOut;
   metrics: Metrics;
   supply: Supply;
   tasks: TaskQueries;
 }) {
-  const { advance, engine, handed, log, longPolls, metrics, supply, tasks } = tools;
+  const { advance, engine, handed, handOut, metrics, supply, tasks } = tools;
   const { db } = engine;
   // PCs that ask at the same moment are served in one transaction (a thousand of them: 237 → 1,000 devices a second)
   const claimGathered = engine.gathered<Wish, Supplied>({
@@ -44,26 +39,9 @@ export function createClaiming(tools: {
     key: ({ runner }) => pcKey(runner),
     tenant: ({ runner }) => runner.tenantId,
     run: (tx, wishes) => supply.claim(tx, wishes),
-    unwanted: (_, { actions }) => takeBack(actions),
+    unwanted: (_, { actions }) => handOut.takeBack(actions),
   });
   const payloads = new BoundedMap<string, unknown>(MOST_PAYLOADS);
-
-  async function release(actions: readonly ClaimedAction[]): Promise<void> {
-    for (const { tenantId, id: actionId, attempt } of actions)
-      await engine.release(db, {
-        tenantId,
-        actionId,
-        attempt,
-        channel: CHANNEL,
-        reason: 'The connection was gone.',
-      });
-  }
-
-  function takeBack(actions: readonly ClaimedAction[]): void {
-    release(actions).catch((error) =>
-      log.warn({ err: error }, 'What was handed out could not be taken back.'),
-    );
-  }
 
   async function look(runner: Runner, max: number): Promise<ClaimedAction[]> {
     for (let round = 0; ; round += 1) {
@@ -103,35 +81,26 @@ export function createClaiming(tools: {
   return {
     describe,
 
-    /** Newly handed out; nobody but the receiver of this very answer has it. */
-    async claim(
-      { runner, request, reply }: To,
-      wish: { max?: number | undefined; wait?: number | undefined },
-    ) {
+    /** Newly handed out. */
+    async claim(to: ToRunner, wish: { max?: number | undefined; wait?: number | undefined }) {
+      const { runner } = to;
       const max = wish.max ?? MOST_AT_ONCE;
       const began = performance.now();
       const { tenantId, runnerId } = runner;
-      const claimed = await longPolls.run(
-        request,
+      const claimed = await handOut.claim(
+        to,
         wish.wait ?? 0,
         (waiting) =>
           engine.claimWith(
             { tenantId, runnerId, ...waiting },
             () => look(runner, max),
             (actions) => actions.length > 0,
-            release,
+            handOut.release,
           ),
         [],
       );
       metrics.claimed(tenantId, claimed, (performance.now() - began) / 1_000);
-      if (claimed.length === 0) return [];
-      ifNotSent(request, reply, () => takeBack(claimed));
-      try {
-        return await describe(runner, claimed);
-      } catch (error) {
-        takeBack(claimed);
-        throw error;
-      }
+      return handOut.give(to, claimed, () => describe(runner, claimed));
     },
   };
 }

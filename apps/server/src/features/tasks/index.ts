@@ -1,4 +1,5 @@
 import type { CreateFeature } from '../../feature.ts';
+import { createHandOut } from '../../http/hand-out.ts';
 import { runSoon } from '../../run-soon.ts';
 import { createAdvanceQueries } from './advance-queries.ts';
 import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
@@ -66,8 +67,7 @@ export const tasks: CreateFeature = ({
     advance,
     engine,
     handed,
-    log,
-    longPolls,
+    handOut: createHandOut({ engine, log, longPolls }, CHANNEL),
     metrics,
     supply,
     tasks: queries,

@@ -3,7 +3,7 @@ import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { only, operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { acknowledged, claimed, heartbeat, reported } from './answers.ts';
-import type { Claiming, To } from './claiming.ts';
+import type { Claiming, ToRunner } from './claiming.ts';
 import type { Pcs } from './pcs.ts';
 import type { Reports } from './reports.ts';
 import { type Runner, runnerOf } from './runner-access.ts';
@@ -27,7 +27,7 @@ export function runnerRoutes(tools: {
 
   /** After a report that did not count nothing is claimed: it might be the very device of the report. */
   async function andClaim<Told extends { accepted: boolean }>(
-    to: To,
+    to: ToRunner,
     told: Told,
     claim: { max?: number | undefined } | undefined,
   ) {
