@@ -1,14 +1,9 @@
-/**
- * Every error this server makes on purpose: a code that stays, a sentence for people, the HTTP status it becomes. Each
- * feature declares its codes in one catalogue; docs/errors.md is compared with all of them by a test.
- */
-export interface ErrorEntry {
-  readonly status: number;
-  /** What happened and what to do about it, for docs/errors.md. */
-  readonly meaning: string;
-}
-export type ErrorCatalogue = Readonly<Record<`MUSTER_${string}`, ErrorEntry>>;
+import type { ErrorCatalogue, ErrorEntry } from '@muster/contracts/words';
 
+/**
+ * Every error this server makes on purpose: a code that stays, a sentence for people, the HTTP status it becomes. The
+ * catalogues are in the contracts, one per door; docs/errors.md is compared with all of them by a test.
+ */
 export class MusterError extends Error {
   readonly code: string;
   readonly status: number;

@@ -1,9 +1,9 @@
+import type { ErrorCatalogue } from '@muster/contracts/words';
 import type { Database, Engine } from '@muster/engine';
 import type { Registry } from 'prom-client';
 import type { Audit } from './audit/audit.ts';
 import type { Config } from './config.ts';
 import type { Contacts } from './contacts/contacts.ts';
-import type { ErrorCatalogue } from './errors.ts';
 import type { Fleet } from './fleet/index.ts';
 import type { Route } from './http/define-route.ts';
 import type { Log } from './http/logging.ts';

@@ -1,5 +1,6 @@
+import type { ErrorCatalogue } from '@muster/contracts/words';
 import { expect, test } from 'vitest';
-import { type ErrorCatalogue, joinCatalogues } from '../src/errors.ts';
+import { joinCatalogues } from '../src/errors.ts';
 
 const catalogue = (code: `MUSTER_${string}`, status: number): ErrorCatalogue => ({
   [code]: { status, meaning: 'A sentence.' },

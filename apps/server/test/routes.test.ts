@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { BlockList } from 'node:net';
+import { endpoint } from '@muster/contracts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApp } from '../src/http/app.ts';
 import { defineRoute } from '../src/http/define-route.ts';
@@ -63,14 +64,13 @@ test('a route without an access rule cannot be registered', async () => {
   };
   const { fastify: app } = createApp({ ...given, routes: [] });
   expect(() => app.get('/open', () => 'hello')).toThrow('has no access rule');
-  const broken = defineRoute({
-    method: 'GET',
-    path: '/open',
-    access: undefined as never,
-    summary: 'A mistake',
-    responses: {},
-    handler: () => 'hello',
-  });
+  const broken = defineRoute(
+    endpoint({ method: 'GET', path: '/open', summary: 'A mistake', responses: {} }),
+    {
+      access: undefined as never,
+      handler: () => 'hello',
+    },
+  );
   expect(() => createApp({ ...given, routes: [broken] })).toThrow();
 });
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { BlockList } from 'node:net';
+import { endpoint } from '@muster/contracts';
 import { expect, test } from 'vitest';
 import { anybody } from '../src/http/access.ts';
 import { createApp } from '../src/http/app.ts';
@@ -13,12 +14,8 @@ test('while the server stops, what was begun is answered and what comes then hea
   const gate = new Promise<void>((resolve) => {
     open = resolve;
   });
-  const slow = defineRoute({
-    method: 'GET',
-    path: '/slow',
+  const slow = defineRoute(endpoint({ method: 'GET', path: '/slow', summary: 'Waits', responses: {} }), {
     access: anybody,
-    summary: 'Waits',
-    responses: {},
     async handler() {
       await gate;
       return { status: 'done' };

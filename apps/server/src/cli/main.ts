@@ -1,5 +1,5 @@
+import { KINDS, KINDS_BY_HAND, ROLES } from '@muster/contracts/words';
 import { Command } from 'commander';
-import { KINDS, KINDS_BY_HAND, ROLES } from '../tokens/kinds.ts';
 import { VERSION } from '../version.ts';
 import { type AgentFlags, agent } from './agent.ts';
 import { doctor } from './doctor.ts';

@@ -1,9 +1,9 @@
+import { isTokenKind, KINDS, KINDS_BY_HAND, ROLES, type Role, TOKEN_KINDS } from '@muster/contracts/words';
 import { createAudit } from '../audit/audit.ts';
 import { change } from '../changes.ts';
 import { MusterError } from '../errors.ts';
 import { DEFAULT_TENANT_NAME } from '../tenants/default-tenant.ts';
 import { createTenantQueries } from '../tenants/queries.ts';
-import { isTokenKind, KINDS, KINDS_BY_HAND, ROLES, type Role, TOKEN_KINDS } from '../tokens/kinds.ts';
 import type { TokenRow } from '../tokens/queries.ts';
 import { createTokens } from '../tokens/tokens.ts';
 import { type Command, type CommandContext, CommandError } from './command.ts';

@@ -1,3 +1,4 @@
+import type { DeviceAction } from '@muster/contracts';
 import { type Engine, EngineError, type Enqueued, type Queryable } from '@muster/engine';
 import { CHECKIN } from './device-token.ts';
 import type { MilestoneLog } from './milestone-log.ts';
@@ -7,23 +8,6 @@ import type { MilestoneLog } from './milestone-log.ts';
  * in the caller's transaction. Every action is queued, whether the device is there or not: one that waits in a long
  * poll gets it at once.
  */
-export interface DeviceAction {
-  readonly kind: string;
-  readonly payload?: unknown;
-  /** Days that the device's expiry is moved by when it succeeds. */
-  readonly moreDays?: number | undefined;
-  readonly priority?: 'urgent' | 'normal' | undefined;
-  readonly notBefore?: string | undefined;
-  readonly deliverBy?: string | undefined;
-  readonly deadline?: string | undefined;
-  readonly maxAttempts?: number | undefined;
-  readonly headOfLine?: 'skip' | 'hold' | undefined;
-  readonly supersede?:
-    | { readonly key: string; readonly mode?: 'keep-first' | 'replace' | 'append' | undefined }
-    | undefined;
-  readonly ack?: 'onReport' | 'onDelivery' | undefined;
-}
-
 export interface AssignmentSource {
   readonly tenantId: number;
   readonly source: 'assign' | 'workflow' | 'batch';

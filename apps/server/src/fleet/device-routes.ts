@@ -1,17 +1,16 @@
+import { api } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
 import { type Audit, by } from '../audit/audit.ts';
 import { change } from '../changes.ts';
 import { operators } from '../http/access.ts';
 import { defineRoute, type Route } from '../http/define-route.ts';
 import { created, gone } from '../http/replies.ts';
-import { device, devicePage, deviceWithToken, milestones, newToken } from './answers.ts';
 import { isDeviceId } from './device-token.ts';
 import { deviceError, unknownDevice } from './errors.ts';
 import type { MilestoneLog } from './milestone-log.ts';
 import { type Pcs, unknownPc } from './pcs.ts';
 import type { DeviceQueries, DeviceRow } from './queries.ts';
 import type { Registered, Registry } from './registry.ts';
-import { idParams, listQuery, pageQuery, registerBody, updateBody } from './schemas.ts';
 import type { DeviceViews } from './views.ts';
 
 /** What an operator does with devices themselves. */
@@ -41,13 +40,8 @@ export function deviceRoutes(tools: {
   }
 
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/api/devices',
+    defineRoute(api.devices.create, {
       access: operators('operator'),
-      summary: 'Register a device; its token is shown this once',
-      body: registerBody,
-      responses: { 201: { description: 'Registered.', schema: deviceWithToken } },
       async handler({ body, caller, reply }) {
         const { tenantId } = caller;
         const { deviceId, deviceToken } = await change(db, async (tx) => {
@@ -68,13 +62,8 @@ export function deviceRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/devices',
+    defineRoute(api.devices.list, {
       access: operators('viewer'),
-      summary: 'List devices, oldest first',
-      query: listQuery,
-      responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: devicePage } },
       async handler({ caller, query }) {
         const limit = query.limit ?? DEFAULT_PAGE;
         const rows = await queries.list(db, {
@@ -95,24 +84,13 @@ export function deviceRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/devices/:id',
+    defineRoute(api.devices.get, {
       access: operators('viewer'),
-      summary: 'One device',
-      params: idParams,
-      responses: { 200: { description: 'As it is now.', schema: device } },
       handler: async ({ caller, params }) => show(await known(db, caller.tenantId, params.id)),
     }),
 
-    defineRoute({
-      method: 'PATCH',
-      path: '/api/devices/:id',
+    defineRoute(api.devices.update, {
       access: operators('operator'),
-      summary: 'Change a device; what is not named stays',
-      params: idParams,
-      body: updateBody,
-      responses: { 200: { description: 'As it is now.', schema: device } },
       async handler({ body, caller, params }) {
         const { tenantId } = caller;
         await change(db, async (tx) => {
@@ -148,13 +126,8 @@ export function deviceRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'POST',
-      path: '/api/devices/:id/clear-error',
+    defineRoute(api.devices.clearError, {
       access: operators('operator'),
-      summary: 'The device is in order again: tasks may have it',
-      params: idParams,
-      responses: { 200: { description: 'As it is now.', schema: device } },
       async handler({ caller, params }) {
         const { tenantId } = caller;
         await change(db, async (tx) => {
@@ -168,13 +141,8 @@ export function deviceRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'DELETE',
-      path: '/api/devices/:id',
+    defineRoute(api.devices.remove, {
       access: operators('operator'),
-      summary: 'Delete a device: what was assigned to it ends, its token is over',
-      params: idParams,
-      responses: { 204: { description: 'Deleted.' } },
       async handler({ caller, params, reply }) {
         await change(db, async (tx) => {
           if (!isDeviceId(params.id) || !(await registry.remove(tx, caller.tenantId, params.id)))
@@ -185,14 +153,8 @@ export function deviceRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'POST',
-      path: '/api/devices/:id/re-enrol',
+    defineRoute(api.devices.reEnrol, {
       access: operators('operator'),
-      summary:
-        'The device starts anew: what was assigned to it ends, its old token is over, it gets a new one',
-      params: idParams,
-      responses: { 201: { description: 'The new token, shown this once.', schema: newToken } },
       async handler({ caller, params, reply }) {
         const { tenantId } = caller;
         const answer = await change(db, async (tx) => {
@@ -206,13 +168,8 @@ export function deviceRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'POST',
-      path: '/api/devices/:id/token',
+    defineRoute(api.devices.rotateToken, {
       access: operators('operator'),
-      summary: 'A new token; the old one stays valid until the new one is used',
-      params: idParams,
-      responses: { 201: { description: 'The new token, shown this once.', schema: newToken } },
       async handler({ caller, params, reply }) {
         const { tenantId } = caller;
         const answer = await change(db, async (tx) => {
@@ -226,14 +183,8 @@ export function deviceRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/devices/:id/milestones',
+    defineRoute(api.devices.milestones, {
       access: operators('viewer'),
-      summary: 'What happened to a device, newest first',
-      params: idParams,
-      query: pageQuery,
-      responses: { 200: { description: 'A page; the cursor leads to older ones.', schema: milestones } },
       async handler({ caller, params, query }) {
         await known(db, caller.tenantId, params.id);
         const limit = query.limit ?? DEFAULT_PAGE;

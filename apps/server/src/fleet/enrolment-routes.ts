@@ -1,16 +1,14 @@
+import { api, type DeviceEnrolment } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
-import type { z } from 'zod';
 import { type Audit, by } from '../audit/audit.ts';
 import { change } from '../changes.ts';
 import { only } from '../http/access.ts';
 import { defineRoute, type Route } from '../http/define-route.ts';
 import { created } from '../http/replies.ts';
 import type { Caller } from '../tokens/caller.ts';
-import { newToken } from './answers.ts';
 import { refusedOr } from './device-routes.ts';
 import type { DeviceQueries } from './queries.ts';
 import type { Registry } from './registry.ts';
-import { enrolBody } from './schemas.ts';
 
 /** Devices that register themselves, any number of them with one token. What the token says holds for all of them. */
 interface Enrolment {
@@ -28,7 +26,7 @@ export function enrolmentRoutes(tools: {
   const { audit, engine, queries, registry } = tools;
   const { db } = engine;
 
-  async function enrol(tx: Queryable, caller: Caller, body: z.input<typeof enrolBody>) {
+  async function enrol(tx: Queryable, caller: Caller, body: DeviceEnrolment) {
     const { tenantId, name: by } = caller;
     const { tags = [], reEnrol = false } = (caller.restriction ?? {}) as Enrolment;
     const wanted = { ...body, tags: [...tags, ...(body.tags ?? [])] };
@@ -43,13 +41,8 @@ export function enrolmentRoutes(tools: {
   }
 
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/api/devices/enrol',
+    defineRoute(api.devices.enrol, {
       access: only('device-enrolment'),
-      summary: 'A device registers itself; its token is shown this once',
-      body: enrolBody,
-      responses: { 201: { description: 'Registered, or registered again.', schema: newToken } },
       async handler({ body, caller, reply }) {
         const { deviceId, name, deviceToken } = await change(db, async (tx) => {
           const device = await enrol(tx, caller, body);

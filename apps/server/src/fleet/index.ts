@@ -1,3 +1,4 @@
+import { FLEET_ERRORS } from '@muster/contracts/words';
 import { type Database, dutyRun, type Engine, type Queryable } from '@muster/engine';
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config.ts';
@@ -8,7 +9,7 @@ import { createAssigning } from './assigning.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { CHECKIN, isDeviceId } from './device-token.ts';
 import { enrolmentRoutes } from './enrolment-routes.ts';
-import { FLEET_ERRORS, unknownDevice } from './errors.ts';
+import { unknownDevice } from './errors.ts';
 import { importRoute } from './import/import-route.ts';
 import { createMilestoneLog } from './milestone-log.ts';
 import { Milestones } from './milestones.ts';
@@ -80,11 +81,8 @@ export function createFleet(shell: {
   };
 }
 
-export { source } from './answers.ts';
-export type { DeviceAction } from './assigning.ts';
 export { CHECKIN, type DeviceOf, deviceOf, workerOf } from './device-token.ts';
 export { type Milestones, PENDING_UP_TO } from './milestones.ts';
 export { type Pcs, unknownPc } from './pcs.ts';
 export { createPruneNotices, createPruneSets } from './prune-sets.ts';
-export { deviceAction, idParams, targets } from './schemas.ts';
-export type { TargetCounts, TargetSets, Targets } from './target-sets.ts';
+export type { TargetCounts, TargetSets } from './target-sets.ts';

@@ -1,5 +1,5 @@
+import type { MilestoneType } from '@muster/contracts/words';
 import type { Queryable } from '@muster/engine';
-import type { MilestoneType } from './milestone-types.ts';
 import { days, unfinishedDays } from './milestones.ts';
 
 /** Milestones that no transition writes, and reading them. */

@@ -1,3 +1,4 @@
+import type { MilestoneType } from '@muster/contracts/words';
 import type { Transition } from '@muster/engine';
 
 /**
@@ -5,25 +6,6 @@ import type { Transition } from '@muster/engine';
  * days of the action are added to the real one, `toProjection` to the projected one. A success moves the days from the
  * projection to the real expiry, so the projection stays; every other end takes them back.
  */
-export const MILESTONES = [
-  'enrolled',
-  'expirySet',
-  'assigned',
-  'sent',
-  'resent',
-  'done',
-  'retrying',
-  'notNow',
-  'released',
-  'failed',
-  'cancelRequested',
-  'cancelled',
-  'superseded',
-  'expired',
-  'redriven',
-  'movedToFront',
-] as const;
-export type MilestoneType = (typeof MILESTONES)[number];
 
 export interface Meaning {
   readonly type: MilestoneType;

@@ -1,14 +1,12 @@
+import type { DeviceAction, Targets } from '@muster/contracts';
 import { EngineError, type Queryable } from '@muster/engine';
-import type { z } from 'zod';
-import type { Assigning, AssignmentSource, DeviceAction } from './assigning.ts';
+import type { Assigning, AssignmentSource } from './assigning.ts';
 import { days } from './milestones.ts';
-import type { targets } from './schemas.ts';
 
 /**
  * A frozen set of devices and the way of an action into their lanes: in chunks, each a transaction, so that it goes on
  * where it stopped, whoever stopped it. Whoever supplies a set must hold a lock that keeps others from doing so.
  */
-export type Targets = z.input<typeof targets>;
 
 /** Counts of targets: by state of their actions, and of those that have none. */
 export interface TargetCounts {

@@ -1,6 +1,6 @@
 import type { BlockList } from 'node:net';
+import type { Role, TokenKind } from '@muster/contracts/words';
 import type { MusterError } from '../errors.ts';
-import type { Role, TokenKind } from '../tokens/kinds.ts';
 
 /** What is said instead of the usual sentences; a token of a wrong kind is refused like an unknown one. */
 export interface Refusals {

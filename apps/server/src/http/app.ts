@@ -145,12 +145,12 @@ export function createApp(options: AppOptions): App {
     done();
   });
   for (const route of options.routes) {
-    if (!route.streams) register(app, route, options);
+    if (!route.takes) register(app, route, options);
     else
       void app.register(async (apart) => {
         // Only this route takes such bodies, and it reads them itself.
         apart.removeAllContentTypeParsers();
-        apart.addContentTypeParser([...(route.streams ?? [])], (_request, _payload, done) => done(null));
+        apart.addContentTypeParser([...(route.takes ?? [])], (_request, _payload, done) => done(null));
         register(apart, route, options);
       });
   }
@@ -177,7 +177,7 @@ function register(app: FastifyInstance, route: Route, { tokens, failures }: AppO
     config: {
       access: route.access,
       ...(route.answerHeaders ? { answerHeaders: route.answerHeaders } : {}),
-      ...(route.streams ? { takes: route.streams } : {}),
+      ...(route.takes ? { takes: route.takes } : {}),
     },
     ...(route.bodyLimit ? { bodyLimit: route.bodyLimit } : {}),
     ...(check ? { onRequest: check } : {}),

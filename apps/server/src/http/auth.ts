@@ -1,8 +1,8 @@
+import { atLeast } from '@muster/contracts/words';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MusterError } from '../errors.ts';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import type { Caller } from '../tokens/caller.ts';
-import { atLeast } from '../tokens/kinds.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import type { Access, Refusals } from './access.ts';
 import { isListed } from './client-address.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { api } from '@muster/contracts';
 import { anybody } from './access.ts';
 import { defineRoute, type Route } from './define-route.ts';
 import { openApi } from './openapi.ts';
@@ -8,12 +8,8 @@ export function describe(routes: readonly Route[], version: string): Route[] {
   let text: string | undefined;
   const all: Route[] = [
     ...routes,
-    defineRoute({
-      method: 'GET',
-      path: '/openapi.json',
+    defineRoute(api.server.description, {
       access: anybody,
-      summary: 'This description',
-      responses: { 200: { description: 'OpenAPI 3.1.', schema: z.looseObject({ openapi: z.string() }) } },
       handler({ reply }) {
         text ??= JSON.stringify(openApi(all, version));
         return reply.type('application/json').send(text);

@@ -2,8 +2,8 @@ import { EngineError, isOutcomeUnknown } from '@muster/engine';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.ts';
 import { isDatabaseAway, isDataFailure, isLockFailure, isTooSlow } from './database-away.ts';
-import { ENGINE_ERRORS } from './engine-errors.ts';
-import { httpError } from './errors.ts';
+
+import { engineErrors, httpError } from './errors.ts';
 import { sentenceOf } from './validation.ts';
 
 /** The one translator: whatever was thrown becomes {"error": sentence, "code": "MUSTER_…"} and a status. */
@@ -37,7 +37,7 @@ function someSeconds(): number {
 function translate(error: FastifyError | Error, request: FastifyRequest): MusterError {
   if (error instanceof MusterError) return error;
   if (error instanceof EngineError) {
-    const { status } = ENGINE_ERRORS[error.code];
+    const { status } = engineErrors[error.code];
     // those who wait here do so for half a minute: it makes no sense to ask again every second
     const options = error.code === 'MUSTER_TOO_MANY_WAITING' ? { retryAfter: 4 + someSeconds() } : {};
     return status === 500

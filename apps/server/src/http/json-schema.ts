@@ -1,12 +1,45 @@
 import { z } from 'zod';
 
-/** For ajv, and for the published description of the interface. */
+type Schema = Record<string, unknown>;
+
+/** For ajv, with named schemas in their places: its findings tell where they are by the path through one schema. */
 export function schemaForAjv(schema: z.ZodType): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
-  return rest;
+  const {
+    $schema: _,
+    definitions = {},
+    ...rest
+  } = z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
+  return inline(rest, definitions as Record<string, Schema>) as object;
 }
 
-export function schemaForOpenApi(schema: z.ZodType): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' });
-  return rest;
+function inline(part: unknown, named: Record<string, Schema>): unknown {
+  if (Array.isArray(part)) return part.map((one) => inline(one, named));
+  if (typeof part !== 'object' || part === null) return part;
+  const { $ref, allOf, ...own } = part as Schema;
+  const ref = $ref ?? (allOf as Schema[] | undefined)?.[0]?.$ref;
+  const target = typeof ref === 'string' ? inline(named[ref.slice('#/definitions/'.length)], named) : {};
+  const kept = allOf && typeof ref !== 'string' ? { ...own, allOf } : own;
+  const entries = Object.entries(kept).map(([key, value]) => [key, inline(value, named)]);
+  return { ...(target as object), ...Object.fromEntries(entries) };
+}
+
+/** For the published description: what has a name is put among `named`, once, and referred to. */
+export function schemaForOpenApi(schema: z.ZodType, named: Map<string, object>): object {
+  const {
+    $schema: _,
+    $defs = {},
+    ...rest
+  } = z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' });
+  for (const [name, definition] of Object.entries($defs)) {
+    const one = relocate(definition) as Schema;
+    const known = named.get(name);
+    if (known && JSON.stringify(known) !== JSON.stringify(one))
+      throw new Error(`Two different schemas are called ${name}.`);
+    named.set(name, one);
+  }
+  return relocate(rest) as object;
+}
+
+function relocate(part: unknown): unknown {
+  return JSON.parse(JSON.stringify(part).replaceAll('"#/$defs/', '"#/components/schemas/'));
 }

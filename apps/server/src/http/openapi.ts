@@ -1,3 +1,4 @@
+import { refusal } from '@muster/contracts';
 import { DEFAULT_TENANT_NAME } from '../tenants/default-tenant.ts';
 import type { Access } from './access.ts';
 import type { Route } from './define-route.ts';
@@ -6,13 +7,15 @@ import { schemaForOpenApi } from './json-schema.ts';
 /** The description of the interface, made from the very objects that serve it. */
 export function openApi(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
+  const named = new Map<string, object>();
+  const error = schemaForOpenApi(refusal, named);
   const sorted = routes.toSorted((a, b) => (`${a.path} ${a.method}` < `${b.path} ${b.method}` ? -1 : 1));
   for (const route of sorted) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
     paths[path] ??= {};
     const methods = paths[path] as Record<string, object>;
-    methods[route.method.toLowerCase()] = operation(route);
-    if (route.head) methods.head = operation({ ...route, responses: withoutBodies(route) });
+    methods[route.method.toLowerCase()] = operation(route, named);
+    if (route.head) methods.head = operation({ ...route, responses: withoutBodies(route) }, named);
   }
   return {
     openapi: '3.1.0',
@@ -22,17 +25,14 @@ export function openApi(routes: readonly Route[], version: string): object {
       description: 'A command plane for fleets that are not always online.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
+    security: [{ token: [] }],
     paths,
     components: {
-      schemas: {
-        Error: {
-          type: 'object',
-          properties: {
-            error: { type: 'string', description: 'A sentence for people.' },
-            code: { type: 'string', pattern: '^MUSTER_', description: 'Stays the same; see docs/errors.md.' },
-          },
-          required: ['error', 'code'],
-          additionalProperties: false,
+      schemas: Object.fromEntries([...named].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+      responses: {
+        Refused: {
+          description: 'Refused; nothing was changed.',
+          content: { 'application/json': { schema: error } },
         },
       },
       securitySchemes: {
@@ -52,10 +52,10 @@ function withoutBodies({ responses }: Route): Route['responses'] {
   );
 }
 
-function operation(route: Route): object {
+function operation(route: Route, named: Map<string, object>): object {
   const parameters = [
-    ...properties(route.params).map((p) => ({ ...p, in: 'path', required: true })),
-    ...properties(route.query).map((p) => ({ ...p, in: 'query' })),
+    ...properties(route.params, named).map((p) => ({ ...p, in: 'path', required: true })),
+    ...properties(route.query, named).map((p) => ({ ...p, in: 'query' })),
     ...Object.entries(route.headers ?? {}).map(([name, description]) => ({
       name,
       in: 'header',
@@ -65,12 +65,13 @@ function operation(route: Route): object {
   ];
   return {
     summary: route.summary,
-    ...(route.access.public
-      ? { security: [] }
-      : { security: [{ token: [] }], description: who(route.access) }),
+    ...(route.access.public ? { security: [] } : { description: who(route.access) }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body
-      ? { requestBody: { content: { 'application/json': { schema: schemaForOpenApi(route.body) } } } }
+      ? { requestBody: { content: { 'application/json': { schema: schemaForOpenApi(route.body, named) } } } }
+      : {}),
+    ...(route.takes
+      ? { requestBody: { content: Object.fromEntries(route.takes.map((type) => [type, {}])) } }
       : {}),
     responses: {
       ...Object.fromEntries(
@@ -79,15 +80,16 @@ function operation(route: Route): object {
           {
             description,
             ...(schema
-              ? { content: { [route.produces ?? 'application/json']: { schema: schemaForOpenApi(schema) } } }
+              ? {
+                  content: {
+                    [route.produces ?? 'application/json']: { schema: schemaForOpenApi(schema, named) },
+                  },
+                }
               : {}),
           },
         ]),
       ),
-      default: {
-        description: 'Refused; nothing was changed.',
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-      },
+      default: { $ref: '#/components/responses/Refused' },
     },
   };
 }
@@ -103,9 +105,12 @@ interface ObjectSchema {
   required?: string[];
 }
 
-function properties(schema: Route['query']): { name: string; required?: boolean; schema: object }[] {
+function properties(
+  schema: Route['query'],
+  named: Map<string, object>,
+): { name: string; required?: boolean; schema: object }[] {
   if (!schema) return [];
-  const { properties: all = {}, required = [] } = schemaForOpenApi(schema) as ObjectSchema;
+  const { properties: all = {}, required = [] } = schemaForOpenApi(schema, named) as ObjectSchema;
   return Object.entries(all).map(([name, one]) => ({
     name,
     ...(required.includes(name) ? { required: true } : {}),

@@ -1,4 +1,4 @@
-import type { Role, TokenKind } from './kinds.ts';
+import type { Role, TokenKind } from '@muster/contracts/words';
 
 /** Who is calling, as far as the token says. */
 export interface Caller {

@@ -1,5 +1,5 @@
+import type { Role, TokenKind } from '@muster/contracts/words';
 import type { Queryable } from '@muster/engine';
-import type { Role, TokenKind } from './kinds.ts';
 
 export interface TokenRow {
   readonly tokenId: string;

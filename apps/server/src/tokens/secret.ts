@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { isTokenKind, type TokenKind } from '@muster/contracts/words';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
-import { isTokenKind, type TokenKind } from './kinds.ts';
 
 /**
  * `mst_<kind>_<tenant>_<secret>`: kind and tenant in clear, so that the look-up names its tenant; the secret is 256

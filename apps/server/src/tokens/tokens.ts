@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Role, TokenKind } from '@muster/contracts/words';
 import { type Database, isTransaction, type Queryable } from '@muster/engine';
 import { BoundedMap } from '../bounded-map.ts';
 import { gatherReads } from '../gathered-reads.ts';
 import type { Caller } from './caller.ts';
 import { tokenError } from './errors.ts';
-import type { Role, TokenKind } from './kinds.ts';
 import { createTokenQueries, type RestrictionField, type TokenPage, type TokenRow } from './queries.ts';
 import { newSecret, type Presented, readSecret, sha256 } from './secret.ts';
 import { TokenCache } from './token-cache.ts';

@@ -1,14 +1,13 @@
+import { api } from '@muster/contracts';
 import type { Engine, Transaction } from '@muster/engine';
 import { readBack } from '../../after-commit.ts';
 import { type Act, type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
-import { type Call, defineRoute, type Route } from '../../http/define-route.ts';
+import { type CallOf, defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
-import { actionWithOutcome } from './answers.ts';
 import { actionError } from './errors.ts';
 import { unknownAction } from './restriction.ts';
-import { idParams, reasonBody } from './schemas.ts';
 import { wireAction } from './wire.ts';
 
 /** What an operator does to one action of any door. */
@@ -18,7 +17,8 @@ interface Answer {
 }
 
 type Ref = { tenantId: number; actionId: string; reason: string | undefined };
-type OneCall = Call<{ reason?: string | undefined }, unknown, { id: string }>;
+type OneEndpoint = typeof api.actions.cancel | typeof api.actions.redrive | typeof api.actions.moveToFront;
+type OneCall = CallOf<OneEndpoint>;
 
 export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }): Route[] {
   /** In one transaction with its line in the audit log; a refusal leaves neither. */
@@ -47,20 +47,11 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
     return { ...wireAction(action), outcome };
   }
 
-  const one = (verb: string, summary: string, handler: (call: OneCall) => Promise<unknown>) =>
-    defineRoute({
-      method: 'POST',
-      path: `/api/actions/:id/${verb}`,
-      access: operators('operator'),
-      summary,
-      params: idParams,
-      body: reasonBody,
-      responses: { 200: { description: 'The action as it is now.', schema: actionWithOutcome } },
-      handler,
-    });
+  const one = (endpoint: OneEndpoint, handler: (call: OneCall) => Promise<unknown>) =>
+    defineRoute(endpoint, { access: operators('operator'), handler });
 
   return [
-    one('cancel', 'Cancel an action; a running one is told to its worker', (call) =>
+    one(api.actions.cancel, (call) =>
       perform(
         'action.cancel',
         call,
@@ -71,7 +62,7 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
             : null,
       ),
     ),
-    one('redrive', 'Queue a dead letter again, at the end of its class', (call) =>
+    one(api.actions.redrive, (call) =>
       perform(
         'action.redrive',
         call,
@@ -82,7 +73,7 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
             : null,
       ),
     ),
-    one('move-to-front', 'Put an action before all others of its class in its lane', (call) =>
+    one(api.actions.moveToFront, (call) =>
       perform(
         'action.move-to-front',
         call,

@@ -1,3 +1,4 @@
+import { api } from '@muster/contracts';
 import type { ActionView, Engine } from '@muster/engine';
 import { noteCommitted, readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
@@ -6,10 +7,8 @@ import { defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
 import type { Log } from '../../http/logging.ts';
 import { created } from '../../http/replies.ts';
-import { action } from './answers.ts';
 import { GENERIC, type Lanes } from './lanes.ts';
 import { checkLane, unknownAction } from './restriction.ts';
-import { enqueueBody, laneParams } from './schemas.ts';
 import type { Views } from './views.ts';
 import { wireAction } from './wire.ts';
 
@@ -23,21 +22,8 @@ export function enqueueRoute(tools: {
   views: Views;
 }): Route {
   const { audit, engine, lanes, log, views } = tools;
-  return defineRoute({
-    method: 'POST',
-    path: '/api/lanes/:lane/actions',
+  return defineRoute(api.actions.enqueue, {
     access: operators('operator', 'worker'),
-    summary: 'Queue an action in a lane, which is made on first use',
-    params: laneParams,
-    body: enqueueBody,
-    headers: { 'Idempotency-Key': 'The same key and body again answer 200 with the action that is there.' },
-    responses: {
-      200: {
-        description: 'It was there already: by its Idempotency-Key or its supersede key.',
-        schema: action,
-      },
-      201: { description: 'Queued.', schema: action },
-    },
     async handler({ body, caller, params: { lane }, request, reply }) {
       checkLane(caller, lane);
       const idempotencyKey = readKey(request.headers['idempotency-key']);

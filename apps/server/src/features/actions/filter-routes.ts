@@ -1,12 +1,11 @@
+import { api } from '@muster/contracts';
 import type { ActionFilter, Engine } from '@muster/engine';
-import { z } from 'zod';
 import { type Act, type Audit, by } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
-import { type Call, defineRoute, type Route } from '../../http/define-route.ts';
+import { type CallOf, defineRoute, type Route } from '../../http/define-route.ts';
 import { actionError } from './errors.ts';
 import { filterOf } from './filter.ts';
 import type { Lanes } from './lanes.ts';
-import { filterBody } from './schemas.ts';
 
 /** What an operator does to everything that matches. It runs in chunks, so the audit line comes first and is completed. */
 export function filterRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes }): Route[] {
@@ -14,7 +13,7 @@ export function filterRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes
 
   async function perform<T>(
     act: Act,
-    { body, caller }: Call<z.input<typeof filterBody>, unknown, unknown>,
+    { body, caller }: CallOf<typeof api.actions.cancelMatching>,
     run: (filter: ActionFilter, reason: string | undefined) => Promise<T>,
     nothing: T,
   ): Promise<T> {
@@ -39,33 +38,16 @@ export function filterRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes
   }
 
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/api/actions/cancel',
+    defineRoute(api.actions.cancelMatching, {
       access: operators('operator'),
-      summary: 'Cancel every unfinished action that matches',
-      body: filterBody,
-      responses: {
-        200: {
-          description: 'How many ended at once, and how many running ones were told to stop.',
-          schema: z.strictObject({ cancelled: z.int(), requested: z.int() }),
-        },
-      },
       handler: (call) =>
         perform('action.cancel', call, (filter, reason) => engine.cancelMatching(engine.db, filter, reason), {
           cancelled: 0,
           requested: 0,
         }),
     }),
-    defineRoute({
-      method: 'POST',
-      path: '/api/actions/redrive',
+    defineRoute(api.actions.redriveMatching, {
       access: operators('operator'),
-      summary: 'Queue every dead letter that matches again',
-      body: filterBody,
-      responses: {
-        200: { description: 'How many are pending again.', schema: z.strictObject({ redriven: z.int() }) },
-      },
       handler: (call) =>
         perform(
           'action.redrive',

@@ -1,9 +1,9 @@
+import { ACTION_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { Handed } from '../../handed.ts';
 import { createHandOut } from '../../http/hand-out.ts';
 import { changeRoutes } from './change-routes.ts';
 import { enqueueRoute } from './enqueue-route.ts';
-import { ACTION_ERRORS } from './errors.ts';
 import { filterRoutes } from './filter-routes.ts';
 import type { HandedToWorkers } from './handed.ts';
 import { createHandingOut } from './handing-out.ts';

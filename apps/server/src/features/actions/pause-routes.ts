@@ -1,11 +1,10 @@
+import { api } from '@muster/contracts';
 import { type Engine, EngineError } from '@muster/engine';
 import { type Act, type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { laneState, pauseState } from './answers.ts';
 import type { Lanes } from './lanes.ts';
-import { laneParams, pauseBody, reasonBody } from './schemas.ts';
 
 type Verb = 'pause' | 'resume';
 
@@ -14,14 +13,8 @@ export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes 
   const { audit, engine, lanes } = tools;
 
   const ofLane = (verb: Verb, act: Act) =>
-    defineRoute({
-      method: 'POST',
-      path: `/api/lanes/:lane/${verb}`,
+    defineRoute(verb === 'pause' ? api.actions.pauseLane : api.actions.resumeLane, {
       access: operators('operator'),
-      summary: verb === 'pause' ? 'Hand out nothing more from a lane' : 'Hand out from a lane again',
-      params: laneParams,
-      body: reasonBody,
-      responses: { 200: { description: 'Done.', schema: laneState } },
       async handler({ body, caller, params: { lane } }) {
         const { tenantId } = caller;
         const laneId = await lanes.find(tenantId, lane);
@@ -40,13 +33,8 @@ export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes 
     });
 
   const ofTag = (verb: Verb, actOfTag: Act, actOfAll: Act) =>
-    defineRoute({
-      method: 'POST',
-      path: `/api/${verb}`,
+    defineRoute(verb === 'pause' ? api.actions.pause : api.actions.resume, {
       access: operators('admin'),
-      summary: verb === 'pause' ? 'Hand out nothing more, at all or with a tag' : 'End such a pause',
-      body: pauseBody,
-      responses: { 200: { description: 'Done.', schema: pauseState } },
       async handler({ body, caller }) {
         const scope = { tenantId: caller.tenantId, ...(body.tag === undefined ? {} : { tag: body.tag }) };
         await change(engine.db, async (tx) => {

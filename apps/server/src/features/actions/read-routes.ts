@@ -1,11 +1,10 @@
+import { api } from '@muster/contracts';
 import type { ActionFilter, Engine } from '@muster/engine';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { actionWithEvents, counts, page, pauses } from './answers.ts';
 import { filterOf } from './filter.ts';
 import type { Lanes } from './lanes.ts';
 import { unknownAction } from './restriction.ts';
-import { idParams, listQuery } from './schemas.ts';
 import { wireAction, wireEvent } from './wire.ts';
 
 /** Reading, over the actions of every door. */
@@ -14,13 +13,8 @@ const PAGE = 100;
 
 export function readRoutes({ engine, lanes }: { engine: Engine; lanes: Lanes }): Route[] {
   return [
-    defineRoute({
-      method: 'GET',
-      path: '/api/actions',
+    defineRoute(api.actions.list, {
       access: viewers,
-      summary: 'List actions, newest first',
-      query: listQuery,
-      responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: page } },
       async handler({ caller, query }) {
         const { cursor, limit = PAGE, state, ...rest } = query;
         const filter: ActionFilter | null = await filterOf(lanes, caller.tenantId, rest);
@@ -34,13 +28,8 @@ export function readRoutes({ engine, lanes }: { engine: Engine; lanes: Lanes }):
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/actions/:id',
+    defineRoute(api.actions.get, {
       access: viewers,
-      summary: 'One action with its history and what it is waiting for',
-      params: idParams,
-      responses: { 200: { description: 'The action.', schema: actionWithEvents } },
       async handler({ caller, params }) {
         const action = await engine.get(engine.db, caller.tenantId, params.id);
         if (!action) throw unknownAction();
@@ -49,24 +38,16 @@ export function readRoutes({ engine, lanes }: { engine: Engine; lanes: Lanes }):
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/counts',
+    defineRoute(api.actions.counts, {
       access: viewers,
-      summary: 'How many actions are in each state, by channel',
-      responses: { 200: { description: 'Counts above zero.', schema: counts } },
       async handler({ caller }) {
         const found = await engine.counts(engine.db, caller.tenantId);
         return { counts: found.map(({ channel, state, count }) => ({ channel, state, count })) };
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/pauses',
+    defineRoute(api.actions.pauses, {
       access: viewers,
-      summary: 'What is paused: everything, or tags',
-      responses: { 200: { description: 'A tag of null means everything.', schema: pauses } },
       async handler({ caller }) {
         return { pauses: await engine.listPauses(engine.db, caller.tenantId) };
       },

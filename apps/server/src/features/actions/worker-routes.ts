@@ -1,14 +1,12 @@
+import { api } from '@muster/contracts';
 import type { Engine } from '@muster/engine';
-import type { z } from 'zod';
 import { operators } from '../../http/access.ts';
-import { type Call, defineRoute, type Route } from '../../http/define-route.ts';
+import { type CallOf, defineRoute, type Route } from '../../http/define-route.ts';
 import { checkReportSize } from '../../http/report-size.ts';
-import { claimAnswer, extendAnswer, reportAnswer } from './answers.ts';
 import type { HandedToWorkers } from './handed.ts';
 import type { HandingOut } from './handing-out.ts';
 import { GENERIC, type Lanes } from './lanes.ts';
 import { checkAction, checkLane, unknownAction } from './restriction.ts';
-import { claimBody, extendBody, idParams, laneParams, releaseBody, reportBody } from './schemas.ts';
 
 /** What workers do: claim, report, extend, release; in generic lanes only. */
 const workers = operators('operator', 'worker');
@@ -24,11 +22,7 @@ export function workerRoutes(tools: {
   const leaseMs = (seconds: number | undefined) => Math.round((seconds ?? tools.leaseSeconds) * 1_000);
 
   /** The name under which the next action is claimed, if the report does not say it: the one that held this one. */
-  async function workerOf({
-    body,
-    caller,
-    params,
-  }: Call<z.input<typeof reportBody>, unknown, { id: string }>): Promise<string> {
+  async function workerOf({ body, caller, params }: CallOf<typeof api.actions.report>): Promise<string> {
     const said = body.next?.worker ?? body.worker ?? handed.get(caller.tenantId, params.id)?.worker;
     return said ?? (await engine.get(engine.db, caller.tenantId, params.id))?.worker ?? caller.name;
   }
@@ -40,16 +34,8 @@ export function workerRoutes(tools: {
   }
 
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/api/lanes/:lane/claim',
+    defineRoute(api.actions.claim, {
       access: workers,
-      summary: 'Claim the next action of a lane, or wait for one',
-      params: laneParams,
-      body: claimBody,
-      responses: {
-        200: { description: 'One action at most; none after a wait in vain.', schema: claimAnswer },
-      },
       async handler({ body, caller, params: { lane }, request, reply }) {
         checkLane(caller, lane);
         const to = { request, reply, caller, lane, worker: body.worker, leaseMs: leaseMs(body.leaseSeconds) };
@@ -62,19 +48,8 @@ export function workerRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'POST',
-      path: '/api/actions/:id/report',
+    defineRoute(api.actions.report, {
       access: workers,
-      summary: 'Say how an attempt went, and perhaps claim the next action with it',
-      params: idParams,
-      body: reportBody,
-      responses: {
-        200: {
-          description: 'Whether the report counted; late ones are recorded and change nothing.',
-          schema: reportAnswer,
-        },
-      },
       async handler(call) {
         const { body, caller, params, request, reply } = call;
         const { tenantId } = caller;
@@ -115,19 +90,8 @@ export function workerRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'POST',
-      path: '/api/actions/:id/extend',
+    defineRoute(api.actions.extend, {
       access: workers,
-      summary: 'Ask for more time for a running attempt',
-      params: idParams,
-      body: extendBody,
-      responses: {
-        200: {
-          description: 'Until when; or that the attempt is not running any more.',
-          schema: extendAnswer,
-        },
-      },
       async handler({ body, caller, params }) {
         await checkAction(caller, params.id, engine, handed);
         const answer = await engine.extend(engine.db, {
@@ -148,14 +112,8 @@ export function workerRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'POST',
-      path: '/api/actions/:id/release',
+    defineRoute(api.actions.release, {
       access: workers,
-      summary: 'Give an attempt back that was not begun',
-      params: idParams,
-      body: releaseBody,
-      responses: { 200: { description: 'Whether it was given back.', schema: reportAnswer } },
       async handler({ body, caller, params }) {
         await checkAction(caller, params.id, engine, handed);
         const answer = await engine.release(engine.db, {

@@ -1,11 +1,10 @@
+import type { NewBatch } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
-import type { z } from 'zod';
 import type { TargetCounts, TargetSets } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
 import { batchError } from './errors.ts';
 import { paceOf } from './pace.ts';
 import type { BatchQueries, BatchRow } from './queries.ts';
-import type { batchBody } from './schemas.ts';
 import { tagOf } from './supply-batches.ts';
 
 /** What operators do with batches. Everything but reading is in the caller's transaction. */
@@ -31,7 +30,7 @@ export function createBatches(tools: { engine: Engine; queries: BatchQueries; se
 
   return {
     /** Freezes the targets. Their actions follow: see supply-batches.ts. */
-    async accept(client: Queryable, tenantId: number, body: z.input<typeof batchBody>, by: string) {
+    async accept(client: Queryable, tenantId: number, body: NewBatch, by: string) {
       const { setId, total } = await sets.freeze(client, tenantId, body.targets);
       const batchId = await queries.insert(client, {
         tenantId,

@@ -1,7 +1,4 @@
-import { type ErrorCatalogue, errorsOf } from '../../errors.ts';
-
-export const BATCH_ERRORS = {
-  MUSTER_UNKNOWN_BATCH: { status: 404, meaning: 'There is no batch with this id.' },
-} as const satisfies ErrorCatalogue;
+import { BATCH_ERRORS } from '@muster/contracts/words';
+import { errorsOf } from '../../errors.ts';
 
 export const batchError = errorsOf(BATCH_ERRORS);

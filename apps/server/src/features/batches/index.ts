@@ -1,8 +1,8 @@
+import { BATCH_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { createPruneSets } from '../../fleet/index.ts';
 import { runSoon } from '../../run-soon.ts';
 import { createBatches } from './batches.ts';
-import { BATCH_ERRORS } from './errors.ts';
 import { createBatchQueries } from './queries.ts';
 import { batchRoutes } from './routes.ts';
 import { createSupplyBatches, SUPPLY_BATCHES } from './supply-batches.ts';

@@ -1,5 +1,5 @@
+import type { DeviceAction } from '@muster/contracts';
 import type { Queryable } from '@muster/engine';
-import type { DeviceAction } from '../../fleet/index.ts';
 import type { AbortRule, Pace } from './pace.ts';
 
 export interface BatchRow extends Pace {

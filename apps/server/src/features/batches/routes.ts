@@ -1,3 +1,4 @@
+import { api } from '@muster/contracts';
 import type { Database } from '@muster/engine';
 import { readBack } from '../../after-commit.ts';
 import { type Act, type Audit, by } from '../../audit/audit.ts';
@@ -7,10 +8,8 @@ import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { created } from '../../http/replies.ts';
 import type { RunSoon } from '../../run-soon.ts';
-import { accepted, batch, batches as batchPage, retried, targetPage } from './answers.ts';
 import type { Batches } from './batches.ts';
 import type { BatchQueries } from './queries.ts';
-import { batchBody, idParams, pageQuery, targetsQuery } from './schemas.ts';
 
 const LARGEST_BODY = 16 * 1_048_576;
 const DEFAULT_PAGE = 100;
@@ -28,14 +27,9 @@ export function batchRoutes(tools: {
   const show = async (tenantId: number, id: string) =>
     (await batches.show(db, [await batches.known(db, tenantId, id)]))[0];
 
-  const operation = (verb: 'pause' | 'resume' | 'cancel', act: Act, summary: string): Route =>
-    defineRoute({
-      method: 'POST',
-      path: `/api/batches/:id/${verb}`,
+  const operation = (verb: 'pause' | 'resume' | 'cancel', act: Act): Route =>
+    defineRoute(api.batches[verb], {
       access: operators('operator'),
-      summary,
-      params: idParams,
-      responses: { 200: { description: 'The batch as it is now.', schema: batch } },
       async handler({ caller, params }) {
         await change(db, async (tx) => {
           await batches[verb](tx, caller.tenantId, params.id);
@@ -47,14 +41,9 @@ export function batchRoutes(tools: {
     });
 
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/api/batches',
+    defineRoute(api.batches.create, {
       access: operators('operator'),
-      summary: 'One action for many devices, at a pace and with a rule for stopping if you like',
       bodyLimit: LARGEST_BODY,
-      body: batchBody,
-      responses: { 201: { description: 'The targets are frozen; their actions follow.', schema: accepted } },
       async handler({ body, caller, reply }) {
         const answer = await change(
           db,
@@ -76,13 +65,8 @@ export function batchRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/batches',
+    defineRoute(api.batches.list, {
       access: operators('viewer'),
-      summary: 'List batches, newest first',
-      query: pageQuery,
-      responses: { 200: { description: 'A page; the cursor leads to older ones.', schema: batchPage } },
       async handler({ caller, query }) {
         const limit = query.limit ?? 20;
         const rows = await queries.list(db, caller.tenantId, { before: query.cursor, limit: limit + 1 });
@@ -94,24 +78,13 @@ export function batchRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/batches/:id',
+    defineRoute(api.batches.get, {
       access: operators('viewer'),
-      summary: 'One batch, with counts that are exact at this moment',
-      params: idParams,
-      responses: { 200: { description: 'As it is now.', schema: batch } },
       handler: ({ caller, params }) => show(caller.tenantId, params.id),
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/batches/:id/targets',
+    defineRoute(api.batches.targets, {
       access: operators('viewer'),
-      summary: 'The devices of a batch and what became of each',
-      params: idParams,
-      query: targetsQuery,
-      responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: targetPage } },
       async handler({ caller, params, query }) {
         const { setId, tenantId } = await batches.known(db, caller.tenantId, params.id);
         const limit = query.limit ?? DEFAULT_PAGE;
@@ -134,17 +107,12 @@ export function batchRoutes(tools: {
       },
     }),
 
-    operation('pause', 'batch.pause', 'Nothing more of the batch is put into lanes or handed out'),
-    operation('resume', 'batch.resume', 'A paused batch goes on'),
-    operation('cancel', 'batch.cancel', 'Ends the batch: what waits is cancelled, what runs is told'),
+    operation('pause', 'batch.pause'),
+    operation('resume', 'batch.resume'),
+    operation('cancel', 'batch.cancel'),
 
-    defineRoute({
-      method: 'POST',
-      path: '/api/batches/:id/retry',
+    defineRoute(api.batches.retry, {
       access: operators('operator'),
-      summary: 'Retry what failed and what never started',
-      params: idParams,
-      responses: { 200: { description: 'How many.', schema: retried } },
       async handler({ caller, params }) {
         const answer = await change(
           db,

@@ -1,5 +1,5 @@
+import type { Checkin } from '@muster/contracts';
 import { type ClaimedAction, type Engine, EngineError } from '@muster/engine';
-import type { z } from 'zod';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import {
   CHECKIN,
@@ -14,7 +14,6 @@ import type { HandOut, To } from '../../http/hand-out.ts';
 import { checkReportSize } from '../../http/report-size.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { checkinError } from './errors.ts';
-import type { checkinBody } from './schemas.ts';
 import { sourceOf, wireStatus } from './wire.ts';
 
 /**
@@ -24,7 +23,7 @@ import { sourceOf, wireStatus } from './wire.ts';
  *
  *   result? ──report, claim next──► action? ──no, and it may wait──► claim with wait ──► action?
  */
-type Body = z.input<typeof checkinBody>;
+type Body = Checkin;
 
 const STATUS = { done: 'succeeded', failed: 'failed', notNow: 'notNow' } as const;
 

@@ -1,10 +1,4 @@
-import { type ErrorCatalogue, errorsOf } from '../../errors.ts';
-
-export const CHECKIN_ERRORS = {
-  MUSTER_DEVICE_REPLACED: {
-    status: 401,
-    meaning: 'The device has enrolled again or was deleted; this token is of its former life. Enrol again.',
-  },
-} as const satisfies ErrorCatalogue;
+import { CHECKIN_ERRORS } from '@muster/contracts/words';
+import { errorsOf } from '../../errors.ts';
 
 export const checkinError = errorsOf(CHECKIN_ERRORS);

@@ -1,9 +1,9 @@
+import { CHECKIN_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { CHECKIN } from '../../fleet/index.ts';
 import { createHandOut } from '../../http/hand-out.ts';
 import { createCheckin } from './checkin.ts';
 import { checkinRoute } from './checkin-route.ts';
-import { CHECKIN_ERRORS } from './errors.ts';
 import { queueRoutes } from './queue-routes.ts';
 import { giveOfflineReasons } from './reasons.ts';
 

@@ -1,13 +1,13 @@
+import { api } from '@muster/contracts';
 import { type Engine, EngineError } from '@muster/engine';
 import { readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
-import { deviceAction, type Fleet, idParams } from '../../fleet/index.ts';
+import type { Fleet } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { created } from '../../http/replies.ts';
-import { assigned, queue } from './answers.ts';
 import { wireQueued, wireStatus } from './wire.ts';
 
 /** What waits for a device. Cancel, redrive and move-to-front are the same for the actions of every door. */
@@ -32,21 +32,8 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
   }
 
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/api/devices/:id/actions',
+    defineRoute(api.checkin.assign, {
       access: operators('operator'),
-      summary: 'Assign an action to a device; it is delivered at one of its next check-ins',
-      params: idParams,
-      body: deviceAction,
-      headers: { 'Idempotency-Key': 'The same key and body again answer 200 with the action that is there.' },
-      responses: {
-        200: {
-          description: 'It was there already: by its Idempotency-Key or its supersede key.',
-          schema: assigned,
-        },
-        201: { description: 'In the queue of the device.', schema: assigned },
-      },
       async handler({ body, caller, params, request, reply }) {
         const { tenantId } = caller;
         const laneId = await fleet.laneOf(db, tenantId, params.id);
@@ -69,13 +56,8 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/devices/:id/queue',
+    defineRoute(api.checkin.queue, {
       access: operators('viewer'),
-      summary: 'What waits for a device, in the order of delivery',
-      params: idParams,
-      responses: { 200: { description: 'The one it has at the moment comes first.', schema: queue } },
       async handler({ caller, params }) {
         const { tenantId } = caller;
         const laneId = await fleet.laneOf(db, tenantId, params.id);

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { api } from '@muster/contracts';
 import type { CreateFeature } from '../../feature.ts';
 import { anybody } from '../../http/access.ts';
 import { defineRoute } from '../../http/define-route.ts';
@@ -7,7 +7,6 @@ import { httpError } from '../../http/errors.ts';
 /** Is the process alive, and can it serve? Anybody may ask, so the database is asked once a second at most. */
 const KEPT_MS = 1_000;
 const PATIENCE_MS = 5_000;
-const status = z.strictObject({ status: z.string() });
 
 /** A database that neither answers nor refuses is not ready either. */
 async function within(ms: number, work: Promise<unknown>): Promise<void> {
@@ -40,22 +39,12 @@ export const health: CreateFeature = ({ checkSchema, db, log }) => {
   return {
     name: 'health',
     routes: [
-      defineRoute({
-        method: 'GET',
-        path: '/healthz',
-        head: true,
+      defineRoute(api.server.health, {
         access: anybody,
-        summary: 'Is the process alive?',
-        responses: { 200: { description: 'Yes.', schema: status } },
         handler: async () => ({ status: 'ok' }),
       }),
-      defineRoute({
-        method: 'GET',
-        path: '/readyz',
-        head: true,
+      defineRoute(api.server.readiness, {
         access: anybody,
-        summary: 'Does the database answer, and is its schema one that this version knows?',
-        responses: { 200: { description: 'Yes; 503 means no, and the log says why.', schema: status } },
         async handler() {
           if (await ready()) return { status: 'ready' };
           throw httpError('MUSTER_DATABASE_AWAY', 'The database does not answer, or its schema is too new.');

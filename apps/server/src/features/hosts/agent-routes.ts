@@ -1,14 +1,13 @@
+import { api } from '@muster/contracts';
 import type { Engine } from '@muster/engine';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { ANSWER_HEADERS, agentOf, agents } from './agent-access.ts';
-import { heartbeatAnswer, lockedActions, reportAnswer } from './answers.ts';
 import type { HandingOut } from './handing-out.ts';
 import type { Heartbeats } from './heartbeats.ts';
 import { readPoll } from './poll-parameters.ts';
 import { NEXT_POLL, type Pressure } from './pressure.ts';
 import type { Reports } from './reports.ts';
-import { heartbeatBody, pollQuery, reportBody } from './schemas.ts';
 
 /** What agents do. Every answer, refusals included, carries the same three headers. */
 export function agentRoutes(tools: {
@@ -23,16 +22,8 @@ export function agentRoutes(tools: {
   const forAgents = { access: agents, answerHeaders: ANSWER_HEADERS };
 
   return [
-    defineRoute({
+    defineRoute(api.control.poll, {
       ...forAgents,
-      method: 'GET',
-      path: '/api/control/queue',
-      summary: 'Lock the next actions of the host, or wait for some',
-      query: pollQuery,
-      responses: {
-        200: { description: 'Locked for this host, oldest first.', schema: lockedActions },
-        204: { description: 'There is nothing to do, also after the wait.' },
-      },
       async handler({ caller, query, request, reply }) {
         const poll = readPoll(query);
         const agent = agentOf(caller);
@@ -43,12 +34,8 @@ export function agentRoutes(tools: {
       },
     }),
 
-    defineRoute({
+    defineRoute(api.control.running, {
       ...forAgents,
-      method: 'GET',
-      path: '/api/control/running',
-      summary: 'What the host holds: to be asked at start and after a request without an answer',
-      responses: { 200: { description: 'Locked before and not reported yet.', schema: lockedActions } },
       async handler({ caller }) {
         const { tenantId, hostId, runnerId } = agentOf(caller);
         contacts.heardOf(tenantId, hostId);
@@ -57,18 +44,8 @@ export function agentRoutes(tools: {
       },
     }),
 
-    defineRoute({
+    defineRoute(api.control.report, {
       ...forAgents,
-      method: 'POST',
-      path: '/api/control/report',
-      summary: 'Say how an action went, and perhaps take the next ones with it',
-      body: reportBody,
-      responses: {
-        200: {
-          description: 'Whether the report counted; late ones are recorded and change nothing.',
-          schema: reportAnswer,
-        },
-      },
       async handler({ body, caller, request, reply }) {
         const next = body.next && readPoll(body.next);
         const agent = agentOf(caller);
@@ -82,15 +59,8 @@ export function agentRoutes(tools: {
       },
     }),
 
-    defineRoute({
+    defineRoute(api.control.heartbeat, {
       ...forAgents,
-      method: 'POST',
-      path: '/api/control/heartbeat',
-      summary: 'Keep the actions that are still running, and hear which of them were cancelled',
-      body: heartbeatBody,
-      responses: {
-        200: { description: 'One entry for each action that was named.', schema: heartbeatAnswer },
-      },
       async handler({ body, caller }) {
         const agent = agentOf(caller);
         contacts.heardOf(agent.tenantId, agent.hostId);

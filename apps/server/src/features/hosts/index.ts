@@ -1,8 +1,8 @@
+import { HOST_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { createHandOut } from '../../http/hand-out.ts';
 import { actionRoutes } from './action-routes.ts';
 import { agentRoutes } from './agent-routes.ts';
-import { HOST_ERRORS } from './errors.ts';
 import { HandedToHosts } from './handed.ts';
 import { createHandingOut } from './handing-out.ts';
 import { createHeartbeats } from './heartbeats.ts';

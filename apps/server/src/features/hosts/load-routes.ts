@@ -1,13 +1,12 @@
+import { api } from '@muster/contracts';
 import type { Database } from '@muster/engine';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { loads as loadPage, loadWithTimes } from './answers.ts';
 import type { Hosts } from './hosts.ts';
 import type { createLoadQueries } from './load-queries.ts';
 import { PAGE, pageOf } from './page.ts';
 import type { Host } from './queries.ts';
-import { hostParams, statsQuery } from './schemas.ts';
 
 /** For administrators: what waits, runs, is stuck, and how long things take, host by host. */
 export function loadRoutes(tools: {
@@ -41,27 +40,16 @@ export function loadRoutes(tools: {
   }
 
   return [
-    defineRoute({
-      method: 'GET',
-      path: '/api/hosts/load',
+    defineRoute(api.hosts.loads, {
       access: operators('viewer'),
-      summary: 'Depth, running and stuck actions of every host',
-      query: statsQuery,
-      responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: loadPage } },
       async handler({ caller, query: { cursor = '0', limit = PAGE, stuckAfter } }) {
         const page = pageOf(await hosts.list(caller, cursor, limit + 1), limit);
         return { hosts: await describe(caller.tenantId, page.items, stuckAfter), cursor: page.cursor };
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/hosts/:hostId/load',
+    defineRoute(api.hosts.load, {
       access: operators('viewer'),
-      summary: 'Depth, running and stuck actions of a host, and how long its last actions took',
-      params: hostParams,
-      query: statsQuery.pick({ stuckAfter: true }),
-      responses: { 200: { description: 'Derived from the queue as it is now.', schema: loadWithTimes } },
       async handler({ caller, params, query }) {
         const host = await hosts.get(caller, params.hostId);
         const [load] = await describe(caller.tenantId, [host], query.stuckAfter);

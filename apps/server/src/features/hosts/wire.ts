@@ -1,6 +1,6 @@
+import type { HostStatus } from '@muster/contracts/words';
 import type { ActionEvent, ActionView, ClaimedAction } from '@muster/engine';
 import type { Host, Service } from './queries.ts';
-import type { STATUSES } from './schemas.ts';
 
 /** The words of this door, and what an action of it looks like on the wire. */
 export const CHANNEL = 'control';
@@ -9,7 +9,7 @@ export const SPACE = 'service';
 /** With it all actions of a host are found, and paused. */
 export const tagOf = (hostId: string) => `host:${hostId}`;
 
-export type Status = (typeof STATUSES)[number];
+export type Status = HostStatus;
 
 const WORDS: Record<string, Status> = { pending: 'queued', claimed: 'running' };
 export const statusOf = (state: string | null): Status => WORDS[state ?? ''] ?? (state as Status);

@@ -1,5 +1,5 @@
+import { api } from '@muster/contracts';
 import { Gauge } from 'prom-client';
-import { z } from 'zod';
 import type { CreateFeature } from '../../feature.ts';
 import { defineRoute } from '../../http/define-route.ts';
 
@@ -68,9 +68,7 @@ export const metrics: CreateFeature = ({ config, engine, log, registry }) => {
   return {
     name: 'metrics',
     routes: [
-      defineRoute({
-        method: 'GET',
-        path: '/metrics',
+      defineRoute(api.server.metrics, {
         access: {
           public: false,
           role: 'viewer',
@@ -78,9 +76,6 @@ export const metrics: CreateFeature = ({ config, engine, log, registry }) => {
           addresses: config.MUSTER_METRICS_ALLOW,
           wholeInstallation: true,
         },
-        summary: 'Metrics in the format of Prometheus',
-        produces: 'text/plain',
-        responses: { 200: { description: 'All metrics.', schema: z.string() } },
         async handler({ reply }) {
           const up = await ask().then(
             () => 1,

@@ -1,3 +1,4 @@
+import { TASK_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { createHandOut } from '../../http/hand-out.ts';
 import { runSoon } from '../../run-soon.ts';
@@ -5,7 +6,6 @@ import { createAdvanceQueries } from './advance-queries.ts';
 import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
 import { createClaiming } from './claiming.ts';
 import { countTransitions } from './counting.ts';
-import { TASK_ERRORS } from './errors.ts';
 import { createFoldTaskCounts } from './fold-task-counts.ts';
 import { HandedToPcs } from './handed.ts';
 import { createMetrics } from './metrics.ts';

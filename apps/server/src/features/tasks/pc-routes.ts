@@ -1,11 +1,10 @@
+import { api } from '@muster/contracts';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { created, gone } from '../../http/replies.ts';
-import { pc, pcPage, pcWithToken, presentDevices } from './answers.ts';
 import type { Pcs } from './pcs.ts';
 import { runnerOf } from './runner-access.ts';
-import { idParams, newPc, pageQuery, pcChange, presence } from './schemas.ts';
 
 /** PCs, and the tokens of their runners. */
 const DEFAULT_PAGE = 100;
@@ -14,13 +13,8 @@ const LARGEST_BODY = 4 * 1_048_576;
 
 export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pcs }): Route[] {
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/api/pcs',
+    defineRoute(api.pcs.create, {
       access: operators('operator'),
-      summary: 'Add a PC; the token of its runner is shown this once',
-      body: newPc,
-      responses: { 201: { description: 'Added.', schema: pcWithToken } },
       async handler({ body, caller, reply }) {
         const added = await pcs.create(caller, body);
         created(reply);
@@ -28,13 +22,8 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/pcs',
+    defineRoute(api.pcs.list, {
       access: operators('viewer'),
-      summary: 'List PCs in the order of their creation',
-      query: pageQuery,
-      responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: pcPage } },
       async handler({ caller, query: { cursor = '0', limit = DEFAULT_PAGE } }) {
         const found = await pcs.list(caller, cursor, limit + 1);
         const page = found.slice(0, limit);
@@ -45,57 +34,33 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/pcs/:id',
+    defineRoute(api.pcs.get, {
       access: operators('viewer', 'runner'),
-      summary: 'One PC: what runs there, what could, and when its runner was last heard of',
-      params: idParams,
-      responses: { 200: { description: 'As it is now.', schema: pc } },
       async handler({ caller, params }) {
         if (caller.kind === 'runner') runnerOf(caller, params.id);
         return pcs.show(await pcs.get(caller, params.id));
       },
     }),
 
-    defineRoute({
-      method: 'PATCH',
-      path: '/api/pcs/:id',
+    defineRoute(api.pcs.update, {
       access: operators('operator'),
-      summary: 'Rename a PC or change its slots',
-      params: idParams,
-      body: pcChange,
-      responses: { 200: { description: 'As it is now.', schema: pc } },
       async handler({ body, caller, params }) {
         await pcs.update(caller, params.id, body);
         return pcs.show(await pcs.get(caller, params.id));
       },
     }),
 
-    defineRoute({
-      method: 'DELETE',
-      path: '/api/pcs/:id',
+    defineRoute(api.pcs.remove, {
       access: operators('operator'),
-      summary: 'Delete a PC; its devices belong to none from then on',
-      params: idParams,
-      responses: { 204: { description: 'Deleted.' } },
       async handler({ caller, params, reply }) {
         await pcs.remove(caller, params.id);
         return gone(reply);
       },
     }),
 
-    defineRoute({
-      method: 'PUT',
-      path: '/api/pcs/:id/devices',
+    defineRoute(api.pcs.setDevices, {
       access: operators('operator', 'runner'),
-      summary: 'Say which devices of a PC are there; tasks pass over those that are not',
-      params: idParams,
       bodyLimit: LARGEST_BODY,
-      body: presence,
-      responses: {
-        200: { description: 'How each device of the PC stands now.', schema: presentDevices },
-      },
       async handler({ body, caller, params }) {
         if (caller.kind === 'runner') {
           runnerOf(caller, params.id);
@@ -105,13 +70,8 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
       },
     }),
 
-    defineRoute({
-      method: 'POST',
-      path: '/api/pcs/:id/token',
+    defineRoute(api.pcs.rotateToken, {
       access: operators('operator'),
-      summary: 'A new token for the runner; the old one is valid until this one is used',
-      params: idParams,
-      responses: { 201: { description: 'The new token, shown this once.', schema: pcWithToken } },
       async handler({ caller, params, reply }) {
         const rotated = await pcs.rotate(caller, params.id);
         created(reply);
@@ -119,13 +79,8 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
       },
     }),
 
-    defineRoute({
-      method: 'DELETE',
-      path: '/api/pcs/:id/token',
+    defineRoute(api.pcs.revokeToken, {
       access: operators('operator'),
-      summary: 'Revoke every token of the runner at once',
-      params: idParams,
-      responses: { 204: { description: 'Revoked.' } },
       async handler({ caller, params, reply }) {
         await pcs.revoke(caller, params.id);
         return gone(reply);

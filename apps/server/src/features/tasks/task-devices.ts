@@ -1,7 +1,7 @@
+import type { DeviceStatus, DeviceWord } from '@muster/contracts/words';
 import type { ActionEvent, Engine, Queryable } from '@muster/engine';
 import { unknownTaskDevice } from './errors.ts';
-import type { DeviceWord } from './schemas.ts';
-import { CHANNEL, type DeviceStatus, isId, payloadOf, statusOf } from './wire.ts';
+import { CHANNEL, isId, payloadOf, statusOf } from './wire.ts';
 
 /** The devices of a task as operators see them: those that were handed out with their actions, and those that were not. */
 export type TaskDevices = ReturnType<typeof createTaskDevices>;

@@ -1,5 +1,5 @@
+import type { TaskStatus } from '@muster/contracts/words';
 import type { Queryable } from '@muster/engine';
-import type { TaskStatus } from './wire.ts';
 
 /** The rows of tasks with their counts. Which of them is active follows from their order and is stored nowhere. */
 export type StoredTargets =

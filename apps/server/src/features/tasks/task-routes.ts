@@ -1,13 +1,12 @@
+import { api } from '@muster/contracts';
+import type { TaskStatus } from '@muster/contracts/words';
 import type { Database } from '@muster/engine';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { created } from '../../http/replies.ts';
-import { task, taskDevice, taskDeviceEvents, taskDevicePage, taskPage } from './answers.ts';
-import { cancelBody, idParams, newTask, taskDeviceQuery, taskQuery } from './schemas.ts';
 import type { TaskDevices } from './task-devices.ts';
 import type { TaskQueries } from './task-queries.ts';
 import type { Tasks } from './tasks.ts';
-import type { TaskStatus } from './wire.ts';
 
 const LARGEST_BODY = 16 * 1_048_576;
 const DEFAULT_PAGE = 100;
@@ -28,14 +27,9 @@ export function taskRoutes(tools: {
   const { db, queries, taskDevices, tasks } = tools;
 
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/api/tasks',
+    defineRoute(api.tasks.create, {
       access: operators('operator'),
-      summary: 'Something to be done by many devices, through their PCs; it waits for the tasks before it',
       bodyLimit: LARGEST_BODY,
-      body: newTask,
-      responses: { 201: { description: 'It is in the line.', schema: task } },
       async handler({ body, caller, reply }) {
         const made = await tasks.create(caller, body);
         created(reply);
@@ -43,13 +37,8 @@ export function taskRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/tasks',
+    defineRoute(api.tasks.list, {
       access: operators('viewer'),
-      summary: 'List tasks, newest first',
-      query: taskQuery,
-      responses: { 200: { description: 'A page; the cursor leads to older ones.', schema: taskPage } },
       async handler({ caller, query }) {
         const limit = query.limit ?? DEFAULT_PAGE;
         const status = query.status && (STATUS_OF_WORD[query.status] ?? (query.status as TaskStatus));
@@ -66,38 +55,19 @@ export function taskRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/tasks/:id',
+    defineRoute(api.tasks.get, {
       access: operators('viewer'),
-      summary: 'One task, with counts that are exact at this moment',
-      params: idParams,
-      responses: { 200: { description: 'As it is now.', schema: task } },
       handler: async ({ caller, params }) => tasks.show(await tasks.get(caller, params.id)),
     }),
 
-    defineRoute({
-      method: 'POST',
-      path: '/api/tasks/:id/cancel',
+    defineRoute(api.tasks.cancel, {
       access: operators('operator'),
-      summary: 'End a task: what was not handed out is cancelled, what runs is told',
-      params: idParams,
-      body: cancelBody,
-      responses: { 200: { description: 'As it is now.', schema: task } },
       handler: async ({ body, caller, params }) =>
         tasks.show(await tasks.cancel(caller, params.id, body.reason)),
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/tasks/:id/devices',
+    defineRoute(api.tasks.devices, {
       access: operators('viewer'),
-      summary: 'The devices of a task and what became of each',
-      params: idParams,
-      query: taskDeviceQuery,
-      responses: {
-        200: { description: 'A page; the cursor leads to the next one.', schema: taskDevicePage },
-      },
       async handler({ caller, params, query }) {
         const { tenantId, taskId } = await tasks.get(caller, params.id);
         const limit = query.limit ?? DEFAULT_PAGE;
@@ -114,23 +84,13 @@ export function taskRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/task-devices/:id',
+    defineRoute(api.tasks.device, {
       access: operators('viewer'),
-      summary: 'One device of a task that was handed out',
-      params: idParams,
-      responses: { 200: { description: 'As it is now.', schema: taskDevice } },
       handler: ({ caller, params }) => taskDevices.get(caller.tenantId, params.id),
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/task-devices/:id/events',
+    defineRoute(api.tasks.deviceEvents, {
       access: operators('viewer'),
-      summary: 'What happened to a device of a task, step by step, attempt by attempt',
-      params: idParams,
-      responses: { 200: { description: 'Oldest first.', schema: taskDeviceEvents } },
       handler: async ({ caller, params }) => ({
         events: await taskDevices.events(caller.tenantId, params.id),
       }),

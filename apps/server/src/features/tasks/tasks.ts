@@ -1,5 +1,5 @@
+import type { NewTask } from '@muster/contracts';
 import type { Engine } from '@muster/engine';
-import type { z } from 'zod';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change, SLOW } from '../../changes.ts';
 import { type Pcs as PlacesOfPcs, unknownPc } from '../../fleet/index.ts';
@@ -9,7 +9,6 @@ import type { Caller } from '../../tokens/caller.ts';
 import type { Advance } from './advance-tasks.ts';
 import { lockAdvance } from './counting.ts';
 import { unknownTask } from './errors.ts';
-import type { newTask } from './schemas.ts';
 import type { StoredTargets, TaskQueries, TaskRow } from './task-queries.ts';
 import { isId } from './wire.ts';
 
@@ -43,7 +42,7 @@ export function createTasks(tools: {
     get,
 
     /** Costs the same whoever is meant: who that is, is found out when the task becomes active. */
-    async create(caller: Caller, body: z.input<typeof newTask>): Promise<TaskRow> {
+    async create(caller: Caller, body: NewTask): Promise<TaskRow> {
       const { tenantId } = caller;
       const targets: StoredTargets =
         'deviceIds' in body.targets ? { deviceIds: [...new Set(body.targets.deviceIds)] } : body.targets;

@@ -1,3 +1,4 @@
+import type { DeviceStatus } from '@muster/contracts/words';
 import type { ActionState, ClaimedAction } from '@muster/engine';
 
 /** The words of this door, and what it puts into an action. */
@@ -9,11 +10,6 @@ export const workerOf = (pcId: string) => `pc:${pcId}`;
 
 /** Ids are opaque: whatever is not one of ours is simply unknown. */
 export const isId = (text: string) => /^[1-9]\d{0,17}$/.test(text);
-
-export const DEVICE_STATUSES = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const;
-export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
-export const TASK_STATUSES = ['pending', 'running', 'success', 'failed', 'cancelled'] as const;
-export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 /** An action that nobody waited for any longer has failed, with the reason expired. */
 const WORDS: Record<ActionState, DeviceStatus> = {

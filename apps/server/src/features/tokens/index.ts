@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { api, KINDS_BY_HAND, type NewToken, TOKEN_ERRORS } from '@muster/contracts';
 import { by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import type { CreateFeature } from '../../feature.ts';
@@ -6,10 +6,7 @@ import { operators } from '../../http/access.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
 import { created, gone } from '../../http/replies.ts';
-import { TOKEN_ERRORS } from '../../tokens/errors.ts';
-import { KINDS_BY_HAND } from '../../tokens/kinds.ts';
 import type { TokenRow } from '../../tokens/queries.ts';
-import { createTokenBody, idParams, issuedToken, listQuery, tokenList } from './schemas.ts';
 
 /** Admins manage the tokens of their tenant. A secret is in the answer to its creation and nowhere else. */
 const admins = operators('admin');
@@ -19,13 +16,8 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
   name: 'tokens',
   errors: TOKEN_ERRORS,
   routes: [
-    defineRoute({
-      method: 'POST',
-      path: '/api/tokens',
+    defineRoute(api.tokens.create, {
       access: admins,
-      summary: 'Issue a token; its secret is shown this once',
-      body: createTokenBody,
-      responses: { 201: { description: 'The token with its secret.', schema: issuedToken } },
       async handler({ body, caller, reply }) {
         const { kind, name } = body;
         const role = roleOf(body);
@@ -48,18 +40,8 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/tokens',
+    defineRoute(api.tokens.list, {
       access: admins,
-      summary: 'List the tokens of the tenant, without their secrets',
-      query: listQuery,
-      responses: {
-        200: {
-          description: 'Newest first, revoked ones included; the cursor leads to the next page.',
-          schema: tokenList,
-        },
-      },
       async handler({ caller, query: { kind, cursor, limit = PAGE } }) {
         const kinds = kind ? [kind] : KINDS_BY_HAND;
         const rows = await tokens.list(db, caller.tenantId, { kinds, before: cursor, limit: limit + 1 });
@@ -71,13 +53,8 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
       },
     }),
 
-    defineRoute({
-      method: 'DELETE',
-      path: '/api/tokens/:id',
+    defineRoute(api.tokens.revoke, {
       access: admins,
-      summary: 'Revoke a token, on all nodes at once',
-      params: idParams,
-      responses: { 204: { description: 'Revoked.' } },
       async handler({ caller, params, reply }) {
         await change(db, async (tx) => {
           const token = await tokens.revoke(tx, caller.tenantId, params.id);
@@ -87,14 +64,8 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
       },
     }),
 
-    defineRoute({
-      method: 'POST',
-      path: '/api/tokens/:id/rotate',
+    defineRoute(api.tokens.rotate, {
       access: admins,
-      summary: 'Issue a new secret; the one in use is valid until the new one is first used',
-      params: idParams,
-      body: z.strictObject({}),
-      responses: { 201: { description: 'The new token with its secret.', schema: issuedToken } },
       async handler({ caller, params, reply }) {
         const issued = await change(db, async (tx) => {
           const made = await tokens.rotate(tx, caller.tenantId, params.id, caller.name);
@@ -109,7 +80,7 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
   ],
 });
 
-function roleOf({ kind, role }: z.input<typeof createTokenBody>) {
+function roleOf({ kind, role }: NewToken) {
   if (kind === 'operator') {
     if (!role)
       throw httpError('MUSTER_BAD_BODY', 'role is missing in the body: an operator token needs one.');
@@ -122,7 +93,7 @@ function roleOf({ kind, role }: z.input<typeof createTokenBody>) {
 /** What a token of its kind is limited to, in the form that the feature which takes it knows. */
 const RESTRICTIONS = { lanes: 'worker', tags: 'device-enrolment', reEnrol: 'device-enrolment' } as const;
 
-function restrictionOf(body: z.input<typeof createTokenBody>) {
+function restrictionOf(body: NewToken) {
   const fields = (Object.keys(RESTRICTIONS) as (keyof typeof RESTRICTIONS)[]).filter(
     (field) => body[field] !== undefined,
   );

@@ -1,12 +1,4 @@
-import { type ErrorCatalogue, errorsOf } from '../../errors.ts';
-
-export const WORKFLOW_ERRORS = {
-  MUSTER_BAD_SCHEDULE: {
-    status: 400,
-    meaning:
-      'The schedule cannot be understood or never comes: a wrong cron pattern or time zone, or a time in the past.',
-  },
-  MUSTER_UNKNOWN_WORKFLOW: { status: 404, meaning: 'There is no workflow with this id.' },
-} as const satisfies ErrorCatalogue;
+import { WORKFLOW_ERRORS } from '@muster/contracts/words';
+import { errorsOf } from '../../errors.ts';
 
 export const workflowError = errorsOf(WORKFLOW_ERRORS);

@@ -1,6 +1,6 @@
+import type { DeviceAction, Schedule, Targets } from '@muster/contracts';
 import type { Queryable } from '@muster/engine';
-import type { DeviceAction, Targets } from '../../fleet/index.ts';
-import type { CatchUp, Schedule } from './schedule.ts';
+import type { CatchUp } from './schedule.ts';
 
 export interface WorkflowRow {
   readonly tenantId: number;

@@ -1,3 +1,4 @@
+import { api } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
 import { readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
@@ -7,12 +8,10 @@ import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { RunSoon } from '../../run-soon.ts';
-import { run, runs, workflow, workflows } from './answers.ts';
 import { beginRun } from './duties.ts';
 import { workflowError } from './errors.ts';
 import type { RunRow, WorkflowQueries, WorkflowRow } from './queries.ts';
 import { firstTime } from './schedule.ts';
-import { changeBody, idParams, pageQuery, workflowBody } from './schemas.ts';
 
 const DEFAULT_PAGE = 100;
 const AN_ID = /^[1-9]\d{0,17}$/;
@@ -57,13 +56,8 @@ export function workflowRoutes(tools: {
   }
 
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/api/workflows',
+    defineRoute(api.workflows.create, {
       access: operators('operator'),
-      summary: 'An action for many devices, again and again, by a schedule',
-      body: workflowBody,
-      responses: { 201: { description: 'It runs when its time comes.', schema: workflow } },
       async handler({ body, caller, reply }) {
         const row = await change(db, async (tx) => {
           const now = engine.now();
@@ -90,13 +84,8 @@ export function workflowRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/workflows',
+    defineRoute(api.workflows.list, {
       access: operators('viewer'),
-      summary: 'List workflows',
-      query: pageQuery,
-      responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: workflows } },
       async handler({ caller, query }) {
         const limit = query.limit ?? DEFAULT_PAGE;
         const rows = await queries.list(db, caller.tenantId, { after: query.cursor, limit: limit + 1 });
@@ -108,24 +97,13 @@ export function workflowRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/workflows/:id',
+    defineRoute(api.workflows.get, {
       access: operators('viewer'),
-      summary: 'One workflow',
-      params: idParams,
-      responses: { 200: { description: 'As it is now.', schema: workflow } },
       handler: async ({ caller, params }) => wire(await known(db, caller.tenantId, params.id)),
     }),
 
-    defineRoute({
-      method: 'PATCH',
-      path: '/api/workflows/:id',
+    defineRoute(api.workflows.update, {
       access: operators('operator'),
-      summary: 'Change a workflow; what is not named stays. Times that passed while it was disabled are over',
-      params: idParams,
-      body: changeBody,
-      responses: { 200: { description: 'As it is now.', schema: workflow } },
       async handler({ body, caller, params }) {
         return change(db, async (tx) => {
           const before = await known(tx, caller.tenantId, params.id, 'for update');
@@ -147,13 +125,8 @@ export function workflowRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'DELETE',
-      path: '/api/workflows/:id',
+    defineRoute(api.workflows.remove, {
       access: operators('operator'),
-      summary: 'Delete a workflow; actions that it has made stay where they are',
-      params: idParams,
-      responses: { 204: { description: 'Deleted.' } },
       async handler({ caller, params, reply }) {
         await change(db, async (tx) => {
           await known(tx, caller.tenantId, params.id, 'for update');
@@ -164,13 +137,8 @@ export function workflowRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'POST',
-      path: '/api/workflows/:id/run',
+    defineRoute(api.workflows.run, {
       access: operators('operator'),
-      summary: 'Run a workflow now, whatever its schedule says',
-      params: idParams,
-      responses: { 201: { description: 'Its targets are frozen; their actions follow.', schema: run } },
       async handler({ caller, params, reply }) {
         const { tenantId } = caller;
         const runId = await change(
@@ -202,14 +170,8 @@ export function workflowRoutes(tools: {
       },
     }),
 
-    defineRoute({
-      method: 'GET',
-      path: '/api/workflows/:id/runs',
+    defineRoute(api.workflows.runs, {
       access: operators('viewer'),
-      summary: 'When a workflow ran and how many actions each run made, newest first',
-      params: idParams,
-      query: pageQuery,
-      responses: { 200: { description: 'A page; the cursor leads to older ones.', schema: runs } },
       async handler({ caller, params, query }) {
         const { tenantId } = caller;
         await known(db, tenantId, params.id);

@@ -1,13 +1,11 @@
+import type { Schedule } from '@muster/contracts';
 import { Cron } from 'croner';
-import type { z } from 'zod';
 import { workflowError } from './errors.ts';
-import type { schedule } from './schemas.ts';
 
 /**
  * When a workflow is due. Time zones and daylight saving are croner's: a time that a change of the clock skips comes at
  * the end of the gap, one that it repeats comes once.
  */
-export type Schedule = z.input<typeof schedule>;
 export type CatchUp = 'none' | 'one' | 'all';
 
 /** Evaluated this late, a time was not missed: a server that restarts is no reason. */

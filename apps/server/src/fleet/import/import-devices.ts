@@ -1,10 +1,9 @@
+import { newDevice, time } from '@muster/contracts';
 import type { Database } from '@muster/engine';
 import { z } from 'zod';
 import { change, SLOW } from '../../changes.ts';
-import { time } from '../../http/schemas.ts';
 import { IN_RANGE, isInRange } from '../../http/time-range.ts';
 import type { Registered, Registration, Registry } from '../registry.ts';
-import { registerBody } from '../schemas.ts';
 import { BrokenUpload } from './broken-upload.ts';
 import type { RawRecord } from './records.ts';
 
@@ -17,7 +16,7 @@ const CHUNK = 1_000;
 const MOST_ROWS = 1_000_000;
 
 const row = z.strictObject({
-  ...registerBody.shape,
+  ...newDevice.shape,
   expiresAt: time.refine(isInRange, { error: `must be ${IN_RANGE}` }).optional(),
   tokenSha256: z
     .string()

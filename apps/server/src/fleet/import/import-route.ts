@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
+import { api } from '@muster/contracts';
 import type { Database } from '@muster/engine';
-import { z } from 'zod';
 import { type Audit, by } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
@@ -14,7 +14,6 @@ import { csvRecords, decoded, jsonRecords } from './records.ts';
 import { asText, writeLines } from './write-lines.ts';
 
 const CSV = 'text/csv';
-const JSON_LINES = ['application/x-ndjson', 'application/jsonl', 'application/json-lines'];
 
 /** Many clients send everything before they read anything: so much of the answer is kept for them. */
 const KEPT_BYTES = 1_048_576;
@@ -26,19 +25,8 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
   const { audit, db, log, registry } = tools;
   /** Tenants with an import at this node: several at once would only take each other's memory and time. */
   const importing = new Map<number, PassThrough>();
-  return defineRoute({
-    method: 'POST',
-    path: '/api/devices/import',
+  return defineRoute(api.devices.import, {
     access: operators('operator'),
-    summary: 'Register a fleet: CSV with a header, or a JSON object per line; one line is answered per row',
-    streams: [CSV, ...JSON_LINES],
-    produces: 'application/x-ndjson',
-    responses: {
-      200: {
-        description: 'A line per row: {line, id, deviceToken?} or {line, error}. Send a broken upload again.',
-        schema: z.string(),
-      },
-    },
     async handler({ caller, request, reply }) {
       const { tenantId } = caller;
       if (importing.has(tenantId)) {

@@ -1,0 +1,17 @@
+import type { ErrorCatalogue } from '../error-catalogue.ts';
+
+export const ACTION_ERRORS = {
+  MUSTER_ALREADY_RUNNING: {
+    status: 409,
+    meaning: 'The action is with a worker at the moment, so its place in the lane cannot be changed.',
+  },
+  MUSTER_EMPTY_FILTER: {
+    status: 400,
+    meaning: 'An operation on many actions needs a filter. Without one it would mean all of them.',
+  },
+  MUSTER_LANE_NOT_ALLOWED: { status: 403, meaning: 'The worker token is for other lanes than this one.' },
+  MUSTER_NOT_FAILED: {
+    status: 409,
+    meaning: 'Only an action that failed for good can be redriven. The sentence says what state it is in.',
+  },
+} as const satisfies ErrorCatalogue;

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { attempt, cursor, headOfLine, limit, name, priority, reason, time, wait } from '../values.ts';
+
+/** What comes in. Names and bounds are those of the engine; the sentences for wrong values come from here. */
+const leaseSeconds = z
+  .number()
+  .min(1)
+  .max(86_400)
+  .describe('How long the worker may hold the action before it goes to somebody else.');
+export const state = z
+  .enum(['pending', 'claimed', 'succeeded', 'failed', 'cancelled', 'expired'])
+  .meta({ id: 'ActionState' });
+
+export const laneParams = z.strictObject({ lane: name });
+
+export const enqueueBody = z
+  .strictObject({
+    kind: name,
+    payload: z.unknown().optional(),
+    priority: priority.optional(),
+    notBefore: time.optional(),
+    deliverBy: time.optional(),
+    deadline: time.optional(),
+    maxAttempts: z.int().min(1).max(1_000).optional(),
+    headOfLine: headOfLine.optional(),
+    supersede: z
+      .strictObject({ key: name, mode: z.enum(['keep-first', 'replace', 'append']).optional() })
+      .optional(),
+    tags: z.array(name).max(50).optional(),
+  })
+  .meta({ id: 'NewAction' });
+export type NewAction = z.infer<typeof enqueueBody>;
+
+export const claimBody = z
+  .strictObject({
+    worker: name,
+    max: z.int().min(1).max(100).optional(),
+    wait: wait.optional(),
+    leaseSeconds: leaseSeconds.optional(),
+  })
+  .meta({ id: 'Claim' });
+export type Claim = z.infer<typeof claimBody>;
+
+export const reportBody = z
+  .strictObject({
+    attempt,
+    status: z.enum(['succeeded', 'failed', 'notNow']),
+    worker: name.optional(),
+    result: z.unknown().optional(),
+    error: z.string().optional(),
+    retryAfterSeconds: z.number().min(0).max(86_400).optional(),
+    next: z
+      .strictObject({ worker: name.optional(), wait: wait.optional(), leaseSeconds: leaseSeconds.optional() })
+      .optional(),
+  })
+  .meta({ id: 'Report' });
+export type Report = z.infer<typeof reportBody>;
+
+export const extendBody = z
+  .strictObject({ attempt, leaseSeconds: leaseSeconds.optional() })
+  .meta({ id: 'Extend' });
+export type Extend = z.infer<typeof extendBody>;
+export const releaseBody = z.strictObject({ attempt, reason: reason.optional() }).meta({ id: 'Release' });
+export type Release = z.infer<typeof releaseBody>;
+export const pauseBody = z.strictObject({ tag: name.optional() }).meta({ id: 'Pause' });
+export type Pause = z.infer<typeof pauseBody>;
+
+const filters = {
+  lane: name.optional(),
+  space: name.optional().describe('The name space of the lane: generic, or that of a door.'),
+  channel: name.optional(),
+  kind: name.optional(),
+  tag: name.optional(),
+};
+
+export const listQuery = z.strictObject({
+  ...filters,
+  state: z.enum([...state.options, 'unfinished']).optional(),
+  cursor: cursor.optional(),
+  limit: limit.optional(),
+});
+
+export const filterBody = z
+  .strictObject({
+    ...filters,
+    ids: z.array(z.string()).max(1_000).optional(),
+    state: z.enum(['pending', 'claimed', 'failed']).optional(),
+    createdBefore: time.optional(),
+    createdAfter: time.optional(),
+    reason: reason.optional(),
+  })
+  .meta({ id: 'ActionFilter' });
+export type ActionFilter = z.infer<typeof filterBody>;

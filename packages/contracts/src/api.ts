@@ -1,0 +1,34 @@
+import { actions } from './actions/endpoints.ts';
+import { audit } from './audit.ts';
+import { batches } from './batches/endpoints.ts';
+import { checkin } from './checkin/endpoints.ts';
+import { devices } from './fleet/endpoints.ts';
+import { control } from './hosts/control.ts';
+import { hosts } from './hosts/endpoints.ts';
+import { hostActions } from './hosts/host-actions.ts';
+import { services } from './hosts/services.ts';
+import { server } from './server.ts';
+import { tasks } from './tasks/endpoints.ts';
+import { pcs } from './tasks/pcs.ts';
+import { runners } from './tasks/runners.ts';
+import { tokens } from './tokens/endpoints.ts';
+import { workflows } from './workflows/endpoints.ts';
+
+/** Every endpoint by its name: `defineRoute(api.actions.claim, …)` in the server, `client.actions.claim(…)` in a client. */
+export const api = {
+  actions,
+  audit,
+  batches,
+  checkin,
+  control,
+  devices,
+  hostActions,
+  hosts,
+  pcs,
+  runners,
+  server,
+  services,
+  tasks,
+  tokens,
+  workflows,
+};

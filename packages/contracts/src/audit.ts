@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { endpoint } from './endpoint.ts';
+import { nextCursor, pageQuery, time } from './values.ts';
+
+const auditLine = z
+  .strictObject({
+    id: z.string(),
+    at: time,
+    actor: z.string(),
+    act: z.string(),
+    target: z.string().nullable(),
+    detail: z.unknown(),
+  })
+  .meta({ id: 'AuditLine' });
+const auditPage = z.strictObject({ audit: z.array(auditLine), cursor: nextCursor }).meta({ id: 'AuditPage' });
+export type AuditLine = z.infer<typeof auditLine>;
+
+/** Who changed what. */
+export const audit = {
+  list: endpoint({
+    method: 'GET',
+    path: '/api/audit',
+    summary: 'What operators changed, newest first',
+    query: pageQuery,
+    responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: auditPage } },
+  }),
+};

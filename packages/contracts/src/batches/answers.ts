@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { nextCursor, time } from '../values.ts';
+import { batchBody } from './requests.ts';
+import { BATCH_STATUSES, COUNTED } from './statuses.ts';
+
+/** What goes out; a test compares every answer with it. */
+const counts = z
+  .strictObject(
+    Object.fromEntries(COUNTED.map((word) => [word, z.int().min(0)])) as Record<
+      (typeof COUNTED)[number],
+      z.ZodInt
+    >,
+  )
+  .describe('Their sum is total, at any moment.');
+
+export const batch = z
+  .strictObject({
+    id: z.string(),
+    name: z.string().nullable(),
+    status: z.enum(BATCH_STATUSES),
+    total: z.int(),
+    counts,
+    action: batchBody.shape.action,
+    rate: z.int().optional(),
+    ramp: batchBody.shape.ramp,
+    abort: batchBody.shape.abort,
+    perMinute: z.int().nullable().describe('The present pace; null: as fast as possible.'),
+    createdAt: time,
+    createdBy: z.string().nullable(),
+  })
+  .meta({ id: 'Batch' });
+export type Batch = z.infer<typeof batch>;
+export const accepted = z.strictObject({ id: z.string(), total: z.int() }).meta({ id: 'AcceptedBatch' });
+export type AcceptedBatch = z.infer<typeof accepted>;
+export const batchPage = z
+  .strictObject({ batches: z.array(batch), cursor: nextCursor })
+  .meta({ id: 'BatchPage' });
+export type BatchPage = z.infer<typeof batchPage>;
+export const retried = z
+  .strictObject({
+    id: z.string(),
+    redriven: z.int().describe('Failed ones that are in their lanes again.'),
+    again: z.int().describe('Those that never got to their device and get a new action.'),
+  })
+  .meta({ id: 'RetriedBatch' });
+export type RetriedBatch = z.infer<typeof retried>;
+export const batchTarget = z
+  .strictObject({
+    deviceId: z.string().nullable(),
+    target: z.string().optional().describe('As it was written, if there is no such device.'),
+    state: z.enum(COUNTED),
+    error: z.string().optional(),
+    actionId: z.string().optional(),
+  })
+  .meta({ id: 'BatchTarget' });
+export type BatchTarget = z.infer<typeof batchTarget>;
+export const targetPage = z
+  .strictObject({ targets: z.array(batchTarget), cursor: nextCursor })
+  .meta({ id: 'BatchTargetPage' });
+export type BatchTargetPage = z.infer<typeof targetPage>;

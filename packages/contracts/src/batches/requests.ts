@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { deviceAction, targets } from '../fleet/requests.ts';
+import { limit, name, placeCursor } from '../values.ts';
+import { COUNTED } from './statuses.ts';
+
+/** What comes in. */
+const perMinute = z.int().min(1).max(1_000_000);
+
+export const batchBody = z
+  .strictObject({
+    name: name.optional(),
+    targets,
+    action: deviceAction,
+    rate: perMinute.optional().describe('How many are put into lanes per minute.'),
+    ramp: z
+      .strictObject({
+        basePerMinute: perMinute,
+        factor: z.number().min(1).max(100),
+        everySuccesses: z.int().min(1).max(1_000_000),
+      })
+      .optional()
+      .describe('Begin slowly, and go faster with every so many successes; never above rate.'),
+    abort: z
+      .strictObject({
+        failurePercent: z.number().min(0).max(100),
+        minimumSample: z.int().min(1).max(1_000_000),
+      })
+      .optional()
+      .describe('Stop the rest once so many have ended and so many percent of them have failed.'),
+  })
+  .meta({ id: 'NewBatch' });
+export type NewBatch = z.infer<typeof batchBody>;
+
+export const targetsQuery = z.strictObject({
+  state: z.enum(COUNTED).exclude(['stopped']).optional(),
+  cursor: placeCursor.optional(),
+  limit: limit.optional(),
+});

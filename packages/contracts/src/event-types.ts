@@ -1,0 +1,23 @@
+/** What can happen to an action. */
+export const EVENT_TYPES = [
+  'CREATED',
+  'SENT',
+  'REDELIVERED',
+  'ACKED',
+  'EXTENDED',
+  'SUCCEEDED',
+  'FAILED',
+  'TIMEOUT',
+  'RETRY_SCHEDULED',
+  'FAILED_FINAL',
+  'NOT_NOW',
+  'RELEASED',
+  'LATE',
+  'SUPERSEDED',
+  'CANCEL_REQUESTED',
+  'CANCELLED',
+  'EXPIRED',
+  'REDRIVEN',
+  'MOVED',
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { nextCursor, time } from '../values.ts';
+import { MILESTONE_TYPES } from './milestone-types.ts';
+
+/** What goes out; a test compares every answer with it. */
+export const source = z.enum(['assign', 'workflow', 'batch', 'task', 'sql']).meta({ id: 'ActionSource' });
+export type ActionSource = z.infer<typeof source>;
+
+const currentAction = z
+  .strictObject({
+    id: z.string(),
+    kind: z.string(),
+    attempt: z.int(),
+    sentAt: time,
+    leaseUntil: time,
+    cancelRequested: z.boolean().optional(),
+  })
+  .meta({ id: 'CurrentAction' });
+export type CurrentAction = z.infer<typeof currentAction>;
+const deviceFields = {
+  id: z.string(),
+  name: z.string(),
+  externalId: z.string().nullable(),
+  tags: z.array(z.string()),
+  state: z.enum(['ok', 'error']),
+  stateReason: z.string().optional(),
+  online: z.boolean(),
+  lastSeenAt: time.nullable(),
+  queueDepth: z.int().describe('Unfinished actions that wait, up to 1000.'),
+  current: currentAction.nullable().describe('The action that the device has at the moment.'),
+  expiresAt: time.nullable(),
+  projectedExpiresAt: time.nullable().describe('If every unfinished action succeeds.'),
+  pcId: z.string().nullable(),
+  absent: z.literal(true).optional().describe('Its PC has said that it is not there.'),
+  ack: z.enum(['onReport', 'onDelivery']),
+  createdAt: time,
+};
+export const device = z.strictObject(deviceFields).meta({ id: 'Device' });
+export type Device = z.infer<typeof device>;
+export const deviceWithToken = z
+  .strictObject({ ...deviceFields, deviceToken: z.string() })
+  .meta({ id: 'DeviceWithToken' });
+export type DeviceWithToken = z.infer<typeof deviceWithToken>;
+export const devicePage = z
+  .strictObject({ devices: z.array(device), cursor: nextCursor })
+  .meta({ id: 'DevicePage' });
+export type DevicePage = z.infer<typeof devicePage>;
+export const newToken = z
+  .strictObject({ id: z.string(), name: z.string(), deviceToken: z.string() })
+  .meta({ id: 'DeviceToken' });
+export type DeviceToken = z.infer<typeof newToken>;
+
+export const milestone = z
+  .strictObject({
+    id: z.string(),
+    type: z.enum(MILESTONE_TYPES),
+    actionId: z.string().nullable(),
+    source: source.nullable(),
+    by: z.string().nullable(),
+    at: time,
+    moreDays: z.int(),
+    expiresAt: time.nullable(),
+    projectedExpiresAt: time.nullable(),
+  })
+  .meta({ id: 'Milestone' });
+export type Milestone = z.infer<typeof milestone>;
+export const milestonePage = z
+  .strictObject({ milestones: z.array(milestone), cursor: nextCursor })
+  .meta({ id: 'MilestonePage' });
+export type MilestonePage = z.infer<typeof milestonePage>;

@@ -1,0 +1,43 @@
+import { endpoint } from '../endpoint.ts';
+import { IDEMPOTENCY_KEY, reasonBody } from '../values.ts';
+import { action, actionPage, actionWithEvents } from './answers.ts';
+import { actionParams, actionQuery, hostParams, newAction } from './requests.ts';
+
+/** What operators want of the services of a host. */
+export const hostActions = {
+  enqueue: endpoint({
+    method: 'POST',
+    path: '/api/hosts/:hostId/actions',
+    summary: 'Start, stop or restart a service, now or as soon as the host is there',
+    params: hostParams,
+    body: newAction,
+    headers: IDEMPOTENCY_KEY,
+    responses: {
+      200: { description: 'It was there already, by its Idempotency-Key.', schema: action },
+      201: { description: 'Queued.', schema: action },
+    },
+  }),
+  list: endpoint({
+    method: 'GET',
+    path: '/api/hosts/:hostId/actions',
+    summary: 'The actions of a host, newest first',
+    params: hostParams,
+    query: actionQuery,
+    responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: actionPage } },
+  }),
+  get: endpoint({
+    method: 'GET',
+    path: '/api/hosts/:hostId/actions/:actionId',
+    summary: 'One action of a host with its history',
+    params: actionParams,
+    responses: { 200: { description: 'The action.', schema: actionWithEvents } },
+  }),
+  cancel: endpoint({
+    method: 'POST',
+    path: '/api/hosts/:hostId/actions/:actionId/cancel',
+    summary: 'Cancel an action; a running one is told to its agent',
+    params: actionParams,
+    body: reasonBody,
+    responses: { 200: { description: 'The action as it is now.', schema: action } },
+  }),
+};

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { attempt, cursor, limit, name, priority, time } from '../values.ts';
+import { HOST_STATUSES } from './statuses.ts';
+
+/** What comes in. A unit is named as systemd allows it, without globs; an escape (\x2d) is written with two lower-case digits. */
+const UNIT = /^(?:[A-Za-z0-9_]|\\x[0-9a-f]{2})(?:[A-Za-z0-9:_.@-]|\\x[0-9a-f]{2}){0,250}$/;
+
+const description = z.string().max(2_000);
+const slots = z
+  .int()
+  .min(1)
+  .max(10_000)
+  .nullable()
+  .describe('How many actions may run at once; null: no limit.');
+const id = z.string();
+
+export const hostParams = z.strictObject({ hostId: id });
+export const serviceParams = z.strictObject({ hostId: id, serviceId: id });
+export const actionParams = z.strictObject({ hostId: id, actionId: id });
+
+export const newHost = z.strictObject({ name, slots: slots.optional() }).meta({ id: 'NewHost' });
+export type NewHost = z.infer<typeof newHost>;
+export const hostChange = z
+  .strictObject({ name: name.optional(), slots: slots.optional() })
+  .meta({ id: 'HostChange' });
+export type HostChange = z.infer<typeof hostChange>;
+export const enrolment = z
+  .strictObject({
+    name,
+    secret: z
+      .string()
+      .regex(/^[\x21-\x7e]{32,200}$/)
+      .describe('32 to 200 visible ASCII characters that the host made up and keeps')
+      .optional(),
+  })
+  .meta({ id: 'HostEnrolment' });
+export type HostEnrolment = z.infer<typeof enrolment>;
+
+export const newService = z
+  .strictObject({
+    unitName: z.string().regex(UNIT).describe('the name of a systemd unit, such as nginx.service'),
+    displayName: name.optional(),
+    description: description.optional(),
+  })
+  .meta({ id: 'NewService' });
+export type NewService = z.infer<typeof newService>;
+export const serviceChange = z
+  .strictObject({
+    displayName: name.optional(),
+    description: description.optional(),
+  })
+  .meta({ id: 'ServiceChange' });
+export type ServiceChange = z.infer<typeof serviceChange>;
+
+export const newAction = z
+  .strictObject({
+    serviceId: id,
+    kind: z.enum(['start', 'stop', 'restart']),
+    priority: priority.optional(),
+    deliverBy: time.optional().describe('Not handed out by then: expired.'),
+  })
+  .meta({ id: 'NewHostAction' });
+export type NewHostAction = z.infer<typeof newAction>;
+
+export const actionQuery = z.strictObject({
+  status: z.enum([...HOST_STATUSES, 'unfinished']).optional(),
+  serviceId: id.optional(),
+  limit: limit.optional(),
+  cursor: cursor.optional(),
+});
+export const statsQuery = z.strictObject({
+  stuckAfter: z
+    .int()
+    .min(1)
+    .max(604_800)
+    .optional()
+    .describe('Seconds after which a running action counts as stuck.'),
+  limit: z.int().min(1).max(100).optional(),
+  cursor: cursor.optional(),
+});
+
+/** The sentences for wrong values are fixed, so they are read by poll-parameters.ts and not by this schema. */
+export const pollQuery = z.looseObject({
+  max: z
+    .unknown()
+    .optional()
+    .describe('How many actions to return at most: a whole number from 1 to 10; 1 by default.'),
+  wait: z
+    .unknown()
+    .optional()
+    .describe('How many seconds to wait for one: a whole number from 0 to 25; 0 by default.'),
+});
+
+export const reportBody = z
+  .strictObject({
+    actionId: id,
+    attempt: attempt.optional(),
+    status: z.enum(['succeeded', 'failed']),
+    exitCode: z.int().min(-2_147_483_648).max(4_294_967_295).optional(),
+    message: z.string().max(10_000).optional(),
+    output: z.string().optional().describe('Its last 64 KiB are kept.'),
+    next: pollQuery
+      .optional()
+      .describe('Take the next actions with the same request, as GET /api/control/queue does.'),
+  })
+  .meta({ id: 'HostReport' });
+export type HostReport = z.infer<typeof reportBody>;
+export const heartbeatBody = z
+  .strictObject({
+    actions: z.array(z.strictObject({ id, attempt })).max(500),
+  })
+  .meta({ id: 'HostHeartbeat' });
+export type HostHeartbeat = z.infer<typeof heartbeatBody>;

@@ -1,0 +1,44 @@
+import { endpoint } from '../endpoint.ts';
+import { service, serviceList } from './answers.ts';
+import { hostParams, newService, serviceChange, serviceParams } from './requests.ts';
+
+/** The services of a host. */
+export const services = {
+  create: endpoint({
+    method: 'POST',
+    path: '/api/hosts/:hostId/services',
+    summary: 'Add a service to a host',
+    params: hostParams,
+    body: newService,
+    responses: { 201: { description: 'Added.', schema: service } },
+  }),
+  list: endpoint({
+    method: 'GET',
+    path: '/api/hosts/:hostId/services',
+    summary: 'The services of a host',
+    params: hostParams,
+    responses: { 200: { description: 'All of them.', schema: serviceList } },
+  }),
+  get: endpoint({
+    method: 'GET',
+    path: '/api/hosts/:hostId/services/:serviceId',
+    summary: 'One service',
+    params: serviceParams,
+    responses: { 200: { description: 'The service.', schema: service } },
+  }),
+  update: endpoint({
+    method: 'PATCH',
+    path: '/api/hosts/:hostId/services/:serviceId',
+    summary: 'Change what a service is called; another unit is another service',
+    params: serviceParams,
+    body: serviceChange,
+    responses: { 200: { description: 'The service as it is now.', schema: service } },
+  }),
+  remove: endpoint({
+    method: 'DELETE',
+    path: '/api/hosts/:hostId/services/:serviceId',
+    summary: 'Delete a service; what is unfinished for it is cancelled',
+    params: serviceParams,
+    responses: { 204: { description: 'Deleted.' } },
+  }),
+};

@@ -1,0 +1,125 @@
+export type {
+  Action,
+  ActionPage,
+  ActionWithEvents,
+  ActionWithOutcome,
+  CancelledMatching,
+  Claimed,
+  ClaimedAction,
+  Counts,
+  Extended,
+  LaneState,
+  PauseState,
+  Pauses,
+  RedrivenMatching,
+  Reported,
+} from './actions/answers.ts';
+export type { ActionFilter, Claim, Extend, NewAction, Pause, Release, Report } from './actions/requests.ts';
+export { api } from './api.ts';
+export type { AuditLine } from './audit.ts';
+export type {
+  AcceptedBatch,
+  Batch,
+  BatchPage,
+  BatchTarget,
+  BatchTargetPage,
+  RetriedBatch,
+} from './batches/answers.ts';
+export type { NewBatch } from './batches/requests.ts';
+export type {
+  AssignedAction,
+  CheckedIn,
+  DeliveredAction,
+  DeviceActionStatus,
+  Queue,
+  QueuedAction,
+} from './checkin/answers.ts';
+export type { Checkin } from './checkin/requests.ts';
+export { type BodyOf, type Endpoint, endpoint, type ParamsOf, type QueryOf } from './endpoint.ts';
+export type { ActionEvent } from './events.ts';
+export type {
+  ActionSource,
+  CurrentAction,
+  Device,
+  DevicePage,
+  DeviceToken,
+  DeviceWithToken,
+  Milestone,
+  MilestonePage,
+} from './fleet/answers.ts';
+export {
+  type DeviceAction,
+  type DeviceChange,
+  type DeviceEnrolment,
+  type NewDevice,
+  newDevice,
+  type Targets,
+} from './fleet/requests.ts';
+export type {
+  Beat,
+  Heartbeat,
+  Host,
+  HostAction,
+  HostActionPage,
+  HostActionWithEvents,
+  HostLoad,
+  HostLoadPage,
+  HostLoadWithTimes,
+  HostPage,
+  HostReported,
+  HostWithToken,
+  LockedAction,
+  LockedActions,
+  Service,
+  ServiceList,
+  StuckAction,
+  Times,
+} from './hosts/answers.ts';
+export type {
+  HostChange,
+  HostEnrolment,
+  HostHeartbeat,
+  HostReport,
+  NewHost,
+  NewHostAction,
+  NewService,
+  ServiceChange,
+} from './hosts/requests.ts';
+export { type Refusal, refusal } from './refusal.ts';
+export type {
+  ClaimedDevice,
+  ClaimedDevices,
+  Pc,
+  PcPage,
+  PcWithToken,
+  PresentDevices,
+  Task,
+  TaskDevice,
+  TaskDeviceAcknowledged,
+  TaskDeviceEvent,
+  TaskDeviceEvents,
+  TaskDeviceHeartbeat,
+  TaskDeviceLine,
+  TaskDevicePage,
+  TaskDeviceReported,
+  TaskDeviceStatus,
+  TaskPage,
+} from './tasks/answers.ts';
+export type {
+  AttemptOnly,
+  ClaimDevices,
+  CompleteDevice,
+  FailDevice,
+  NewPc,
+  NewTask,
+  PcChange,
+  Presence,
+  TaskTargets,
+} from './tasks/requests.ts';
+export type { IssuedToken, Token, TokenPage } from './tokens/answers.ts';
+export type { NewToken } from './tokens/requests.ts';
+export * from './values.ts';
+export type { WaitingFor } from './waiting-for.ts';
+export * from './words.ts';
+export type { Workflow, WorkflowPage, WorkflowRun, WorkflowRunPage } from './workflows/answers.ts';
+export type { NewWorkflow, Schedule, WorkflowChange } from './workflows/requests.ts';

@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { nextCursor, time } from '../values.ts';
+import { waitingFor } from '../waiting-for.ts';
+import { DEVICE_STATUSES, TASK_STATUSES } from './statuses.ts';
+
+/** What goes out; a test compares every answer with it. */
+const count = z.int().min(0);
+export const pc = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    slots: z.int(),
+    runningCount: count.describe('Devices that its runner holds at the moment.'),
+    eligibleDeviceCount: count.describe('Its devices that are there and not in error, busy ones included.'),
+    target: count.describe('The smaller of slots and eligibleDeviceCount.'),
+    freeSlots: count.describe('target - runningCount, or 0.'),
+    deviceCount: count,
+    errorDeviceCount: count,
+    absentDeviceCount: count,
+    devicesInError: z.array(z.string()).describe('The first hundred of them.'),
+    online: z.boolean(),
+    lastSeenAt: time.nullable(),
+    createdAt: time,
+  })
+  .meta({ id: 'Pc' });
+export type Pc = z.infer<typeof pc>;
+export const pcPage = z.strictObject({ pcs: z.array(pc), cursor: nextCursor }).meta({ id: 'PcPage' });
+export type PcPage = z.infer<typeof pcPage>;
+export const pcWithToken = z
+  .strictObject({ id: z.string(), name: z.string(), runnerToken: z.string() })
+  .meta({ id: 'PcWithToken' });
+export type PcWithToken = z.infer<typeof pcWithToken>;
+export const presentDevices = z
+  .strictObject({
+    devices: z.array(z.strictObject({ id: z.string(), present: z.boolean() })),
+    unknown: z.array(z.string()).describe('Named, but not devices of this PC.'),
+  })
+  .meta({ id: 'PresentDevices' });
+export type PresentDevices = z.infer<typeof presentDevices>;
+
+export const task = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    kind: z.string(),
+    payload: z.unknown(),
+    targets: z.union([
+      z.strictObject({ deviceCount: count.describe('The distinct devices of its list.') }),
+      z.strictObject({ pcIds: z.array(z.string()) }),
+      z.strictObject({ tags: z.array(z.string()) }),
+      z.strictObject({ all: z.literal(true) }),
+    ]),
+    status: z.enum(TASK_STATUSES),
+    cancelRequested: z.boolean().optional(),
+    maxAttempts: z.int(),
+    timeoutSeconds: z.int(),
+    retryBackoff: z.int(),
+    deadline: time.nullable(),
+    createdAt: time,
+    createdBy: z.string().nullable(),
+    activatedAt: time.nullable(),
+    endedAt: time.nullable(),
+    total: count.nullable().describe('Null: the devices that are meant are known once it is active.'),
+    counts: z
+      .strictObject({ pending: count, running: count, completed: count, failed: count, cancelled: count })
+      .describe('Their sum is total, at any moment.'),
+    unsupplied: count.describe('Of the pending ones: those that were not handed out even once.'),
+  })
+  .meta({ id: 'Task' });
+export type Task = z.infer<typeof task>;
+export const taskPage = z.strictObject({ tasks: z.array(task), cursor: nextCursor }).meta({ id: 'TaskPage' });
+export type TaskPage = z.infer<typeof taskPage>;
+
+const status = z.enum(DEVICE_STATUSES).meta({ id: 'TaskDeviceStatus' });
+export type TaskDeviceStatus = z.infer<typeof status>;
+const taskDeviceFields = {
+  id: z.string().nullable().describe('Null: not yet, or never, handed out.'),
+  taskId: z.string(),
+  deviceId: z.string(),
+  pcId: z.string().nullable().describe('The PC that the device belongs to.'),
+  status,
+  attempt: count,
+  maxAttempts: z.int(),
+  reason: z.string().optional(),
+  error: z.string().optional(),
+  createdAt: time.optional(),
+  endedAt: time.optional(),
+};
+export const taskDeviceLine = z.strictObject(taskDeviceFields).meta({ id: 'TaskDeviceLine' });
+export type TaskDeviceLine = z.infer<typeof taskDeviceLine>;
+export const taskDevicePage = z
+  .strictObject({
+    taskDevices: z.array(taskDeviceLine),
+    cursor: nextCursor,
+  })
+  .meta({ id: 'TaskDevicePage' });
+export type TaskDevicePage = z.infer<typeof taskDevicePage>;
+export const taskDevice = z
+  .strictObject({
+    ...taskDeviceFields,
+    startedAt: time.optional(),
+    timeoutAt: time.optional(),
+    worker: z.string().optional(),
+    cancelRequested: z.boolean().optional(),
+    result: z.unknown().optional(),
+    waitingFor: waitingFor.nullable(),
+  })
+  .meta({ id: 'TaskDevice' });
+export type TaskDevice = z.infer<typeof taskDevice>;
+export const taskDeviceEvent = z
+  .strictObject({
+    type: z.string(),
+    attempt: z.int(),
+    at: time,
+    worker: z.string().optional(),
+    error: z.string().optional(),
+  })
+  .meta({ id: 'TaskDeviceEvent' });
+export type TaskDeviceEvent = z.infer<typeof taskDeviceEvent>;
+export const taskDeviceEvents = z
+  .strictObject({ events: z.array(taskDeviceEvent) })
+  .meta({ id: 'TaskDeviceEvents' });
+export type TaskDeviceEvents = z.infer<typeof taskDeviceEvents>;
+
+export const claimedDevice = z
+  .strictObject({
+    id: z.string(),
+    taskId: z.string(),
+    deviceId: z.string(),
+    pcId: z.string(),
+    kind: z.string(),
+    attempt: z.int().min(1),
+    maxAttempts: z.int(),
+    status: z.literal('running'),
+    startedAt: time,
+    timeoutAt: time,
+    payload: z.unknown(),
+    cancelRequested: z.boolean().optional(),
+  })
+  .meta({ id: 'ClaimedDevice' });
+export type ClaimedDevice = z.infer<typeof claimedDevice>;
+export const claimed = z.strictObject({ taskDevices: z.array(claimedDevice) }).meta({ id: 'ClaimedDevices' });
+export type ClaimedDevices = z.infer<typeof claimed>;
+const verdict = {
+  accepted: z.boolean(),
+  status,
+  reason: z.string().optional(),
+};
+export const reported = z
+  .strictObject({
+    ...verdict,
+    taskDevices: z.array(claimedDevice).optional().describe('The next work, if it was asked for.'),
+  })
+  .meta({ id: 'TaskDeviceReported' });
+export type TaskDeviceReported = z.infer<typeof reported>;
+export const acknowledged = z.strictObject(verdict).meta({ id: 'TaskDeviceAcknowledged' });
+export type TaskDeviceAcknowledged = z.infer<typeof acknowledged>;
+export const heartbeat = z
+  .strictObject({
+    ...verdict,
+    timeoutAt: time.optional().describe('No heartbeat moves it.'),
+    cancelRequested: z.boolean().optional().describe('Stop it; whatever is reported then ends it.'),
+  })
+  .meta({ id: 'TaskDeviceHeartbeat' });
+export type TaskDeviceHeartbeat = z.infer<typeof heartbeat>;

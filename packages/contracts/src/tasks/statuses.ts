@@ -1,0 +1,10 @@
+/** The states of a task, and of a device of it. */
+export const TASK_STATUSES = ['pending', 'running', 'success', 'failed', 'cancelled'] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+export const DEVICE_STATUSES = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const;
+export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
+
+/** What may be asked for: also the words of older systems for the same things. */
+export const TASK_WORDS = [...TASK_STATUSES, 'completed', 'claimed', 'retrying'] as const;
+export const DEVICE_WORDS = [...DEVICE_STATUSES, 'success', 'claimed', 'retrying'] as const;
+export type DeviceWord = (typeof DEVICE_WORDS)[number];

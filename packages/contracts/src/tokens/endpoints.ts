@@ -1,0 +1,42 @@
+import { endpoint } from '../endpoint.ts';
+import { emptyBody, idParams } from '../values.ts';
+import { issuedToken, tokenPage } from './answers.ts';
+import { listQuery, newToken } from './requests.ts';
+
+/** Admins manage the tokens of their tenant. A secret is in the answer to its creation and nowhere else. */
+export const tokens = {
+  create: endpoint({
+    method: 'POST',
+    path: '/api/tokens',
+    summary: 'Issue a token; its secret is shown this once',
+    body: newToken,
+    responses: { 201: { description: 'The token with its secret.', schema: issuedToken } },
+  }),
+  list: endpoint({
+    method: 'GET',
+    path: '/api/tokens',
+    summary: 'List the tokens of the tenant, without their secrets',
+    query: listQuery,
+    responses: {
+      200: {
+        description: 'Newest first, revoked ones included; the cursor leads to the next page.',
+        schema: tokenPage,
+      },
+    },
+  }),
+  revoke: endpoint({
+    method: 'DELETE',
+    path: '/api/tokens/:id',
+    summary: 'Revoke a token, on all nodes at once',
+    params: idParams,
+    responses: { 204: { description: 'Revoked.' } },
+  }),
+  rotate: endpoint({
+    method: 'POST',
+    path: '/api/tokens/:id/rotate',
+    summary: 'Issue a new secret; the one in use is valid until the new one is first used',
+    params: idParams,
+    body: emptyBody,
+    responses: { 201: { description: 'The new token with its secret.', schema: issuedToken } },
+  }),
+};

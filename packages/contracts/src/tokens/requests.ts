@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { cursor, limit, name } from '../values.ts';
+import { KINDS, KINDS_BY_HAND, ROLES } from './kinds.ts';
+
+/** What comes in. */
+export const newToken = z
+  .strictObject({
+    kind: z.enum(KINDS_BY_HAND),
+    role: z.enum(ROLES).optional(),
+    name,
+    lanes: z.array(name).min(1).max(1_000).optional().describe('The only lanes a worker token is for.'),
+    tags: z
+      .array(name)
+      .max(100)
+      .optional()
+      .describe('Given to every device that comes with this device-enrolment token.'),
+    reEnrol: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether a device with a known externalId may come again with this device-enrolment token; its old self ends.',
+      ),
+  })
+  .meta({ id: 'NewToken' });
+export type NewToken = z.infer<typeof newToken>;
+
+export const listQuery = z.strictObject({
+  kind: z.enum(KINDS).optional().describe('Without it those that were issued by hand.'),
+  cursor: cursor.optional(),
+  limit: limit.optional(),
+});

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+
+/** Values that many requests and answers have, with the sentence for a wrong one in their description. */
+const LONGEST_NAME = 200;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it is about
+const VISIBLE = /^[^\u0000-\u001f\u007f-\u009f]+$/u;
+
+export const name = z
+  .string()
+  .min(1)
+  .max(LONGEST_NAME)
+  .regex(VISIBLE)
+  .describe('text without control characters')
+  .meta({ id: 'Name' });
+/** Lists go on behind the last id of the page before. A cursor of another form is refused everywhere alike. */
+const A_CURSOR = 'one that this list has given';
+export const cursor = z
+  .string()
+  .regex(/^[1-9]\d{0,17}$/)
+  .describe(A_CURSOR)
+  .meta({ id: 'Cursor' });
+/** Of a list that goes on behind a place in it: an integer of the database. */
+export const placeCursor = z
+  .string()
+  .regex(/^[1-9]\d{0,8}$/)
+  .describe(A_CURSOR)
+  .meta({ id: 'PlaceCursor' });
+/** Null: this was the last page. */
+export const nextCursor = z.string().nullable();
+export const limit = z.int().min(1).max(500).meta({ id: 'Limit' });
+export const time = z.iso.datetime({ offset: true }).meta({ id: 'Time' });
+export const wait = z.number().min(0).max(25).describe('How many seconds to wait for something to do.');
+export const reason = z.string().max(2_000);
+export const priority = z.enum(['normal', 'urgent']).meta({ id: 'Priority' });
+export const headOfLine = z.enum(['skip', 'hold']);
+/** The fence: a report, an extension or a release names the attempt that was handed out. */
+export const attempt = z.int().min(1).describe('The attempt that was handed out: the fence.');
+
+/** Ids are opaque: one that is not ours is unknown, not wrong. */
+export const idParams = z.strictObject({ id: z.string() });
+export const pageQuery = z.strictObject({ cursor: cursor.optional(), limit: limit.optional() });
+export const emptyBody = z.strictObject({});
+export const reasonBody = z.strictObject({ reason: reason.optional() }).meta({ id: 'WithReason' });
+/** For `headers` of an endpoint that can be repeated safely. */
+export const IDEMPOTENCY_KEY = {
+  'Idempotency-Key': 'The same key and body again answer 200 with the action that is there.',
+} as const;

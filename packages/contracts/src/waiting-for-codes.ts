@@ -1,0 +1,26 @@
+/** Why has this not run yet? The codes that a program can go by; the text beside one is for people. */
+export const WAITING_FOR_CODES = [
+  // of every door
+  'BEHIND',
+  'CANCEL_REQUESTED',
+  'LANE_BLOCKED',
+  'LANE_PAUSED',
+  'NEXT_CONTACT',
+  'NO_FREE_SLOT',
+  'NOT_BEFORE',
+  'NOT_NOW',
+  'OFFLINE',
+  'RETRY',
+  'RUNNING',
+  'TAG_PAUSED',
+  'TENANT_PAUSED',
+  // hosts
+  'SERVICE_DELETED',
+  // tasks
+  'DEVICE_ABSENT',
+  'DEVICE_DELETED',
+  'DEVICE_IN_ERROR',
+  'NO_PC',
+  'TASK_NOT_ACTIVE',
+] as const;
+export type WaitingForCode = (typeof WAITING_FOR_CODES)[number];

@@ -1,0 +1,37 @@
+/**
+ * What needs no schema: codes, kinds, states. An entry of its own, because whoever needs nothing else (the command line)
+ * starts 0.1 s sooner without zod.
+ */
+export { ACTION_ERRORS } from './actions/errors.ts';
+export { BATCH_ERRORS } from './batches/errors.ts';
+export { BATCH_STATUSES, COUNTED } from './batches/statuses.ts';
+export { CHECKIN_ERRORS } from './checkin/errors.ts';
+export { ENGINE_ERRORS } from './engine-errors.ts';
+export type { ErrorCatalogue, ErrorEntry } from './error-catalogue.ts';
+export { EVENT_TYPES, type EventType } from './event-types.ts';
+export { FLEET_ERRORS } from './fleet/errors.ts';
+export { MILESTONE_TYPES, type MilestoneType } from './fleet/milestone-types.ts';
+export { HOST_ERRORS } from './hosts/errors.ts';
+export { HOST_STATUSES, type HostStatus } from './hosts/statuses.ts';
+export { HTTP_ERRORS } from './http-errors.ts';
+export { TASK_ERRORS } from './tasks/errors.ts';
+export {
+  DEVICE_STATUSES,
+  type DeviceStatus,
+  type DeviceWord,
+  TASK_STATUSES,
+  type TaskStatus,
+} from './tasks/statuses.ts';
+export { TOKEN_ERRORS } from './tokens/errors.ts';
+export {
+  atLeast,
+  isTokenKind,
+  KINDS,
+  KINDS_BY_HAND,
+  ROLES,
+  type Role,
+  TOKEN_KINDS,
+  type TokenKind,
+} from './tokens/kinds.ts';
+export { WAITING_FOR_CODES, type WaitingForCode } from './waiting-for-codes.ts';
+export { WORKFLOW_ERRORS } from './workflows/errors.ts';

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { deviceAction, targets } from '../fleet/requests.ts';
+import { nextCursor, time } from '../values.ts';
+import { schedule } from './requests.ts';
+
+/** What goes out; a test compares every answer with it. */
+export const workflow = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    schedule,
+    targets,
+    action: deviceAction,
+    enabled: z.boolean(),
+    catchUp: z.enum(['none', 'one', 'all']),
+    nextAt: time.nullable().describe('When it runs next, or is looked at next if it goes by expiry.'),
+    createdAt: time,
+    createdBy: z.string().nullable(),
+  })
+  .meta({ id: 'Workflow' });
+export type Workflow = z.infer<typeof workflow>;
+export const workflowPage = z
+  .strictObject({ workflows: z.array(workflow), cursor: nextCursor })
+  .meta({ id: 'WorkflowPage' });
+export type WorkflowPage = z.infer<typeof workflowPage>;
+export const run = z
+  .strictObject({
+    id: z.string(),
+    trigger: z.enum(['schedule', 'manual', 'expiry']),
+    scheduledAt: time,
+    startedAt: time,
+    startedBy: z.string().nullable(),
+    status: z.enum(['supplying', 'supplied', 'missed']),
+    targets: z.int(),
+    actions: z.int().describe('How many actions it has made so far.'),
+    refused: z.int(),
+  })
+  .meta({ id: 'WorkflowRun' });
+export type WorkflowRun = z.infer<typeof run>;
+export const runPage = z
+  .strictObject({ runs: z.array(run), cursor: nextCursor })
+  .meta({ id: 'WorkflowRunPage' });
+export type WorkflowRunPage = z.infer<typeof runPage>;

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { api, type Endpoint } from '../src/index.ts';
+
+const endpoints: [string, Endpoint][] = Object.entries(api).flatMap(([door, calls]) =>
+  Object.entries(calls).map(([name, one]): [string, Endpoint] => [`${door}.${name}`, one]),
+);
+
+function schemasOf({ params, query, body, responses }: Endpoint): z.ZodType[] {
+  const answers = Object.values(responses).map(({ schema }) => schema);
+  return [params, query, body, ...answers].filter((schema) => schema !== undefined);
+}
+
+test('a method and a path belong to one endpoint', () => {
+  const used = endpoints.map(([, { method, path }]) => `${method} ${path}`);
+  expect(used.length).toBeGreaterThan(30);
+  expect([...new Set(used)].length).toBe(used.length);
+});
+
+test.each(endpoints)('%s names each part of its path in its parameters', (_name, { params, path }) => {
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, part]) => part);
+  const { properties = {} } = params ? z.toJSONSchema(params) : {};
+  expect(Object.keys(properties).sort()).toEqual(inPath.sort());
+});
+
+test.each(endpoints)('%s has no transform and no default: what passes is what came', (_name, one) => {
+  for (const schema of schemasOf(one))
+    expect(z.toJSONSchema(schema, { io: 'output' })).toEqual(z.toJSONSchema(schema, { io: 'input' }));
+});
+
+test('a default or a transform would be noticed', () => {
+  for (const schema of [
+    z.strictObject({ n: z.int().default(1) }),
+    z.strictObject({ n: z.string().transform(Number) }),
+  ])
+    expect(() =>
+      expect(z.toJSONSchema(schema, { io: 'output' })).toEqual(z.toJSONSchema(schema, { io: 'input' })),
+    ).toThrow();
+});
