@@ -112,7 +112,7 @@ begin
       and l.action_id is null and not l.paused and l.blocked is null
       and (x.action_id is null or (p.action_id is not null and not p.delayed and p.generation = l.generation
         and (p.not_before is null or p.not_before <= statement_timestamp())))
-      and not exists (select 1 from {schema}.pending q where q.tenant_id = p_tenant and q.lane_id = l.lane_id
+      and not exists (select 1 from {schema}.pending q where q.tenant_id = p_tenant and q.lane_id = l.lane_id and {schema}.sought_by(q.lane_id)
         and q.channel in ('runner', 'any') and q.action_id is distinct from x.action_id and not q.delayed and q.generation = l.generation)
     order by x.action_id is null, x.action_id, d.device_id limit 1
     for update of x, l skip locked;

@@ -2,3 +2,4 @@ drop table {schema}.nodes, {schema}.leaders, {schema}.count_changes, {schema}.ev
   {schema}.pauses, {schema}.idempotency_keys, {schema}.endings, {schema}.pending, {schema}.actions,
   {schema}.lane_names, {schema}.lanes, {schema}.runners;
 drop sequence {schema}.event_seq, {schema}.action_seq, {schema}.runner_seq, {schema}.lane_seq;
+drop function {schema}.sought_by(anyelement);

@@ -73,9 +73,12 @@ begin
         case when i.o ? 'idempotencyKey' then sha256(convert_to(jsonb_build_array(i.lane_id, i.channel, i.kind, i.payload,
           i.o - '{idempotencyKey,createdBy,depthLimit}'::text[])::text, 'UTF8')) end as body_hash,
         coalesce((i.o->>'depthLimit')::int, 1000) as depth_limit
-      from unnest(p_tenants, p_lanes, p_channels, p_kinds, p_payloads, p_options)
+      -- behind sub-selects, so that a plan for one row does for all (see `rows` in sql.ts)
+      from unnest((select p_tenants), (select p_lanes), (select p_channels), (select p_kinds), (select p_payloads), (select p_options))
         with ordinality as i(tenant_id, lane_id, channel, kind, payload, o, ord)
-      join {schema}.lanes l on l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and not l.closing
+      cross join lateral (
+        select * from {schema}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and not l.closing limit 1
+      ) l
       order by i.ord
     ) s
   ), looked as materialized (
@@ -83,12 +86,13 @@ begin
       case when old_key.action_id is null and kept.action_id is null then 1 else 0 end as adds,
       case when old_key.action_id is null then gone.many else 0 end as removes
     from i
-    left join {schema}.idempotency_keys old_key
-      on i.key is not null and old_key.tenant_id = i.tenant_id and old_key.key = i.key
+    left join lateral (
+      select * from {schema}.idempotency_keys k where i.key is not null and k.tenant_id = i.tenant_id and k.key = i.key limit 1
+    ) old_key on true
     left join lateral (
       select p.action_id from {schema}.pending p
       where i.mode = 'keep-first' and p.tenant_id = i.tenant_id and p.lane_id = i.lane_id
-        and p.supersede_key = i.supersede_key and p.attempt = 0 and p.action_id is distinct from i.leased
+        and p.supersede_key = i.supersede_key and {schema}.sought_by(p.supersede_key) and p.attempt = 0 and p.action_id is distinct from i.leased
         and p.generation = i.generation
         and (p.deliver_by is null or p.deliver_by > p_now) and (p.deadline is null or p.deadline > p_now)
       order by p.action_id limit 1
@@ -96,7 +100,7 @@ begin
     cross join lateral (
       select count(*) as many from {schema}.pending p
       where i.mode = 'replace' and p.tenant_id = i.tenant_id and p.lane_id = i.lane_id
-        and p.supersede_key = i.supersede_key and p.attempt = 0 and p.action_id is distinct from i.leased
+        and p.supersede_key = i.supersede_key and {schema}.sought_by(p.supersede_key) and p.attempt = 0 and p.action_id is distinct from i.leased
     ) gone
   ), checked as materialized (
     -- what adds nothing is taken into a full lane too
@@ -107,18 +111,21 @@ begin
     ) w
     cross join lateral (
       select count(*) as depth from (
-        select 1 from {schema}.pending p where p.tenant_id = w.tenant_id and p.lane_id = w.lane_id limit w.depth_limit + w.removed
+        select 1 from {schema}.pending p where p.tenant_id = w.tenant_id and p.lane_id = w.lane_id and {schema}.sought_by(p.lane_id)
+        limit w.depth_limit + w.removed
       ) x
     ) d
   ), locked as materialized (
-    select l.tenant_id, l.lane_id
+    select c.tenant_id, c.lane_id
     from (
       select distinct c.tenant_id, c.lane_id, c.ver from checked c
       where c.mode <> 'append' and c.kept_action is null and c.key_action is null and not c.deep
+      order by c.tenant_id, c.lane_id
     ) c
-    join {schema}.lanes l on l.tenant_id = c.tenant_id and l.lane_id = c.lane_id and l.ver = c.ver
-    order by l.tenant_id, l.lane_id
-    for no key update of l skip locked
+    cross join lateral (
+      select 1 from {schema}.lanes l where l.tenant_id = c.tenant_id and l.lane_id = c.lane_id and l.ver = c.ver limit 1
+      for no key update skip locked
+    ) l
   ), judged as materialized (
     select c.*, case
         when c.key_action is not null then case when c.key_hash = c.body_hash then 'present' else 'mismatch' end
@@ -138,14 +145,20 @@ begin
   ), go as materialized (
     select j.* from judged j
     where j.verdict = 'created' and (j.key is null or j.action_id in (select k.action_id from keyed k))
+  ), doomed as materialized (
+    select go.tenant_id, go.ord, go.runner_id, go.action_id, q.action_id as old_action from go cross join lateral (
+      select q.action_id from {schema}.pending q where q.tenant_id = go.tenant_id and q.lane_id = go.lane_id
+        and q.supersede_key = go.supersede_key and {schema}.sought_by(q.supersede_key) and q.attempt = 0
+        and q.action_id is distinct from go.leased offset 0
+    ) q where go.mode = 'replace'
   ), superseded as (
-    delete from {schema}.pending p using (select * from go where mode = 'replace') go
-    where p.tenant_id = go.tenant_id and p.lane_id = go.lane_id
-      and p.supersede_key = go.supersede_key and p.attempt = 0 and p.action_id is distinct from go.leased
+    -- compared as an array: see `hasKeyOf` in sql.ts
+    delete from {schema}.pending p using doomed go
+    where p.tenant_id = any(array[go.tenant_id]) and p.action_id = go.old_action
     returning p.tenant_id, p.action_id, p.lane_id, p.channel, go.ord, go.runner_id, go.action_id as by_action
   ), raised as (
     update {schema}.lanes l set ver = l.ver + 1 from locked k
-    where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+    where l.tenant_id = any(array[k.tenant_id]) and l.lane_id = k.lane_id
   ), ended as (
     insert into {schema}.endings (tenant_id, action_id, state, attempt, reason, ended_at)
       select s.tenant_id, s.action_id, 'cancelled', 0, 'SUPERSEDED', p_now from superseded s

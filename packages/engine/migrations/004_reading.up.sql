@@ -1,6 +1,7 @@
 -- breaking: no
 -- What others may join with: applications that share the database, and doors that derive what they show. The tables
--- behind these views may change; the views stay.
+-- behind these views may change; the views stay. Who looks for a lane's actions says `and {schema}.sought_by(lane_id)` too, and its
+-- index is used.
 
 -- Every action that has not ended, claimed or not; `seq` is its place among those of its priority. Whoever does not ask
 -- whether it is claimed does not pay for it: the planner drops the join.

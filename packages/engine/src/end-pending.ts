@@ -1,6 +1,6 @@
 import type { ActionState, EventType, FinalState } from './action.ts';
 import { eventName } from './action.ts';
-import { lockLanes, NOW, raiseLanes } from './sql.ts';
+import { hasKeyOf, lockLanes, NOW, raiseLanes } from './sql.ts';
 import type { Transition, Wake } from './transition.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { Transition, Wake } from './transition.ts';
 export const endPending = (s: string) => `k as materialized (${lockLanes(s, 'x')}
   ), u as (${raiseLanes(s, 'k')}
   ), d as (
-    delete from ${s}.pending p using k where p.tenant_id = k.tenant_id and p.action_id = k.action_id
+    delete from ${s}.pending p using k where ${hasKeyOf('p', 'k', 'action_id')}
   ), z as (
     insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, result, ended_at)
       select k.tenant_id, k.action_id, k.state, k.attempt, k.why, k.result, ${NOW} from k

@@ -1,7 +1,7 @@
 import type { Queryable } from './db.ts';
 import { LostAnswers } from './lost-answers.ts';
 import type { Context } from './operation.ts';
-import { rows } from './sql.ts';
+import { ofRunner, rows } from './sql.ts';
 import type { LostClaim } from './transition.ts';
 
 /**
@@ -57,9 +57,9 @@ const statement = (s: string) => `
   })}
   left join lateral (select a.lane_id from ${s}.actions a where a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1) a on true
   cross join lateral (
-    select * from ${s}.lanes l where i.runner_id is null and l.tenant_id = i.tenant_id and l.lane_id = coalesce(i.lane_id, a.lane_id)
+    (select * from ${s}.lanes l where i.runner_id is null and l.tenant_id = i.tenant_id and l.lane_id = coalesce(i.lane_id, a.lane_id) limit 1)
     union all
-    select * from ${s}.lanes l where i.runner_id is not null and l.tenant_id = i.tenant_id and l.runner_id = i.runner_id
+    (select * from ${s}.lanes l where i.runner_id is not null and ${ofRunner(s, 'i')} offset 0)
   ) l
   where l.action_id is not null and l.redelivered = 0 and case
     when i.attempt is not null then l.action_id = i.action_id and l.attempt = i.attempt

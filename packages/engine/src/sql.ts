@@ -16,6 +16,46 @@ export const rows = (first: number, columns: Record<string, string>) => {
 /** The channel whose actions may be delivered by every way. */
 export const ANY_CHANNEL = 'any';
 
+/**
+ * Looks one row up by its whole key. The planner may take any table for an empty one (see "Plans" in ARCHITECTURE.md); then it
+ * joins by reading all of it, but it cannot join what is a look-up by itself.
+ */
+const one = (table: string, as: string, where: string) =>
+  `(select * from ${table} ${as} where ${where} limit 1) ${as}`;
+export const laneOf = (s: string, of: string) =>
+  one(`${s}.lanes`, 'l', `l.tenant_id = ${of}.tenant_id and l.lane_id = ${of}.lane_id`);
+export const actionOf = (s: string, of: string) =>
+  one(`${s}.actions`, 'a', `a.tenant_id = ${of}.tenant_id and a.action_id = ${of}.action_id`);
+export const pendingOf = (s: string, of: string) =>
+  one(`${s}.pending`, 'p', `p.tenant_id = ${of}.tenant_id and p.action_id = ${of}.action_id`);
+export const endingOf = (s: string, of: string) =>
+  one(`${s}.endings`, 'z', `z.tenant_id = ${of}.tenant_id and z.action_id = ${of}.action_id`);
+
+/**
+ * Says that the index of this column is meant, which otherwise is not used. Without it the primary key would do as well, and
+ * in a table that is taken for an empty one it may look like the better way. Not in a statement that locks or writes the same table:
+ * there the planner counts the condition for every way alike.
+ */
+export const soughtBy = (s: string, column: string) => `${s}.sought_by(${column})`;
+
+/** `row` (of pending, actions or lane_names) is of this lane. */
+export const ofLane = (s: string, row: string, lane: string) =>
+  `${row}.tenant_id = ${lane}.tenant_id and ${row}.lane_id = ${lane}.lane_id and ${soughtBy(s, `${row}.lane_id`)}`;
+/** Lane `l` belongs to this runner, or did when it was moved. */
+export const ofRunner = (s: string, runner: string, column: 'runner_id' | 'moved_from' = 'runner_id') =>
+  `l.tenant_id = ${runner}.tenant_id and l.${column} = ${runner}.runner_id and ${soughtBy(s, `l.${column}`)}`;
+
+/**
+ * The row to be written is the one with this key. What is written cannot be a look-up by itself, it must be joined, and a table that
+ * is taken for one row of many pages would be read whole for that, by its index. An array is nothing to join by, so that index
+ * only serves to look up. One tenant's statements (a distributed database) would say `tenant_id = $n` here.
+ */
+export const hasKeyOf = (row: string, from: string, ...columns: string[]) =>
+  [
+    `${row}.tenant_id = any(array[${from}.tenant_id])`,
+    ...columns.map((c) => `${row}.${c} = ${from}.${c}`),
+  ].join(' and ');
+
 /** What is paused, one row per tenant; nearly always empty. */
 export const pauses = (s: string) => `pz as materialized (
     select tenant_id, bool_or(tag = '') as everything, array_agg(tag) filter (where tag <> '') as tags
@@ -28,8 +68,8 @@ export const IS_OPEN = 'not l.paused and l.blocked is null and not coalesce(pz.e
 const mayRun = (s: string) => `not p.delayed and p.generation = l.generation
         and (p.deadline is null or p.deadline > ${NOW})
         and (p.deliver_by is null or p.attempt > 0 or p.deliver_by > ${NOW})
-        and (pz.tags is null or not exists (
-          select 1 from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id and a.tags && pz.tags))`;
+        and (pz.tags is null or (
+          select 1 from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id and a.tags && pz.tags limit 1) is null)`;
 
 interface OnLane {
   readonly channel: string;
@@ -47,8 +87,8 @@ export const first = (s: string, on: OnLane) => {
         select p.action_id, p.attempt, p.priority, p.seq, p.deadline, p.not_before, p.channel
         from ${s}.pending p
         where ${on.when} and ${IS_OPEN}
-          and p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and ${which}
-          and ${on.passes ?? `p.action_id is distinct from ${on.except}`}
+          and ${ofLane(s, 'p', 'l')} and ${which}
+          and ${on.passes ?? (on.except === 'null' ? 'true' : `p.action_id is distinct from ${on.except}`)}
           and ${mayRun(s)}
         order by p.priority, p.seq limit 1)`;
   return `
@@ -67,7 +107,7 @@ export const takesNew = (
   on: { channel: string; priority: string; tags: string },
 ) => `l.action_id is null and ${IS_OPEN}
         and not coalesce(pz.tags && ${on.tags}, false)
-        and (select true from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id
+        and (select true from ${s}.pending p where ${ofLane(s, 'p', 'l')}
           and p.channel in (${on.channel}, '${ANY_CHANNEL}') and not p.delayed and p.generation = l.generation
           and p.priority <= ${on.priority} limit 1) is null`;
 
@@ -75,8 +115,8 @@ export const takesNew = (
 export const passesOver = (
   s: string,
   except: string,
-) => `(${except} is null or p.action_id <> ${except} or p.attempt = 0 or exists (
-            select 1 from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id and a.head_of_line = 'hold'))`;
+) => `(${except} is null or p.action_id <> ${except} or p.attempt = 0 or (
+            select a.head_of_line from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id limit 1) = 'hold')`;
 
 /**
  * The lane `l` has a lease until then, or none if that is null. Whoever looks for ended leases goes by `check_at`, which is
@@ -116,7 +156,7 @@ export const firstToLock = (s: string, select: string, most: number) => `
 /** Several rows of `from` may be of one lane: its version is raised once for all of them. */
 export const raiseLanes = (s: string, from: string) => `
     update ${s}.lanes l set ver = l.ver + 1
-    from (select distinct tenant_id, lane_id from ${from}) k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id`;
+    from (select distinct tenant_id, lane_id from ${from}) k where ${hasKeyOf('l', 'k', 'lane_id')}`;
 
 /** A wait before try n + 1: base, doubled n - 1 times, at most max, spread by ±20 % without a die (tests need none). */
 export const backoff = (on: { base: string; max: string; nth: string; action: string }) => `(

@@ -6,19 +6,20 @@ import type { Database, Query, Queryable } from '../src/index.ts';
  */
 export async function pagesTouched(
   db: Database,
-  run: (client: Queryable) => Promise<unknown>,
+  run: (client: Queryable, soFar: () => number) => Promise<unknown>,
 ): Promise<number> {
   let pages = 0;
   const undo = new Error('undo');
   await db
     .transaction(async (tx) => {
-      await run({
+      const client = {
         async query(query: Query) {
           if (/^\s*(with|select|insert|update|delete)\b/i.test(query.text))
             pages += await explained(tx, query);
           return tx.query(query);
         },
-      });
+      };
+      await run(client, () => pages);
       throw undo;
     })
     .catch((error) => {
@@ -36,5 +37,22 @@ async function explained(tx: Queryable, query: Query): Promise<number> {
   await tx.query({ text: 'rollback to savepoint explained' });
   const given = rows[0]['QUERY PLAN'];
   const { Plan: plan } = (typeof given === 'string' ? JSON.parse(given) : given)[0];
-  return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+  return pagesOf(plan) + writes(plan);
+}
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Parent Relationship'?: string;
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+  readonly Plans?: readonly Plan[];
+}
+
+const pagesOf = (plan: Plan) => plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+
+/** What a `with` writes and nobody reads is done after the rest, and its pages are not among those of the whole. */
+function writes(plan: Plan): number {
+  const own =
+    plan['Node Type'] === 'ModifyTable' && plan['Parent Relationship'] === 'InitPlan' ? pagesOf(plan) : 0;
+  return own + (plan.Plans ?? []).reduce((sum, inner) => sum + writes(inner), 0);
 }

@@ -189,7 +189,7 @@ const plainStatement = (s: string) => `
     case when i.type in ('sent', 'resent') then (
       -- the one that was handed out is among them
       select count(*)::int - 1 from (
-        select 1 from ${s}.unfinished_actions u where u.tenant_id = i.tenant_id and u.lane_id = i.lane_id
+        select 1 from ${s}.unfinished_actions u where u.tenant_id = i.tenant_id and u.lane_id = i.lane_id and ${s}.sought_by(u.lane_id)
           and u.channel in ('${CHECKIN}', 'any') limit ${PENDING_UP_TO + 1}
       ) x
     ) end as pending

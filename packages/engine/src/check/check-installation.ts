@@ -1,6 +1,7 @@
 import { eventName } from '../action.ts';
 import type { Database, Queryable } from '../db.ts';
 import { checkSchemaName } from '../migrate.ts';
+import { ofLane, soughtBy } from '../sql.ts';
 import {
   type CheckedAction,
   type CheckedEvent,
@@ -162,7 +163,7 @@ async function readLanes(tx: Queryable, s: string, after: LaneRow | null): Promi
   const { rows } = await tx.query({
     text: `select l.tenant_id, l.lane_id, array(
         select p.action_id from ${s}.pending p
-        where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.generation <> l.generation and not exists (
+        where ${ofLane(s, 'p', 'l')} and p.generation <> l.generation and not exists (
           select 1 from ${s}.stale_lanes st where st.tenant_id = l.tenant_id and st.lane_id = l.lane_id)
       )::text[] as old_generation,
       case when l.lease_until is not null and (l.check_at <= l.lease_until) is not true then l.action_id end as unwatched
@@ -185,7 +186,7 @@ async function readActions(
       from (
         select * from ${s}.actions a
         where (a.tenant_id, a.lane_id, a.action_id) > ($1::int, $2::bigint, $3::bigint)
-          and (a.tenant_id, a.lane_id) <= ($4::int, $5::bigint)
+          and (a.tenant_id, a.lane_id) <= ($4::int, $5::bigint) and ${soughtBy(s, 'a.lane_id')}
         order by a.tenant_id, a.lane_id, a.action_id limit ${ACTIONS_PER_STATEMENT}
       ) a
       left join ${s}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id

@@ -3,7 +3,7 @@ import type { Context } from '../operation.ts';
 import type { LaneRef } from '../ops/lanes.ts';
 import { NO_NEXT, settle } from '../report/settle.ts';
 import { type SettledRow, transitionsOf, wakesOf } from '../report/settled.ts';
-import { firstToLock, hasCome, NOW, rows } from '../sql.ts';
+import { firstToLock, hasCome, hasKeyOf, NOW, rows } from '../sql.ts';
 import { type Duty, dutyRun, laneIds } from './duty.ts';
 
 /**
@@ -75,7 +75,7 @@ const lookStatement = (s: string) => `
   )}
   ), u as (
     update ${s}.lanes l set check_at = x.lease_until from x
-    where not x.over and l.tenant_id = x.tenant_id and l.lane_id = x.lane_id
+    where not x.over and ${hasKeyOf('l', 'x', 'lane_id')}
   )
   select x.tenant_id, x.lane_id, x.over from x`;
 

@@ -3,7 +3,7 @@ import type { Queryable } from '../db.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import type { Context } from '../operation.ts';
 import { type SettledRow, transitionsOf, wakesOf } from '../report/settled.ts';
-import { firstToLock } from '../sql.ts';
+import { firstToLock, ofLane } from '../sql.ts';
 import { type Duty, dutyRun, laneIds, type OnLanes } from './duty.ts';
 import { endAttempts } from './end-leases.ts';
 
@@ -36,8 +36,8 @@ export function createEndStale(context: Context): Duty {
   const forget = `
     delete from ${s}.stale_lanes where ctid = any (array(
       select st.ctid from ${s}.stale_lanes st where st.safe_from <= pg_snapshot_xmin(pg_current_snapshot())
-        and not exists (select 1 from ${s}.pending p join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id
-          where p.tenant_id = st.tenant_id and p.lane_id = st.lane_id and p.generation < l.generation)
+        and (select 1 from ${s}.pending p where ${ofLane(s, 'p', 'st')} and p.generation < (
+          select l.generation from ${s}.lanes l where l.tenant_id = st.tenant_id and l.lane_id = st.lane_id) limit 1) is null
       for update of st skip locked))`;
   return {
     name: 'end-stale',
@@ -80,8 +80,9 @@ const endStatement = (s: string) => `
       `select p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel,
         'cancelled' as state, ${EVENT_TYPES.CANCELLED} as type, 'GENERATION' as why, 'GENERATION' as note, null::text as worker, null::jsonb as result
       from ${staleLanes(s)} l
-      join ${s}.pending p on p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.generation < l.generation
-        and p.action_id is distinct from l.action_id`,
+      cross join lateral (
+        select * from ${s}.pending p where ${ofLane(s, 'p', 'l')} and p.generation < l.generation and p.action_id is distinct from l.action_id offset 0
+      ) p`,
       MOST,
     )}) y
   ), ${endPending(s)}`;

@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import type { Context } from '../operation.ts';
-import { firstToLock, hasCome, NOW, rows } from '../sql.ts';
+import { firstToLock, hasCome, hasKeyOf, NOW, ofLane, rows } from '../sql.ts';
 import { type Duty, dutyRun, laneIds } from './duty.ts';
 
 /**
@@ -23,7 +23,7 @@ export function createExpire(context: Context): Duty {
     s,
     (clock) => `from ${rows(2, { tenant_id: 'int', lane_id: 'bigint' })}
       cross join lateral (select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1) l
-      join ${s}.pending p on p.tenant_id = l.tenant_id and p.lane_id = l.lane_id
+      cross join lateral (select * from ${s}.pending p where ${ofLane(s, 'p', 'l')} offset 0) p
       where p.${clock} <= ${NOW}`,
   );
   return {
@@ -72,7 +72,7 @@ const statement = (s: string, from: (clock: 'deliver_by' | 'deadline') => string
   ), t as (
     -- under the lane's lock; whatever else may look at the row now does not go by this clock
     update ${s}.pending p set deliver_by = null from (select * from due where due.is_over) due
-    where p.tenant_id = due.tenant_id and p.action_id = due.action_id
+    where ${hasKeyOf('p', 'due', 'action_id')}
   ), ${endPending(s)}
   union all
   select 0, due.tenant_id, due.lane_id, null, due.action_id, due.attempt, due.channel, null, null, null, null from due where due.is_over`;

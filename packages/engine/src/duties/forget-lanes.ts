@@ -1,7 +1,7 @@
 import { LONGEST_WAIT_MS } from '../claiming.ts';
 import type { Queryable } from '../db.ts';
 import type { Context } from '../operation.ts';
-import { hasCome, ms, NOW, rows } from '../sql.ts';
+import { hasCome, hasKeyOf, ms, NOW, ofLane, rows } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
 /**
@@ -118,8 +118,8 @@ const isEmpty = (
   s: string,
 ) => `l.action_id is null and not l.paused and l.blocked is null and l.runner_id is null and l.moved_from is null
       and l.generation = 1
-      and (select 1 from ${s}.actions a where a.tenant_id = l.tenant_id and a.lane_id = l.lane_id limit 1) is null
-      and (select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id limit 1) is null
+      and (select 1 from ${s}.actions a where ${ofLane(s, 'a', 'l')} limit 1) is null
+      and (select 1 from ${s}.pending p where ${ofLane(s, 'p', 'l')} limit 1) is null
       and (select 1 from ${s}.stale_lanes t where t.tenant_id = l.tenant_id and t.lane_id = l.lane_id limit 1) is null`;
 
 /** The entries stay locked, so two leaders never have the same. */
@@ -127,9 +127,9 @@ const lookStatement = (s: string) => `
   with fresh as materialized (select pg_current_xact_id_if_assigned() is null as yes)
   select f.tenant_id, f.lane_id, coalesce(l.ver, 0) as ver, fresh.yes as fresh, coalesce(l.closing, false) as closing, f.safe_from is not null as seen,
     coalesce(f.safe_from <= pg_snapshot_xmin(pg_current_snapshot()), false) as safe, coalesce(${isEmpty(s)}, false) as empty,
-    (select 1 from ${s}.actions a where a.tenant_id = f.tenant_id and a.lane_id = f.lane_id limit 1) is not null as kept,
+    (select 1 from ${s}.actions a where ${ofLane(s, 'a', 'f')} limit 1) is not null as kept,
     l.ver is not null and (
-      select n.space = any ($2::text[]) from ${s}.lane_names n where n.tenant_id = f.tenant_id and n.lane_id = f.lane_id and n.lane_id > 0 limit 1
+      select n.space = any ($2::text[]) from ${s}.lane_names n where ${ofLane(s, 'n', 'f')} limit 1
     ) is true as ownerless
   from fresh cross join lateral (
     select * from ${s}.lanes_to_forget f where fresh.yes is not null and f.look_at <= ${NOW} order by f.look_at limit ${MOST} for update skip locked
@@ -139,7 +139,7 @@ const lookStatement = (s: string) => `
 const statements = (s: string) => {
   const keys = (more: Record<string, string> = {}) =>
     rows(2, { tenant_id: 'int', lane_id: 'bigint', ...more });
-  const entry = 'f.tenant_id = i.tenant_id and f.lane_id = i.lane_id';
+  const entry = hasKeyOf('f', 'i', 'lane_id');
   return {
     see: `update ${s}.lanes_to_forget f set safe_from = pg_current_xact_id(), look_at = ${NOW} + ${ms('$4::double precision')} from ${keys()} where ${entry}`,
     put_off: `update ${s}.lanes_to_forget f set look_at = ${NOW} + ${ms('i.by_ms')} from ${keys({ by_ms: 'double precision' })} where ${entry}`,
@@ -150,7 +150,7 @@ const statements = (s: string) => {
           select 1 from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.ver = i.ver limit 1 for no key update skip locked
         ) l
       ), u as (
-        update ${s}.lanes l set closing = true, ver = l.ver + 1 from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+        update ${s}.lanes l set closing = true, ver = l.ver + 1 from k where ${hasKeyOf('l', 'k', 'lane_id')}
       )
       update ${s}.lanes_to_forget f set safe_from = null, look_at = ${NOW} from k i where ${entry}`,
     lock: `
@@ -159,17 +159,18 @@ const statements = (s: string) => {
       ) l where ${NOW} is not null`,
     delete: `
       with k as materialized (
-        select i.tenant_id, i.lane_id from ${keys()} cross join lateral (
+        select i.tenant_id, i.lane_id, n.space, n.name from ${keys()} cross join lateral (
           select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.closing limit 1
-        ) l where ${isEmpty(s)} and ${NOW} is not null
+        ) l
+        cross join lateral (select * from ${s}.lane_names n where ${ofLane(s, 'n', 'i')} limit 1) n where ${isEmpty(s)} and ${NOW} is not null
       ), n as (
-        delete from ${s}.lane_names n using k where n.tenant_id = k.tenant_id and n.lane_id = k.lane_id and n.lane_id > 0
+        delete from ${s}.lane_names n using k where ${hasKeyOf('n', 'k', 'space', 'name')}
       ), f as (
         delete from ${s}.lanes_to_forget f using k i where ${entry}
       )
-      delete from ${s}.lanes l using k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id returning l.tenant_id, l.lane_id`,
+      delete from ${s}.lanes l using k where ${hasKeyOf('l', 'k', 'lane_id')} returning l.tenant_id, l.lane_id`,
     reopen: `
       update ${s}.lanes l set closing = false, ver = l.ver + 1 from ${keys()}
-      where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.closing and ${NOW} is not null`,
+      where ${hasKeyOf('l', 'i', 'lane_id')} and l.closing and ${NOW} is not null`,
   };
 };

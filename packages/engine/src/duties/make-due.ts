@@ -1,5 +1,5 @@
 import type { Context } from '../operation.ts';
-import { firstToLock, hasCome, NOW, raiseLanes } from '../sql.ts';
+import { firstToLock, hasCome, hasKeyOf, NOW, raiseLanes } from '../sql.ts';
 import type { Wake } from '../transition.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
@@ -37,6 +37,6 @@ const statement = (s: string) => `
   ), u as (${raiseLanes(s, 'k')}
   ), m as (
     update ${s}.pending p set delayed = false, not_before = null from k
-    where p.tenant_id = k.tenant_id and p.action_id = k.action_id
+    where ${hasKeyOf('p', 'k', 'action_id')}
   )
   select k.tenant_id, k.lane_id, k.runner_id from k`;

@@ -1,5 +1,5 @@
 import type { Context } from '../operation.ts';
-import { NOW } from '../sql.ts';
+import { hasKeyOf, NOW, soughtBy } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
 /** Forgets actions some days after their end, whole: ending, keys, action. Their events go with their day. */
@@ -9,16 +9,18 @@ export function createPrune(context: Context, retentionDays: number): Duty {
   const s = context.schema;
   // Everything hangs on the deleted ending: a redrive that was faster has deleted it, and then nothing is pruned.
   const text = `
-    with d as (
-      delete from ${s}.endings z using (
-        select tenant_id, action_id from ${s}.endings where ended_at < ${NOW} - $2 * interval '1 day' order by ended_at limit ${MOST}
-      ) o where z.tenant_id = o.tenant_id and z.action_id = o.action_id and z.ended_at < ${NOW} - $2 * interval '1 day'
+    with o as materialized (
+      select tenant_id, action_id from ${s}.endings where ended_at < ${NOW} - $2 * interval '1 day' order by ended_at limit ${MOST}
+    ), d as (
+      delete from ${s}.endings z using o where ${hasKeyOf('z', 'o', 'action_id')} and z.ended_at < ${NOW} - $2 * interval '1 day'
       returning z.tenant_id, z.action_id, z.state
     ), a as (
-      delete from ${s}.actions a using d where a.tenant_id = d.tenant_id and a.action_id = d.action_id
+      delete from ${s}.actions a using d where ${hasKeyOf('a', 'd', 'action_id')}
       returning a.tenant_id, a.channel, d.state
+    ), keys as materialized (
+      select k.* from d cross join lateral (select * from ${s}.idempotency_keys k where k.tenant_id = d.tenant_id and k.action_id = d.action_id and ${soughtBy(s, 'k.action_id')} limit 1) k
     ), k as (
-      delete from ${s}.idempotency_keys k using d where k.tenant_id = d.tenant_id and k.action_id = d.action_id
+      delete from ${s}.idempotency_keys k using keys o where ${hasKeyOf('k', 'o', 'key')} and k.action_id = o.action_id
     ), c as (
       insert into ${s}.count_changes (tenant_id, channel, state, change)
         select a.tenant_id, a.channel, a.state, -count(*) from a group by 1, 2, 3

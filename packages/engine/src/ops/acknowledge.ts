@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../action.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
-import { NOW } from '../sql.ts';
+import { laneOf, NOW, pendingOf } from '../sql.ts';
 
 /** The worker has received the attempt: one line of history, nothing else changes. */
 export interface AcknowledgeItem {
@@ -14,11 +14,12 @@ export function createAcknowledge(context: Context): Operation<AcknowledgeItem, 
   const text = `
     with h as materialized (
       select i.ord, l.tenant_id, l.action_id, l.lane_id, l.attempt, l.worker,
-        exists (select 1 from ${s}.events e where e.tenant_id = l.tenant_id and e.action_id = l.action_id and e.attempt = l.attempt
-          and e.type = ${EVENT_TYPES.ACKED}) as before
+        (select 1 from ${s}.events e where e.tenant_id = l.tenant_id and e.action_id = l.action_id and e.attempt = l.attempt
+          and e.type = ${EVENT_TYPES.ACKED} limit 1) is not null as before
       from unnest((select $2::int[]), (select $3::bigint[]), (select $4::int[])) with ordinality as i(tenant_id, action_id, attempt, ord)
-      join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id
-      join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id = i.action_id and l.attempt = i.attempt
+      cross join lateral ${pendingOf(s, 'i')}
+      cross join lateral ${laneOf(s, 'p')}
+      where l.action_id = i.action_id and l.attempt = i.attempt
     ), k as materialized (
       -- the attempt does not end under it; a lane that somebody else has locked is looked at again, never waited for
       select x.* from (select * from h order by h.tenant_id, h.lane_id) x cross join lateral (

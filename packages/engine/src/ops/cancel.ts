@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import { type EndedRow, endedTransition, endedWake } from '../end-pending.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
-import { lockLanes, NOW, rows } from '../sql.ts';
+import { actionOf, endingOf, hasKeyOf, laneOf, lockLanes, NOW, pendingOf, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
 
 /**
@@ -71,18 +71,18 @@ const statement = (s: string) => `
       coalesce(l.action_id = i.action_id, false) as leased, l.cancel_requested,
       case when l.action_id = i.action_id then l.attempt else p.attempt end as attempt
     from ${rows(2, { tenant_id: 'int', action_id: 'bigint', reason: 'text' })}
-    join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
-    join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
-    left join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id
-    left join ${s}.endings z on z.tenant_id = i.tenant_id and z.action_id = i.action_id
+    cross join lateral ${actionOf(s, 'i')}
+    cross join lateral ${laneOf(s, 'a')}
+    left join lateral ${pendingOf(s, 'i')} on true
+    left join lateral ${endingOf(s, 'i')} on true
   ), g as materialized (${lockLanes(s, 'x', 'x.present_state is null')}
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1, cancel_requested = l.cancel_requested or k.leased
     from (select tenant_id, lane_id, bool_or(leased) as leased from g group by 1, 2) k
-    where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+    where ${hasKeyOf('l', 'k', 'lane_id')}
   ), d as (
     delete from ${s}.pending p using (select * from g where not g.leased) g
-    where p.tenant_id = g.tenant_id and p.action_id = g.action_id
+    where ${hasKeyOf('p', 'g', 'action_id')}
   ), z as (
     insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, ended_at)
       select g.tenant_id, g.action_id, 'cancelled', g.attempt, 'CANCELLED', ${NOW} from g where not g.leased

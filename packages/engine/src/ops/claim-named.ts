@@ -10,7 +10,7 @@ import {
 } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import type { Context, Run } from '../operation.ts';
-import { head, leaseUntil, lockLanes, ms, NOW, pauses } from '../sql.ts';
+import { hasKeyOf, head, leaseUntil, lockLanes, ms, NOW, pauses } from '../sql.ts';
 import type { Transition } from '../transition.ts';
 import { isId } from '../values.ts';
 import {
@@ -109,7 +109,7 @@ const statement = (s: string) => `
     update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
       ${leaseUntil(`least(${NOW} + ${ms('k.lease_ms')}, k.deadline)`)}, worker = k.worker, lease_runner = k.runner_id,
       moved_from = null, cancel_requested = false, redelivered = 0
-    from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+    from k where ${hasKeyOf('l', 'k', 'lane_id')}
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
       select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SENT}, k.attempt + 1, k.worker from k

@@ -8,7 +8,7 @@ import {
   sent,
 } from '../claimed-action.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
-import { ANY_CHANNEL, head, leaseUntil, lockLanes, ms, NOW, pauses } from '../sql.ts';
+import { ANY_CHANNEL, hasKeyOf, head, leaseUntil, lockLanes, ms, NOW, ofRunner, pauses } from '../sql.ts';
 import type { Transition } from '../transition.ts';
 import { freeSlots, IS_RAISED, raiseRunners } from './runner-slots.ts';
 
@@ -83,9 +83,10 @@ const statement = (s: string) => `
       select f.ord, f.tenant_id, f.runner_id, f.runner_ver, f.worker, f.lease_ms, f.free, l.lane_id, l.ver, n.action_id, n.attempt,
         n.deadline, n.channel, row_number() over (partition by f.ord order by n.priority, n.seq) as nth
       from f
-      join ${s}.lanes l on f.free > 0 and l.tenant_id = f.tenant_id and l.runner_id = f.runner_id
+      cross join lateral (select * from ${s}.lanes l where ${ofRunner(s, 'f')} offset 0) l
       left join pz on pz.tenant_id = f.tenant_id
       cross join lateral (${head(s, { channel: 'f.channel', when: 'l.action_id is null', except: 'null' })}) n
+      where f.free > 0
     ) x where x.nth <= x.free + ${SPARE_LANES}
   ), ${raiseRunners(s, 'skip locked')}, kk as materialized (${lockLanes(s, 'h', IS_RAISED)}
   ), k as materialized (
@@ -94,7 +95,7 @@ const statement = (s: string) => `
     update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
       ${leaseUntil(`least(${NOW} + ${ms('k.lease_ms')}, k.deadline)`)}, worker = k.worker, lease_runner = k.runner_id,
       moved_from = null, cancel_requested = false, redelivered = 0
-    from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+    from k where ${hasKeyOf('l', 'k', 'lane_id')}
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
       select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SENT}, k.attempt + 1, k.worker from k

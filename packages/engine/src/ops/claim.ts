@@ -8,7 +8,18 @@ import {
   sent,
 } from '../claimed-action.ts';
 import { BUSY, type Context, type Operation } from '../operation.ts';
-import { ANY_CHANNEL, head, leaseUntil, lockLanes, ms, NOW, passesOver, pauses, rows } from '../sql.ts';
+import {
+  ANY_CHANNEL,
+  hasKeyOf,
+  head,
+  leaseUntil,
+  lockLanes,
+  ms,
+  NOW,
+  passesOver,
+  pauses,
+  rows,
+} from '../sql.ts';
 import type { Transition } from '../transition.ts';
 import { createRedeliver } from './redeliver.ts';
 
@@ -124,7 +135,7 @@ const statement = (s: string) => `
     update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
       ${leaseUntil(`least(${NOW} + ${ms('k.lease_ms')}, k.deadline)`)}, worker = k.worker, lease_runner = null,
       cancel_requested = false, redelivered = 0
-    from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+    from k where ${hasKeyOf('l', 'k', 'lane_id')}
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
       select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SENT}, k.attempt + 1, k.worker from k

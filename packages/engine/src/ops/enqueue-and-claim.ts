@@ -3,7 +3,7 @@ import { jsonArray } from '../binary-array.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import type { Context, Run } from '../operation.ts';
-import { leaseUntil, lockLanes, ms, NOW, pauses, takesNew } from '../sql.ts';
+import { hasKeyOf, leaseUntil, lockLanes, ms, NOW, pauses, takesNew } from '../sql.ts';
 import type { Transition } from '../transition.ts';
 import type { EncodedAction } from './enqueue.ts';
 import {
@@ -117,7 +117,7 @@ const statement = (s: string) => `
       ${leaseUntil(`least(${NOW} + ${ms('g.lease_ms')}, (g.o->>'deadline')::timestamptz)`)}, worker = g.worker, lease_runner = g.runner_id,
       moved_from = null, cancel_requested = false, redelivered = 0
     from g join en on en.ord = g.at and en.outcome = 'created'
-    where l.tenant_id = g.tenant_id and l.lane_id = g.lane_id
+    where ${hasKeyOf('l', 'g', 'lane_id')}
     returning g.ord, g.nth, g.at, g.kind, g.payload, g.o, g.channel, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.leased_at, l.lease_until,
       l.worker, l.cancel_requested
   ), e as (

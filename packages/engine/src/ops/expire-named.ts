@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
-import { rows } from '../sql.ts';
+import { laneOf, pendingOf, rows } from '../sql.ts';
 
 /** Ends actions that somebody has given up waiting for. One that is running, or has ended, is left as it is. */
 export interface ExpireItem {
@@ -17,8 +17,9 @@ export function createExpireNamed(context: Context): Operation<ExpireItem, 'expi
       select i.ord, p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel, 'expired' as state,
         ${EVENT_TYPES.EXPIRED} as type, i.reason as why, i.reason as note, null::text as worker, null::jsonb as result
       from ${rows(2, { tenant_id: 'int', action_id: 'bigint', reason: 'text' })}
-      join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id
-      join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id is distinct from p.action_id
+      cross join lateral ${pendingOf(s, 'i')}
+      cross join lateral ${laneOf(s, 'p')}
+      where l.action_id is distinct from p.action_id
     ), x as materialized (select * from i), ${endPending(s)}
     union all select i.ord::int, i.tenant_id, i.lane_id, null, i.action_id, i.attempt, i.channel, null, null, null, null
     from i where i.ord not in (select k.ord from k)`;

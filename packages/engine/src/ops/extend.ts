@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../action.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
-import { ANY_CHANNEL, lockLanes, ms, NOW, rows } from '../sql.ts';
+import { ANY_CHANNEL, hasKeyOf, lockLanes, ms, NOW, rows } from '../sql.ts';
 
 /** A worker that is not done yet asks for more time, up to a limit counted from the hand-out, never past the deadline. */
 export interface ExtendItem {
@@ -73,7 +73,7 @@ const statement = (s: string) => `
   ), k as materialized (${lockLanes(s, 'h')}
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1, lease_until = k.lease_until
-    from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+    from k where ${hasKeyOf('l', 'k', 'lane_id')}
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
       select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.EXTENDED}, k.attempt, k.worker from k

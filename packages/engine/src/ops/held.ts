@@ -1,6 +1,7 @@
 import { CLAIMED_COLUMNS, type ClaimedAction, claimedAction } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import type { Context } from '../operation.ts';
+import { ofRunner } from '../sql.ts';
 import { checkTenant, isId } from '../values.ts';
 
 /** What a runner holds, found by the indexes on its lanes. Who holds what by name alone nobody can say without reading all. */
@@ -25,9 +26,10 @@ export function createHeld(context: Context) {
 
 const statement = (s: string) => `
   select u.tenant_id, u.lane_id, ${CLAIMED_COLUMNS}
-  from (
-    select * from ${s}.lanes l where l.tenant_id = $1 and l.runner_id = $2 and l.lease_runner = $2
+  from (select $1::int as tenant_id, $2::bigint as runner_id) i
+  cross join lateral (
+    select * from ${s}.lanes l where ${ofRunner(s, 'i')} and l.lease_runner = i.runner_id
     union all
-    select * from ${s}.lanes l where l.tenant_id = $1 and l.moved_from = $2 and l.lease_runner = $2 and l.runner_id is distinct from $2
+    select * from ${s}.lanes l where ${ofRunner(s, 'i', 'moved_from')} and l.lease_runner = i.runner_id and l.runner_id is distinct from i.runner_id
   ) u cross join lateral (select * from ${s}.actions a where a.tenant_id = u.tenant_id and a.action_id = u.action_id limit 1) a
   order by u.leased_at, u.action_id`;

@@ -1,6 +1,7 @@
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import type { Context, Run } from '../operation.ts';
+import { hasKeyOf } from '../sql.ts';
 import { checkText } from '../text.ts';
 import type { Wake } from '../transition.ts';
 import { checkLane, checkName, checkRunner, checkTenant } from '../values.ts';
@@ -137,15 +138,17 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
       const { rows } = await client.query({
         name: 'muster_assign_runners',
         text: `with x as (
-            select l.tenant_id, l.lane_id, i.runner_id from unnest($2::bigint[], $3::bigint[]) i(lane_id, runner_id)
-            join ${s}.lanes l on l.tenant_id = $1::int and l.lane_id = i.lane_id
+            select l.tenant_id, l.lane_id, i.runner_id
+            from (select * from unnest((select $2::bigint[]), (select $3::bigint[])) i(lane_id, runner_id) order by i.lane_id) i
+            cross join lateral (
+              select * from ${s}.lanes l where l.tenant_id = $1::int and l.lane_id = i.lane_id limit 1 for no key update
+            ) l
             where i.runner_id is null
-              or exists (select 1 from ${s}.runners r where r.tenant_id = $1::int and r.runner_id = i.runner_id)
-            order by l.lane_id for no key update of l
+              or (select true from ${s}.runners r where r.tenant_id = $1::int and r.runner_id = i.runner_id limit 1)
           )
           update ${s}.lanes l set ver = l.ver + 1, closing = false, runner_id = x.runner_id,
             moved_from = case when l.lease_runner is distinct from x.runner_id then l.lease_runner end
-          from x where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id
+          from x where ${hasKeyOf('l', 'x', 'lane_id')}
           returning l.tenant_id, l.lane_id, l.runner_id, l.generation`,
         values: [
           checkTenant(tenantId),

@@ -4,7 +4,7 @@ import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import type { Context } from '../operation.ts';
 import type { Reasons } from '../reasons.ts';
-import { NOW } from '../sql.ts';
+import { endingOf, laneOf, NOW, ofLane, pendingOf, soughtBy } from '../sql.ts';
 import { checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
 import { type DoorReason, type WaitingFor, waitingFor } from '../waiting-for.ts';
 import { runningOf } from './runner-slots.ts';
@@ -172,14 +172,13 @@ function driverOf(filter: ActionFilter): Driver {
 }
 
 function from(s: string, driver: Driver): string {
-  const join = (...names: Driver[]) => (names.includes(driver) ? 'join' : 'left join');
+  const drives = (...names: Driver[]) => names.includes(driver);
   return `from ${s}.actions a
-    ${join('pending', 'unfinished')} ${s}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
-    join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
-      ${driver === 'lanes' ? 'and l.action_id = a.action_id' : driver === 'pending' ? 'and l.action_id is distinct from a.action_id' : ''}
-    ${join('endings')} ${s}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id
-    left join ${s}.lane_names n on n.tenant_id = a.tenant_id and n.lane_id = a.lane_id and n.lane_id > 0
-    where a.tenant_id = $2 and ${NOW} is not null`;
+    ${drives('pending', 'unfinished') ? `join ${s}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id` : `left join lateral ${pendingOf(s, 'a')} on true`}
+    ${drives('lanes') ? `join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id and l.action_id = a.action_id` : `cross join lateral ${laneOf(s, 'a')}`}
+    ${drives('endings') ? `join ${s}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id` : `left join lateral ${endingOf(s, 'a')} on true`}
+    left join lateral (select * from ${s}.lane_names n where ${ofLane(s, 'n', 'a')} limit 1) n on true
+    where a.tenant_id = $2 and ${NOW} is not null${driver === 'pending' ? ' and l.action_id is distinct from a.action_id' : ''}`;
 }
 
 const select = (s: string, driver: Driver) => `
@@ -189,13 +188,14 @@ const select = (s: string, driver: Driver) => `
     exists (select 1 from ${s}.pauses x where x.tenant_id = a.tenant_id and x.tag = '') as tenant_paused,
     (select x.tag from ${s}.pauses x where x.tenant_id = a.tenant_id and x.tag = any(a.tags) limit 1) as paused_tag,
     case when p.action_id is null or l.action_id = a.action_id then null
-      else coalesce(l.action_id, (select q.action_id from ${s}.pending q where q.tenant_id = p.tenant_id and q.lane_id = p.lane_id
-        and q.channel = p.channel and not q.delayed and q.generation = l.generation and (q.priority, q.seq) < (p.priority, p.seq)
+      else coalesce(l.action_id, (
+        select q.action_id from ${s}.pending q where ${ofLane(s, 'q', 'p')}
+          and q.channel = p.channel and not q.delayed and q.generation = l.generation and (q.priority, q.seq) < (p.priority, p.seq)
         order by q.priority, q.seq limit 1)) end as ahead_id,
     r.slots, case when r.slots is not null then ${runningOf(s, 'r')}::int end as running, ${NOW} as now
   ${from(s, driver).replace(
     'where a.tenant_id',
-    `left join ${s}.runners r on r.tenant_id = l.tenant_id and r.runner_id = l.runner_id
+    `left join lateral (select * from ${s}.runners r where r.tenant_id = l.tenant_id and r.runner_id = l.runner_id limit 1) r on true
     where a.tenant_id`,
   )}`;
 
@@ -216,7 +216,11 @@ function filtered(
   };
   if (filter.ids) add((n) => `a.action_id = any(${n}::bigint[])`, filter.ids.filter(isId));
   // what is no id names no lane
-  if (filter.laneId !== undefined) add((n) => `a.lane_id = ${n}`, isId(filter.laneId) ? filter.laneId : '0');
+  if (filter.laneId !== undefined)
+    add(
+      (n) => `a.lane_id = ${n} and ${soughtBy(context.schema, 'a.lane_id')}`,
+      isId(filter.laneId) ? filter.laneId : '0',
+    );
   if (filter.channel !== undefined) add((n) => `a.channel = ${n}`, checkName(filter.channel, 'channel', 0));
   if (filter.kind !== undefined) add((n) => `a.kind = ${n}`, checkName(filter.kind, 'kind', 0));
   if (filter.tag !== undefined) add((n) => `a.tags @> array[${n}::text]`, checkName(filter.tag, 'tag', 0));

@@ -1,6 +1,17 @@
 import { EVENT_TYPES } from '../action.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
-import { lockLanes, NOW, raiseLanes } from '../sql.ts';
+import {
+  actionOf,
+  endingOf,
+  hasKeyOf,
+  laneOf,
+  lockLanes,
+  NOW,
+  ofLane,
+  pendingOf,
+  raiseLanes,
+  rows,
+} from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
 
 /** An operator's act: the action goes before all others of its class in its lane. */
@@ -80,16 +91,16 @@ const statement = (s: string) => `
     select i.ord, i.tenant_id, a.lane_id, l.ver, l.runner_id, i.action_id, a.channel, i.reason, p.attempt,
       coalesce(z.state, case when l.action_id = i.action_id then 'claimed' else 'pending' end) as state,
       -- over all channels: with the front of its own alone it could come level with an action of another
-      (select min(q.seq) from ${s}.pending q where q.tenant_id = p.tenant_id and q.lane_id = p.lane_id and q.priority = p.priority) as front
-    from unnest($2::int[], $3::bigint[], $4::text[]) with ordinality as i(tenant_id, action_id, reason, ord)
-    join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
-    join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
-    left join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id
-    left join ${s}.endings z on z.tenant_id = i.tenant_id and z.action_id = i.action_id
+      (select min(q.seq) from ${s}.pending q where ${ofLane(s, 'q', 'p')} and q.priority = p.priority) as front
+    from ${rows(2, { tenant_id: 'int', action_id: 'bigint', reason: 'text' })}
+    cross join lateral ${actionOf(s, 'i')}
+    cross join lateral ${laneOf(s, 'a')}
+    left join lateral ${pendingOf(s, 'i')} on true
+    left join lateral ${endingOf(s, 'i')} on true
   ), k as materialized (${lockLanes(s, 'x', `x.state = 'pending'`)}
   ), u as (${raiseLanes(s, 'k')}
   ), m as (
-    update ${s}.pending p set seq = k.front - 1 from k where p.tenant_id = k.tenant_id and p.action_id = k.action_id
+    update ${s}.pending p set seq = k.front - 1 from k where ${hasKeyOf('p', 'k', 'action_id')}
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
       select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.MOVED}, k.attempt, k.reason from k

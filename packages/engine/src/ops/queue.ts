@@ -1,5 +1,6 @@
 import type { Queryable } from '../db.ts';
 import type { Context } from '../operation.ts';
+import { laneOf, ofLane, pendingOf, soughtBy } from '../sql.ts';
 import { checkLane, checkTenant, checkWhole, isId } from '../values.ts';
 import type { LaneRef } from './lanes.ts';
 import { type ActionView, selectUnfinished } from './look-up.ts';
@@ -41,7 +42,7 @@ export function createQueueReads(
       checkWhole(limit, 'limit', 1);
       const { rows } = await client.query({
         name: 'muster_queue',
-        text: `${selectUnfinished(s)} and a.lane_id = $3
+        text: `${selectUnfinished(s)} and a.lane_id = $3 and ${soughtBy(s, 'a.lane_id')}
           order by (l.action_id is not distinct from a.action_id) desc, ${place('p')} limit $4`,
         values: [context.now(), lane.tenantId, checkLane(lane.laneId), limit],
       });
@@ -58,12 +59,12 @@ export function createQueueReads(
         name: 'muster_positions',
         text: `select p.action_id, case when l.action_id = p.action_id then 0 else (
               select count(*) from ${s}.pending q
-              where q.tenant_id = p.tenant_id and q.lane_id = p.lane_id and q.action_id is distinct from l.action_id
+              where ${ofLane(s, 'q', 'p')} and q.action_id is distinct from l.action_id
                 and (${place('q')}) <= (${place('p')})
             ) end::int as position
-          from unnest($2::bigint[]) i(action_id)
-          join ${s}.pending p on p.tenant_id = $1 and p.action_id = i.action_id
-          join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id`,
+          from (select $1::int as tenant_id, i.action_id from unnest((select $2::bigint[])) i(action_id)) i
+          cross join lateral ${pendingOf(s, 'i')}
+          cross join lateral ${laneOf(s, 'p')}`,
         values: [checkTenant(tenantId), ids.filter(isId)],
       });
       return new Map(rows.map((row) => [row.action_id, row.position]));
@@ -80,7 +81,7 @@ export function createQueueReads(
           cross join lateral (select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1) l
           cross join lateral (
             select count(*)::int as waiting from (
-              select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id
+              select 1 from ${s}.pending p where ${ofLane(s, 'p', 'l')}
                 and p.generation = l.generation and p.action_id is distinct from l.action_id limit $3
             ) x
           ) w

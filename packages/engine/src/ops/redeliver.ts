@@ -2,7 +2,7 @@ import { EVENT_TYPES } from '../action.ts';
 import { CLAIMED_COLUMNS, type ClaimedRow } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import type { Context } from '../operation.ts';
-import { ANY_CHANNEL, NOW, rows } from '../sql.ts';
+import { ANY_CHANNEL, hasKeyOf, NOW, rows } from '../sql.ts';
 
 /** An answer may be lost ten times; a worker that asks more often for the same attempt must let its lease end. */
 const MOST_REDELIVERIES = 10;
@@ -45,13 +45,13 @@ const statement = (s: string) => `
     cross join lateral (
       select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.action_id is not null
         and l.worker = i.worker and l.redelivered < ${MOST_REDELIVERIES} and l.action_id is distinct from i.except_action
-        and exists (select 1 from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id
-          and p.channel in (i.channel, '${ANY_CHANNEL}'))
+        and (select p.channel from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id limit 1)
+          in (i.channel, '${ANY_CHANNEL}')
       limit 1 for no key update skip locked
     ) l
   ), u as (
     update ${s}.lanes l set redelivered = l.redelivered + 1
-    from k where l.tenant_id = k.tenant_id and l.lane_id = k.lane_id
+    from k where ${hasKeyOf('l', 'k', 'lane_id')}
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
       select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.REDELIVERED}, k.attempt, k.worker from k

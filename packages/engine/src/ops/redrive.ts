@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../action.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
-import { NOW } from '../sql.ts';
+import { actionOf, endingOf, hasKeyOf, laneOf, NOW, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
 
 /**
@@ -82,13 +82,13 @@ const statement = (s: string) => `
   with i as materialized (
     select i.ord, i.tenant_id, i.action_id, i.reason, a.lane_id, a.channel, a.priority, a.supersede_key, l.runner_id,
       coalesce(z.state, case when l.action_id = i.action_id then 'claimed' else 'pending' end) as state
-    from unnest($2::int[], $3::bigint[], $4::text[]) with ordinality as i(tenant_id, action_id, reason, ord)
-    join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
-    join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
-    left join ${s}.endings z on z.tenant_id = i.tenant_id and z.action_id = i.action_id
+    from ${rows(2, { tenant_id: 'int', action_id: 'bigint', reason: 'text' })}
+    cross join lateral ${actionOf(s, 'i')}
+    cross join lateral ${laneOf(s, 'a')}
+    left join lateral ${endingOf(s, 'i')} on true
   ), d as (
     delete from ${s}.endings z using i
-    where z.tenant_id = i.tenant_id and z.action_id = i.action_id and z.state = 'failed'
+    where ${hasKeyOf('z', 'i', 'action_id')} and (z.state = 'failed') is true -- not by the index on states
     returning i.*, z.attempt
   ), p as (
     insert into ${s}.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, attempt, supersede_key)

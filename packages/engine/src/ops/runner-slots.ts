@@ -1,12 +1,12 @@
-import { rows } from '../sql.ts';
+import { hasKeyOf, ofRunner, rows } from '../sql.ts';
 
 /** Of a runner without a limit, where nobody said how many are wanted. */
 export const UNLIMITED = 2_147_483_647;
 
 /** How many slots are taken: the runner's own lanes, and those it lost by a move while it held them. */
 export const runningOf = (s: string, r: string) => `(
-      (select count(*) from ${s}.lanes l where l.tenant_id = ${r}.tenant_id and l.runner_id = ${r}.runner_id and l.lease_runner = ${r}.runner_id)
-      + (select count(*) from ${s}.lanes l where l.tenant_id = ${r}.tenant_id and l.moved_from = ${r}.runner_id
+      (select count(*) from ${s}.lanes l where ${ofRunner(s, r)} and l.lease_runner = ${r}.runner_id)
+      + (select count(*) from ${s}.lanes l where ${ofRunner(s, r, 'moved_from')}
           and l.lease_runner = ${r}.runner_id and l.runner_id is distinct from ${r}.runner_id))`;
 
 /**
@@ -32,7 +32,7 @@ export const raiseRunners = (s: string, ifLocked: 'skip locked' | '') => `rk as 
     ) r
   ), ru as (
     update ${s}.runners r set ver = r.ver + 1 from rk
-    where r.tenant_id = rk.tenant_id and r.runner_id = rk.runner_id
+    where ${hasKeyOf('r', 'rk', 'runner_id')}
   )`;
 
 /** Whether the runner of row `x` is one of them. */

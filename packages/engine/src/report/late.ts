@@ -3,7 +3,7 @@ import { jsonArray } from '../binary-array.ts';
 import type { Queryable } from '../db.ts';
 import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import { BUSY, type Busy, type Context, type Run } from '../operation.ts';
-import { ANY_CHANNEL, NOW } from '../sql.ts';
+import { ANY_CHANNEL, actionOf, endingOf, hasKeyOf, laneOf, NOW, pendingOf, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
 import type { ReportAnswer, ReportItem } from './item.ts';
 
@@ -175,16 +175,15 @@ const lookUpStatement = (s: string) => `
       where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = i.attempt
         and (e.type <> ${EVENT_TYPES.FAILED_FINAL} or e.reason <> 'DEADLINE') -- written by housekeeping, not with a report
       order by e.event_id)::int[] as types
-  from unnest($1::int[], $2::bigint[], $3::int[], $4::text[], $5::bigint[])
-    with ordinality as i(tenant_id, action_id, attempt, channel, only_lane, ord)
-  join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id and (i.channel is null or a.channel in (i.channel, '${ANY_CHANNEL}'))
-    and (i.only_lane is null or a.lane_id = i.only_lane)
-  join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
-  left join ${s}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
-  left join ${s}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id`;
+  from ${rows(1, { tenant_id: 'int', action_id: 'bigint', attempt: 'int', channel: 'text', only_lane: 'bigint' })}
+  cross join lateral ${actionOf(s, 'i')}
+  cross join lateral ${laneOf(s, 'a')}
+  left join lateral ${pendingOf(s, 'a')} on true
+  left join lateral ${endingOf(s, 'a')} on true
+  where (i.channel is null or a.channel in (i.channel, '${ANY_CHANNEL}')) and (i.only_lane is null or a.lane_id = i.only_lane)`;
 
 const INPUT = `i as materialized (
-    select * from unnest($2::int[], $3::int[], $4::bigint[], $5::int[], $6::text[], $7::jsonb[])
+    select * from unnest((select $2::int[]), (select $3::int[]), (select $4::bigint[]), (select $5::int[]), (select $6::text[]), (select $7::jsonb[]))
       as i(ord, tenant_id, action_id, attempt, worker, result)
   )`;
 
@@ -193,17 +192,18 @@ const succeedPendingStatement = (s: string) => `
     select i.ord, i.tenant_id, p.lane_id, l.ver, l.runner_id, i.action_id, i.attempt, p.channel, 'succeeded' as state,
       ${EVENT_TYPES.SUCCEEDED} as type, 'SUCCEEDED' as why, 'LATE' as note, i.worker, i.result
     from i
-    join ${s}.pending p on p.tenant_id = i.tenant_id and p.action_id = i.action_id and p.attempt = i.attempt
-    join ${s}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id is distinct from p.action_id
+    cross join lateral ${pendingOf(s, 'i')}
+    cross join lateral ${laneOf(s, 'p')}
+    where p.attempt = i.attempt and l.action_id is distinct from p.action_id
   ), ${endPending(s)}`;
 
 /** A redrive deletes the ending, so only one of the two can have it. */
 const succeedFailedStatement = (s: string) => `
   with ${INPUT}, d as (
     update ${s}.endings z set state = 'succeeded', reason = 'SUCCEEDED', result = i.result, ended_at = ${NOW}
-    from i join ${s}.actions a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
-    where z.tenant_id = i.tenant_id and z.action_id = i.action_id and z.state = 'failed' and z.reason = 'TIMEOUT' and z.attempt = i.attempt
-    returning i.ord, i.tenant_id, a.lane_id, i.action_id, i.attempt, a.channel, i.worker
+    from (select i.*, a.lane_id, a.channel from i cross join lateral ${actionOf(s, 'i')}) i
+    where ${hasKeyOf('z', 'i', 'action_id')} and (z.state = 'failed') is true and z.reason = 'TIMEOUT' and z.attempt = i.attempt
+    returning i.ord, i.tenant_id, i.lane_id, i.action_id, i.attempt, i.channel, i.worker
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
       select d.tenant_id, d.action_id, d.lane_id, ${NOW}, ${EVENT_TYPES.SUCCEEDED}, d.attempt, d.worker, 'LATE' from d order by d.ord
@@ -221,6 +221,6 @@ const recordStatement = (s: string) => `
   select i.tenant_id, i.action_id, i.lane_id, ${NOW}, ${EVENT_TYPES.LATE}, i.attempt, i.worker, i.outcome
   from unnest($2::int[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::text[])
     as i(tenant_id, action_id, lane_id, attempt, worker, outcome)
-  where not exists (
+  where (
     select 1 from ${s}.events e where e.tenant_id = i.tenant_id and e.action_id = i.action_id and e.attempt = i.attempt
-      and e.type = ${EVENT_TYPES.LATE} and e.reason = i.outcome)`;
+      and e.type = ${EVENT_TYPES.LATE} and e.reason = i.outcome limit 1) is null`;

@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../action.ts';
 import { ACTION_COLUMNS } from '../claimed-action.ts';
-import { backoff, leaseUntil, lockLanes, ms, NOW } from '../sql.ts';
+import { backoff, hasKeyOf, leaseUntil, lockLanes, ms, NOW } from '../sql.ts';
 
 /**
  * The end of an attempt, whoever ends it: a report, a release, a lease end, a raised generation. The source names the
@@ -82,17 +82,17 @@ export const settle = (s: string, set = leaseUntil) => `k as materialized (${loc
       -- the next action keeps the slot of the one that ended
       lease_runner = case when g.goes_on then g.lease_runner end, moved_from = null, cancel_requested = false, redelivered = 0
     from (select tenant_id, lane_id, goes_on, n_action, n_attempt, n_lease_until, n_worker, lease_runner from g) g
-    where l.tenant_id = g.tenant_id and l.lane_id = g.lane_id
+    where ${hasKeyOf('l', 'g', 'lane_id')}
   ), d as (
     delete from ${s}.pending p using (select tenant_id, action_id from g where g.state is not null) g
-    where p.tenant_id = g.tenant_id and p.action_id = g.action_id
+    where ${hasKeyOf('p', 'g', 'action_id')}
   ), r as (
     update ${s}.pending p set attempt = g.attempt, failures = g.new_failures, deferrals = g.new_deferrals,
       delayed = g.wait_ms > 0 and g.head_of_line = 'skip', not_before = g.retry_at,
       deliver_by = null -- it was handed out: that clock is over
     from (
       select tenant_id, action_id, attempt, new_failures, new_deferrals, wait_ms, head_of_line, retry_at from g where g.state is null
-    ) g where p.tenant_id = g.tenant_id and p.action_id = g.action_id
+    ) g where ${hasKeyOf('p', 'g', 'action_id')}
   ), z as (
     insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, error, result, ended_at)
       select g.tenant_id, g.action_id, g.state, g.attempt, g.why, g.error, g.result, ${NOW} from g where g.state is not null

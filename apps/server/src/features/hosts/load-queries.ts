@@ -87,7 +87,7 @@ export function createLoadQueries(s: string) {
             select a.* from ${s}.services x
             cross join lateral (
               select a.action_id, a.created_at, a.ended_at, a.attempt, a.reason from ${s}.action_states a
-              where a.tenant_id = $1 and a.lane_id = x.lane_id order by a.action_id desc limit ${LAST_PER_SERVICE}
+              where a.tenant_id = $1 and a.lane_id = x.lane_id and ${s}.sought_by(a.lane_id) order by a.action_id desc limit ${LAST_PER_SERVICE}
             ) a
             where x.tenant_id = $1 and x.host_id = $2 and a.reason in ('SUCCEEDED', 'FAILED')
             order by a.action_id desc limit ${LAST}
