@@ -20,7 +20,7 @@ create table {schema}.tokens (
   revoked_at timestamptz,
   primary key (tenant_id, token_id)
 );
-create unique index one_token_per_hash on {schema}.tokens (tenant_id, sha256);
-create index tokens_that_replace on {schema}.tokens (tenant_id, replaces) where replaces is not null;
+create unique index one_token_per_hash on {schema}.tokens (tenant_id, sha256) where {schema}.sought_by(sha256);
+create index tokens_that_replace on {schema}.tokens (tenant_id, replaces) where {schema}.sought_by(replaces);
 -- One of them is always left.
 create index valid_admins on {schema}.tokens (tenant_id, token_id) where kind = 'operator' and role = 'admin' and revoked_at is null;

@@ -33,4 +33,5 @@ create unique index one_service_per_unit on {schema}.services (tenant_id, host_i
 create unique index one_service_per_lane on {schema}.services (tenant_id, lane_id);
 
 -- A host's tokens are ended together, whoever rotated them.
-create index tokens_of_host on {schema}.tokens (tenant_id, (restriction->>'hostId')) where kind = 'agent' and revoked_at is null;
+create index tokens_of_host on {schema}.tokens (tenant_id, (restriction->>'hostId'))
+  where kind = 'agent' and revoked_at is null and {schema}.sought_by(restriction->>'hostId');

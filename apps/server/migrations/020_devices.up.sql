@@ -22,10 +22,10 @@ create table {schema}.devices (
   primary key (tenant_id, device_id)
 );
 create unique index one_device_per_external_id on {schema}.devices (tenant_id, external_id)
-  where external_id is not null and deleted_at is null;
-create unique index one_device_per_lane on {schema}.devices (tenant_id, lane_id);
+  where {schema}.sought_by(external_id) and deleted_at is null;
+create unique index one_device_per_lane on {schema}.devices (tenant_id, lane_id) where {schema}.sought_by(lane_id);
 create index devices_by_tag on {schema}.devices using gin (tags) where deleted_at is null;
-create index devices_of_pc on {schema}.devices (tenant_id, pc_id) where pc_id is not null and deleted_at is null;
+create index devices_of_pc on {schema}.devices (tenant_id, pc_id) where {schema}.sought_by(pc_id) and deleted_at is null;
 create index devices_by_expiry on {schema}.devices (tenant_id, expires_at) where expires_at is not null and deleted_at is null;
 
 -- What the door knows of an action of a device, beside the engine: where it came from, and how many days it adds to the
@@ -43,7 +43,7 @@ create table {schema}.assignments (
   milestone_id bigint not null,
   primary key (tenant_id, action_id)
 );
-create index assignments_with_days on {schema}.assignments (tenant_id, device_id) where more_days <> 0;
+create index assignments_with_days on {schema}.assignments (tenant_id, device_id) where more_days <> 0 and {schema}.sought_by(device_id);
 
 -- Everything that happened to a device, in the transaction in which it happened.
 create sequence {schema}.milestone_seq;
@@ -65,4 +65,4 @@ create index milestones_by_time on {schema}.milestones using brin (at);
 
 -- A device's tokens are ended together when it enrols again or is deleted.
 create index tokens_of_device on {schema}.tokens (tenant_id, (restriction->>'deviceId'))
-  where kind = 'device' and revoked_at is null;
+  where kind = 'device' and revoked_at is null and {schema}.sought_by(restriction->>'deviceId');

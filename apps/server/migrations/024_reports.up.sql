@@ -10,4 +10,5 @@ create view {schema}_reports.t_queue_action as
   from {schema}.action_states x
   join {schema}.devices d on d.tenant_id = x.tenant_id and d.lane_id = x.lane_id
   left join {schema}.assignments b on b.tenant_id = x.tenant_id and b.action_id = x.action_id
-  where x.state = 'pending' and x.channel in ('checkin', 'any');
+  where x.state = 'pending' and x.channel in ('checkin', 'any')
+    and {schema}.sought_by(x.lane_id);

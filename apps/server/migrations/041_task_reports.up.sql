@@ -67,7 +67,7 @@ create view {schema}_reports.pc_device_summary as
   cross join lateral (
     select count(*)::int as device_count, count(*) filter (where d.state = 'ok' and not d.absent)::int as eligible_device_count,
       count(*) filter (where d.state = 'error')::int as error_count, count(*) filter (where d.absent)::int as absent_count
-    from {schema}.devices d where d.tenant_id = p.tenant_id and d.pc_id = p.pc_id and d.deleted_at is null
+    from {schema}.devices d where d.tenant_id = p.tenant_id and d.pc_id = p.pc_id and {schema}.sought_by(d.pc_id) and d.deleted_at is null
   ) d;
 
 create view {schema}_reports.workers as
@@ -104,11 +104,13 @@ begin
   end if;
   while v_free > 0 loop
     select d.device_id, l.lane_id, x.action_id, p.attempt into v
-    from {schema}.devices d
+    from (
+      select * from {schema}.devices d where d.tenant_id = p_tenant and d.pc_id = p_pc and {schema}.sought_by(d.pc_id) and d.deleted_at is null offset 0
+    ) d
     join {schema}.task_targets x on x.tenant_id = p_tenant and x.task_id = v_task.task_id and x.device_id = d.device_id and x.ended is null
     join {schema}.lanes l on l.tenant_id = p_tenant and l.lane_id = d.lane_id and l.runner_id = v_runner
     left join {schema}.pending p on p.tenant_id = p_tenant and p.action_id = x.action_id
-    where d.tenant_id = p_tenant and d.pc_id = p_pc and d.deleted_at is null and d.state = 'ok' and not d.absent
+    where d.state = 'ok' and not d.absent
       and l.action_id is null and not l.paused and l.blocked is null
       and (x.action_id is null or (p.action_id is not null and not p.delayed and p.generation = l.generation
         and (p.not_before is null or p.not_before <= statement_timestamp())))
@@ -194,7 +196,8 @@ begin
     values (p_tenant, v.task_id, 'running', -1, statement_timestamp()), (p_tenant, v.task_id, v_state, 1, statement_timestamp());
   if v_state = 'failed' then
     update {schema}.devices d set state = 'error', state_reason = left(coalesce(p_error, 'FAILED_FINAL'), 1000)
-      where d.tenant_id = p_tenant and d.lane_id = v.lane_id and d.deleted_at is null;
+      where d.tenant_id = p_tenant and d.deleted_at is null and d.device_id = (
+        select x.device_id from {schema}.devices x where x.tenant_id = p_tenant and x.lane_id = v.lane_id and {schema}.sought_by(x.lane_id));
   end if;
   perform {schema}.notify_lanes(array[p_tenant, p_tenant], array[v.lane_id, v.lane_id], array[v.runner_id, v.lease_runner]);
   return v_state;

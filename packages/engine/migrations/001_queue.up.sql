@@ -13,7 +13,7 @@ create sequence {schema}.event_seq;
 -- True, and dear to ask. An index with this condition is only for statements that state it too: they need not ask, whoever takes
 -- another way would have to for each row. So no statistics let the planner take the primary key for such an index, or such an
 -- index for the primary key, though both begin with the tenant (see "Plans" in ARCHITECTURE.md).
-create function {schema}.sought_by(p_column anyelement) returns boolean language plpgsql immutable strict parallel safe cost 10000000000 as $$
+create function {schema}.sought_by(p_column anyelement) returns boolean language plpgsql immutable strict parallel safe cost 100000000 as $$
 begin
   return true;
 end $$;

@@ -34,7 +34,7 @@ create view {schema}.lane_loads as
   from {schema}.lanes l
   cross join lateral (
     select count(*)::int as queued, min(p.action_id) as first from {schema}.pending p
-    where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and p.action_id is distinct from l.action_id
+    where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and {schema}.sought_by(p.lane_id) and p.action_id is distinct from l.action_id
   ) q
   left join {schema}.actions a on a.tenant_id = l.tenant_id and a.action_id = q.first;
 

@@ -79,7 +79,8 @@ export function createMilestoneLog(s: string, now: () => Date) {
         text: `insert into ${s}.milestones (tenant_id, device_id, type, by, at, expires_at, projected_expires_at)
           select d.tenant_id, d.device_id, $4, $5, $1::timestamptz, d.expires_at,
             d.expires_at + ${days(unfinishedDays(s, 'd'))}
-          from ${s}.devices d where d.tenant_id = $2 and d.device_id = any($3::bigint[])`,
+          from unnest((select $3::bigint[])) i(device_id)
+          cross join lateral (select * from ${s}.devices d where d.tenant_id = $2 and d.device_id = i.device_id limit 1) d`,
         values: [now(), tenantId, deviceIds, type, by],
       });
     },
@@ -87,8 +88,10 @@ export function createMilestoneLog(s: string, now: () => Date) {
     /** Until the end of the transaction nobody else moves the expiry of these. */
     async lock(client: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<void> {
       await client.query({
-        text: `select 1 from ${s}.devices where tenant_id = $1 and device_id = any($2::bigint[])
-          order by tenant_id, device_id for no key update`,
+        text: `select 1 from (select * from unnest((select $2::bigint[])) i(device_id) order by i.device_id) i
+          cross join lateral (
+            select 1 from ${s}.devices d where d.tenant_id = $1 and d.device_id = i.device_id limit 1 for no key update
+          ) d`,
         values: [tenantId, deviceIds],
       });
     },

@@ -107,11 +107,16 @@ export class Milestones {
   }
 
   async #lock(client: Queryable, moving: readonly Happened[]): Promise<void> {
+    const s = this.#engine.schema;
     await client.query({
       name: 'muster_lock_devices_of_lanes',
-      text: `select 1 from ${this.#engine.schema}.devices
-        where (tenant_id, lane_id) in (select * from unnest($1::int[], $2::bigint[]))
-        order by tenant_id, device_id for no key update`,
+      text: `select 1 from (
+          select distinct d.tenant_id, d.device_id from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, lane_id)
+          cross join lateral (${deviceOfLane(s)}) d order by d.tenant_id, d.device_id
+        ) i
+        cross join lateral (
+          select 1 from ${s}.devices d where d.tenant_id = i.tenant_id and d.device_id = i.device_id limit 1 for no key update
+        ) d`,
       values: [
         moving.map(({ transition }) => transition.tenantId),
         moving.map(({ transition }) => transition.laneId),
@@ -143,8 +148,12 @@ async function insert(
 /** The days that unfinished actions of device `d` would add. */
 export const unfinishedDays = (s: string, d: string) => `(
       select coalesce(sum(b.more_days), 0)::int as days from ${s}.assignments b
-      join ${s}.unfinished_actions u on u.tenant_id = b.tenant_id and u.action_id = b.action_id
-      where b.tenant_id = ${d}.tenant_id and b.device_id = ${d}.device_id and b.more_days <> 0)`;
+      cross join lateral (select 1 from ${s}.unfinished_actions u where u.tenant_id = b.tenant_id and u.action_id = b.action_id limit 1) u
+      where b.tenant_id = ${d}.tenant_id and b.device_id = ${d}.device_id and ${s}.sought_by(b.device_id) and b.more_days <> 0)`;
+
+/** The device whose lane `i` names. */
+const deviceOfLane = (s: string) =>
+  `select * from ${s}.devices d where d.tenant_id = i.tenant_id and d.lane_id = i.lane_id and ${s}.sought_by(d.lane_id) limit 1`;
 
 /** A day of an expiry has 24 hours, in every time zone and every season. */
 export const days = (n: string) => `(${n}) * interval '24 hours'`;
@@ -157,9 +166,7 @@ const transitions = (s: string, first: number, more: { columns: string; joins: s
       b.source, b.assigned_by, b.milestone_id, coalesce(b.more_days, 0) as more_days, ${more.columns}
     from unnest(${types.map((type, n) => `(select $${first + n}::${type}[])`).join(', ')})
       with ordinality as i(tenant_id, lane_id, action_id, at, type, to_expiry, to_projection, ord)
-    cross join lateral (
-      select d.device_id, d.expires_at, d.ack from ${s}.devices d where d.tenant_id = i.tenant_id and d.lane_id = i.lane_id limit 1
-    ) d
+    cross join lateral (${deviceOfLane(s)}) d
     left join lateral (
       select b.source, b.assigned_by, b.milestone_id, b.more_days, b.ack from ${s}.assignments b
       where b.tenant_id = i.tenant_id and b.action_id = i.action_id limit 1
@@ -225,4 +232,4 @@ const movingStatement = (s: string) => `
   )
   update ${s}.devices d set expires_at = d.expires_at + ${days('x.e_total')}
   from (select distinct tenant_id, device_id, e_total from j where e_total <> 0) x
-  where d.tenant_id = x.tenant_id and d.device_id = x.device_id`;
+  where d.tenant_id = any(array[x.tenant_id]) and d.device_id = x.device_id`;

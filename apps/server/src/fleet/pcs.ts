@@ -14,7 +14,10 @@ export function createPcs(s: string) {
     if (pcIds.length === 0) return new Map();
     const { rows } = await client.query({
       name: 'muster_runners_of_pcs',
-      text: `select pc_id, runner_id from ${s}.pcs where tenant_id = $1 and pc_id = any($2::bigint[]) order by pc_id for key share`,
+      text: `select p.* from (select * from unnest((select $2::bigint[])) i(pc_id) order by i.pc_id) i
+        cross join lateral (
+          select p.pc_id, p.runner_id from ${s}.pcs p where p.tenant_id = $1 and p.pc_id = i.pc_id limit 1 for key share
+        ) p`,
       values: [tenantId, [...new Set(pcIds)]],
     });
     return new Map(rows.map((row) => [row.pc_id, row.runner_id]));

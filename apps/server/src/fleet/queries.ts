@@ -127,7 +127,8 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
         );
       if (filter.tags) add(filter.tags, (n) => `d.tags @> ${n}::text[]`);
       if (filter.state) add(filter.state, (n) => `d.state = ${n}`);
-      if (filter.pcId !== undefined) add(filter.pcId, (n) => `d.pc_id = ${n}::bigint`);
+      if (filter.pcId !== undefined)
+        add(filter.pcId, (n) => `d.pc_id = ${n}::bigint and ${s}.sought_by(d.pc_id)`);
       if (filter.after !== undefined) add(filter.after, (n) => `d.device_id > ${n}::bigint`);
       if (filter.online !== undefined)
         add(
@@ -156,8 +157,17 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
       externalIds: readonly string[],
     ): Promise<Map<string, KnownDevice>> {
       const { rows } = await client.query({
-        text: `select device_id, lane_id, external_id, name, expires_at, pc_id from ${s}.devices
-          where tenant_id = $1 and external_id = any($2::text[]) and deleted_at is null order by device_id for update`,
+        text: `select d.* from (
+            select d.device_id from unnest((select $2::text[])) i(external_id)
+            cross join lateral (
+              select d.device_id from ${s}.devices d
+              where d.tenant_id = $1 and d.external_id = i.external_id and ${s}.sought_by(d.external_id) and d.deleted_at is null limit 1
+            ) d order by d.device_id
+          ) i
+          cross join lateral (
+            select d.device_id, d.lane_id, d.external_id, d.name, d.expires_at, d.pc_id from ${s}.devices d
+            where d.tenant_id = $1 and d.device_id = i.device_id and d.deleted_at is null limit 1 for update
+          ) d`,
         values: [tenantId, externalIds],
       });
       return new Map(
@@ -182,7 +192,7 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
             i.pc_id, i.ack, $1::timestamptz
           from unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::jsonb[], $8::timestamptz[], $9::bigint[], $10::text[])
             as i(device_id, lane_id, name, external_id, tags, expires_at, pc_id, ack)
-          on conflict (tenant_id, external_id) where external_id is not null and deleted_at is null do nothing
+          on conflict (tenant_id, external_id) where ${s}.sought_by(external_id) and deleted_at is null do nothing
           returning device_id`,
         values: [
           now(),
@@ -218,9 +228,12 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
             pc_id = coalesce(i.pc_id, d.pc_id), absent = d.absent and (i.pc_id is null or i.pc_id = d.pc_id),
             ack = coalesce(i.ack, d.ack),
             tags = case when i.tags is null then d.tags else array(select jsonb_array_elements_text(i.tags)) end
-          from unnest($2::bigint[], $3::text[], $4::jsonb[], $5::timestamptz[], $6::bigint[], $7::text[])
-            as i(device_id, name, tags, expires_at, pc_id, ack)
-          where d.tenant_id = $1 and d.device_id = i.device_id`,
+          from (
+            select $1::int as tenant_id, * from unnest((select $2::bigint[]), (select $3::text[]), (select $4::jsonb[]), (select $5::timestamptz[]),
+              (select $6::bigint[]), (select $7::text[])) as i(device_id, name, tags, expires_at, pc_id, ack) offset 0
+          ) i
+          -- compared as an array: there is nothing to join by, only to look up (hasKeyOf in the engine's sql.ts)
+          where d.tenant_id = any(array[i.tenant_id]) and d.device_id = i.device_id`,
         values: [
           tenantId,
           given.map((one) => one.deviceId),
@@ -271,7 +284,8 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
     ): Promise<string[]> {
       const { rows } = await client.query({
         text: `update ${s}.devices set state = $3, state_reason = $4
-          where tenant_id = $1 and device_id = any($2::bigint[]) and deleted_at is null returning device_id`,
+          from (select distinct $1::int as of_tenant, i.id from unnest((select $2::bigint[])) i(id)) i
+          where tenant_id = any(array[i.of_tenant]) and device_id = i.id and deleted_at is null returning device_id`,
         values: [tenantId, deviceIds, state, reason],
       });
       return rows.map((row) => row.device_id);
@@ -295,7 +309,9 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
       const { rows } = await client.query({
         text: `select * from (
             select d.lane_id, d.device_id, ${seenAt} as seen_at from unnest((select $2::int[]), (select $3::bigint[])) i(tenant_id, lane_id)
-            join ${s}.devices d on d.tenant_id = i.tenant_id and d.lane_id = i.lane_id
+            cross join lateral (
+              select * from ${s}.devices d where d.tenant_id = i.tenant_id and d.lane_id = i.lane_id and ${s}.sought_by(d.lane_id) limit 1
+            ) d
           ) x where x.seen_at is null or x.seen_at <= $1::timestamptz`,
         values: [
           contacts.onlineSince(),
@@ -314,8 +330,11 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
     ): Promise<Map<string, { source: string; by: string | null; moreDays: number; milestoneId: string }>> {
       const { rows } = await client.query({
         name: 'muster_assignments_of',
-        text: `select action_id, source, assigned_by, more_days, milestone_id from ${s}.assignments
-          where tenant_id = $1 and action_id = any($2::bigint[])`,
+        text: `select b.* from unnest((select $2::bigint[])) i(action_id)
+          cross join lateral (
+            select action_id, source, assigned_by, more_days, milestone_id from ${s}.assignments b
+            where b.tenant_id = $1 and b.action_id = i.action_id limit 1
+          ) b`,
         values: [tenantId, actionIds],
       });
       return new Map(

@@ -147,7 +147,9 @@ export function createTargetSets(s: string, assigning: Assigning) {
       const { tenantId } = from;
       const { rows } = await client.query({
         text: `select t.n, t.device_id, d.lane_id from ${s}.targets t
-          left join ${s}.devices d on d.tenant_id = t.tenant_id and d.device_id = t.device_id and d.deleted_at is null
+          left join lateral (
+            select d.lane_id from ${s}.devices d where d.tenant_id = t.tenant_id and d.device_id = t.device_id and d.deleted_at is null limit 1
+          ) d on true
           where t.tenant_id = $1 and t.set_id = $2 and t.action_id is null and t.error is null order by t.n limit $3`,
         values: [tenantId, setId, most],
       });
@@ -171,8 +173,10 @@ export function createTargetSets(s: string, assigning: Assigning) {
       };
       await client.query({
         text: `update ${s}.targets t set action_id = i.action_id, error = i.error
-          from unnest($3::int[], $4::bigint[], $5::text[]) i(n, action_id, error)
-          where t.tenant_id = $1 and t.set_id = $2 and t.n = i.n`,
+          from (
+            select $1::int as tenant_id, * from unnest((select $3::int[]), (select $4::bigint[]), (select $5::text[])) i(n, action_id, error) offset 0
+          ) i
+          where t.tenant_id = any(array[i.tenant_id]) and t.set_id = $2 and t.n = i.n`,
         values: [
           tenantId,
           setId,

@@ -57,6 +57,20 @@ export interface TokenPage {
   readonly limit?: number;
 }
 
+/** The valid tokens of one kind whose restriction names this; `$1` is the tenant. */
+const valid = (s: string, kind: TokenKind, field: RestrictionField, value: string) => `
+            select t.token_id from ${s}.tokens t
+            where t.tenant_id = $1 and t.kind = '${kind}' and t.restriction->>'${field}' = ${value} and ${s}.sought_by(t.restriction->>'${field}')
+              and t.revoked_at is null`;
+
+/** Those of the tenant `$1` that are valid, locked by number, so that nobody waits in a circle. */
+const locked = (s: string, ids: string) => `
+            select t.* from (select distinct w.token_id from (${ids}) w order by w.token_id) i
+            cross join lateral (
+              select t.tenant_id, t.token_id, t.replaces from ${s}.tokens t
+              where t.tenant_id = $1 and t.token_id = i.token_id and t.revoked_at is null limit 1 for update
+            ) t`;
+
 export function createTokenQueries(s: string) {
   return {
     /** Many at once: fleets of devices come back one by one, each with its own token. */
@@ -69,7 +83,7 @@ export function createTokenQueries(s: string) {
         text: `select i.ord::int, t.* from unnest((select $1::int[]), (select $2::bytea[])) with ordinality as i(of_tenant, hash, ord)
           cross join lateral (
             select ${COLUMNS}, sha256 from ${s}.tokens t
-            where t.tenant_id = i.of_tenant and t.sha256 = i.hash and t.revoked_at is null limit 1
+            where t.tenant_id = i.of_tenant and t.sha256 = i.hash and ${s}.sought_by(t.sha256) and t.revoked_at is null limit 1
           ) t`,
         values: [wanted.map((one) => one.tenantId), wanted.map((one) => one.sha256)],
       });
@@ -101,7 +115,7 @@ export function createTokenQueries(s: string) {
       const { rows } = await client.query({
         text: `insert into ${s}.tokens (tenant_id, kind, role, name, sha256, origin, restriction, created_by, replaces)
           values ($1, $2, $3, $4, $5, $6, $7::jsonb, $8, $9)
-          on conflict (tenant_id, sha256) do update set revoked_at = null, role = excluded.role, origin = excluded.origin
+          on conflict (tenant_id, sha256) where ${s}.sought_by(sha256) do update set revoked_at = null, role = excluded.role, origin = excluded.origin
           returning ${COLUMNS}`,
         values: [
           given.tenantId,
@@ -126,7 +140,7 @@ export function createTokenQueries(s: string) {
       const { rows } = await client.query({
         text: `insert into ${s}.tokens (tenant_id, kind, name, sha256, restriction, created_by, replaces)
           select * from unnest($1::int[], $2::text[], $3::text[], $4::bytea[], $5::jsonb[], $6::text[], $7::bigint[])
-          on conflict (tenant_id, sha256) do nothing returning token_id, sha256`,
+          on conflict (tenant_id, sha256) where ${s}.sought_by(sha256) do nothing returning token_id, sha256`,
         values: [
           given.map((one) => one.tenantId),
           given.map((one) => one.kind),
@@ -148,7 +162,11 @@ export function createTokenQueries(s: string) {
       hashes: readonly Buffer[],
     ): Promise<(TokenRow & { sha256: Buffer })[]> {
       const { rows } = await client.query({
-        text: `select ${COLUMNS}, sha256 from ${s}.tokens where tenant_id = $1 and sha256 = any($2::bytea[])`,
+        text: `select t.* from unnest((select $2::bytea[])) i(hash)
+          cross join lateral (
+            select ${COLUMNS}, sha256 from ${s}.tokens t
+            where t.tenant_id = $1 and t.sha256 = i.hash and ${s}.sought_by(t.sha256) limit 1
+          ) t`,
         values: [tenantId, hashes],
       });
       return rows.map((row) => ({ ...token(row), sha256: row.sha256 }));
@@ -163,9 +181,8 @@ export function createTokenQueries(s: string) {
       values: readonly string[],
     ): Promise<{ tokenId: string; value: string }[]> {
       const { rows } = await client.query({
-        text: `select token_id, restriction->>'${field}' as value from ${s}.tokens
-          where tenant_id = $1 and kind = '${kind}' and restriction->>'${field}' = any($2::text[]) and revoked_at is null
-          order by token_id desc`,
+        text: `select t.token_id, i.value from unnest((select $2::text[])) i(value)
+          cross join lateral (${valid(s, kind, field, 'i.value')} offset 0) t order by t.token_id desc`,
         values: [tenantId, values],
       });
       return rows.map((row) => ({ tokenId: row.token_id, value: row.value }));
@@ -195,13 +212,9 @@ export function createTokenQueries(s: string) {
       value: string,
     ): Promise<string[]> {
       const { rows } = await client.query({
-        text: `with valid as materialized (
-            select token_id from ${s}.tokens
-            where tenant_id = $1 and kind = '${kind}' and restriction->>'${field}' = $2 and revoked_at is null
-            order by token_id for update
-          )
+        text: `with valid as materialized (${locked(s, valid(s, kind, field, '$2'))})
           update ${s}.tokens t set revoked_at = now() from valid v
-          where t.tenant_id = $1 and t.token_id = v.token_id and t.revoked_at is null returning t.token_id`,
+          where t.tenant_id = any(array[v.tenant_id]) and t.token_id = v.token_id and t.revoked_at is null returning t.token_id`,
         values: [tenantId, value],
       });
       return rows.map((row) => row.token_id);
@@ -215,12 +228,10 @@ export function createTokenQueries(s: string) {
     ): Promise<{ tokenId: string; replaces: string | null }[]> {
       const { rows } = await client.query({
         text: `with wanted as materialized (
-            select token_id, replaces from ${s}.tokens where tenant_id = $1 and token_id = any($2::bigint[])
+            select t.* from unnest((select $2::bigint[])) i(token_id)
+            cross join lateral (select t.token_id, t.replaces from ${s}.tokens t where t.tenant_id = $1 and t.token_id = i.token_id limit 1) t
           )
-          select token_id, replaces from ${s}.tokens t
-          where tenant_id = $1 and revoked_at is null
-            and token_id = any(array(select token_id from wanted union select replaces from wanted))
-          order by token_id for update`,
+          ${locked(s, 'select token_id from wanted union select replaces from wanted')}`,
         values: [tenantId, tokenIds],
       });
       return rows.map((row) => ({ tokenId: row.token_id, replaces: row.replaces }));
@@ -233,14 +244,16 @@ export function createTokenQueries(s: string) {
       tokenIds: readonly string[],
     ): Promise<string[]> {
       const { rows } = await client.query({
-        text: `with passed as materialized (
-            select t.token_id from ${s}.tokens n
-            join ${s}.tokens t on t.tenant_id = n.tenant_id and t.replaces = n.replaces
-            where n.tenant_id = $1 and n.token_id = any($2::bigint[]) and t.token_id <> n.token_id and t.revoked_at is null
-            order by t.token_id for update of t
-          )
+        text: `with others as materialized (
+            select t.token_id from unnest((select $2::bigint[])) i(token_id)
+            cross join lateral (select * from ${s}.tokens n where n.tenant_id = $1 and n.token_id = i.token_id limit 1) n
+            cross join lateral (
+              select t.token_id from ${s}.tokens t where t.tenant_id = $1 and t.replaces = n.replaces and ${s}.sought_by(t.replaces)
+                and t.token_id <> n.token_id offset 0
+            ) t
+          ), passed as materialized (${locked(s, 'select token_id from others')})
           update ${s}.tokens t set revoked_at = now() from passed p
-          where t.tenant_id = $1 and t.token_id = p.token_id and t.revoked_at is null returning t.token_id`,
+          where t.tenant_id = any(array[p.tenant_id]) and t.token_id = p.token_id and t.revoked_at is null returning t.token_id`,
         values: [tenantId, tokenIds],
       });
       return rows.map((row) => row.token_id);
@@ -293,22 +306,24 @@ export function createTokenQueries(s: string) {
               where o.tenant_id = t.tenant_id and o.token_id = t.replaces and o.revoked_at is null limit 1
             ) o on true
           ), locked as materialized (
-            select t.tenant_id, t.token_id
+            select i.tenant_id, i.token_id
             from (select tenant_id, token_id from given union select tenant_id, old from given where old is not null) i
-            join ${s}.tokens t on t.tenant_id = i.tenant_id and t.token_id = i.token_id
-            where t.revoked_at is null for update of t skip locked
+            cross join lateral (
+              select 1 from ${s}.tokens t where t.tenant_id = i.tenant_id and t.token_id = i.token_id and t.revoked_at is null limit 1
+              for update skip locked
+            ) t
           ), free as materialized (
             select g.* from given g join locked l on l.tenant_id = g.tenant_id and l.token_id = g.token_id
             left join locked lo on lo.tenant_id = g.tenant_id and lo.token_id = g.old
             where g.old is null or lo.token_id is not null
           ), used as (
             update ${s}.tokens t set first_used_at = now() from free f
-            where t.tenant_id = f.tenant_id and t.token_id = f.token_id and t.first_used_at is null
+            where t.tenant_id = any(array[f.tenant_id]) and t.token_id = f.token_id and t.first_used_at is null
               -- one that ends here is changed once: a second change of a row in one statement is dropped
               and not exists (select 1 from free x where x.tenant_id = f.tenant_id and x.old = f.token_id)
           ), ended as (
             update ${s}.tokens t set revoked_at = now() from free f
-            where t.tenant_id = f.tenant_id and t.token_id = f.old returning t.tenant_id, t.token_id
+            where t.tenant_id = any(array[f.tenant_id]) and t.token_id = f.old returning t.tenant_id, t.token_id
           )
           select g.ord::int, f.ord is not null as marked, e.token_id as ended from given g
           left join free f on f.ord = g.ord

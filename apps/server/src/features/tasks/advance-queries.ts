@@ -39,7 +39,7 @@ export function createAdvanceQueries(s: string, options: { now: () => Date; stal
   // A device whose lane is stopped or has something of somebody else at its head cannot be had by asking.
   const isRunnerThere = `exists (
       select 1 from ${s}.contacts k
-      join ${s}.devices d on d.tenant_id = k.tenant_id and d.pc_id = k.target_id and ${eligible('d')}
+      join ${s}.devices d on d.tenant_id = k.tenant_id and d.pc_id = k.target_id and ${s}.sought_by(d.pc_id) and ${eligible('d')}
       join ${s}.task_targets x on x.tenant_id = d.tenant_id and x.task_id = t.task_id and x.device_id = d.device_id and x.ended is null
       cross join lateral ${s}.lane_front(${NOW}, d.tenant_id, d.lane_id, '${CHANNEL}') l
       where k.tenant_id = t.tenant_id and k.channel = '${CHANNEL}' and k.seen_at > ${stale}

@@ -86,8 +86,14 @@ const statement = (s: string) => `
       select x.tenant_id, x.task_id, x.state, x.change, x.at from x
   ), e as (
     update ${s}.devices d set state = 'error', state_reason = coalesce(k.reason, 'FAILED_FINAL')
-    from (select distinct on (tenant_id, lane_id) * from i where i.final and i.task_id is not null order by tenant_id, lane_id) k
-    where d.tenant_id = k.tenant_id and d.lane_id = k.lane_id and d.deleted_at is null
+    from (
+      select i.tenant_id, i.reason, o.device_id
+      from (select distinct on (tenant_id, lane_id) * from i where i.final and i.task_id is not null order by tenant_id, lane_id) i
+      cross join lateral (
+        select o.device_id from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
+      ) o
+    ) k
+    where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id and d.deleted_at is null
   )
   -- as it is when this is committed, without what others have not committed yet
   select t.tenant_id, t.task_id, (

@@ -39,14 +39,14 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
   const loads = `select p.tenant_id, p.pc_id, p.name, p.runner_id, p.created_at, r.slots, r.running, d.*,
       ${contacts.seenAt('p.tenant_id', 'p.pc_id')} as seen_at,
       case when d.in_error > 0 then array(
-        select x.device_id::text from ${s}.devices x where x.tenant_id = p.tenant_id and x.pc_id = p.pc_id and x.deleted_at is null
+        select x.device_id::text from ${s}.devices x where x.tenant_id = p.tenant_id and x.pc_id = p.pc_id and ${s}.sought_by(x.pc_id) and x.deleted_at is null
           and x.state = 'error' order by x.device_id limit 100) else '{}' end as error_ids
     from ${s}.pcs p
     join ${s}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
     cross join lateral (
       select count(*)::int as devices, count(*) filter (where ${eligible('d')})::int as eligible,
         count(*) filter (where d.state = 'error')::int as in_error, count(*) filter (where d.absent)::int as absent
-      from ${s}.devices d where d.tenant_id = p.tenant_id and d.pc_id = p.pc_id and d.deleted_at is null
+      from ${s}.devices d where d.tenant_id = p.tenant_id and d.pc_id = p.pc_id and ${s}.sought_by(d.pc_id) and d.deleted_at is null
     ) d
     where p.tenant_id = $1`;
 
@@ -147,7 +147,7 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
 
     async lanesOf(client: Queryable, tenantId: number, pcId: string): Promise<string[]> {
       const { rows } = await client.query({
-        text: `select lane_id from ${s}.devices where tenant_id = $1 and pc_id = $2 and deleted_at is null order by lane_id`,
+        text: `select lane_id from ${s}.devices where tenant_id = $1 and pc_id = $2 and ${s}.sought_by(pc_id) and deleted_at is null order by lane_id`,
         values: [tenantId, pcId],
       });
       return rows.map((row) => row.lane_id);
@@ -171,12 +171,18 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
     ): Promise<{ id: string; present: boolean; appeared: boolean }[]> {
       const { rows } = await client.query({
         text: `with x as materialized (
-            select d.device_id, d.absent, coalesce(not i.present, $5::boolean or d.absent) as now_absent from ${s}.devices d
+            select d.tenant_id, d.device_id, d.absent, coalesce(not i.present, $5::boolean or d.absent) as now_absent from (
+              select d.device_id from ${s}.devices d
+              where d.tenant_id = $1 and d.pc_id = $2 and ${s}.sought_by(d.pc_id) and d.deleted_at is null order by d.device_id offset 0
+            ) o
+            cross join lateral (
+              select * from ${s}.devices d
+              where d.tenant_id = $1 and d.device_id = o.device_id and d.pc_id = $2 and d.deleted_at is null limit 1 for no key update
+            ) d
             left join unnest($3::bigint[], $4::boolean[]) i(device_id, present) on i.device_id = d.device_id
-            where d.tenant_id = $1 and d.pc_id = $2 and d.deleted_at is null order by d.device_id for no key update of d
           ), u as (
             update ${s}.devices d set absent = x.now_absent from x
-            where d.tenant_id = $1 and d.device_id = x.device_id and x.absent <> x.now_absent
+            where d.tenant_id = any(array[x.tenant_id]) and d.device_id = x.device_id and x.absent <> x.now_absent
           )
           select device_id, absent, now_absent from x order by device_id`,
         values: [tenantId, pcId, said.map(({ id }) => id), said.map(({ present }) => present), andNoOthers],

@@ -14,7 +14,9 @@ export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void
           d.deleted_at is not null as deleted, ${contacts.seenAt('d.tenant_id', 'd.pc_id')} as seen_at
         from unnest((select $1::int[]), (select $2::bigint[]), (select $3::bigint[])) i(tenant_id, action_id, lane_id)
         join ${s}.action_states a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
-        join ${s}.devices d on d.tenant_id = i.tenant_id and d.lane_id = i.lane_id
+        cross join lateral (
+          select * from ${s}.devices d where d.tenant_id = i.tenant_id and d.lane_id = i.lane_id and ${s}.sought_by(d.lane_id) limit 1
+        ) d
         left join lateral (${activeTask(s, 'i.tenant_id')}) o on true`,
       values: [
         waiting.map(({ tenantId }) => tenantId),

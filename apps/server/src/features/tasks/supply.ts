@@ -213,7 +213,7 @@ const lookOfOne = (s: string) => `
       select *, t.activated_at is not null and t.cancelled_at is null as is_open from (${activeTask(s, 'i.tenant_id')}) t
     ), d as materialized (
       select d.device_id, d.lane_id from ${s}.devices d
-      where d.tenant_id = i.tenant_id and d.pc_id = i.pc_id and ${eligible('d')}
+      where d.tenant_id = i.tenant_id and d.pc_id = i.pc_id and ${s}.sought_by(d.pc_id) and ${eligible('d')}
     ), free as materialized (
       select greatest(0, least(i.most, least(r.slots, (select count(*) from d)) - r.running))::int as n from ${s}.pcs p
       cross join lateral (select * from ${s}.runner_loads r where r.tenant_id = p.tenant_id and r.runner_id = p.runner_id limit 1) r
