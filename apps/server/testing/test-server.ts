@@ -1,3 +1,4 @@
+import type { Database } from '@muster/engine';
 import { type TestClock, testClock, testDatabase } from '@muster/engine/testing';
 import { readConfig } from '../src/config.ts';
 import { type Server, startServer } from '../src/main.ts';
@@ -52,6 +53,8 @@ export interface TestServerOptions {
   readonly settings?: Record<string, string>;
   /** How long the server waits for a body that it refused. */
   readonly refusedBodyMs?: number;
+  /** What the server is given in the place of its database. */
+  readonly database?: (db: Database) => Database;
   /** The log may have errors: the test provokes them. */
   readonly faults?: boolean;
 }
@@ -71,7 +74,7 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     ...options.settings,
   });
   const server = await startServer(config, {
-    db: database.db,
+    db: options.database?.(database.db) ?? database.db,
     logStream: { write: (line) => void lines.push(line) },
     ...(options.clock ? { clock } : {}),
     ...(options.refusedBodyMs === undefined ? {} : { refusedBodyMs: options.refusedBodyMs }),

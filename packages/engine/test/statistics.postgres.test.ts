@@ -10,6 +10,8 @@ import { pagesTouched, testClock, testDatabase } from '../testing/index.ts';
  */
 const LANES = 20_000;
 const ITEMS = 5;
+/** A lane of the runner in which nothing waits. */
+const EMPTY = LANES - 4;
 let d: Awaited<ReturnType<typeof testDatabase>>;
 let engine: Engine;
 let runnerId: string;
@@ -70,6 +72,7 @@ beforeAll(async () => {
   await query(
     `update muster.endings set ended_at = ${now} - interval '15 days' where action_id between ${LANES + 1} and ${LANES + 10}`,
   );
+  await query(`delete from muster.pending where lane_id = ${EMPTY}`);
   await query(`select setval('muster.action_seq', ${3 * LANES}), setval('muster.lane_seq', ${3 * LANES})`);
   // all that follows is about these statistics and no others
   for (const table of TABLES)
@@ -172,6 +175,17 @@ const CALLS: Record<string, (client: Queryable) => Promise<unknown>> = {
       leaseMs: 1_000,
       actionIds: [`${LANES - 1}`],
     }),
+  'enqueue and claim': (c) =>
+    engine.enqueueAndClaim(c, {
+      ...{ tenantId: 1, runnerId, worker: 'pc', leaseMs: 1_000 },
+      actions: [{ laneId: `${EMPTY}`, kind: 'x', payload: {} }],
+    }),
+  'a lane for another runner': (c) =>
+    engine.assignRunners(
+      c,
+      1,
+      FREE.map((laneId) => ({ laneId, runnerId })),
+    ),
   held: (c) => engine.held(c, { tenantId: 1, runnerId }),
   'a look at one action': (c) => each(FREE, (id) => engine.get(c, 1, id)),
   'the events of one action': (c) => each(FREE, (id) => engine.events(c, 1, id)),
@@ -188,14 +202,13 @@ async function pagesOf(name: string, cache = 'auto'): Promise<number> {
 }
 /** As the connections of callers have it: those for gathered statements and duties may choose less. */
 const NO_SETTING = 'set local jit = off';
+const right = new Map<string, number>();
 const NAMES = [...Object.keys(CALLS), ...DUTIES];
 
 test.each(Object.entries(POISONS))(
   'G47 G68: statistics that say %s change no look-up by key',
   async (_, sqls) => {
-    for (const table of TABLES) await query(`analyze muster.${table}`);
-    const right = new Map<string, number>();
-    for (const name of NAMES) right.set(name, await pagesOf(name));
+    if (right.size === 0) for (const name of NAMES) right.set(name, await pagesOf(name));
     for (const sql of sqls) await query(sql);
     const worse: string[] = [];
     for (const cache of GENERIC_TOO)

@@ -1,4 +1,4 @@
-import type { Database, Query, Queryable } from '../src/index.ts';
+import type { Connections, Database, Query, Queryable, Transaction } from '../src/index.ts';
 
 /**
  * Pages that statements touch, counted by the database itself: no clock is involved. Each statement is explained, undone and
@@ -14,8 +14,7 @@ export async function pagesTouched(
     .transaction(async (tx) => {
       const client = {
         async query(query: Query) {
-          if (/^\s*(with|select|insert|update|delete)\b/i.test(query.text))
-            pages += await explained(tx, query);
+          if (isExplainable(query)) pages += await explained(tx, query);
           return tx.query(query);
         },
       };
@@ -27,6 +26,32 @@ export async function pagesTouched(
     });
   return pages;
 }
+
+/** The same database, and the pages that its statements touch are counted, if they are meant. Each is explained first. */
+export function countPages(
+  db: Database,
+  isMeant: (text: string) => Promise<boolean>,
+): { readonly db: Database; readonly pages: () => number } {
+  let pages = 0;
+  const inside = (tx: Transaction): Transaction => ({
+    async query(query: Query) {
+      if ((await isMeant(query.text)) && isExplainable(query)) pages += await explained(tx, query);
+      return tx.query(query);
+    },
+    afterCommit: (run) => tx.afterCommit(run),
+    ifInDoubt: (run) => tx.ifInDoubt(run),
+  });
+  const counted = (connections: Connections): Connections => ({
+    query: (query: Query) => connections.transaction((tx) => inside(tx).query(query)),
+    transaction: (run, limits) => connections.transaction((tx) => run(inside(tx)), limits),
+  });
+  return {
+    db: { ...db, ...counted(db), gathered: counted(db.gathered), reserved: counted(db.reserved) },
+    pages: () => pages,
+  };
+}
+
+const isExplainable = ({ text }: Query) => /^\s*(with|select|insert|update|delete)\b/i.test(text);
 
 async function explained(tx: Queryable, query: Query): Promise<number> {
   await tx.query({ text: 'savepoint explained' });

@@ -75,7 +75,7 @@ const statement = (s: string) => `
     select i.*, ${taskOf('a')} as task_id
     from unnest((select $1::int[]), (select $2::bigint[]), (select $3::bigint[]), (select $4::text[]), (select $5::text[]), (select $6::boolean[]), (select $7::text[]), (select $8::timestamptz[]))
       as i(tenant_id, action_id, lane_id, before, after, final, reason, at)
-    join ${s}.action_states a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
+    cross join lateral (select a.payload from ${s}.action_states a where a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1) a
   ), x as materialized (
     select x.tenant_id, x.task_id, x.state, sum(x.change)::int as change, max(x.at) as at from (
       select i.tenant_id, i.task_id, i.before as state, -1 as change, i.at from i where i.task_id is not null
@@ -108,7 +108,7 @@ const statement = (s: string) => `
 const reopenStatement = (s: string) => `
   update ${s}.tasks t set ended_at = null, cancelled_at = null
   from (
-    select distinct a.tenant_id, ${taskOf('a')} as task_id from unnest($1::int[], $2::bigint[]) i(tenant_id, action_id)
-    join ${s}.action_states a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
+    select distinct i.tenant_id, ${taskOf('a')} as task_id from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, action_id)
+    cross join lateral (select a.payload from ${s}.action_states a where a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1) a
   ) k
-  where t.tenant_id = k.tenant_id and t.task_id = k.task_id and t.ended_at is not null`;
+  where t.tenant_id = any(array[k.tenant_id]) and t.task_id = k.task_id and t.ended_at is not null`;

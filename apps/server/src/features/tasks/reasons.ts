@@ -13,7 +13,7 @@ export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void
       text: `select i.tenant_id, i.action_id, o.task_id as active_id, ${taskOf('a')} as task_id, d.state, d.state_reason, d.absent, d.pc_id,
           d.deleted_at is not null as deleted, ${contacts.seenAt('d.tenant_id', 'd.pc_id')} as seen_at
         from unnest((select $1::int[]), (select $2::bigint[]), (select $3::bigint[])) i(tenant_id, action_id, lane_id)
-        join ${s}.action_states a on a.tenant_id = i.tenant_id and a.action_id = i.action_id
+        cross join lateral (select a.payload from ${s}.action_states a where a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1) a
         cross join lateral (
           select * from ${s}.devices d where d.tenant_id = i.tenant_id and d.lane_id = i.lane_id and ${s}.sought_by(d.lane_id) limit 1
         ) d
