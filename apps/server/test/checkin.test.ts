@@ -330,7 +330,7 @@ test('a device that enrols again with actions in flight gets none of them, and t
   const [running, waiting] = [await device.assign('LOCK'), await device.assign('WIPE')];
   const { action } = await device.checkIn();
   const again = await t.post(`/api/devices/${device.id}/re-enrol`);
-  expect(again.status).toBe(200);
+  expect(again.status).toBe(201);
   const result = { actionId: action.id, attempt: 1, status: 'done' };
   for (const body of [{}, { result }])
     expect(await t.post('/api/checkin', body, { token: device.token })).toMatchObject({
