@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { countPages } from '@muster/engine/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDeviceQueries } from '../src/fleet/queries.ts';
+import { Contacts } from '../src/contacts/contacts.ts';
+import type { Log } from '../src/http/logging.ts';
 import { deviceWith, type FakeDevice } from '../testing/fake-device.ts';
 import { type FakePc, fakePc, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
@@ -12,10 +13,11 @@ import { type TestServer, testServer } from '../testing/test-server.ts';
  * a load that is not committed, and with others that are as wrong, a request touches as many pages as ever.
  */
 const DEVICES = 10_000;
-/** What a node does by itself, now or later: it looks whether a duty is due, says that it is alive, keeps the lead. */
-const OF_THE_NODE = / as due_0\b|muster\.(nodes|leaders)\b|ensure_event_days/;
+/** What a node does by itself, now or later: it looks whether a duty is due, says that it is alive, keeps the lead, notes who came. */
+const OF_THE_NODE = / as due_0\b|muster\.(nodes|leaders)\b|into muster\.contacts\b|ensure_event_days/;
 let t: TestServer;
 let counted: ReturnType<typeof countPages>;
+let ofContacts: ReturnType<typeof countPages>;
 /** What happens elsewhere before a statement runs. */
 let meanwhile = async (_text: string): Promise<unknown> => null;
 let pc: FakePc;
@@ -24,6 +26,8 @@ let other: pg.Client;
 const query = async (text: string) => (await other.query(text)).rows;
 
 const tokenOf = (id: number) => `mst_device_1_${String(id).padStart(43, 'A')}`;
+// the writer of contacts only warns
+const NO_LOG = { warn: (said: object) => expect.fail(JSON.stringify(said)) } as unknown as Log;
 let used = 0;
 /** One that nothing has been done with. */
 function fresh(): FakeDevice {
@@ -42,6 +46,7 @@ beforeAll(async () => {
       return counted.db;
     },
   });
+  ofContacts = countPages(t.engine.db, async () => true);
   other = new pg.Client({ connectionString: t.databaseUrl as string });
   await other.connect();
   const now = `timestamptz '${t.clock().toISOString()}'`;
@@ -57,7 +62,7 @@ beforeAll(async () => {
         select 1, 'device', 'device ' || d, sha256(convert_to('mst_device_1_' || lpad(d::text, 43, 'A'), 'UTF8')),
           jsonb_build_object('deviceId', d::text, 'laneId', l::text, 'generation', 1) from d
     ), c as (
-      insert into muster.device_contacts (tenant_id, device_id, seen_at) select 1, d, ${now} from d
+      insert into muster.contacts (tenant_id, channel, target_id, seen_at) select 1, 'checkin', d, ${now} from d
     ), a as (
       insert into muster.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, created_at, max_attempts,
           backoff_ms, backoff_max_ms, head_of_line, on_lease_end)
@@ -155,11 +160,12 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   'an import of new devices': () => upload(newRows(20)),
   'an import of known devices': () => upload(knownRows(20)),
   contacts: () => {
-    const seen = Array.from({ length: 20 }, () => ({ tenantId: 1, id: fresh().id, at: new Date() }));
-    return createDeviceQueries('muster', { now: () => new Date(), onlineSeconds: 60 }).markSeen(
-      counted.db,
-      seen,
-    );
+    const contacts = new Contacts({
+      ...{ db: ofContacts.db, log: NO_LOG, now: t.clock, onlineSeconds: 60, schema: 'muster' },
+    });
+    const channel = contacts.of('checkin', 1_000);
+    for (let n = 0; n < 20; n += 1) channel.heardOf(1, fresh().id);
+    return contacts.write();
   },
   'a claim of a PC, and its report': async () => {
     const [held] = await pc.claim({ max: 1 });
@@ -175,9 +181,10 @@ const CALLS: Record<string, () => Promise<unknown>> = {
 };
 
 async function pagesOf(name: string): Promise<number> {
-  const before = counted.pages();
+  const soFar = () => counted.pages() + ofContacts.pages();
+  const before = soFar();
   await CALLS[name]?.();
-  return counted.pages() - before;
+  return soFar() - before;
 }
 
 /** For what comes now and then: a function's first call on a connection, a page that is cleared up. */
