@@ -63,6 +63,29 @@ create table {schema}.milestones (
 );
 create index milestones_by_time on {schema}.milestones using brin (at);
 
+-- Locks these devices, in one order for all who do, and tells their expiry and the days that their unfinished actions would
+-- add, without those of `p_actions`. As a function: what it reads after the locks is as it is then, not as it was when the
+-- statement began that calls it.
+create function {schema}.lock_expiries(p_tenants int[], p_devices bigint[], p_actions bigint[])
+returns table (tenant_id int, device_id bigint, expires_at timestamptz, days int) language plpgsql as $$
+#variable_conflict use_column
+begin
+  perform 1 from (select distinct i.tenant_id, i.device_id from unnest(p_tenants, p_devices) i(tenant_id, device_id) order by 1, 2) i
+    cross join lateral (
+      select 1 from {schema}.devices d where d.tenant_id = i.tenant_id and d.device_id = i.device_id limit 1 for no key update
+    ) d;
+  return query
+    select d.tenant_id, d.device_id, d.expires_at, (
+      select coalesce(sum(b.more_days), 0)::int from {schema}.assignments b
+      cross join lateral (select 1 from {schema}.unfinished_actions u where u.tenant_id = b.tenant_id and u.action_id = b.action_id limit 1) u
+      where b.tenant_id = d.tenant_id and b.device_id = d.device_id and {schema}.sought_by(b.device_id) and b.more_days <> 0 and b.action_id <> all (p_actions)
+    )
+    from (select distinct i.tenant_id, i.device_id from unnest(p_tenants, p_devices) i(tenant_id, device_id)) i
+    cross join lateral (
+      select * from {schema}.devices d where d.tenant_id = i.tenant_id and d.device_id = i.device_id limit 1
+    ) d;
+end $$;
+
 -- A device's tokens are ended together when it enrols again or is deleted.
 create index tokens_of_device on {schema}.tokens (tenant_id, (restriction->>'deviceId'))
   where kind = 'device' and revoked_at is null and {schema}.sought_by(restriction->>'deviceId');

@@ -51,14 +51,14 @@ test.each<[string, Sabotage, RegExp]>([
   [
     'a transition is not counted',
     {
-      muster_count_task_transitions: (text) =>
-        swap(text, 'from x ), e as', `from x where x.state <> 'completed' ), e as`),
+      '+task_counts': (text) =>
+        swap(text, 'from task_counts_x x )', `from task_counts_x x where x.state <> 'completed' )`),
     },
     /a recount gives|add up/,
   ],
   [
     'a device that failed for good stays in order',
-    { muster_count_task_transitions: (text) => swap(text, `set state = 'error'`, `set state = 'ok'`) },
+    { '+task_counts': (text) => swap(text, `set state = 'error'`, `set state = 'ok'`) },
     /is not in error/,
   ],
 ])(

@@ -1,6 +1,5 @@
 import { type Database, isTransaction, type Queryable } from './db.ts';
 import { makeDays } from './duties/keep-days.ts';
-import type { Effects } from './effects.ts';
 import { Gatherer } from './gatherer.ts';
 import { refuseInsideTransaction } from './open-transaction.ts';
 import { BUSY, type Busy, type Context, type Operation, type Run } from './operation.ts';
@@ -20,6 +19,8 @@ export interface Observer {
   late?(tenantId: number): void;
 }
 
+type Outcome = Pick<Run<never>, 'transitions' | 'wakes' | 'told'>;
+
 /** Calls that run alone, of all kinds: the rest of the connections is for everybody else. */
 const MOST_ALONE = 3;
 /** A lock that stalled a batch is waited for no longer alone: the call is tried again, and holds nothing meanwhile. */
@@ -27,13 +28,12 @@ const ALONE_LOCK_MS = 100;
 
 /**
  * How an operation gets to the database: gathered with others and committed by itself when the engine's own database is
- * passed, or at once in the transaction or on the client that the caller passed. Either way its effects run in the same
- * transaction and the wake-ups go out after the commit.
+ * passed, or at once in the transaction or on the client that the caller passed. Either way the wake-ups go out after the
+ * commit, and so does what effects have told.
  */
 export class Calls {
   readonly db: Database;
   readonly #context: Context;
-  readonly #effects: Effects;
   readonly #wakeUps: WakeUps;
   readonly #observer: Observer;
   readonly #room: RoomSize | undefined;
@@ -45,7 +45,6 @@ export class Calls {
   constructor(
     db: Database,
     context: Context,
-    effects: Effects,
     wakeUps: WakeUps,
     observer: Observer,
     /** How much of each kind of call may wait. */
@@ -54,7 +53,6 @@ export class Calls {
     this.db = db;
     this.#room = room;
     this.#context = context;
-    this.#effects = effects;
     this.#wakeUps = wakeUps;
     this.#observer = observer;
   }
@@ -81,7 +79,7 @@ export class Calls {
     };
   }
 
-  /** The same for steps of a door: what they call of the engine has its effects and wake-ups in the same transaction. */
+  /** The same for steps of a door: what they call of the engine is in the same transaction. */
   gatheredSteps<Item, Answer>(steps: {
     name: string;
     /** Items with an equal key never share a transaction. */
@@ -127,22 +125,18 @@ export class Calls {
     return runDirectly(operation, items, commit, this.db.deadlineMs);
   }
 
-  /** Something that is not gathered, with its effects and wake-ups; in a transaction of its own if none was passed. */
-  inside<R extends { transitions: readonly Transition[]; wakes: Run<never>['wakes'] }>(
-    client: Queryable,
-    perform: (client: Queryable) => Promise<R>,
-  ): Promise<R> {
+  /** Something that is not gathered, with its wake-ups; in a transaction of its own if none was passed. */
+  inside<R extends Outcome>(client: Queryable, perform: (client: Queryable) => Promise<R>): Promise<R> {
     if (client !== this.db) return this.#perform(client, perform);
     return this.transaction(client, (tx) => this.#perform(tx, perform));
   }
 
-  async #perform<R extends { transitions: readonly Transition[]; wakes: Run<never>['wakes'] }>(
+  async #perform<R extends Outcome>(
     client: Queryable,
     perform: (client: Queryable) => Promise<R>,
   ): Promise<R> {
     await this.#context.ready(client);
     const run = await perform(client);
-    await this.#effects.apply(client, run.transitions);
     if (isTransaction(client)) {
       client.afterCommit(() => this.#tell(run));
       client.ifInDoubt(() => {
@@ -163,10 +157,8 @@ export class Calls {
     return this.#withDays(() => whileLocked(this.db, run));
   }
 
-  /** A round of a duty, with its effects and wake-ups, in a transaction on connections of its own. */
-  inHousekeeping<R extends { transitions: readonly Transition[]; wakes: Run<never>['wakes'] }>(
-    perform: (client: Queryable) => Promise<R>,
-  ): Promise<R> {
+  /** A round of a duty, with its wake-ups, in a transaction on connections of its own. */
+  inHousekeeping<R extends Outcome>(perform: (client: Queryable) => Promise<R>): Promise<R> {
     return this.#withDays(() => this.db.housekeeping.transaction((tx) => this.#perform(tx, perform)));
   }
 
@@ -175,8 +167,8 @@ export class Calls {
   }
 
   /**
-   * A gathered statement is its own transaction; only with effects does it share one with them, at the price of two more
-   * round trips. One that runs alone is in nobody's way on the connections of the batches.
+   * A gathered statement is its own transaction: BEGIN and COMMIT would be two more round trips. One that runs alone is in
+   * nobody's way on the connections of the batches.
    */
   async #commit<Item, Answer>(
     operation: Operation<Item, Answer>,
@@ -187,7 +179,7 @@ export class Calls {
     const asked = this.#context.ready(connections);
     if (asked !== undefined) await asked;
     return this.#withDays(async () => {
-      if (alone || operation.isSteps || this.#haveEffects(operation, items))
+      if (alone || operation.isSteps)
         return connections.transaction((tx) => this.#perform(tx, (inner) => operation.run(inner, items)), {
           lockMs: ALONE_LOCK_MS,
         });
@@ -209,13 +201,9 @@ export class Calls {
     });
   }
 
-  #haveEffects<Item, Answer>(operation: Operation<Item, Answer>, items: readonly Item[]): boolean {
-    if (!this.#effects.any) return false;
-    return items.some((item) => this.#effects.concern(operation.channels?.(item) ?? null));
-  }
-
-  #tell(run: { transitions: readonly Transition[]; wakes: Run<never>['wakes'] }): void {
+  #tell(run: Outcome): void {
     this.#wakeUps.tell(run.wakes);
+    if (run.told && run.told.length > 0) this.#context.effects.afterCommit(run.told);
     this.#observer.transitions?.(run.transitions);
   }
 

@@ -1,3 +1,4 @@
+import type { Facts } from './effects.ts';
 import type { Transition } from './transition.ts';
 
 /** An action as it is handed out. */
@@ -22,12 +23,13 @@ export interface ClaimedAction {
   readonly redelivered: boolean;
   /** An operator wants it stopped; the report still counts. */
   readonly cancelRequested: boolean;
+  /** What effects of the hand-out told of it. */
+  readonly facts?: Facts;
 }
 
-/** What a hand-out tells of its action `a`, and the same columns for a row that hands out nothing. */
+/** What a hand-out tells of its action `a`. */
 export const ACTION_COLUMNS =
   'a.channel, a.kind, a.payload, a.tags, a.priority, a.max_attempts, a.created_at, a.created_by';
-export const NO_ACTION_COLUMNS = 'null, null, null, null, null, null, null, null';
 
 /** For a lane row `u` joined with the action `a` that it is leased for. */
 export const CLAIMED_COLUMNS = `u.action_id, u.attempt, u.leased_at, u.lease_until, u.worker, u.cancel_requested, ${ACTION_COLUMNS}`;
@@ -51,7 +53,7 @@ export interface ClaimedRow {
   created_by: string | null;
 }
 
-export function claimedAction(row: ClaimedRow, redelivered = false): ClaimedAction {
+export function claimedAction(row: ClaimedRow, facts?: Facts, redelivered = false): ClaimedAction {
   return {
     id: row.action_id,
     tenantId: row.tenant_id,
@@ -70,6 +72,7 @@ export function claimedAction(row: ClaimedRow, redelivered = false): ClaimedActi
     createdBy: row.created_by,
     redelivered,
     cancelRequested: row.cancel_requested,
+    ...(facts ? { facts } : {}),
   };
 }
 

@@ -1,48 +1,158 @@
 import type { Queryable } from './db.ts';
-import type { Transition } from './transition.ts';
 
 /**
- * A door's follow-up to transitions of its channel: called once per statement with all of them, in the same transaction,
- * from housekeeping too. If it throws, the transition does not happen; it is called again for the others without the bad
- * one, so it must do nothing that a rollback does not undo.
+ * A door's follow-up to transitions of its channels: SQL that the engine appends to the statement that makes them, so it is
+ * of the same transaction, whoever makes them (housekeeping too), and costs no round trip. If it fails, so does the statement:
+ * the items are tried alone, and only the bad one fails.
+ *
+ * All of a statement sees the database as it was before: what the statement itself writes is not visible to an effect. What
+ * it has to know of that is in the transitions. In a caller's transaction earlier statements of it are visible.
  */
-export type Effect = (client: Queryable, transitions: readonly Transition[]) => Promise<void>;
+export interface Effect {
+  /** Names of the statement begin with it. */
+  readonly name: string;
+  readonly channels: readonly string[];
+  /**
+   * The follow-up. `own` makes a name that no other effect has; `own('tr')` are the transitions: n (their order), tenant_id,
+   * lane_id, action_id, channel, events (numbers, in their order), before, state, attempt, reason, at. `$1` is the time.
+   */
+  sql(own: (name: string) => string): EffectSql;
+  /** Whether the hand-out of row `row` (tenant_id, lane_id, action_id) is its success as well: nobody will report it. */
+  endsOnDelivery?(row: string): string;
+  /** After the commit, with what `facts` found; not in a transaction on a client of the caller's own. */
+  afterCommit?(facts: readonly Facts[]): void;
+}
+
+export interface EffectSql {
+  /** Steps of a `with`. One that writes is carried out; one that reads only is, if something else reads it. */
+  readonly steps: string;
+  /** A select of action_id and facts (jsonb): they come back with the answer, as `facts` of what was handed out. */
+  readonly facts?: string;
+}
+
+export type Facts = Readonly<Record<string, unknown>>;
+
+/** What an effect told of an action. */
+export interface Told {
+  readonly effect: Effect;
+  readonly actionId: string;
+  readonly facts: Facts;
+}
+
+/** Stands before the last select of a statement whose transitions may have effects. */
+export const ANSWER = '/* answer */';
+
+/** A statement that can carry effects; $1 is the time. */
+export interface CarryingStatement {
+  readonly name: string;
+  /** `ends` is given where some hand-outs are successes: a condition on a row `k`. */
+  readonly text: (ends: string | null) => string;
+  /** The transitions that it makes, as a select from `answer`, in the order of `Effect.sql`, without n. */
+  readonly transitions: string;
+  /** How the rows of the answer are sorted, by columns of it. */
+  readonly order?: string;
+}
+
+interface Asked {
+  // biome-ignore lint/suspicious/noExplicitAny: rows have the shape of the statement that asked for them
+  readonly rows: any[];
+  readonly told: Told[];
+  readonly factsOf: (actionId: string) => Facts | undefined;
+}
+
+/** Asks for it with the effects of these channels; null: of all; []: of none. */
+export type Ask = (
+  client: Queryable,
+  channels: readonly string[] | null,
+  values: unknown[],
+) => Promise<Asked>;
 
 export class Effects {
-  readonly #byChannel = new Map<string, Effect>();
+  readonly #all: Effect[] = [];
 
-  register(channel: string, effect: Effect): void {
-    if (this.#byChannel.has(channel)) throw new Error(`The channel ${channel} has an effect already.`);
-    this.#byChannel.set(channel, effect);
+  add(effect: Effect): void {
+    if (!/^[a-z_]{1,20}$/.test(effect.name) || this.#all.some(({ name }) => name === effect.name))
+      throw new Error(`An effect cannot be called ${effect.name}, or another one is.`);
+    this.#all.push(effect);
   }
 
-  get any(): boolean {
-    return this.#byChannel.size > 0;
-  }
-
-  /** Whether a change of an action in one of these channels has a follow-up; null: in any of them. */
-  concern(channels: readonly string[] | null): boolean {
-    return channels === null ? this.any : channels.some((channel) => this.#byChannel.has(channel));
-  }
-
-  async apply(client: Queryable, transitions: readonly Transition[]): Promise<void> {
-    for (const [channel, effect] of this.#byChannel) {
-      const own = transitions.filter((transition) => transition.channel === channel);
-      if (own.length === 0) continue;
-      try {
-        await effect(client, own);
-      } catch (thrown) {
-        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-        thrownByEffects.add(error);
-        throw error;
+  /** Texts are made once for each set of effects; those without any are as if there were none. */
+  carry(statement: CarryingStatement): Ask {
+    const texts = new Map<string, { name: string; text: string }>();
+    return async (client, channels, values) => {
+      const effects = this.#of(channels);
+      const key = effects.map(({ name }) => name).join('+');
+      let query = texts.get(key);
+      if (!query) {
+        const name = key === '' ? statement.name : `${statement.name}+${key}`;
+        query = { name, text: textWith(statement, effects) };
+        texts.set(key, query);
       }
-    }
+      const { rows } = await client.query({ ...query, values });
+      return effects.length === 0 ? { rows, told: [], factsOf: nothing } : split(rows, effects);
+    };
+  }
+
+  afterCommit(told: readonly Told[]): void {
+    for (const effect of new Set(told.map((one) => one.effect)))
+      effect.afterCommit?.(told.filter((one) => one.effect === effect).map(({ facts }) => facts));
+  }
+
+  #of(channels: readonly string[] | null): readonly Effect[] {
+    if (channels === null || this.#all.length === 0) return this.#all;
+    return this.#all.filter((effect) => effect.channels.some((channel) => channels.includes(channel)));
   }
 }
 
-const thrownByEffects = new WeakSet<Error>();
+const nothing = () => undefined;
+const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+const inChannels = (row: string, { channels }: Effect) =>
+  `${row}.channel in (${channels.map(literal).join(', ')})`;
 
-/** One item's fault: the others of its batch are tried again without it. */
-export function isEffectError(error: unknown): error is Error {
-  return error instanceof Error && thrownByEffects.has(error);
+function textWith(statement: CarryingStatement, effects: readonly Effect[]): string {
+  const ends = effects.flatMap((effect) =>
+    effect.endsOnDelivery ? [`(${inChannels('k', effect)} and ${effect.endsOnDelivery('k')})`] : [],
+  );
+  const text = statement.text(ends.length > 0 ? ends.join(' or ') : null);
+  const order = statement.order ? ` order by ${statement.order}` : '';
+  if (effects.length === 0) return text + order;
+  const [steps, answer, ...rest] = text.split(ANSWER);
+  if (steps === undefined || !answer || rest.length > 0) throw new Error(`${statement.name} has no answer.`);
+  const parts = effects.map((effect) => {
+    const own = (name: string) => `${effect.name}_${name}`;
+    const { steps: more, facts } = effect.sql(own);
+    return {
+      steps: `${own('tr')} as materialized (select * from transitions t where ${inChannels('t', effect)}), ${more}`,
+      facts: facts
+        ? [
+            `select answer.*, ${literal(effect.name)}, f.action_id, f.facts from (${facts}) f left join answer on false`,
+          ]
+        : [],
+    };
+  });
+  // Facts are rows of their own: joined, the planner would compare all answers with all facts.
+  return `${steps === '' ? 'with' : `${steps},`} answer as materialized (${answer}), transitions as materialized (
+      select row_number() over ()::int as n, t.* from (${statement.transitions}) t(${COLUMNS})
+    ), ${parts.map((part) => part.steps).join(', ')}
+    select answer.*, null::text as effect_name, null::bigint as effect_action, null::jsonb as effect_facts from answer
+    ${parts.flatMap((part) => part.facts.map((facts) => `union all ${facts}`)).join(' ')}${order}`;
+}
+
+const COLUMNS = 'tenant_id, lane_id, action_id, channel, events, before, state, attempt, reason, at';
+
+function split(all: Asked['rows'], effects: readonly Effect[]): Asked {
+  const rows: Asked['rows'] = [];
+  const told: Told[] = [];
+  const byAction = new Map<string, Facts>();
+  for (const row of all) {
+    const effect = row.effect_name && effects.find(({ name }) => name === row.effect_name);
+    if (!effect) {
+      rows.push(row);
+      continue;
+    }
+    const [actionId, facts] = [row.effect_action, row.effect_facts];
+    told.push({ effect, actionId, facts });
+    byAction.set(actionId, { ...byAction.get(actionId), ...facts });
+  }
+  return { rows, told, factsOf: (actionId) => byAction.get(actionId) };
 }

@@ -1,5 +1,6 @@
 import type { ActionState, EventType, FinalState } from './action.ts';
 import { eventName } from './action.ts';
+import { ANSWER } from './effects.ts';
 import { hasKeyOf, lockLanes, NOW, raiseLanes } from './sql.ts';
 import type { Transition, Wake } from './transition.ts';
 
@@ -25,8 +26,13 @@ export const endPending = (s: string) => `k as materialized (${lockLanes(s, 'x')
       select k.tenant_id, k.channel, 'pending', -count(*) from k group by 1, 2
       union all select k.tenant_id, k.channel, k.state, count(*) from k group by 1, 2, 3
   )
+  ${ANSWER}
   select k.ord::int, k.tenant_id, k.lane_id, k.runner_id, k.action_id, k.attempt, k.channel, k.state, k.type, k.why, ${NOW} as at
   from k`;
+
+/** What it is to effects. */
+export const endedPending = (before: ActionState = 'pending') => `
+  select tenant_id, lane_id, action_id, channel, array[type::int], '${before}', state, attempt, why, at from answer where state is not null`;
 
 /** What was ended; a row that is missing lost its lane to somebody else. */
 export interface EndedRow {

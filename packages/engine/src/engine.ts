@@ -83,12 +83,12 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     now: clock ?? (() => databaseClock.now()),
     ready: clock ? () => undefined : (client) => databaseClock.ready(client),
     depthLimit: options.depthLimit ?? 1_000,
+    effects: new Effects(),
   };
   const onError = options.onError ?? (() => {});
   const observer = options.observer ?? {};
   const retentionDays = options.retentionDays ?? 14;
 
-  const effects = new Effects();
   const reasons = new Reasons();
   const nodeId = randomUUID();
   const findTouched = createFindTouched(context);
@@ -100,7 +100,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     onError,
     onNode: () => void housekeeping.lead(),
   });
-  const calls = new Calls(db, context, effects, wakeUps, observer, options.room);
+  const calls = new Calls(db, context, wakeUps, observer, options.room);
 
   const lanes = createLaneOps(context, options.forgetLanes?.of ?? []);
   const runners = createRunnerOps(context);
@@ -259,7 +259,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       const raised = await calls.inside(client, async (inner) => {
         const run = await lanes.raiseGeneration(inner, lane);
         const ended = await endStale.runOnce(inner, { lanes: [lane] });
-        return { ...run, transitions: ended.transitions, wakes: [...run.wakes, ...ended.wakes] };
+        return { ...ended, answers: run.answers, wakes: [...run.wakes, ...ended.wakes] };
       });
       return raised.answers[0]?.generation as number;
     },
@@ -287,8 +287,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     ...createCounts(context),
     feed: adoptClients(createFeed(context), db, context),
 
-    /** One set-based follow-up per channel, in the transaction of the transitions. */
-    onTransitions: (channel: string, effect: Effect) => effects.register(channel, effect),
+    /** A follow-up to transitions of some channels, as a part of the statement that makes them. */
+    addEffect: (effect: Effect) => context.effects.add(effect),
     giveReasons: (channel: string, give: GiveReasons) => reasons.register(channel, give),
     addDuty: (duty: Duty) => void duties.push(duty),
     duties,

@@ -1,4 +1,3 @@
-import { isEffectError } from './effects.ts';
 import { EngineError, laneBusy, noAnswer, overloaded } from './errors.ts';
 import { FairLine } from './fair-line.ts';
 import { KeyLines } from './key-lines.ts';
@@ -215,7 +214,7 @@ export class Gatherer<Item, Answer> {
         else this.#answer(call, answer as Answer);
       });
     } catch (error) {
-      const mayBeAnother = batch.length > 1 && (isDataError(error) || isEffectError(error));
+      const mayBeAnother = batch.length > 1 && isDataError(error);
       for (const call of batch) {
         if (isLockError(error) || mayBeAnother) this.#again(call, true);
         else this.#fail(call, error);

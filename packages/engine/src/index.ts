@@ -4,6 +4,7 @@ export {
   EVENT_TYPES,
   type EventType,
   eventName,
+  FINAL_STATES,
   type FinalState,
   replay,
   TRANSITIONS,
@@ -26,7 +27,7 @@ export { openEmbedded } from './drivers/embedded.ts';
 export { openPostgres } from './drivers/postgres.ts';
 export type { Duty, DutyRun } from './duties/duty.ts';
 export { dutyRun } from './duties/duty.ts';
-export type { Effect } from './effects.ts';
+export type { Effect, EffectSql, Facts } from './effects.ts';
 export { createEngine, type Engine, type EngineOptions } from './engine.ts';
 export { EngineError, type EngineErrorCode, overloaded } from './errors.ts';
 export type { FeedEvent, FeedPage } from './feed.ts';

@@ -1,4 +1,5 @@
 import type { Queryable } from './db.ts';
+import type { Effects, Told } from './effects.ts';
 import type { LostClaim, Touched, Transition, Wake } from './transition.ts';
 
 /** What every operation needs to know; made once per engine. */
@@ -10,6 +11,7 @@ export interface Context {
   /** A promise if the time must be asked for first, by this client. */
   readonly ready: (client: Queryable) => Promise<void> | undefined;
   readonly depthLimit: number;
+  readonly effects: Effects;
 }
 
 /** What one run of a statement brought, besides an answer per item. */
@@ -17,6 +19,8 @@ export interface Run<Answer> {
   readonly answers: Answer[];
   readonly transitions: Transition[];
   readonly wakes: Wake[];
+  /** What effects told of the actions. */
+  readonly told?: readonly Told[];
 }
 
 /** The lane was locked or changed meanwhile: the item is tried again in a later statement. */
@@ -39,15 +43,13 @@ export interface Operation<Item, Answer> {
    * others of that line: it may have to wait for the lane, it sees what was put before it, and nothing passes it.
    */
   line?(item: Item): string;
-  /** The channels of all actions that the item can change, or null if that is not known before. */
-  channels?(item: Item): readonly string[] | null;
   /** Who may have to be woken if the answer is lost. */
   touches?(item: Item): Touched;
   /** Where it takes something for whom, if it does. */
   claims?(item: Item): LostClaim | null;
   /** A part of it may be committed when another part fails. */
   readonly hasParts?: boolean;
-  /** It is more than one statement, so it needs a transaction also without effects. */
+  /** It is more than one statement, so it needs a transaction. */
   readonly isSteps?: boolean;
   run(client: Queryable, items: readonly Item[]): Promise<Run<Answer | Busy>>;
 }

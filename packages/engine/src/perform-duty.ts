@@ -1,14 +1,15 @@
 import type { Calls } from './calls.ts';
 import type { Duty, DutyRun, OnLanes } from './duties/duty.ts';
-import { isEffectError } from './effects.ts';
 import type { Context } from './operation.ts';
 import type { LaneRef } from './ops/lanes.ts';
+import { isDataError } from './sqlstate.ts';
 import type { Transition } from './transition.ts';
 
 /**
- * Runs one round of a duty with the effects of its transitions. An effect that throws undoes the transitions of its own lane
- * only: the lanes are halved until it is alone. That lane is then left out for a while, longer each time, so that 500 such
- * lanes at the front do not keep the duty from those behind them. Only this node remembers: another leader finds out anew.
+ * Runs one round of a duty. An effect that fails undoes the transitions of its own lane only: the lanes are halved until it
+ * is alone. Which lanes they are a round without effects tells, which is undone. That lane is then left out for a while,
+ * longer each time, so that 500 such lanes at the front do not keep the duty from those behind them. Only this node remembers:
+ * another leader finds out anew.
  */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
@@ -19,7 +20,7 @@ export const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
   .join('; ');
 
 export interface PerformedDuty extends DutyRun {
-  /** What effects threw: one for each lane that was left out. */
+  /** Why effects failed: one for each lane that was left out. */
   readonly errors: readonly Error[];
 }
 
@@ -33,26 +34,40 @@ export function createPerformDuty(context: Context, calls: Calls) {
   const memory = new Map<string, Map<string, LeftOut>>();
   const time = () => context.now().getTime();
 
-  /** With `on.lanes` a part of a round whose effects threw. */
+  /** The lanes that a round changes, as far as effects have no say in it. */
+  async function lanesToChange(duty: Duty, on: OnLanes): Promise<LaneRef[]> {
+    let lanes: LaneRef[] = [];
+    await calls
+      .inHousekeeping(async (tx) => {
+        if (duty.byIndex) await tx.query({ text: BY_INDEX });
+        lanes = lanesOf((await duty.runOnce(tx, { ...on, withoutEffects: true })).transitions);
+        throw UNDONE;
+      })
+      .catch((error) => {
+        if (error !== UNDONE) throw error;
+      });
+    return lanes;
+  }
+
+  /** With `on.lanes` a part of a round whose effects failed. */
   async function perform(
     duty: Duty,
     on: OnLanes,
     leftOut: Map<string, LeftOut>,
     errors: Error[],
   ): Promise<DutyRun> {
-    let touched: readonly LaneRef[] = [];
     try {
       const run = await calls.inHousekeeping(async (tx) => {
         if (duty.byIndex) await tx.query({ text: BY_INDEX });
-        const done = await duty.runOnce(tx, on);
-        touched = lanesOf(done.transitions);
-        return done;
+        return duty.runOnce(tx, on);
       });
-      for (const { laneId } of touched) leftOut.delete(laneId);
+      for (const { laneId } of lanesOf(run.transitions)) leftOut.delete(laneId);
       return run;
     } catch (error) {
+      if (!isDataError(error)) throw error;
+      const touched = on.lanes ?? (await lanesToChange(duty, on));
       const [lane, ...others] = touched;
-      if (!isEffectError(error) || !lane) throw error;
+      if (!lane) throw error;
       if (others.length > 0) {
         const half = Math.ceil(touched.length / 2);
         const first = await perform(duty, { lanes: touched.slice(0, half) }, leftOut, errors);
@@ -64,7 +79,7 @@ export function createPerformDuty(context: Context, calls: Calls) {
         LONGEST_PAUSE_MS,
       );
       leftOut.set(lane.laneId, { lane, pauseMs, until: time() + pauseMs });
-      errors.push(error);
+      errors.push(error as Error);
       return { ...NOTHING, more: true };
     }
   }
@@ -81,6 +96,8 @@ export function createPerformDuty(context: Context, calls: Calls) {
     return { ...run, errors };
   };
 }
+
+const UNDONE = new Error('undone');
 
 const NOTHING: DutyRun = { answers: [], transitions: [], wakes: [], count: 0, more: false };
 

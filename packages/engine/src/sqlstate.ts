@@ -7,8 +7,11 @@ const LOCK_ERRORS = new Set([
   '55P03', // lock_not_available: somebody's open transaction has an uncommitted key
 ]);
 
-/** One row's fault, not the connection's: data (22), constraints (23), limits such as nesting depth (54). */
-const DATA_CLASSES = new Set(['22', '23', '54']);
+/**
+ * One row's fault, not the connection's: two rows for one (21), data (22), constraints (23), limits such as nesting depth (54),
+ * what a function of an effect or a trigger raised (P0).
+ */
+const DATA_CLASSES = new Set(['21', '22', '23', '54', 'P0']);
 
 function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';

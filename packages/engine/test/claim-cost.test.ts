@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Effects } from '../src/effects.ts';
 import { createClaim } from '../src/ops/claim.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
@@ -11,7 +12,13 @@ afterAll(() => t.close());
 /** Pages that a claim of the lane touches, counted by the database itself: no clock is involved. */
 async function pagesOfClaim(laneId: string): Promise<number> {
   let statement: { text: string; values: unknown[] } | undefined;
-  const claim = createClaim({ schema: 'muster', now: t.clock, ready: () => undefined, depthLimit: 1_000 });
+  const claim = createClaim({
+    schema: 'muster',
+    now: t.clock,
+    ready: () => undefined,
+    depthLimit: 1_000,
+    effects: new Effects(),
+  });
   await claim.run(
     {
       query: async (query) => {

@@ -1,59 +1,47 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Queryable, Transition } from '../src/index.ts';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { EVENT_TYPES } from '../src/index.ts';
+import { type TellingEffect, type TestEngine, tellingEffect, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
-const told: Transition[][] = [];
-let bad = new Set<string>();
-/** A door's own table, written by its effect. */
-async function effect(client: Queryable, transitions: readonly Transition[]): Promise<void> {
-  told.push([...transitions]);
-  for (const transition of transitions) {
-    await client.query({
-      text: 'insert into milestones (action_id, state) values ($1, $2)',
-      values: [transition.actionId, transition.state],
-    });
-    if (bad.has(transition.actionId)) throw new Error('the door cannot do that');
-  }
-}
+let door: TellingEffect;
 beforeAll(async () => {
   t = await testEngine({ onError: () => {} });
-  await t.db.query({ text: 'create table milestones (action_id bigint not null, state text not null)' });
-  t.engine.onTransitions('door', effect);
+  door = await tellingEffect(t.engine, 'door', 'door');
 });
-beforeEach(() => {
-  told.length = 0;
-  bad = new Set();
+beforeEach(async () => {
+  await door.forget();
+  await door.accept();
 });
 afterAll(() => t.close());
 
-const milestones = async (id: string) =>
-  (await t.db.query({ text: 'select state from milestones where action_id = $1', values: [id] })).rows.map(
-    (row) => row.state,
-  );
+const states = async (id: string) =>
+  (await door.told()).filter(({ actionId }) => actionId === id).map(({ state }) => state);
+const REFUSED = 'division by zero';
 const claim = (laneId: string, leaseMs = 10_000) =>
   t.engine.claim(t.db, { tenantId: 1, laneId, channel: 'door', worker: 'w', leaseMs });
 async function running(more: Parameters<TestEngine['enqueue']>[1] = {}) {
   const lane = await t.lane();
   const id = await t.enqueue(lane.laneId, { channel: 'door', ...more });
   await claim(lane.laneId);
-  told.length = 0;
   return { ...lane, id };
 }
 
 test('G50: an effect gets all transitions of a statement of its channel, in the same transaction', async () => {
   const { laneId } = await t.lane();
   await t.enqueue(laneId, { channel: 'other' });
-  expect(told).toEqual([]);
+  expect(await door.told()).toEqual([]);
   const id = await t.enqueue(laneId, { channel: 'door' });
   await claim(laneId);
   await t.report(id, 1, 'failed', { error: 'no' });
-  expect(told.flat()).toMatchObject([
+  expect(await door.told()).toMatchObject([
     { actionId: id, laneId, tenantId: 1, events: ['CREATED'], state: 'pending', attempt: 0 },
     { actionId: id, events: ['SENT'], state: 'claimed', attempt: 1 },
     { actionId: id, events: ['FAILED', 'RETRY_SCHEDULED'], state: 'pending', attempt: 1, reason: 'no' },
   ]);
-  expect(await milestones(id)).toEqual(['pending', 'claimed', 'pending']);
+  const { rows } = await t.db.query({
+    text: 'select distinct t.xmin::text = e.xid::text as same from told_door t join muster.events e on e.action_id = t.action_id and e.type = t.events[1]',
+  });
+  expect(rows).toEqual([{ same: true }]);
 });
 
 test.each<[string, (one: { id: string; laneId: string }) => Promise<unknown>, string[], string]>([
@@ -84,10 +72,9 @@ test.each<[string, (one: { id: string; laneId: string }) => Promise<unknown>, st
   async (_name, happens, events, state) => {
     const one = await running();
     await happens(one);
-    const own = told.flat().filter((transition) => transition.actionId === one.id);
+    const own = (await door.told()).filter((transition) => transition.actionId === one.id).slice(2);
     expect(own).toMatchObject([{ events, state, attempt: 1 }]);
     expect((await t.eventTypes(one.id)).slice(2)).toEqual(events);
-    expect((await milestones(one.id)).at(-1)).toBe(state);
   },
 );
 
@@ -98,27 +85,27 @@ test.each<[string, object, string[], string]>([
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { channel: 'door', ...more });
   t.clock.advanceTo(new Date(Math.max(t.clock().getTime(), Date.parse('2026-06-01'))));
-  told.length = 0;
+  await door.forget();
   await t.pass(0);
-  expect(told.flat()).toMatchObject([{ actionId: id, events, state, attempt: 0 }]);
+  expect(await door.told()).toMatchObject([{ actionId: id, events, state, attempt: 0 }]);
   t.clock.advanceTo(new Date('2026-03-01T12:00:00Z'));
 });
 
-describe('an effect that throws', () => {
+describe('an effect that fails', () => {
   test('G50: undoes the transition and fails the call with its own error', async () => {
     const { id } = await running();
-    bad.add(id);
-    await expect(t.report(id, 1)).rejects.toThrow('the door cannot do that');
+    await door.refuse('action', id);
+    await expect(t.report(id, 1)).rejects.toThrow(REFUSED);
     expect(await t.state(id)).toBe('claimed');
-    expect(await milestones(id)).toEqual(['pending', 'claimed']);
-    bad.delete(id);
+    expect(await states(id)).toEqual(['pending', 'claimed']);
+    await door.accept(id);
     expect(await t.report(id, 1)).toMatchObject({ accepted: true });
   });
 
   test('G36 G50: among many gathered calls it fails only the bad one', async () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => running()));
     const worst = all[7]?.id as string;
-    bad.add(worst);
+    await door.refuse('action', worst);
     const results = await Promise.allSettled(all.map(({ id }) => t.report(id, 1)));
     expect(results.map((result) => result.status)).toEqual(
       all.map(({ id }) => (id === worst ? 'rejected' : 'fulfilled')),
@@ -130,13 +117,13 @@ describe('an effect that throws', () => {
   test('G40 G50: in housekeeping it keeps only its own lease from ending', async () => {
     const all = await Promise.all(Array.from({ length: 12 }, () => running({ maxAttempts: 1 })));
     const worst = [all[3]?.id as string, all[8]?.id as string];
-    for (const id of worst) bad.add(id);
+    await door.refuse('action', ...worst);
     await t.pass(10_000).catch(() => {});
     for (const { id } of all) expect(await t.state(id)).toBe(worst.includes(id) ? 'claimed' : 'failed');
-    bad.clear();
+    await door.accept();
     await t.pass(1_000);
     for (const id of worst) expect(await t.state(id)).toBe('failed');
-    for (const { id } of all) expect(await milestones(id)).toEqual(['pending', 'claimed', 'failed']);
+    for (const { id } of all) expect(await states(id)).toEqual(['pending', 'claimed', 'failed']);
   });
 
   test('G40 G50: in housekeeping it keeps only its own action from expiring', async () => {
@@ -146,10 +133,11 @@ describe('an effect that throws', () => {
       ids.push(
         await t.enqueue(laneId, { channel: 'door', deliverBy: new Date(t.clock().getTime() + 1_000) }),
       );
-    bad.add(ids[2] as string);
+    const worst = ids[2] as string;
+    await door.refuse('action', worst);
     await t.pass(1_000).catch(() => {});
-    for (const id of ids) expect(await t.state(id)).toBe(bad.has(id) ? 'pending' : 'expired');
-    bad.clear();
+    for (const id of ids) expect(await t.state(id)).toBe(id === worst ? 'pending' : 'expired');
+    await door.accept();
     await t.pass(1_000);
   });
 });
@@ -162,22 +150,129 @@ test('G48 G50: in a transaction of the caller the effect is rolled back with it'
       throw new Error('the caller changed his mind');
     }),
   ).rejects.toThrow('changed his mind');
-  expect(await milestones(id)).toEqual(['pending', 'claimed']);
+  expect(await states(id)).toEqual(['pending', 'claimed']);
   expect(await t.state(id)).toBe('claimed');
 });
 
-test('G50: an effect may use the engine in the same transaction', async () => {
-  t.engine.onTransitions('chain', async (client, transitions) => {
-    for (const { laneId, state } of transitions)
-      if (state === 'succeeded') await t.engine.enqueue(client, { tenantId: 1, laneId, kind: 'follow-up' });
+test('G50: what an effect knows of an action comes with its hand-out, and is told after the commit', async () => {
+  const told: unknown[] = [];
+  t.engine.addEffect({
+    name: 'knowing',
+    channels: ['knowing'],
+    sql: (own) => ({
+      steps: `${own('i')} as materialized (select * from ${own('tr')})`,
+      facts: `select i.action_id, jsonb_build_object('state', i.state, 'events', i.events) as facts from ${own('i')} i`,
+    }),
+    afterCommit: (facts) => void told.push(...facts),
   });
   const { laneId } = await t.lane();
-  const id = await t.enqueue(laneId, { channel: 'chain' });
-  await t.engine.claim(t.db, { tenantId: 1, laneId, channel: 'chain', worker: 'w', leaseMs: 1_000 });
-  await t.report(id, 1);
-  expect(await t.claim(laneId)).toMatchObject({ kind: 'follow-up' });
+  const ids: string[] = [];
+  for (const channel of ['knowing', 'other', 'knowing']) ids.push(await t.enqueue(laneId, { channel }));
+  const facts = (...events: (keyof typeof EVENT_TYPES)[]) => ({
+    state: 'claimed',
+    events: events.map((event) => EVENT_TYPES[event]),
+  });
+  const knowing = { tenantId: 1, laneId, channel: 'knowing', worker: 'w', leaseMs: 1_000 };
+  expect(await t.engine.claim(t.db, knowing)).toMatchObject({ id: ids[0], facts: facts('SENT') });
+  expect(await t.engine.claim(t.db, knowing)).toMatchObject({
+    redelivered: true,
+    facts: facts('REDELIVERED'),
+  });
+  const next = { ...knowing, channel: 'other' };
+  const { next: second } = await t.report(ids[0] as string, 1, 'succeeded', { next });
+  expect(second).toMatchObject({ id: ids[1] });
+  expect(second?.facts).toBeUndefined();
+  expect(await t.report(ids[1] as string, 1, 'succeeded', { next: knowing })).toMatchObject({
+    next: { id: ids[2], facts: facts('SENT') },
+  });
+  expect(told).toHaveLength(6);
+  await t.db
+    .transaction(async (tx) => {
+      await t.engine.report(tx, { tenantId: 1, actionId: ids[2] as string, attempt: 1, status: 'succeeded' });
+      throw new Error('the caller changed his mind');
+    })
+    .catch(() => {});
+  expect(told).toHaveLength(6);
 });
 
-test('a channel has one effect', () => {
-  expect(() => t.engine.onTransitions('door', effect)).toThrow('has an effect already');
+describe('a hand-out that is a success as well', () => {
+  beforeAll(async () => {
+    await t.db.query({ text: 'create table silent (action_id bigint primary key)' });
+    t.engine.addEffect({
+      name: 'silent',
+      channels: ['silent'],
+      sql: (own) => ({
+        steps: `${own('w')} as (insert into told_door (action_id, events, state) select action_id, events, state from ${own('tr')} order by n)`,
+      }),
+      endsOnDelivery: (row) => `exists (select 1 from silent x where x.action_id = ${row}.action_id)`,
+    });
+  });
+  const silently = async (laneId: string) => {
+    const id = await t.enqueue(laneId, { channel: 'silent' });
+    await t.db.query({ text: 'insert into silent values ($1)', values: [id] });
+    return id;
+  };
+  const both = ['CREATED', 'SENT', 'SUCCEEDED'];
+
+  test('G50: ends the action at once, and leaves its lane free for the next', async () => {
+    const { laneId } = await t.lane();
+    const ids = [
+      await silently(laneId),
+      await silently(laneId),
+      await t.enqueue(laneId, { channel: 'silent' }),
+    ];
+    const ask = { tenantId: 1, laneId, channel: 'silent', worker: 'w', leaseMs: 1_000 };
+    expect(await t.engine.claim(t.db, ask)).toMatchObject({ id: ids[0], attempt: 1, redelivered: false });
+    expect(await t.eventTypes(ids[0] as string)).toEqual(both);
+    expect(await t.engine.claim(t.db, ask)).toMatchObject({ id: ids[1] });
+    expect(await t.engine.get(t.db, 1, ids[1] as string)).toMatchObject({
+      ...{ state: 'succeeded', reason: 'SUCCEEDED', attempt: 1 },
+    });
+    expect(await t.engine.claim(t.db, ask)).toMatchObject({ id: ids[2] });
+    expect(await t.state(ids[2] as string)).toBe('claimed');
+    expect(await states(ids[1] as string)).toEqual(['pending', 'claimed', 'succeeded']);
+  });
+
+  test('G50: as the next of a report, too, and whoever waits for the lane hears of it', async () => {
+    const { laneId } = await t.lane();
+    const first = await t.enqueue(laneId, { channel: 'silent' });
+    const second = await silently(laneId);
+    const third = await t.enqueue(laneId, { channel: 'silent' });
+    const ask = { tenantId: 1, laneId, channel: 'silent', leaseMs: 1_000 };
+    await t.engine.claim(t.db, { ...ask, worker: 'w' });
+    const waiting = t.engine.claim(t.db, { ...ask, worker: 'waiting', waitMs: 60_000 });
+    await expect.poll(() => t.engine.parkedWaiters).toBe(1);
+    const said = await t.report(first, 1, 'succeeded', { channel: 'silent', next: { ...ask, worker: 'w' } });
+    expect(said.next).toMatchObject({ id: second, attempt: 1 });
+    expect(await t.eventTypes(second)).toEqual(both);
+    expect(await waiting).toMatchObject({ id: third, worker: 'waiting' });
+    expect(await t.report(second, 1)).toMatchObject({ accepted: true, repeated: true });
+  });
+
+  test('G39 G50: whoever waits behind the one who got it gets the next', async () => {
+    const lane = await t.lane();
+    await t.engine.pauseLane(t.db, lane);
+    const ids = [await silently(lane.laneId), await t.enqueue(lane.laneId, { channel: 'silent' })];
+    const ask = { ...lane, channel: 'silent', leaseMs: 1_000, waitMs: 20_000 };
+    const waiting = ['a', 'b'].map((worker) => t.engine.claim(t.db, { ...ask, worker }));
+    await expect.poll(() => t.engine.parkedWaiters).toBe(2);
+    await t.engine.resumeLane(t.db, lane);
+    expect((await Promise.all(waiting)).map((action) => action?.id).sort()).toEqual(ids);
+  });
+
+  test('G50: and takes no slot of a runner', async () => {
+    const runnerId = await t.engine.createRunner(t.db, 1, 1);
+    const lanes = [await t.lane(), await t.lane()];
+    for (const { laneId } of lanes) {
+      await t.engine.assignRunner(t.db, { tenantId: 1, laneId }, runnerId);
+      await silently(laneId);
+    }
+    const ask = { tenantId: 1, runnerId, channel: 'silent', worker: 'w', leaseMs: 1_000, max: 1 };
+    for (const _ of lanes) expect(await t.engine.claimSlots(t.db, ask)).toHaveLength(1);
+    expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toMatchObject({ running: 0 });
+  });
+});
+
+test('two effects have two names', async () => {
+  await expect(tellingEffect(t.engine, 'silent', 'x')).rejects.toThrow('another one is');
 });

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Effects } from '../src/effects.ts';
 import type { Query } from '../src/index.ts';
 import { createLaneOps } from '../src/ops/lanes.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
@@ -20,7 +21,7 @@ afterAll(async () => {
 async function pagesOf(names: readonly string[]): Promise<number> {
   let statement: Query | undefined;
   const lanes = createLaneOps(
-    { schema: 'muster', now: t.clock, ready: () => undefined, depthLimit: 1_000 },
+    { schema: 'muster', now: t.clock, ready: () => undefined, depthLimit: 1_000, effects: new Effects() },
     [],
   );
   await lanes.ensureMany(

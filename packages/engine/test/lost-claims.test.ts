@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createEngine, type Database, type Engine, type Query, type Transaction } from '../src/index.ts';
+import {
+  createEngine,
+  type Database,
+  type Engine,
+  type Query,
+  type Queryable,
+  type Transaction,
+} from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
 /** A node that loses the answer to the statement, or to the commit, that the test names. Its caller hears an error. */
@@ -41,7 +48,6 @@ function losing(db: Database): Database {
 beforeAll(async () => {
   t = await testEngine();
   node = createEngine(losing(t.db), { clock: t.clock });
-  node.onTransitions('with effects', async () => {});
 });
 beforeEach(() => {
   lost = null;
@@ -51,8 +57,8 @@ afterAll(async () => {
   await t.close();
 });
 
-const claim = (laneId: string, channel = 'any') =>
-  node.claim(node.db, { tenantId: 1, laneId, channel, worker: 'w', leaseMs: 600_000 });
+const claim = (laneId: string, client: Queryable = node.db) =>
+  node.claim(client, { tenantId: 1, laneId, channel: 'any', worker: 'w', leaseMs: 600_000 });
 const isFree = (id: string) => expect.poll(() => t.state(id), { timeout: 30_000 }).toBe('pending');
 
 test('G64: what was claimed by a statement whose answer was lost goes back', async () => {
@@ -67,9 +73,14 @@ test('G64: what was claimed by a statement whose answer was lost goes back', asy
 
 test('G64: so does what a transaction took whose commit was not answered', async () => {
   const { laneId } = await t.lane();
-  const id = await t.enqueue(laneId, { channel: 'with effects' });
+  const id = await t.enqueue(laneId);
+  const inSteps = node.gathered<string, unknown>({
+    name: 'claim-in-steps',
+    key: () => null,
+    run: (tx, lanes) => Promise.all(lanes.map((lane) => claim(lane, tx))),
+  });
   lost = 'commit';
-  await expect(claim(laneId, 'with effects')).rejects.toThrow('Connection terminated');
+  await expect(inSteps(laneId)).rejects.toThrow('Connection terminated');
   await isFree(id);
 });
 

@@ -1,19 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Transition } from '../src/index.ts';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { type TellingEffect, type TestEngine, tellingEffect, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
-/** The state of each action by what effects were told, and what was told wrongly. */
-const states = new Map<string, string>();
-const wrong: Transition[] = [];
+let effect: TellingEffect;
 beforeAll(async () => {
   t = await testEngine();
-  t.engine.onTransitions('door', async (_client, transitions) => {
-    for (const transition of transitions) {
-      if ((states.get(transition.actionId) ?? null) !== transition.before) wrong.push(transition);
-      states.set(transition.actionId, transition.state);
-    }
-  });
+  effect = await tellingEffect(t.engine, 'door', 'door');
 });
 afterAll(() => t.close());
 
@@ -65,7 +57,12 @@ test('G50: every transition says the state before it, whoever made it', async ()
   await claim(laneId);
   await t.engine.raiseGeneration(t.db, lane);
 
-  expect(wrong).toEqual([]);
+  /** The state of each action by what the effect was told. */
+  const states = new Map<string, string>();
+  for (const transition of await effect.told()) {
+    expect(transition).toMatchObject({ before: states.get(transition.actionId) ?? null });
+    states.set(transition.actionId, transition.state);
+  }
   expect(states.get(sixth)).toBe('expired');
   for (const [id, state] of states) expect([id, await t.state(id)]).toEqual([id, state]);
   expect(new Set(states.values())).toEqual(new Set(['succeeded', 'failed', 'cancelled', 'expired']));

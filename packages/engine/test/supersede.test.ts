@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { NewAction, Transition } from '../src/index.ts';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import type { NewAction } from '../src/index.ts';
+import { type TestEngine, tellingEffect, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
 beforeAll(async () => {
@@ -137,11 +137,12 @@ test('G26: superseding calls of one list see each other', async () => {
 });
 
 test('G50: an effect is told of the action that was superseded, under its own channel', async () => {
-  const told: Transition[] = [];
-  t.engine.onTransitions('superseded', async (_client, transitions) => void told.push(...transitions));
+  const effect = await tellingEffect(t.engine, 'superseded', 'superseded');
   const { laneId } = await t.lane();
   const old = await put(laneId, 'append', { channel: 'superseded' });
-  told.length = 0;
+  await effect.forget();
   await put(laneId, 'replace', { channel: 'another' });
-  expect(told).toMatchObject([{ actionId: old.id, events: ['SUPERSEDED'], state: 'cancelled', attempt: 0 }]);
+  expect(await effect.told()).toMatchObject([
+    { actionId: old.id, events: ['SUPERSEDED'], state: 'cancelled', attempt: 0 },
+  ]);
 });

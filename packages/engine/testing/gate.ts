@@ -45,7 +45,7 @@ export async function createGate(url: string): Promise<Gate> {
     },
     before: (client, statement) => ({
       query(query: Query) {
-        if (query.name !== statement) return client.query(query);
+        if (query.name?.split('+')[0] !== statement) return client.query(query);
         const text = gated(query.text);
         if (text === query.text) throw new Error(`${statement} has no place for a gate.`);
         return client.query({ ...query, name: `${statement}_gated`, text });

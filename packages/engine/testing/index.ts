@@ -6,5 +6,6 @@ export { brokenInvariants } from './invariants.ts';
 export { countPages, pagesTouched } from './pages.ts';
 export { cut, type Sabotage, sabotage, swap } from './sabotage.ts';
 export { createSessions, type Sessions } from './sessions.ts';
+export { type TellingEffect, tellingEffect } from './telling-effect.ts';
 export { testDatabase } from './test-database.ts';
 export { TENANT, type TestEngine, testEngine } from './test-engine.ts';

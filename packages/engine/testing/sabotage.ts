@@ -6,6 +6,8 @@ import type { Connections, Database, Query, Queryable, Transaction } from '../sr
  * broken variant with it.
  *
  *   const engine = createEngine(sabotage(db, { muster_claim: (sql) => cut(sql, 'and l.ver = x.ver') }));
+ *
+ * A statement is meant with whatever effects it carries; `+name` is every statement that carries that effect.
  */
 export type Rewriting = (text: string) => string;
 export type Sabotage = Readonly<Record<string, Rewriting>>;
@@ -34,9 +36,12 @@ export function sabotage(db: Database, by: Sabotage): Database {
 }
 
 function rewritten(query: Query, by: Sabotage): Query {
-  const rewrite = by[query.name?.replace(/_gated$/, '') ?? ''];
-  if (!rewrite) return query;
-  const text = rewrite(query.text);
+  const [name, ...effects] = (query.name ?? '').replace(/_gated$/, '').split('+');
+  const rewritings = [name, ...effects.map((effect) => `+${effect}`)].flatMap(
+    (key) => by[key as string] ?? [],
+  );
+  if (rewritings.length === 0) return query;
+  const text = rewritings.reduce((sql, rewrite) => rewrite(sql), query.text);
   if (text === query.text) throw new Error(`The sabotage of ${query.name} changes nothing.`);
   return { ...query, name: `${query.name}_sabotaged_${number(text)}`, text };
 }

@@ -12,7 +12,7 @@ import { enrolmentRoutes } from './enrolment-routes.ts';
 import { unknownDevice } from './errors.ts';
 import { importRoute } from './import/import-route.ts';
 import { createMilestoneLog } from './milestone-log.ts';
-import { Milestones } from './milestones.ts';
+import { addMilestones } from './milestones.ts';
 import { createPcs } from './pcs.ts';
 import { createDeviceQueries } from './queries.ts';
 import { createRegistry } from './registry.ts';
@@ -66,7 +66,8 @@ export function createFleet(shell: {
 
     assigning,
     contacts,
-    milestones: new Milestones(engine),
+    /** Everything that happens to actions of these channels is written down as milestones of their devices. */
+    addMilestones: (channels: readonly string[]) => addMilestones(engine, channels),
     pcs,
     targetSets: createTargetSets(schema, assigning),
     assignmentsOf: queries.assignmentsOf,
@@ -82,7 +83,7 @@ export function createFleet(shell: {
 }
 
 export { CHECKIN, type DeviceOf, deviceOf, workerOf } from './device-token.ts';
-export { type Milestones, PENDING_UP_TO } from './milestones.ts';
+export { type HandOutFacts, PENDING_UP_TO } from './milestones.ts';
 export { type Pcs, unknownPc } from './pcs.ts';
 export { createPruneNotices, createPruneSets } from './prune-sets.ts';
 export type { TargetCounts, TargetSets } from './target-sets.ts';

@@ -1,5 +1,5 @@
 import type { MilestoneType } from '@muster/contracts/words';
-import type { Transition } from '@muster/engine';
+import { EVENT_TYPES } from '@muster/engine';
 
 /**
  * What a transition of an action means in the life of its device, and what it does to the device's expiry: `toExpiry`
@@ -7,42 +7,29 @@ import type { Transition } from '@muster/engine';
  * projection to the real expiry, so the projection stays; every other end takes them back.
  */
 
-export interface Meaning {
-  readonly type: MilestoneType;
-  readonly toExpiry: 0 | 1;
-  readonly toProjection: -1 | 0 | 1;
-}
+const NEXT: Partial<Record<keyof typeof EVENT_TYPES, MilestoneType>> = {
+  SENT: 'sent',
+  REDELIVERED: 'resent',
+  FAILED: 'retrying',
+  TIMEOUT: 'retrying',
+  NOT_NOW: 'notNow',
+  RELEASED: 'released',
+  CANCEL_REQUESTED: 'cancelRequested',
+  MOVED: 'movedToFront',
+  REDRIVEN: 'redriven',
+};
 
-const step = (type: MilestoneType): Meaning => ({ type, toExpiry: 0, toProjection: 0 });
-const takenBack = (type: MilestoneType): Meaning => ({ type, toExpiry: 0, toProjection: -1 });
+/** Of a row `t` of transitions, in SQL. Null: an assignment writes its own, because only it knows who assigned what. */
+export const typeOf = (t: string) => `case
+        when ${t}.events[1] = ${EVENT_TYPES.CREATED} then null
+        when ${t}.state = 'succeeded' then 'done'
+        when ${t}.state in ('failed', 'expired') then ${t}.state
+        when ${t}.state = 'cancelled' then case when ${t}.events[1] = ${EVENT_TYPES.SUPERSEDED} then 'superseded' else 'cancelled' end
+        else case ${t}.events[1] ${Object.entries(NEXT)
+          .map(([event, type]) => `when ${EVENT_TYPES[event as keyof typeof EVENT_TYPES]} then '${type}'`)
+          .join(' ')} end
+      end`;
 
-/** Null: an assignment writes its own milestone, because only it knows who assigned what. */
-export function meaningOf({ events, state }: Pick<Transition, 'events' | 'state'>): Meaning | null {
-  const [first] = events;
-  if (first === 'CREATED' || first === undefined) return null;
-  if (state === 'succeeded') return { type: 'done', toExpiry: 1, toProjection: 0 };
-  if (state === 'failed') return takenBack('failed');
-  if (state === 'expired') return takenBack('expired');
-  if (state === 'cancelled') return takenBack(first === 'SUPERSEDED' ? 'superseded' : 'cancelled');
-  switch (first) {
-    case 'SENT':
-      return step('sent');
-    case 'REDELIVERED':
-      return step('resent');
-    case 'FAILED':
-    case 'TIMEOUT':
-      return step('retrying');
-    case 'NOT_NOW':
-      return step('notNow');
-    case 'RELEASED':
-      return step('released');
-    case 'CANCEL_REQUESTED':
-      return step('cancelRequested');
-    case 'MOVED':
-      return step('movedToFront');
-    case 'REDRIVEN':
-      return { type: 'redriven', toExpiry: 0, toProjection: 1 };
-    default:
-      return null;
-  }
-}
+export const toExpiry = (type: string) => `(${type} = 'done')::int`;
+export const toProjection = (type: string) =>
+  `case when ${type} in ('failed', 'expired', 'cancelled', 'superseded') then -1 when ${type} = 'redriven' then 1 else 0 end`;

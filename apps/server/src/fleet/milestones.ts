@@ -1,18 +1,16 @@
-import type { Engine, Queryable, Transition } from '@muster/engine';
-import { BoundedMap } from '../bounded-map.ts';
-import { CHECKIN } from './device-token.ts';
-import { type Meaning, meaningOf } from './milestone-types.ts';
+import type { Effect, EffectSql, Engine } from '@muster/engine';
+import { toExpiry, toProjection, typeOf } from './milestone-types.ts';
 
 /**
- * Writes a milestone for everything that happens to a device's actions, in the transaction in which it happens, with
- * the device's expiry before and after what is still to come. Hangs on the engine's transitions, so nothing that ends
- * an action can forget it: not a report, not housekeeping, not a cancel.
+ * Writes a milestone for everything that happens to a device's actions, in the statement in which it happens, with the
+ * device's expiry before and after what is still to come. It is an effect, so nothing that ends an action can forget it: not a
+ * report, not housekeeping, not a cancel.
  *
- * Nearly all transitions move no expiry: one statement writes those of a whole batch. Devices whose expiry moves are
- * locked first, so that two transactions at once cannot both write what was true before the other.
+ * Nearly all transitions move no expiry. Devices whose expiry moves are locked first and looked at then, by a function: so
+ * two transactions at once cannot both write what was true before the other.
  */
 
-/** What a hand-out found out in passing, for the answer of the check-in that got it. */
+/** What a hand-out found out in passing, for the answer of whoever got it. */
 export interface HandOutFacts {
   readonly source: string;
   readonly milestoneId: string;
@@ -21,128 +19,19 @@ export interface HandOutFacts {
 }
 
 export const PENDING_UP_TO = 100;
-const MOST_FACTS = 50_000;
 
-interface Happened extends Meaning {
-  readonly transition: Transition;
-}
-
-interface Statement {
-  readonly name: string;
-  readonly text: string;
-}
-
-interface Row {
-  ord: number;
-  moves: boolean;
-  source: string | null;
-  milestone_id: string | null;
-  ack: 'onReport' | 'onDelivery';
-  pending: number | null;
-}
-
-export class Milestones {
-  readonly #engine: Engine;
-  readonly #plain: Statement;
-  readonly #moving: Statement;
-  readonly #facts = new BoundedMap<string, HandOutFacts>(MOST_FACTS);
-
-  constructor(engine: Engine) {
-    this.#engine = engine;
-    this.#plain = { name: 'muster_milestones', text: plainStatement(engine.schema) };
-    this.#moving = { name: 'muster_milestones_moving', text: movingStatement(engine.schema) };
-  }
-
-  register(): void {
-    this.#engine.onTransitions(CHECKIN, (client, transitions) => this.#write(client, transitions));
-  }
-
-  /** Once, by whoever answers for this hand-out. */
-  takeFacts(tenantId: number, actionId: string, attempt: number): HandOutFacts | undefined {
-    const key = `${tenantId}:${actionId}:${attempt}`;
-    const facts = this.#facts.get(key);
-    this.#facts.delete(key);
-    return facts;
-  }
-
-  async #write(client: Queryable, transitions: readonly Transition[]): Promise<void> {
-    const happened: Happened[] = transitions.flatMap((transition) => {
-      const meaning = meaningOf(transition);
-      return meaning ? [{ ...meaning, transition }] : [];
-    });
-    if (happened.length === 0) return;
-    const rows = await insert(client, this.#plain, happened);
-    const moving = rows.flatMap((row) => (row.moves ? [happened[row.ord - 1] as Happened] : []));
-    if (moving.length > 0) {
-      await this.#lock(client, moving);
-      await insert(client, this.#moving, moving);
-    }
-    const ended: Transition[] = [];
-    for (const row of rows) {
-      const { transition, type } = happened[row.ord - 1] as Happened;
-      if (type !== 'sent' && type !== 'resent') continue;
-      if (row.milestone_id !== null && row.source !== null)
-        this.#facts.set(`${transition.tenantId}:${transition.actionId}:${transition.attempt}`, {
-          source: row.source,
-          milestoneId: row.milestone_id,
-          pending: row.pending ?? 0,
-        });
-      if (type === 'sent' && row.ack === 'onDelivery') ended.push(transition);
-    }
-    await this.#endOnDelivery(client, ended);
-  }
-
-  /** Fire and forget: handed out is done, in the transaction of the hand-out. Leads here again, as a success. */
-  async #endOnDelivery(client: Queryable, transitions: readonly Transition[]): Promise<void> {
-    if (transitions.length === 0) return;
-    await this.#engine.reportMany(
-      client,
-      transitions.map(({ tenantId, actionId, attempt }) => ({
-        tenantId,
-        actionId,
-        attempt,
-        status: 'succeeded',
-      })),
-    );
-  }
-
-  async #lock(client: Queryable, moving: readonly Happened[]): Promise<void> {
-    const s = this.#engine.schema;
-    await client.query({
-      name: 'muster_lock_devices_of_lanes',
-      text: `select 1 from (
-          select distinct d.tenant_id, d.device_id from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, lane_id)
-          cross join lateral (${deviceOfLane(s)}) d order by d.tenant_id, d.device_id
-        ) i
-        cross join lateral (
-          select 1 from ${s}.devices d where d.tenant_id = i.tenant_id and d.device_id = i.device_id limit 1 for no key update
-        ) d`,
-      values: [
-        moving.map(({ transition }) => transition.tenantId),
-        moving.map(({ transition }) => transition.laneId),
-      ],
-    });
-  }
-}
-
-async function insert(
-  client: Queryable,
-  statement: Statement,
-  happened: readonly Happened[],
-): Promise<Row[]> {
-  const { rows } = await client.query({
-    ...statement,
-    values: [
-      happened.map(({ transition }) => transition.tenantId),
-      happened.map(({ transition }) => transition.laneId),
-      happened.map(({ transition }) => transition.actionId),
-      happened.map(({ transition }) => transition.at),
-      happened.map(({ type }) => type),
-      happened.map(({ toExpiry }) => toExpiry),
-      happened.map(({ toProjection }) => toProjection),
-    ],
-  });
-  return rows;
+/** For the actions of these channels. */
+export function addMilestones({ addEffect, schema }: Engine, channels: readonly string[]): void {
+  const effect: Effect = {
+    name: 'milestones',
+    channels,
+    sql: (own) => milestones(schema, own),
+    // fire and forget: handed out is done, if it or its device says so
+    endsOnDelivery: (row) => `coalesce(
+      (select b.ack from ${schema}.assignments b where b.tenant_id = ${row}.tenant_id and b.action_id = ${row}.action_id limit 1),
+      (select d.ack from (${deviceOf(schema, row)}) d)) = 'onDelivery'`,
+  };
+  addEffect(effect);
 }
 
 /** The days that unfinished actions of device `d` would add. */
@@ -151,85 +40,86 @@ export const unfinishedDays = (s: string, d: string) => `(
       cross join lateral (select 1 from ${s}.unfinished_actions u where u.tenant_id = b.tenant_id and u.action_id = b.action_id limit 1) u
       where b.tenant_id = ${d}.tenant_id and b.device_id = ${d}.device_id and ${s}.sought_by(b.device_id) and b.more_days <> 0)`;
 
-/** The device whose lane `i` names. */
-const deviceOfLane = (s: string) =>
-  `select * from ${s}.devices d where d.tenant_id = i.tenant_id and d.lane_id = i.lane_id and ${s}.sought_by(d.lane_id) limit 1`;
+/** The device whose lane row `of` names. */
+const deviceOf = (s: string, of: string) =>
+  `select * from ${s}.devices d where d.tenant_id = ${of}.tenant_id and d.lane_id = ${of}.lane_id and ${s}.sought_by(d.lane_id) limit 1`;
 
 /** A day of an expiry has 24 hours, in every time zone and every season. */
 export const days = (n: string) => `(${n}) * interval '24 hours'`;
-
-/** The transitions as rows, with their devices and what is known of their actions. The arrays begin at parameter `first`. */
-const transitions = (s: string, first: number, more: { columns: string; joins: string }) => {
-  const types = ['int', 'bigint', 'bigint', 'timestamptz', 'text', 'int', 'int'];
-  return `
-    select i.ord, i.tenant_id, i.lane_id, i.action_id, i.at, i.type, d.device_id, d.expires_at, coalesce(b.ack, d.ack) as ack,
-      b.source, b.assigned_by, b.milestone_id, coalesce(b.more_days, 0) as more_days, ${more.columns}
-    from unnest(${types.map((type, n) => `(select $${first + n}::${type}[])`).join(', ')})
-      with ordinality as i(tenant_id, lane_id, action_id, at, type, to_expiry, to_projection, ord)
-    cross join lateral (${deviceOfLane(s)}) d
-    left join lateral (
-      select b.source, b.assigned_by, b.milestone_id, b.more_days, b.ack from ${s}.assignments b
-      where b.tenant_id = i.tenant_id and b.action_id = i.action_id limit 1
-    ) b on true ${more.joins}`;
-};
 
 const COLUMNS =
   'tenant_id, device_id, type, action_id, source, by, at, more_days, expires_at, projected_expires_at';
 
 /**
- * The way of nearly all: devices whose expiry does not move in this statement. Says which rows it left out because their
- * device's does, and what the answers of hand-outs need.
+ * `plain` are the devices whose expiry does not move in this statement. Of the others (`moving`) each row gets the expiry as
+ * it was after that row, counted back from the end; what the statement itself ends or takes up again is not to be seen yet in
+ * the tables, so it is told by its last transition. `last` tells a success that follows a failure: its days had been taken
+ * back and are added to both.
  */
-const plainStatement = (s: string) => `
-  with i as materialized (${transitions(s, 1, {
-    columns: '(i.to_expiry <> 0 or i.to_projection <> 0) and coalesce(b.more_days, 0) <> 0 as moves',
-    joins: '',
-  })}
-  ), m as (
+function milestones(s: string, own: (name: string) => string): EffectSql {
+  const [d, i, x, j] = [own('d'), own('i'), own('x'), own('j')];
+  return {
+    steps: `${d} as materialized (
+    select t.n, t.tenant_id, t.lane_id, t.action_id, t.channel, t.at, t.type, t.state, d.device_id, d.expires_at, b.source, b.assigned_by,
+      b.milestone_id, coalesce(b.more_days, 0) as more_days,
+      coalesce(b.more_days, 0) <> 0 and (${toExpiry('t.type')} <> 0 or ${toProjection('t.type')} <> 0) as moves
+    from (select t.*, ${typeOf('t')} as type from ${own('tr')} t) t
+    cross join lateral (${deviceOf(s, 't')}) d
+    left join lateral (
+      select b.source, b.assigned_by, b.milestone_id, b.more_days from ${s}.assignments b
+      where b.tenant_id = t.tenant_id and b.action_id = t.action_id limit 1
+    ) b on true
+    where t.type is not null
+  ), ${i} as materialized (
+    -- as a column: as a condition it would become a join of all with all
+    select d.*, (d.tenant_id, d.device_id) in (select m.tenant_id, m.device_id from ${d} m where m.moves) as is_moving from ${d} d
+  ), ${own('plain')} as (
     insert into ${s}.milestones (${COLUMNS})
       select i.tenant_id, i.device_id, i.type, i.action_id, i.source, i.assigned_by, i.at, i.more_days, i.expires_at,
         case when i.expires_at is not null then i.expires_at + ${days(unfinishedDays(s, 'i'))} end
-      from i where (i.tenant_id, i.device_id) not in (select x.tenant_id, x.device_id from i x where x.moves) order by i.ord
-  )
-  select i.ord::int, (i.tenant_id, i.device_id) in (select x.tenant_id, x.device_id from i x where x.moves) as moves,
-    i.source, i.milestone_id, i.ack,
-    case when i.type in ('sent', 'resent') then (
-      -- the one that was handed out is among them
-      select count(*)::int - 1 from (
-        select 1 from ${s}.unfinished_actions u where u.tenant_id = i.tenant_id and u.lane_id = i.lane_id and ${s}.sought_by(u.lane_id)
-          and u.channel in ('${CHECKIN}', 'any') limit ${PENDING_UP_TO + 1}
-      ) x
-    ) end as pending
-  from i where i.type in ('sent', 'resent') or (i.tenant_id, i.device_id) in (select x.tenant_id, x.device_id from i x where x.moves)`;
-
-/**
- * Devices whose expiry moves, locked before. Several transitions of one device: each row gets the expiry as it was after
- * that row, counted back from the end. `last` tells a success that follows a failure: its days had been taken back and
- * are added to both.
- */
-const movingStatement = (s: string) => `
-  with i as materialized (${transitions(s, 1, {
-    columns: `i.to_expiry * coalesce(b.more_days, 0) as e_days,
-      (i.to_projection + case when i.to_expiry = 1 and last.type = 'failed' then 1 else 0 end) * coalesce(b.more_days, 0) as p_days`,
-    joins: `left join lateral (
-      select m.type from ${s}.milestones m
-      where i.to_expiry = 1 and m.tenant_id = i.tenant_id and m.device_id = d.device_id and m.action_id = i.action_id
-      order by m.milestone_id desc limit 1
-    ) last on true`,
-  })}
-  ), j as materialized (
-    select i.*, sum(e_days) over whole as e_total,
-      coalesce(sum(e_days) over after_this, 0) as e_later, coalesce(sum(p_days) over after_this, 0) as p_later
-    from i
-    window whole as (partition by tenant_id, device_id),
-      after_this as (partition by tenant_id, device_id order by ord rows between 1 following and unbounded following)
-  ), m as (
+      from ${i} i where not i.is_moving order by i.n
+  ), ${x} as materialized (
+    select f.* from (
+      select array_agg(i.tenant_id) as tenants, array_agg(i.device_id) as devices, array_agg(i.action_id) as actions
+      from ${i} i where i.is_moving having count(*) > 0
+    ) k cross join lateral ${s}.lock_expiries(k.tenants, k.devices, k.actions) f
+  ), ${j} as materialized (
+    select i.*, sum(i.e_days) over whole as e_total,
+      coalesce(sum(i.e_days) over after_this, 0) as e_later, coalesce(sum(i.p_days) over after_this, 0) as p_later,
+      i.other_days + sum(case when i.is_last and i.state in ('pending', 'claimed') then i.more_days else 0 end) over whole as open_days
+    from (
+      select i.n, i.tenant_id, i.device_id, i.action_id, i.source, i.assigned_by, i.at, i.type, i.state, i.more_days, x.expires_at,
+        x.days as other_days, lead(i.n) over (partition by i.tenant_id, i.action_id order by i.n) is null as is_last,
+        ${toExpiry('i.type')} * i.more_days as e_days,
+        (${toProjection('i.type')} + case when last.type = 'failed' then 1 else 0 end) * i.more_days as p_days
+      from ${x} x join ${i} i on i.tenant_id = x.tenant_id and i.device_id = x.device_id
+      left join lateral (
+        select m.type from ${s}.milestones m
+        where i.type = 'done' and m.tenant_id = i.tenant_id and m.device_id = i.device_id and m.action_id = i.action_id
+        order by m.milestone_id desc limit 1
+      ) last on true
+    ) i
+    window whole as (partition by i.tenant_id, i.device_id),
+      after_this as (partition by i.tenant_id, i.device_id order by i.n rows between 1 following and unbounded following)
+  ), ${own('moving')} as (
     insert into ${s}.milestones (${COLUMNS})
       select j.tenant_id, j.device_id, j.type, j.action_id, j.source, j.assigned_by, j.at, j.more_days,
-        j.expires_at + ${days('j.e_total - j.e_later')},
-        j.expires_at + ${days(`j.e_total - j.p_later + ${unfinishedDays(s, 'j')}`)}
-      from j order by j.ord
-  )
-  update ${s}.devices d set expires_at = d.expires_at + ${days('x.e_total')}
-  from (select distinct tenant_id, device_id, e_total from j where e_total <> 0) x
-  where d.tenant_id = any(array[x.tenant_id]) and d.device_id = x.device_id`;
+        j.expires_at + ${days('j.e_total - j.e_later')}, j.expires_at + ${days('j.e_total - j.p_later + j.open_days')}
+      from ${j} j order by j.n
+  ), ${own('expiries')} as (
+    update ${s}.devices d set expires_at = d.expires_at + ${days('k.e_total')}
+    from (select distinct tenant_id, device_id, e_total from ${j} where e_total <> 0) k
+    where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id
+  )`,
+    facts: `
+    select i.action_id, jsonb_build_object('source', i.source, 'milestoneId', i.milestone_id::text, 'pending', (
+      select count(*) from (
+        select 1 from ${s}.unfinished_actions u where u.tenant_id = i.tenant_id and u.lane_id = i.lane_id and ${s}.sought_by(u.lane_id)
+          and u.channel in (i.channel, 'any') and u.action_id <> i.action_id
+          and u.action_id not in (select t.action_id from transitions t where t.state not in ('pending', 'claimed'))
+        limit ${PENDING_UP_TO}
+      ) u
+    )) as facts
+    from ${i} i where i.type in ('sent', 'resent') and i.source is not null`,
+  };
+}

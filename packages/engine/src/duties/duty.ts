@@ -25,7 +25,12 @@ export interface OnLanes {
   readonly lanes?: readonly LaneRef[] | undefined;
   /** All but these. */
   readonly except?: readonly LaneRef[] | undefined;
+  /** To see which lanes it would change; it is undone then. */
+  readonly withoutEffects?: boolean | undefined;
 }
+
+/** For `Ask`. */
+export const channelsFor = (on: OnLanes): readonly string[] | null => (on.withoutEffects ? [] : null);
 
 export const laneIds = (lanes: readonly LaneRef[] | undefined) => lanes?.map(({ laneId }) => laneId) ?? null;
 
@@ -39,6 +44,7 @@ export function dutyRun(count: number, most: number, run: Partial<Run<never>> = 
     answers: [],
     transitions: run.transitions ?? [],
     wakes: run.wakes ?? [],
+    told: run.told ?? [],
     count,
     more: count >= most,
   };

@@ -1,10 +1,10 @@
 import type { Queryable } from '../db.ts';
 import type { Context } from '../operation.ts';
 import type { LaneRef } from '../ops/lanes.ts';
-import { NO_NEXT, settle } from '../report/settle.ts';
+import { NO_NEXT, SETTLED, settle } from '../report/settle.ts';
 import { type SettledRow, transitionsOf, wakesOf } from '../report/settled.ts';
 import { firstToLock, hasCome, hasKeyOf, NOW, rows } from '../sql.ts';
-import { type Duty, dutyRun, laneIds } from './duty.ts';
+import { channelsFor, type Duty, dutyRun, laneIds } from './duty.ts';
 
 /**
  * Ends the leases whose time is over. It looks at the lanes whose `check_at` has come, in that order: a lease that is over
@@ -16,7 +16,7 @@ const MOST = 500;
 export function createEndLeases(context: Context): Duty {
   const s = context.schema;
   const look = lookStatement(s);
-  const end = endAttempts(s, {
+  const text = endAttempts(s, {
     outcome: 'timeout',
     lanes: `select l.* from ${rows(2, { tenant_id: 'int', lane_id: 'bigint' })}
       cross join lateral (
@@ -24,6 +24,7 @@ export function createEndLeases(context: Context): Duty {
       ) l`,
     set: (until) => `lease_until = ${until}, check_at = null`,
   });
+  const end = context.effects.carry({ name: 'muster_end_leases', text: () => text, transitions: SETTLED });
 
   async function over(client: Queryable, except: readonly LaneRef[] | undefined) {
     const { rows: looked } = await client.query({
@@ -48,16 +49,17 @@ export function createEndLeases(context: Context): Duty {
         ? { looked: on.lanes.length, lanes: on.lanes }
         : await over(client, on.except);
       if (lanes.length === 0) return { ...dutyRun(0, MOST), more: looked >= MOST };
-      const { rows: ended } = await client.query({
-        name: 'muster_end_leases',
-        text: end,
-        values: [context.now(), lanes.map((lane) => lane.tenantId), lanes.map((lane) => lane.laneId)],
-      });
+      const { rows: ended, told } = await end(client, channelsFor(on), [
+        context.now(),
+        lanes.map((lane) => lane.tenantId),
+        lanes.map((lane) => lane.laneId),
+      ]);
       const settled = ended as SettledRow[];
       return {
         ...dutyRun(settled.length, MOST, {
           transitions: settled.flatMap(transitionsOf),
           wakes: settled.flatMap(wakesOf),
+          told,
         }),
         more: looked >= MOST,
       };
@@ -92,4 +94,4 @@ export const endAttempts = (
     from (${on.lanes}) l
     cross join lateral (select * from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id limit 1) p
     cross join lateral (select * from ${s}.actions a where a.tenant_id = l.tenant_id and a.action_id = l.action_id limit 1) a
-  ), ${settle(s, on.set)}`;
+  ), ${settle(s, on.set ? { set: on.set } : {})}`;

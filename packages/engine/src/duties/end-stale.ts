@@ -1,10 +1,11 @@
 import { EVENT_TYPES } from '../action.ts';
 import type { Queryable } from '../db.ts';
-import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
+import { type EndedRow, endedPending, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import type { Context } from '../operation.ts';
+import { SETTLED } from '../report/settle.ts';
 import { type SettledRow, transitionsOf, wakesOf } from '../report/settled.ts';
 import { firstToLock, ofLane } from '../sql.ts';
-import { type Duty, dutyRun, laneIds, type OnLanes } from './duty.ts';
+import { channelsFor, type Duty, dutyRun, laneIds, type OnLanes } from './duty.ts';
 import { endAttempts } from './end-leases.ts';
 
 /**
@@ -16,7 +17,7 @@ const MOST = 1_000;
 
 export function createEndStale(context: Context): Duty {
   const s = context.schema;
-  const revoke = endAttempts(s, {
+  const revokeText = endAttempts(s, {
     outcome: 'revoked',
     lanes: firstToLock(
       s,
@@ -25,7 +26,16 @@ export function createEndStale(context: Context): Duty {
       MOST,
     ),
   });
-  const end = endStatement(s);
+  const revoke = context.effects.carry({
+    name: 'muster_revoke',
+    text: () => revokeText,
+    transitions: SETTLED,
+  });
+  const end = context.effects.carry({
+    name: 'muster_end_stale',
+    text: () => endStatement(s),
+    transitions: endedPending(),
+  });
   // Whoever read the old generation had a number before it read, so a smaller one than a number that is taken after the
   // raise was seen. It must be taken now: in a transaction that has one already it would be too old. Two leaders wait for
   // each other nowhere: what one has locked the other leaves to him.
@@ -44,7 +54,8 @@ export function createEndStale(context: Context): Duty {
     everyMs: 1_000,
     due: `exists (select 1 from ${s}.stale_lanes)`,
     // with `lanes` it may be in somebody's transaction, which would keep the entries of others locked
-    async runOnce(client: Queryable, { lanes, except }: OnLanes = {}) {
+    async runOnce(client: Queryable, on: OnLanes = {}) {
+      const { lanes, except } = on;
       const values = [context.now(), laneIds(lanes), laneIds(except) ?? []];
       const { rows: any } = await client.query({
         name: 'muster_stale_lanes',
@@ -52,14 +63,15 @@ export function createEndStale(context: Context): Duty {
       });
       if (any.length === 0) return dutyRun(0, MOST);
       if (!lanes) await client.query({ name: 'muster_see_stale', text: see });
-      const revoked = await client.query({ name: 'muster_revoke', text: revoke, values });
+      const revoked = await revoke(client, channelsFor(on), values);
       const settled = revoked.rows as SettledRow[];
-      const stale = await client.query({ name: 'muster_end_stale', text: end, values });
+      const stale = await end(client, channelsFor(on), values);
       const ended = stale.rows as EndedRow[];
       if (!lanes) await client.query({ name: 'muster_forget_stale', text: forget });
       return dutyRun(settled.length + ended.length, MOST, {
         transitions: [...settled.flatMap(transitionsOf), ...ended.map((row) => endedTransition(row))],
         wakes: [...settled.flatMap(wakesOf), ...ended.map(endedWake)],
+        told: [...revoked.told, ...stale.told],
       });
     },
   };

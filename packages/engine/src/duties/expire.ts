@@ -1,8 +1,8 @@
 import { EVENT_TYPES } from '../action.ts';
-import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
+import { type EndedRow, endedPending, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import type { Context } from '../operation.ts';
 import { firstToLock, hasCome, hasKeyOf, NOW, ofLane, rows } from '../sql.ts';
-import { type Duty, dutyRun, laneIds } from './duty.ts';
+import { channelsFor, type Duty, dutyRun, laneIds } from './duty.ts';
 
 /**
  * Two clocks: never handed out by its deliver-by, an action is expired; not finished by its deadline, it has failed. A
@@ -13,39 +13,42 @@ const MOST = 1_000;
 
 export function createExpire(context: Context): Duty {
   const s = context.schema;
-  const all = statement(
+  const allText = statement(
     s,
     (clock) => `from ${s}.pending p
       cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
       where p.${clock} <= ${NOW} and p.lane_id <> all ($2::bigint[])`,
   );
-  const named = statement(
+  const namedText = statement(
     s,
     (clock) => `from ${rows(2, { tenant_id: 'int', lane_id: 'bigint' })}
       cross join lateral (select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1) l
       cross join lateral (select * from ${s}.pending p where ${ofLane(s, 'p', 'l')} offset 0) p
       where p.${clock} <= ${NOW}`,
   );
+  const transitions = endedPending();
+  const all = context.effects.carry({ name: 'muster_expire', text: () => allText, transitions });
+  const named = context.effects.carry({ name: 'muster_expire_in', text: () => namedText, transitions });
   return {
     name: 'expire',
     everyMs: 1_000,
     byIndex: true,
     due: `${hasCome(`${s}.pending`, 'deliver_by')} or ${hasCome(`${s}.pending`, 'deadline')}`,
-    async runOnce(client, { lanes, except } = {}) {
-      const { rows: met } = await client.query(
-        lanes
-          ? {
-              name: 'muster_expire_in',
-              text: named,
-              values: [context.now(), lanes.map(({ tenantId }) => tenantId), laneIds(lanes)],
-            }
-          : { name: 'muster_expire', text: all, values: [context.now(), laneIds(except) ?? []] },
-      );
+    async runOnce(client, on = {}) {
+      const { lanes, except } = on;
+      const { rows: met, told } = lanes
+        ? await named(client, channelsFor(on), [
+            context.now(),
+            lanes.map(({ tenantId }) => tenantId),
+            laneIds(lanes),
+          ])
+        : await all(client, channelsFor(on), [context.now(), laneIds(except) ?? []]);
       const ended = met.filter((row) => row.state !== null) as EndedRow[];
       return {
         ...dutyRun(ended.length, MOST, {
           transitions: ended.map((row) => endedTransition(row)),
           wakes: ended.map(endedWake),
+          told,
         }),
         more: met.length >= MOST,
       };

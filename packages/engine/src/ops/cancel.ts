@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
+import { ANSWER } from '../effects.ts';
 import { type EndedRow, endedTransition, endedWake } from '../end-pending.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { actionOf, endingOf, hasKeyOf, laneOf, lockLanes, NOW, pendingOf, rows } from '../sql.ts';
@@ -28,22 +29,23 @@ interface Row extends EndedRow {
 }
 
 export function createCancel(context: Context): Operation<CancelItem, CancelAnswer> {
-  const text = statement(context.schema);
+  const ask = context.effects.carry({
+    name: 'muster_cancel',
+    text: () => statement(context.schema),
+    transitions: `select tenant_id, lane_id, action_id, channel, array[type::int], case when leased then 'claimed' else 'pending' end,
+      case when leased then 'claimed' else 'cancelled' end, attempt, why, at from answer where type is not null`,
+  });
   return {
     name: 'cancel',
     key: (item) => `${item.tenantId}:${item.actionId}`,
     touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
     async run(client, items) {
-      const { rows: found } = await client.query({
-        name: 'muster_cancel',
-        text,
-        values: [
-          context.now(),
-          items.map((item) => item.tenantId),
-          items.map((item) => item.actionId),
-          items.map((item) => item.reason ?? null),
-        ],
-      });
+      const { rows: found, told } = await ask(client, null, [
+        context.now(),
+        items.map((item) => item.tenantId),
+        items.map((item) => item.actionId),
+        items.map((item) => item.reason ?? null),
+      ]);
       const answers: (CancelAnswer | Busy)[] = items.map(() => ({ outcome: 'unknown', state: null }));
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
@@ -60,7 +62,7 @@ export function createCancel(context: Context): Operation<CancelItem, CancelAnsw
           wakes.push(endedWake(row));
         }
       }
-      return { answers, transitions, wakes };
+      return { answers, transitions, wakes, told };
     },
   };
 }
@@ -97,6 +99,7 @@ const statement = (s: string) => `
       cross join (values ('pending', -1), ('cancelled', 1)) y(state, change)
       where not g.leased group by 1, 2, 3
   )
+  ${ANSWER}
   select g.ord::int, g.tenant_id, g.lane_id, g.runner_id, g.action_id, g.attempt, g.channel, g.present_state, g.leased,
     'cancelled' as state, coalesce(g.reason, 'CANCELLED') as why, ${NOW} as at,
     case when not g.leased then ${EVENT_TYPES.CANCELLED} when not g.cancel_requested then ${EVENT_TYPES.CANCEL_REQUESTED} end as type

@@ -1,17 +1,19 @@
-import { EVENT_TYPES } from '../action.ts';
 import type { Calls } from '../calls.ts';
-import {
-  ACTION_COLUMNS,
-  type ClaimedAction,
-  type ClaimedRow,
-  claimedAction,
-  NO_ACTION_COLUMNS,
-  sent,
-} from '../claimed-action.ts';
+import { type ClaimedAction, claimedAction } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
+import { ANSWER, type Told } from '../effects.ts';
+import {
+  HANDED_OUT,
+  type HandedOutRow,
+  handedOut,
+  handedOutTransitions,
+  handedOutWakes,
+  handOut,
+  NOTHING_HANDED_OUT,
+} from '../hand-out.ts';
 import type { Context, Run } from '../operation.ts';
-import { hasKeyOf, head, leaseUntil, lockLanes, ms, NOW, pauses } from '../sql.ts';
-import type { Transition } from '../transition.ts';
+import { head, lockLanes, pauses } from '../sql.ts';
+import type { Transition, Wake } from '../transition.ts';
 import { isId } from '../values.ts';
 import {
   askForRunners,
@@ -31,28 +33,28 @@ export interface ClaimNamedRequest extends ForRunner {
   readonly actionIds: readonly string[];
 }
 
-type Row = RowForRunner & ClaimedRow;
+type Row = RowForRunner & HandedOutRow;
 
 export function createClaimNamed(context: Context, calls: Calls) {
-  const text = statement(context.schema);
+  const askFor = context.effects.carry({
+    name: 'muster_claim_named',
+    text: (ends) => statement(context.schema, ends),
+    transitions: HANDED_OUT,
+    order: '1, 4',
+  });
 
-  async function ask(client: Queryable, requests: readonly ClaimNamedRequest[]): Promise<Row[]> {
+  function ask(client: Queryable, requests: readonly ClaimNamedRequest[]) {
     const named = requests.flatMap(({ actionIds }, n) =>
       actionIds.map((id, at) => ({ id, of: n + 1, nth: at + 1 })),
     );
     const known = named.filter(({ id }) => isId(id));
-    const { rows } = await client.query({
-      name: 'muster_claim_named',
-      text,
-      values: [
-        context.now(),
-        ...runnerValues(requests),
-        known.map(({ of }) => of),
-        known.map(({ nth }) => nth),
-        known.map(({ id }) => id),
-      ],
-    });
-    return rows;
+    return askFor(client, null, [
+      context.now(),
+      ...runnerValues(requests),
+      known.map(({ of }) => of),
+      known.map(({ nth }) => nth),
+      known.map(({ id }) => id),
+    ]);
   }
 
   async function claim(
@@ -61,15 +63,19 @@ export function createClaimNamed(context: Context, calls: Calls) {
   ): Promise<Run<ClaimedAction[]>> {
     const claimed = new Map(requests.map((request) => [request, [] as ClaimedAction[]]));
     const transitions: Transition[] = [];
-    await askForRunners(
+    const wakes: Wake[] = [];
+    const told: Told[] = [];
+    await askForRunners<ClaimNamedRequest, Row>(
       requests,
       (some) => ask(client, some),
-      (request, row) => {
-        claimed.get(request)?.push(claimedAction(row));
-        transitions.push(sent(row));
+      (request, row, facts) => {
+        claimed.get(request)?.push(claimedAction(row, facts));
+        transitions.push(...handedOutTransitions(row));
+        wakes.push(...handedOutWakes(row));
       },
+      told,
     );
-    return { answers: [...claimed.values()], transitions, wakes: [] };
+    return { answers: [...claimed.values()], transitions, wakes, told };
   }
 
   async function claimNamedMany(
@@ -89,7 +95,7 @@ export function createClaimNamed(context: Context, calls: Calls) {
   };
 }
 
-const statement = (s: string) => `
+const statement = (s: string, ends: string | null) => `
   with ${pauses(s)}, ${freeSlots(s, RUNNER_COLUMNS, `${UNLIMITED}`)}, h as materialized (
     select * from (
       select f.ord, i.nth, l.tenant_id, l.lane_id, l.ver, n.action_id, n.attempt, n.deadline, n.channel, f.runner_id, f.runner_ver, f.worker,
@@ -105,23 +111,9 @@ const statement = (s: string) => `
       where n.action_id = i.action_id
     ) x where x.place <= x.free
   ), ${raiseRunners(s, '')}, k as materialized (${lockLanes(s, 'h', IS_RAISED)}
-  ), u as (
-    update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
-      ${leaseUntil(`least(${NOW} + ${ms('k.lease_ms')}, k.deadline)`)}, worker = k.worker, lease_runner = k.runner_id,
-      moved_from = null, cancel_requested = false, redelivered = 0
-    from k where ${hasKeyOf('l', 'k', 'lane_id')}
-  ), e as (
-    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SENT}, k.attempt + 1, k.worker from k
-  ), c as (
-    insert into ${s}.count_changes (tenant_id, channel, state, change)
-      select k.tenant_id, k.channel, 'pending', -count(*) from k group by 1, 2
-      union all select k.tenant_id, k.channel, 'claimed', count(*) from k group by 1, 2
-  )
-  select k.ord::int, true as known, true as wanted, k.nth, k.tenant_id, k.lane_id, k.action_id, k.attempt + 1 as attempt, ${NOW} as leased_at,
-    least(${NOW} + ${ms('k.lease_ms')}, k.deadline) as lease_until, k.worker, false as cancel_requested, ${ACTION_COLUMNS}
-  from k cross join lateral (select * from ${s}.actions a where a.tenant_id = k.tenant_id and a.action_id = k.action_id limit 1) a
+  ), ${handOut(s, { leaseRunner: 'k.runner_id', ends })}
+  ${ANSWER}
+  ${handedOut(s, 'k.ord::int, true as known, true as wanted, k.nth', ends)}
   union all
-  select f.ord::int, f.runner_ver is not null, f.ord in (select h.ord from h), null, null, null, null, null, null, null, null, null, ${NO_ACTION_COLUMNS}
-  from f where f.ord not in (select k.ord from k)
-  order by 1, 4`;
+  select f.ord::int, f.runner_ver is not null, f.ord in (select h.ord from h), null, ${NOTHING_HANDED_OUT}
+  from f where f.ord not in (select k.ord from k)`;

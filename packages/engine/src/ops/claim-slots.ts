@@ -1,15 +1,17 @@
-import { EVENT_TYPES } from '../action.ts';
+import { type ClaimedAction, claimedAction } from '../claimed-action.ts';
+import { ANSWER } from '../effects.ts';
 import {
-  ACTION_COLUMNS,
-  type ClaimedAction,
-  type ClaimedRow,
-  claimedAction,
-  NO_ACTION_COLUMNS,
-  sent,
-} from '../claimed-action.ts';
+  HANDED_OUT,
+  type HandedOutRow,
+  handedOut,
+  handedOutTransitions,
+  handedOutWakes,
+  handOut,
+  NOTHING_HANDED_OUT,
+} from '../hand-out.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
-import { ANY_CHANNEL, hasKeyOf, head, leaseUntil, lockLanes, ms, NOW, ofRunner, pauses } from '../sql.ts';
-import type { Transition } from '../transition.ts';
+import { ANY_CHANNEL, head, lockLanes, ofRunner, pauses } from '../sql.ts';
+import type { Transition, Wake } from '../transition.ts';
 import { freeSlots, IS_RAISED, raiseRunners } from './runner-slots.ts';
 
 /**
@@ -29,35 +31,45 @@ export type ClaimSlotsAnswer =
   | { readonly kind: 'claimed'; readonly actions: ClaimedAction[] }
   | { readonly kind: 'unknown-runner' };
 
-interface Row extends ClaimedRow {
+interface Row extends HandedOutRow {
   ord: number;
   known: boolean;
 }
 
 export function createClaimSlots(context: Context): Operation<ClaimSlotsItem, ClaimSlotsAnswer> {
-  const text = statement(context.schema);
+  const ask = context.effects.carry({
+    name: 'muster_claim_slots',
+    text: (ends) => statement(context.schema, ends),
+    transitions: HANDED_OUT,
+    order: '1, 2',
+  });
   return {
     name: 'claim-slots',
     key: (item) => `${item.tenantId}:${item.runnerId}`,
-    channels: (item) => [item.channel, ANY_CHANNEL],
     claims: ({ tenantId, runnerId, worker }) => ({ tenantId, runnerId, worker }),
     async run(client, items) {
-      const { rows: found } = await client.query({
-        name: 'muster_claim_slots',
-        text,
-        values: [
+      const channels = items.map((item) => item.channel);
+      const {
+        rows: found,
+        told,
+        factsOf,
+      } = await ask(
+        client,
+        [...channels, ANY_CHANNEL],
+        [
           context.now(),
           items.map((item) => item.tenantId),
           items.map((item) => item.runnerId),
-          items.map((item) => item.channel),
+          channels,
           items.map((item) => item.worker),
           items.map((item) => item.leaseMs),
           items.map((item) => item.max),
         ],
-      });
+      );
       // a runner that is missing in the answer lost its row or all its lanes to somebody else
       const answers: (ClaimSlotsAnswer | Busy)[] = items.map(() => BUSY);
       const transitions: Transition[] = [];
+      const wakes: Wake[] = [];
       for (const row of found as Row[]) {
         const at = row.ord - 1;
         if (!row.action_id) {
@@ -66,10 +78,11 @@ export function createClaimSlots(context: Context): Operation<ClaimSlotsItem, Cl
         }
         const before = answers[at];
         const actions = typeof before === 'object' && before.kind === 'claimed' ? before.actions : [];
-        answers[at] = { kind: 'claimed', actions: [...actions, claimedAction(row)] };
-        transitions.push(sent(row));
+        answers[at] = { kind: 'claimed', actions: [...actions, claimedAction(row, factsOf(row.action_id))] };
+        transitions.push(...handedOutTransitions(row));
+        wakes.push(...handedOutWakes(row));
       }
-      return { answers, transitions, wakes: [] };
+      return { answers, transitions, wakes, told };
     },
   };
 }
@@ -77,7 +90,7 @@ export function createClaimSlots(context: Context): Operation<ClaimSlotsItem, Cl
 /** So many more lanes are looked at than slots are free, in case somebody else has locked or changed some of them. */
 const SPARE_LANES = 10;
 
-const statement = (s: string) => `
+const statement = (s: string, ends: string | null) => `
   with ${pauses(s)}, ${freeSlots(s, { channel: 'text', worker: 'text', lease_ms: 'int', most: 'int' }, 'i.most')}, h as materialized (
     select * from (
       select f.ord, f.tenant_id, f.runner_id, f.runner_ver, f.worker, f.lease_ms, f.free, l.lane_id, l.ver, n.action_id, n.attempt,
@@ -91,23 +104,8 @@ const statement = (s: string) => `
   ), ${raiseRunners(s, 'skip locked')}, kk as materialized (${lockLanes(s, 'h', IS_RAISED)}
   ), k as materialized (
     select * from (select kk.*, row_number() over (partition by kk.ord order by kk.nth) as place from kk) x where x.place <= x.free
-  ), u as (
-    update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
-      ${leaseUntil(`least(${NOW} + ${ms('k.lease_ms')}, k.deadline)`)}, worker = k.worker, lease_runner = k.runner_id,
-      moved_from = null, cancel_requested = false, redelivered = 0
-    from k where ${hasKeyOf('l', 'k', 'lane_id')}
-  ), e as (
-    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SENT}, k.attempt + 1, k.worker from k
-  ), c as (
-    insert into ${s}.count_changes (tenant_id, channel, state, change)
-      select k.tenant_id, k.channel, 'pending', -count(*) from k group by 1, 2
-      union all select k.tenant_id, k.channel, 'claimed', count(*) from k group by 1, 2
-  )
-  select k.ord::int, k.nth::int, true as known, k.tenant_id, k.lane_id, k.action_id, k.attempt + 1 as attempt, ${NOW} as leased_at,
-    least(${NOW} + ${ms('k.lease_ms')}, k.deadline) as lease_until, k.worker, false as cancel_requested, ${ACTION_COLUMNS}
-  from k cross join lateral (select * from ${s}.actions a where a.tenant_id = k.tenant_id and a.action_id = k.action_id limit 1) a
+  ), ${handOut(s, { leaseRunner: 'k.runner_id', ends })}
+  ${ANSWER}
+  ${handedOut(s, 'k.ord::int, k.nth::int, true as known', ends)}
   union all
-  select f.ord::int, 0, f.runner_ver is not null, f.tenant_id, null, null, null, null, null, null, null, ${NO_ACTION_COLUMNS}
-  from f where f.ord not in (select h.ord from h)
-  order by 1, 2`;
+  select f.ord::int, 0, f.runner_ver is not null, ${NOTHING_HANDED_OUT} from f where f.ord not in (select h.ord from h)`;

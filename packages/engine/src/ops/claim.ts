@@ -1,26 +1,17 @@
-import { EVENT_TYPES } from '../action.ts';
+import { type ClaimedAction, claimedAction, sent } from '../claimed-action.ts';
+import { ANSWER } from '../effects.ts';
 import {
-  ACTION_COLUMNS,
-  type ClaimedAction,
-  type ClaimedRow,
-  claimedAction,
-  NO_ACTION_COLUMNS,
-  sent,
-} from '../claimed-action.ts';
+  HANDED_OUT,
+  type HandedOutRow,
+  handedOut,
+  handedOutTransitions,
+  handedOutWakes,
+  handOut,
+  NOTHING_HANDED_OUT,
+} from '../hand-out.ts';
 import { BUSY, type Context, type Operation } from '../operation.ts';
-import {
-  ANY_CHANNEL,
-  hasKeyOf,
-  head,
-  leaseUntil,
-  lockLanes,
-  ms,
-  NOW,
-  passesOver,
-  pauses,
-  rows,
-} from '../sql.ts';
-import type { Transition } from '../transition.ts';
+import { ANY_CHANNEL, head, lockLanes, passesOver, pauses, rows } from '../sql.ts';
+import type { Transition, Wake } from '../transition.ts';
 import { createRedeliver } from './redeliver.ts';
 
 /**
@@ -44,7 +35,7 @@ export type ClaimAnswer =
   | { readonly kind: 'claimed'; readonly action: ClaimedAction }
   | { readonly kind: 'empty' | 'held' | 'unknown-lane' | 'wrong-generation' };
 
-interface Row extends ClaimedRow {
+interface Row extends HandedOutRow {
   ord: number;
   known: boolean;
   right_generation: boolean;
@@ -53,27 +44,29 @@ interface Row extends ClaimedRow {
 
 export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer> {
   const redeliver = createRedeliver(context);
-  const text = statement(context.schema);
+  const ask = context.effects.carry({
+    name: 'muster_claim',
+    text: (ends) => statement(context.schema, ends),
+    transitions: HANDED_OUT,
+  });
   return {
     name: 'claim',
     key: (item) => `${item.tenantId}:${item.laneId}`,
-    channels: (item) => [item.channel, ANY_CHANNEL],
     claims: ({ tenantId, laneId, worker }) => ({ tenantId, laneId, worker }),
     async run(client, items) {
-      const { rows: found } = await client.query({
-        name: 'muster_claim',
-        text,
-        values: values(context, items),
-      });
+      const channels = [...items.map((item) => item.channel), ANY_CHANNEL];
+      const { rows: found, told, factsOf } = await ask(client, channels, values(context, items));
       // what is missing in the answer lost its lane to somebody else between look and lock
       const answers: (ClaimAnswer | typeof BUSY)[] = items.map(() => BUSY);
       const transitions: Transition[] = [];
+      const wakes: Wake[] = [];
       const toRedeliver: number[] = [];
       for (const row of found as Row[]) {
         const at = row.ord - 1;
         if (row.action_id) {
-          answers[at] = { kind: 'claimed', action: claimedAction(row) };
-          transitions.push(sent(row));
+          answers[at] = { kind: 'claimed', action: claimedAction(row, factsOf(row.action_id)) };
+          transitions.push(...handedOutTransitions(row));
+          wakes.push(...handedOutWakes(row));
         } else if (!row.known) {
           answers[at] = { kind: 'unknown-lane' };
         } else if (!row.right_generation) {
@@ -90,13 +83,15 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
           client,
           toRedeliver.map((at) => items[at] as ClaimItem),
         );
-        again.forEach((row, n) => {
+        again.found.forEach((row, n) => {
           if (!row) return;
-          answers[toRedeliver[n] as number] = { kind: 'claimed', action: claimedAction(row, true) };
+          const action = claimedAction(row, again.factsOf(row.action_id), true);
+          answers[toRedeliver[n] as number] = { kind: 'claimed', action };
           transitions.push(sent(row, 'REDELIVERED'));
         });
+        told.push(...again.told);
       }
-      return { answers, transitions, wakes: [] };
+      return { answers, transitions, wakes, told };
     },
   };
 }
@@ -114,11 +109,11 @@ function values(context: Context, items: readonly ClaimItem[]): unknown[] {
   ];
 }
 
-const statement = (s: string) => `
+const statement = (s: string, ends: string | null) => `
   with ${pauses(s)}, h as materialized (
     select i.ord, i.tenant_id, i.lane_id, i.worker, i.lease_ms, l.ver, l.worker as held_by,
       coalesce(i.generation = l.generation, l.generation is not null) as right_generation, l.ver is not null as known,
-      n.action_id, n.attempt, n.deadline, n.channel
+      l.runner_id, n.action_id, n.attempt, n.deadline, n.channel
     from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', channel: 'text', worker: 'text', lease_ms: 'int', generation: 'int', except_action: 'bigint' })}
     left join lateral (
       select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and not l.closing limit 1
@@ -131,24 +126,8 @@ const statement = (s: string) => `
       passes: passesOver(s, 'i.except_action'),
     })}) n on true
   ), k as materialized (${lockLanes(s, 'h', 'x.action_id is not null')}
-  ), u as (
-    update ${s}.lanes l set ver = l.ver + 1, action_id = k.action_id, attempt = k.attempt + 1, leased_at = ${NOW},
-      ${leaseUntil(`least(${NOW} + ${ms('k.lease_ms')}, k.deadline)`)}, worker = k.worker, lease_runner = null,
-      cancel_requested = false, redelivered = 0
-    from k where ${hasKeyOf('l', 'k', 'lane_id')}
-  ), e as (
-    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SENT}, k.attempt + 1, k.worker from k
-  ), c as (
-    insert into ${s}.count_changes (tenant_id, channel, state, change)
-      select k.tenant_id, k.channel, 'pending', -count(*) from k group by 1, 2
-      union all select k.tenant_id, k.channel, 'claimed', count(*) from k group by 1, 2
-  )
-  select k.ord::int, k.tenant_id, k.lane_id, true as known, true as right_generation, null::text as held_by,
-    k.action_id, k.attempt + 1 as attempt, ${NOW} as leased_at, least(${NOW} + ${ms('k.lease_ms')}, k.deadline) as lease_until,
-    k.worker, false as cancel_requested, ${ACTION_COLUMNS}
-  from k cross join lateral (select * from ${s}.actions a where a.tenant_id = k.tenant_id and a.action_id = k.action_id limit 1) a
+  ), ${handOut(s, { leaseRunner: 'null::bigint', ends })}
+  ${ANSWER}
+  ${handedOut(s, 'k.ord::int, true as known, true as right_generation, null::text as held_by', ends)}
   union all
-  select h.ord::int, h.tenant_id, h.lane_id, h.known, h.right_generation, h.held_by, null, null, null, null, null, null,
-    ${NO_ACTION_COLUMNS}
-  from h where h.action_id is null`;
+  select h.ord::int, h.known, h.right_generation, h.held_by, ${NOTHING_HANDED_OUT} from h where h.action_id is null`;

@@ -2,8 +2,10 @@ import { EVENT_TYPES } from '../action.ts';
 import { jsonArray } from '../binary-array.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
+import { ANSWER, type Told } from '../effects.ts';
+import { handOut } from '../hand-out.ts';
 import type { Context, Run } from '../operation.ts';
-import { hasKeyOf, leaseUntil, lockLanes, ms, NOW, pauses, takesNew } from '../sql.ts';
+import { lockLanes, ms, NOW, pauses, takesNew } from '../sql.ts';
 import type { Transition } from '../transition.ts';
 import type { EncodedAction } from './enqueue.ts';
 import {
@@ -26,28 +28,30 @@ export interface EnqueueAndClaimRequest extends ForRunner {
 type Row = RowForRunner & ClaimedRow;
 
 export function createEnqueueAndClaim(context: Context) {
-  const text = statement(context.schema);
+  const askFor = context.effects.carry({
+    name: 'muster_enqueue_and_claim',
+    text: () => statement(context.schema),
+    transitions: `select tenant_id, lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}, ${EVENT_TYPES.SENT}], null::text, 'claimed', attempt,
+      null::text, leased_at from answer where action_id is not null`,
+    order: '1, 4',
+  });
 
-  async function ask(client: Queryable, requests: readonly EnqueueAndClaimRequest[]): Promise<Row[]> {
+  function ask(client: Queryable, requests: readonly EnqueueAndClaimRequest[]) {
     const actions = requests.flatMap((request, n) =>
       request.actions.map((action, at) => ({ ...action, of: n + 1, nth: at + 1 })),
     );
-    const { rows } = await client.query({
-      name: 'muster_enqueue_and_claim',
-      text,
-      values: [
-        context.now(),
-        ...runnerValues(requests),
-        actions.map((action) => action.of),
-        actions.map((action) => action.nth),
-        actions.map((action) => action.laneId),
-        actions.map((action) => action.channel),
-        actions.map((action) => action.kind),
-        jsonArray(actions.map((action) => action.payload)),
-        jsonArray(actions.map((action) => action.options)),
-      ],
-    });
-    return rows;
+    const channels = actions.map((action) => action.channel);
+    return askFor(client, channels, [
+      context.now(),
+      ...runnerValues(requests),
+      actions.map((action) => action.of),
+      actions.map((action) => action.nth),
+      actions.map((action) => action.laneId),
+      channels,
+      actions.map((action) => action.kind),
+      jsonArray(actions.map((action) => action.payload)),
+      jsonArray(actions.map((action) => action.options)),
+    ]);
   }
 
   return async (
@@ -58,15 +62,17 @@ export function createEnqueueAndClaim(context: Context) {
       requests.map((request) => [request, request.actions.map((): ClaimedAction | null => null)]),
     );
     const transitions: Transition[] = [];
-    await askForRunners(
+    const told: Told[] = [];
+    await askForRunners<EnqueueAndClaimRequest, Row>(
       requests.filter(({ actions }) => actions.length > 0),
       (some) => ask(client, some),
-      (request, row) => {
-        (made.get(request) as (ClaimedAction | null)[])[row.nth - 1] = claimedAction(row);
+      (request, row, facts) => {
+        (made.get(request) as (ClaimedAction | null)[])[row.nth - 1] = claimedAction(row, facts);
         transitions.push(created(row));
       },
+      told,
     );
-    return { answers: [...made.values()], transitions, wakes: [] };
+    return { answers: [...made.values()], transitions, wakes: [], told };
   };
 }
 
@@ -112,26 +118,14 @@ const statement = (s: string) => `
         array_agg(g.kind order by g.at) as kd, array_agg(g.payload order by g.at) as p, array_agg(g.o order by g.at) as o
       from g having count(*) > 0
     ) x cross join lateral ${s}.enqueue_actions($1::timestamptz, x.t, x.l, x.c, x.kd, x.p, x.o) en
-  ), u as (
-    update ${s}.lanes l set ver = l.ver + 1, action_id = en.action_id, attempt = 1, leased_at = ${NOW},
-      ${leaseUntil(`least(${NOW} + ${ms('g.lease_ms')}, (g.o->>'deadline')::timestamptz)`)}, worker = g.worker, lease_runner = g.runner_id,
-      moved_from = null, cancel_requested = false, redelivered = 0
-    from g join en on en.ord = g.at and en.outcome = 'created'
-    where ${hasKeyOf('l', 'g', 'lane_id')}
-    returning g.ord, g.nth, g.at, g.kind, g.payload, g.o, g.channel, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.leased_at, l.lease_until,
-      l.worker, l.cancel_requested
-  ), e as (
-    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-      select u.tenant_id, u.action_id, u.lane_id, u.leased_at, ${EVENT_TYPES.SENT}, u.attempt, u.worker from u order by u.at
-  ), c as (
-    insert into ${s}.count_changes (tenant_id, channel, state, change)
-      select u.tenant_id, u.channel, x.state, count(*) * x.sign
-      from u cross join (values ('pending', -1), ('claimed', 1)) x(state, sign)
-      group by u.tenant_id, u.channel, x.state, x.sign
-  )
-  select f.ord::int, f.runner_ver is not null as known, f.ord in (select h.ord from h) as wanted, u.nth, u.tenant_id, u.lane_id, u.action_id,
-    u.attempt, u.leased_at, u.lease_until, u.worker, u.cancel_requested, u.channel, u.kind, u.payload,
-    case when u.o ? 'tags' then array(select jsonb_array_elements_text(u.o->'tags')) end as tags,
-    case u.o->>'priority' when 'urgent' then 0 else 1 end as priority, coalesce((u.o->>'maxAttempts')::int, 3) as max_attempts,
-    u.leased_at as created_at, u.o->>'createdBy' as created_by
-  from f left join u on u.ord = f.ord order by f.ord, u.nth`;
+  ), k as materialized (
+    select g.*, en.action_id, 0 as attempt, (g.o->>'deadline')::timestamptz as deadline from g join en on en.ord = g.at and en.outcome = 'created'
+  ), ${handOut(s, { leaseRunner: 'k.runner_id', ends: null })}
+  ${ANSWER}
+  select f.ord::int, f.runner_ver is not null as known, f.ord in (select h.ord from h) as wanted, k.nth, k.tenant_id, k.lane_id, k.action_id,
+    k.attempt + 1 as attempt, ${NOW} as leased_at, least(${NOW} + ${ms('k.lease_ms')}, k.deadline) as lease_until, k.worker,
+    false as cancel_requested, k.channel, k.kind, k.payload,
+    case when k.o ? 'tags' then array(select jsonb_array_elements_text(k.o->'tags')) end as tags,
+    case k.o->>'priority' when 'urgent' then 0 else 1 end as priority, coalesce((k.o->>'maxAttempts')::int, 3) as max_attempts,
+    ${NOW} as created_at, k.o->>'createdBy' as created_by
+  from f left join k on k.ord = f.ord`;

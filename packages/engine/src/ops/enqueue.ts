@@ -1,4 +1,6 @@
+import { EVENT_TYPES } from '../action.ts';
 import { jsonArray } from '../binary-array.ts';
+import { ANSWER } from '../effects.ts';
 import { EngineError } from '../errors.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { ANY_CHANNEL } from '../sql.ts';
@@ -121,30 +123,38 @@ function keyOf(action: NewAction): string | null {
 const lineOf = (action: { tenantId: number; laneId: string }) => `lane ${action.tenantId}:${action.laneId}`;
 
 export function createEnqueue(context: Context): Operation<EncodedAction, Enqueued | EngineError> {
-  const text = `select * from ${context.schema}.enqueue_actions($1, $2, $3, $4, $5, $6::jsonb[], $7::jsonb[])`;
+  const s = context.schema;
+  const ask = context.effects.carry({
+    name: 'muster_enqueue',
+    text: () =>
+      `${ANSWER} select * from ${s}.enqueue_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::jsonb[])`,
+    transitions: `
+      select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}], null::text, 'pending', 0, null::text, $1::timestamptz
+      from answer where outcome = 'created'
+      union all
+      select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.SUPERSEDED}], 'pending', 'cancelled', 0, 'SUPERSEDED', $1::timestamptz
+      from answer where outcome = 'superseded'`,
+  });
   return {
     name: 'enqueue',
     key: (item) => item.key,
     bytes: (item) => Buffer.byteLength(item.payload) + Buffer.byteLength(item.options ?? ''),
     line: lineOf,
     touches: ({ tenantId, laneId }) => ({ tenantId, laneId }),
-    // a supersede key may end an action of another channel
-    channels: (item) => (item.key?.startsWith('lane') ? null : [item.channel]),
     async run(client, items) {
       const now = context.now();
-      const { rows } = await client.query({
-        name: 'muster_enqueue',
-        text,
-        values: [
-          now,
-          items.map((item) => item.tenantId),
-          items.map((item) => item.laneId),
-          items.map((item) => item.channel),
-          items.map((item) => item.kind),
-          jsonArray(items.map((item) => item.payload)),
-          jsonArray(items.map((item) => item.options)),
-        ],
-      });
+      const channels = items.map((item) => item.channel);
+      // a supersede key may end an action of another channel
+      const mayEnd = items.some((item) => item.key?.startsWith('lane'));
+      const { rows, told } = await ask(client, mayEnd ? null : channels, [
+        now,
+        items.map((item) => item.tenantId),
+        items.map((item) => item.laneId),
+        channels,
+        items.map((item) => item.kind),
+        jsonArray(items.map((item) => item.payload)),
+        jsonArray(items.map((item) => item.options)),
+      ]);
       const unknown = new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
       const answers: (Enqueued | EngineError | Busy)[] = items.map(() => unknown);
       const transitions: Transition[] = [];
@@ -156,7 +166,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Enqueu
         transitions.push(transitionOf(tenantId, row, now));
         wakes.push({ tenantId, laneId: row.lane_id, runnerId: row.runner_id });
       }
-      return { answers, transitions, wakes };
+      return { answers, transitions, wakes, told };
     },
   };
 }

@@ -28,7 +28,6 @@ export function createEnsureLane({ schema: s }: Context): Operation<LaneName, st
     name: 'ensure-lane',
     key: ({ tenantId, space, name }) => `${tenantId}:${space}:${name}`,
     isShared: true,
-    channels: () => [],
     async run(client, items) {
       const { rows: found } = await client.query({
         name: 'muster_ensure_lane_names',

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
-import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
+import { type EndedRow, endedPending, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { laneOf, pendingOf, rows } from '../sql.ts';
 
@@ -23,21 +23,22 @@ export function createExpireNamed(context: Context): Operation<ExpireItem, 'expi
     ), x as materialized (select * from i), ${endPending(s)}
     union all select i.ord::int, i.tenant_id, i.lane_id, null, i.action_id, i.attempt, i.channel, null, null, null, null
     from i where i.ord not in (select k.ord from k)`;
+  const ask = context.effects.carry({
+    name: 'muster_expire_named',
+    text: () => text,
+    transitions: endedPending(),
+  });
   return {
     name: 'expire-named',
     key: (item) => `${item.tenantId}:${item.actionId}`,
     touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
     async run(client, items) {
-      const { rows: found } = await client.query({
-        name: 'muster_expire_named',
-        text,
-        values: [
-          context.now(),
-          items.map((item) => item.tenantId),
-          items.map((item) => item.actionId),
-          items.map((item) => item.reason),
-        ],
-      });
+      const { rows: found, told } = await ask(client, null, [
+        context.now(),
+        items.map((item) => item.tenantId),
+        items.map((item) => item.actionId),
+        items.map((item) => item.reason),
+      ]);
       const answers: ('expired' | 'left' | Busy)[] = items.map(() => 'left');
       const ended: EndedRow[] = [];
       for (const row of found as (EndedRow & { state: string | null })[]) {
@@ -48,6 +49,7 @@ export function createExpireNamed(context: Context): Operation<ExpireItem, 'expi
         answers,
         transitions: ended.map((row) => endedTransition(row)),
         wakes: ended.map(endedWake),
+        told,
       };
     },
   };

@@ -1,3 +1,4 @@
+import type { Ask, Facts, Told } from '../effects.ts';
 import { EngineError } from '../errors.ts';
 import { checkLease, checkName, checkRunner, checkTenant } from '../values.ts';
 
@@ -20,6 +21,7 @@ export interface RowForRunner {
   wanted: boolean;
   /** Null: nothing was got. */
   nth: number | null;
+  action_id: string;
 }
 
 export function checkForRunners(requests: readonly ForRunner[]): void {
@@ -47,16 +49,20 @@ export const runnerValues = (requests: readonly ForRunner[]) => [
 /** Asks for all, then again for those who wanted something and lost their runner's row to somebody else. */
 export async function askForRunners<Request extends ForRunner, Row extends RowForRunner>(
   requests: readonly Request[],
-  ask: (some: readonly Request[]) => Promise<Row[]>,
-  got: (request: Request, row: Row & { nth: number }) => void,
+  ask: (some: readonly Request[]) => ReturnType<Ask>,
+  got: (request: Request, row: Row & { nth: number }, facts: Facts | undefined) => void,
+  told: Told[],
 ): Promise<void> {
   let left = requests;
   for (let round = 0; round < MOST_TRIES && left.length > 0; round += 1) {
-    const rows = await ask(left);
+    const asked = await ask(left);
+    const rows = asked.rows as Row[];
+    told.push(...asked.told);
     if (rows.some(({ known }) => !known))
       throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
     for (const row of rows)
-      if (row.nth !== null) got(left[row.ord - 1] as Request, row as Row & { nth: number });
+      if (row.nth !== null)
+        got(left[row.ord - 1] as Request, row as Row & { nth: number }, asked.factsOf(row.action_id));
     const lost = new Set(rows.filter(({ nth, wanted }) => nth === null && wanted).map(({ ord }) => ord - 1));
     left = left.filter((_, n) => lost.has(n));
   }

@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
+import { ANSWER } from '../effects.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import {
   actionOf,
@@ -41,23 +42,24 @@ interface Row {
 }
 
 export function createMoveToFront(context: Context): Operation<MoveItem, MoveAnswer> {
-  const text = statement(context.schema);
+  const ask = context.effects.carry({
+    name: 'muster_move_to_front',
+    text: () => statement(context.schema),
+    transitions: `select tenant_id, lane_id, action_id, channel, array[${EVENT_TYPES.MOVED}], 'pending', 'pending', attempt, null::text, at
+      from answer where moved`,
+  });
   return {
     name: 'move-to-front',
     // one at a time: two moves in one lane would read the same front
     key: (item) => `${item.tenantId}`,
     touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
     async run(client, items) {
-      const { rows } = await client.query({
-        name: 'muster_move_to_front',
-        text,
-        values: [
-          context.now(),
-          items.map((item) => item.tenantId),
-          items.map((item) => item.actionId),
-          items.map((item) => item.reason ?? null),
-        ],
-      });
+      const { rows, told } = await ask(client, null, [
+        context.now(),
+        items.map((item) => item.tenantId),
+        items.map((item) => item.actionId),
+        items.map((item) => item.reason ?? null),
+      ]);
       const answers: (MoveAnswer | Busy)[] = items.map(() => ({ outcome: 'unknown', state: null }));
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
@@ -81,7 +83,7 @@ export function createMoveToFront(context: Context): Operation<MoveItem, MoveAns
         } else
           answers[row.ord - 1] = row.state === 'pending' ? BUSY : { outcome: 'refused', state: row.state };
       }
-      return { answers, transitions, wakes };
+      return { answers, transitions, wakes, told };
     },
   };
 }
@@ -105,6 +107,7 @@ const statement = (s: string) => `
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
       select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.MOVED}, k.attempt, k.reason from k
   )
+  ${ANSWER}
   select x.ord::int, x.tenant_id, x.lane_id, x.runner_id, x.action_id, x.channel, x.attempt, x.state,
     x.ord in (select k.ord from k) as moved, ${NOW} as at
   from x`;

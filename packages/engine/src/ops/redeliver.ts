@@ -1,6 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import { CLAIMED_COLUMNS, type ClaimedRow } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
+import { ANSWER, type Ask } from '../effects.ts';
 import type { Context } from '../operation.ts';
 import { ANY_CHANNEL, hasKeyOf, NOW, rows } from '../sql.ts';
 
@@ -9,7 +10,11 @@ const MOST_REDELIVERIES = 10;
 
 /** The worker that holds a lane's lease gets the same action and attempt again; the lease is not extended. */
 export function createRedeliver(context: Context) {
-  const text = statement(context.schema);
+  const ask = context.effects.carry({
+    name: 'muster_redeliver',
+    text: () => statement(context.schema),
+    transitions: `select tenant_id, lane_id, action_id, channel, array[${EVENT_TYPES.REDELIVERED}], 'claimed', 'claimed', attempt, null::text, leased_at from answer`,
+  });
   return async (
     client: Queryable,
     items: readonly {
@@ -19,22 +24,23 @@ export function createRedeliver(context: Context) {
       readonly channel: string;
       readonly except?: string | undefined;
     }[],
-  ): Promise<(ClaimedRow | null)[]> => {
-    const { rows: again } = await client.query({
-      name: 'muster_redeliver',
-      text,
-      values: [
+  ): Promise<{ found: (ClaimedRow | null)[] } & Pick<Awaited<ReturnType<Ask>>, 'told' | 'factsOf'>> => {
+    const channels = items.map((item) => item.channel);
+    const asked = await ask(
+      client,
+      [...channels, ANY_CHANNEL],
+      [
         context.now(),
         items.map((item) => item.tenantId),
         items.map((item) => item.laneId),
         items.map((item) => item.worker),
         items.map((item) => item.except ?? null),
-        items.map((item) => item.channel),
+        channels,
       ],
-    });
+    );
     const found: (ClaimedRow | null)[] = items.map(() => null);
-    for (const row of again as (ClaimedRow & { ord: number })[]) found[row.ord - 1] = row;
-    return found;
+    for (const row of asked.rows as (ClaimedRow & { ord: number })[]) found[row.ord - 1] = row;
+    return { found, told: asked.told, factsOf: asked.factsOf };
   };
 }
 
@@ -56,5 +62,6 @@ const statement = (s: string) => `
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
       select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.REDELIVERED}, k.attempt, k.worker from k
   )
+  ${ANSWER}
   select u.ord::int, u.tenant_id, u.lane_id, ${CLAIMED_COLUMNS}
   from k u cross join lateral (select * from ${s}.actions a where a.tenant_id = u.tenant_id and a.action_id = u.action_id limit 1) a`;

@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
+import { ANSWER } from '../effects.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { actionOf, endingOf, hasKeyOf, laneOf, NOW, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
@@ -33,22 +34,23 @@ interface Row {
 }
 
 export function createRedrive(context: Context): Operation<RedriveItem, RedriveAnswer> {
-  const text = statement(context.schema);
+  const ask = context.effects.carry({
+    name: 'muster_redrive',
+    text: () => statement(context.schema),
+    transitions: `select tenant_id, lane_id, action_id, channel, array[${EVENT_TYPES.REDRIVEN}], 'failed', 'pending', attempt, null::text, at
+      from answer where redriven`,
+  });
   return {
     name: 'redrive',
     key: (item) => `${item.tenantId}:${item.actionId}`,
     touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
     async run(client, items) {
-      const { rows } = await client.query({
-        name: 'muster_redrive',
-        text,
-        values: [
-          context.now(),
-          items.map((item) => item.tenantId),
-          items.map((item) => item.actionId),
-          items.map((item) => item.reason ?? null),
-        ],
-      });
+      const { rows, told } = await ask(client, null, [
+        context.now(),
+        items.map((item) => item.tenantId),
+        items.map((item) => item.actionId),
+        items.map((item) => item.reason ?? null),
+      ]);
       const answers: (RedriveAnswer | Busy)[] = items.map(() => ({ outcome: 'unknown', state: null }));
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
@@ -73,7 +75,7 @@ export function createRedrive(context: Context): Operation<RedriveItem, RedriveA
         });
         wakes.push({ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id });
       }
-      return { answers, transitions, wakes };
+      return { answers, transitions, wakes, told };
     },
   };
 }
@@ -107,6 +109,7 @@ const statement = (s: string) => `
       select d.tenant_id, d.channel, y.state, sum(y.change) from d
       cross join (values ('failed', -1), ('pending', 1)) y(state, change) group by 1, 2, 3
   )
+  ${ANSWER}
   select d.ord::int, d.tenant_id, d.action_id, d.lane_id, d.channel, d.runner_id, d.state, d.attempt, true as redriven, ${NOW} as at from d
   union all
   select i.ord::int, i.tenant_id, i.action_id, i.lane_id, i.channel, i.runner_id, i.state, null, false, null

@@ -1,7 +1,8 @@
 import { EVENT_TYPES, type EventType, eventName } from '../action.ts';
 import { jsonArray } from '../binary-array.ts';
 import type { Queryable } from '../db.ts';
-import { type EndedRow, endedTransition, endedWake, endPending } from '../end-pending.ts';
+import { ANSWER, type Told } from '../effects.ts';
+import { type EndedRow, endedPending, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import { BUSY, type Busy, type Context, type Run } from '../operation.ts';
 import { ANY_CHANNEL, actionOf, endingOf, hasKeyOf, laneOf, NOW, pendingOf, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
@@ -65,8 +66,16 @@ function presentState(known: Known): string {
 export function createReportLate(context: Context) {
   const s = context.schema;
   const lookUp = lookUpStatement(s);
-  const succeedPending = succeedPendingStatement(s);
-  const succeedFailed = succeedFailedStatement(s);
+  const succeedPending = context.effects.carry({
+    name: 'muster_report_succeed_pending',
+    text: () => succeedPendingStatement(s),
+    transitions: endedPending(),
+  });
+  const succeedFailed = context.effects.carry({
+    name: 'muster_report_succeed_failed',
+    text: () => succeedFailedStatement(s),
+    transitions: endedPending('failed'),
+  });
   const record = recordStatement(s);
 
   return async (client: Queryable, items: readonly ReportItem[]): Promise<Run<ReportAnswer | Busy>> => {
@@ -93,6 +102,7 @@ export function createReportLate(context: Context) {
     const answers: (ReportAnswer | Busy)[] = items.map(() => unknown);
     const transitions: Transition[] = [];
     const wakes: Wake[] = [];
+    const told: Told[] = [];
     const by: Record<Verdict, { item: ReportItem; known: Known }[]> = {
       busy: [],
       repeated: [],
@@ -133,12 +143,13 @@ export function createReportLate(context: Context) {
       list.map(({ item }) => item.worker ?? null),
       jsonArray(list.map(({ item }) => item.result ?? null)),
     ];
-    for (const [verdict, name, text] of [
-      ['succeed-pending', 'muster_report_succeed_pending', succeedPending],
-      ['succeed-failed', 'muster_report_succeed_failed', succeedFailed],
+    for (const [verdict, ask] of [
+      ['succeed-pending', succeedPending],
+      ['succeed-failed', succeedFailed],
     ] as const) {
       if (by[verdict].length === 0) continue;
-      const done = await client.query({ name, text, values: values(by[verdict]) });
+      const done = await ask(client, null, values(by[verdict]));
+      told.push(...done.told);
       const ended = new Set<number>();
       for (const row of done.rows as EndedRow[]) {
         ended.add(row.ord);
@@ -163,7 +174,7 @@ export function createReportLate(context: Context) {
         ],
       });
     }
-    return { answers, transitions, wakes };
+    return { answers, transitions, wakes, told };
   };
 }
 
@@ -212,6 +223,7 @@ const succeedFailedStatement = (s: string) => `
       select d.tenant_id, d.channel, y.state, sum(y.change) from d
       cross join (values ('failed', -1), ('succeeded', 1)) y(state, change) group by 1, 2, 3
   )
+  ${ANSWER}
   select d.ord, d.tenant_id, d.lane_id, null::bigint as runner_id, d.action_id, d.attempt, d.channel, 'succeeded' as state,
     ${EVENT_TYPES.SUCCEEDED} as type, 'SUCCEEDED' as why, ${NOW} as at from d`;
 

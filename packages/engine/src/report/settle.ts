@@ -1,5 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import { ACTION_COLUMNS } from '../claimed-action.ts';
+import { ANSWER } from '../effects.ts';
+import { HANDED_OUT, lease } from '../hand-out.ts';
 import { backoff, hasKeyOf, leaseUntil, lockLanes, ms, NOW } from '../sql.ts';
 
 /**
@@ -30,8 +32,24 @@ export const NO_NEXT = `null::bigint as n_action, null::int as n_attempt, null::
 
 const E = EVENT_TYPES;
 
-/** `set` says what becomes of the lease's end; housekeeping has looked at the lane and plans no other look. */
-export const settle = (s: string, set = leaseUntil) => `k as materialized (${lockLanes(s, 'h')}
+interface Settling {
+  readonly set?: (until: string) => string;
+  readonly ends?: string | null;
+}
+
+const endsOf = (ends: string | null) =>
+  ends
+    ? `coalesce((select ${ends} from (select f.tenant_id, f.lane_id, f.n_action as action_id, f.n_channel as channel) k), false)`
+    : 'false';
+
+/**
+ * `set` says what becomes of the lease's end; housekeeping has looked at the lane and plans no other look. A next action that
+ * `ends` (see `handOut`) is handed out and over: the lane stays free.
+ */
+export const settle = (
+  s: string,
+  { set = leaseUntil, ends = null }: Settling = {},
+) => `k as materialized (${lockLanes(s, 'h')}
   ), g as materialized (
     -- read twelve times below: only what those need, and what most of them need first (a tenth of the statement)
     select
@@ -41,7 +59,7 @@ export const settle = (s: string, set = leaseUntil) => `k as materialized (${loc
       f.tenant_id, f.state, f.outcome, f.action_id, f.attempt, f.lane_id, f.channel, f.n_action, f.n_attempt, f.n_worker,
       f.n_channel, f.worker, f.why, f.error, f.result, f.lease_runner, f.runner_id, f.ord, f.new_failures, f.new_deferrals,
       f.wait_ms, f.head_of_line, case when f.wait_ms > 0 then ${NOW} + ${ms('f.wait_ms')} end as retry_at,
-      least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until
+      least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until, ${endsOf(ends)} as n_ends
     from (
       select w.*,
         case when w.why in ('SUCCEEDED', 'LEASE_END') then 'succeeded' when w.why in ('GENERATION', 'CANCELLED') then 'cancelled'
@@ -74,17 +92,20 @@ export const settle = (s: string, set = leaseUntil) => `k as materialized (${loc
     ) f
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1,
-      action_id = case when g.goes_on then g.n_action end,
-      attempt = case when g.goes_on then g.n_attempt + 1 end,
-      leased_at = case when g.goes_on then ${NOW} end,
-      ${set('case when g.goes_on then g.n_lease_until end')},
-      worker = case when g.goes_on then g.n_worker end,
-      -- the next action keeps the slot of the one that ended
-      lease_runner = case when g.goes_on then g.lease_runner end, moved_from = null, cancel_requested = false, redelivered = 0
-    from (select tenant_id, lane_id, goes_on, n_action, n_attempt, n_lease_until, n_worker, lease_runner from g) g
+      ${lease({
+        if: ends ? 'g.goes_on and not g.n_ends' : 'g.goes_on',
+        action: 'g.n_action',
+        attempt: 'g.n_attempt + 1',
+        until: 'g.n_lease_until',
+        worker: 'g.n_worker',
+        runner: 'g.lease_runner', // the next action keeps the slot of the one that ended
+        set,
+      })}
+    from (select tenant_id, lane_id, goes_on, n_ends, n_action, n_attempt, n_lease_until, n_worker, lease_runner from g) g
     where ${hasKeyOf('l', 'g', 'lane_id')}
   ), d as (
-    delete from ${s}.pending p using (select tenant_id, action_id from g where g.state is not null) g
+    delete from ${s}.pending p using (select tenant_id, action_id from g where g.state is not null
+      ${ends ? 'union all select tenant_id, n_action from g where g.goes_on and g.n_ends' : ''}) g
     where ${hasKeyOf('p', 'g', 'action_id')}
   ), r as (
     update ${s}.pending p set attempt = g.attempt, failures = g.new_failures, deferrals = g.new_deferrals,
@@ -96,6 +117,7 @@ export const settle = (s: string, set = leaseUntil) => `k as materialized (${loc
   ), z as (
     insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, error, result, ended_at)
       select g.tenant_id, g.action_id, g.state, g.attempt, g.why, g.error, g.result, ${NOW} from g where g.state is not null
+      ${ends ? `union all select g.tenant_id, g.n_action, 'succeeded', g.n_attempt + 1, 'SUCCEEDED', null, null, ${NOW} from g where g.goes_on and g.n_ends` : ''}
   ), e as (
     -- branches, not a lateral list of values: that sets up its expressions anew for every row (12 of 60 ms per 500)
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
@@ -112,19 +134,34 @@ export const settle = (s: string, set = leaseUntil) => `k as materialized (${loc
         or (g.state is null and g.outcome <> 'released')
       union all
       select g.tenant_id, g.n_action, g.lane_id, ${NOW}, ${E.SENT}, g.n_attempt + 1, g.n_worker, null from g where g.goes_on
+      ${ends ? `union all select g.tenant_id, g.n_action, g.lane_id, ${NOW}, ${E.SUCCEEDED}, g.n_attempt + 1, g.n_worker, null from g where g.goes_on and g.n_ends` : ''}
   ), c as (
     insert into ${s}.count_changes (tenant_id, channel, state, change)
       select x.tenant_id, x.channel, x.state, sum(x.change) from (
         select g.tenant_id, g.channel, 'claimed' as state, -count(*) as change from g group by 1, 2
         union all select g.tenant_id, g.channel, coalesce(g.state, 'pending'), count(*) from g group by 1, 2, 3
         union all select g.tenant_id, g.n_channel, 'pending', -count(*) from g where g.goes_on group by 1, 2
-        union all select g.tenant_id, g.n_channel, 'claimed', count(*) from g where g.goes_on group by 1, 2
+        union all select g.tenant_id, g.n_channel, ${ends ? `case when g.n_ends then 'succeeded' else 'claimed' end` : `'claimed'`}, count(*) from g where g.goes_on group by 1, 2, 3
       ) x group by 1, 2, 3 having sum(x.change) <> 0
   )
+  ${ANSWER}
   select g.ord::int, g.tenant_id, g.lane_id, g.action_id as ended_action, g.attempt as ended_attempt, g.outcome,
     g.channel as ended_channel, g.runner_id, g.lease_runner, g.state as ended_state, g.why, g.error, ${NOW} as at,
     a.action_id, g.n_attempt + 1 as attempt, ${NOW} as leased_at, g.n_lease_until as lease_until, g.n_worker as worker,
-    false as cancel_requested, ${ACTION_COLUMNS}
+    false as cancel_requested, g.goes_on and g.n_ends as ends, ${ACTION_COLUMNS}
   from g left join lateral (
     select * from ${s}.actions a where g.goes_on and a.tenant_id = g.tenant_id and a.action_id = g.n_action limit 1
   ) a on true`;
+
+/** What it is to effects. */
+export const SETTLED = `
+  select tenant_id, lane_id, ended_action, ended_channel,
+    array_remove(array[
+      case outcome when 'succeeded' then ${E.SUCCEEDED} when 'failed' then ${E.FAILED} when 'timeout' then ${E.TIMEOUT}
+        when 'not_now' then ${E.NOT_NOW} when 'released' then ${E.RELEASED} end,
+      case when ended_state = 'failed' then ${E.FAILED_FINAL} when ended_state = 'cancelled' then ${E.CANCELLED}
+        when ended_state = 'succeeded' then case when outcome = 'timeout' then ${E.SUCCEEDED} end
+        when outcome <> 'released' then ${E.RETRY_SCHEDULED} end
+    ], null), 'claimed', coalesce(ended_state, 'pending'), ended_attempt, coalesce(error, why), at
+  from answer
+  union all ${HANDED_OUT}`;

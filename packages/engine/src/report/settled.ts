@@ -1,11 +1,13 @@
 import type { EventType } from '../action.ts';
-import { type ClaimedAction, type ClaimedRow, claimedAction, sent } from '../claimed-action.ts';
+import { type ClaimedAction, claimedAction } from '../claimed-action.ts';
+import type { Facts } from '../effects.ts';
+import { type HandedOutRow, handedOutTransitions } from '../hand-out.ts';
 import type { Transition, Wake } from '../transition.ts';
 
 export type Outcome = 'succeeded' | 'failed' | 'timeout' | 'not_now' | 'released' | 'revoked';
 
 /** A row of the statement in `settle.ts`. */
-export interface SettledRow extends ClaimedRow {
+export interface SettledRow extends HandedOutRow {
   ord: number;
   ended_action: string;
   ended_attempt: number;
@@ -14,13 +16,12 @@ export interface SettledRow extends ClaimedRow {
   outcome: Outcome;
   why: string | null;
   error: string | null;
-  runner_id: string | null;
   lease_runner: string | null;
   at: Date;
 }
 
-export function nextOf(row: SettledRow): ClaimedAction | null {
-  return row.action_id ? claimedAction(row) : null;
+export function nextOf(row: SettledRow, facts?: Facts): ClaimedAction | null {
+  return row.action_id ? claimedAction(row, facts) : null;
 }
 
 const FIRST: Record<Outcome, EventType | null> = {
@@ -56,14 +57,15 @@ export function transitionsOf(row: SettledRow): Transition[] {
     reason: row.error ?? row.why,
     at: row.at,
   };
-  return row.action_id ? [ended, sent(row)] : [ended];
+  return row.action_id ? [ended, ...handedOutTransitions(row)] : [ended];
 }
 
 /** The lane is free for what waits behind, unless it was handed out again, and so is a slot (before and after a move). */
 export function wakesOf(row: SettledRow): Wake[] {
-  const wakes: Wake[] = row.action_id
-    ? []
-    : [{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }];
+  const wakes: Wake[] =
+    row.action_id && !row.ends
+      ? []
+      : [{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }];
   if (row.lease_runner && row.lease_runner !== row.runner_id)
     wakes.push({ tenantId: row.tenant_id, runnerId: row.lease_runner });
   return wakes;

@@ -5,7 +5,7 @@ import { ANY_CHANNEL, head, NOW, pauses, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
 import type { ReportAnswer, ReportItem } from './item.ts';
 import { createReportLate } from './late.ts';
-import { settle } from './settle.ts';
+import { SETTLED, settle } from './settle.ts';
 import { nextOf, type SettledRow, transitionsOf, wakesOf } from './settled.ts';
 
 /**
@@ -13,7 +13,11 @@ import { nextOf, type SettledRow, transitionsOf, wakesOf } from './settled.ts';
  * the running attempt ends it; every other goes the late path first and claims nothing here.
  */
 export function createReport(context: Context): Operation<ReportItem, ReportAnswer> {
-  const text = statement(context.schema);
+  const ask = context.effects.carry({
+    name: 'muster_report',
+    text: (ends) => statement(context.schema, ends),
+    transitions: SETTLED,
+  });
   const late = createReportLate(context);
   return {
     name: 'report',
@@ -21,15 +25,9 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     bytes: (item) => Buffer.byteLength(item.result ?? '') + Buffer.byteLength(item.error ?? ''),
     touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
     hasParts: true,
-    channels: (item) =>
-      item.channel === undefined ? null : [item.channel, ANY_CHANNEL, item.next?.channel ?? ANY_CHANNEL],
     claims: ({ tenantId, actionId, next }) => (next ? { tenantId, actionId, worker: next.worker } : null),
     async run(client, items) {
-      const { rows: found } = await client.query({
-        name: 'muster_report',
-        text,
-        values: values(context, items),
-      });
+      const { rows: found, told, factsOf } = await ask(client, channelsOf(items), values(context, items));
       const answers: (ReportAnswer | Busy | undefined)[] = items.map(() => undefined);
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
@@ -41,7 +39,7 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
           laneId: row.lane_id,
           repeated: false,
           settled: true,
-          next: nextOf(row),
+          next: nextOf(row, factsOf(row.action_id)),
         };
         transitions.push(...transitionsOf(row));
         wakes.push(...wakesOf(row));
@@ -57,10 +55,20 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
         });
         transitions.push(...run.transitions);
         wakes.push(...run.wakes);
+        told.push(...(run.told ?? []));
       }
-      return { answers: answers as (ReportAnswer | Busy)[], transitions, wakes };
+      return { answers: answers as (ReportAnswer | Busy)[], transitions, wakes, told };
     },
   };
+}
+
+/** The channels of all actions that these can change, or null if that is not known before. */
+export function channelsOf(items: readonly ReportItem[]): readonly string[] | null {
+  if (items.some((item) => item.channel === undefined)) return null;
+  return [
+    ANY_CHANNEL,
+    ...items.flatMap(({ channel, next }) => [channel as string, ...(next ? [next.channel] : [])]),
+  ];
 }
 
 function values(context: Context, items: readonly ReportItem[]): unknown[] {
@@ -87,7 +95,7 @@ const mayGoOn = (s: string) => `(l.lease_runner is null or exists (
         select 1 from ${s}.runners r where r.tenant_id = l.tenant_id and r.runner_id = l.lease_runner and r.runner_id = l.runner_id
           and (r.slots is null or r.slots >= ${runningOf(s, 'r')})))`;
 
-const statement = (s: string) => `
+const statement = (s: string, ends: string | null) => `
   with ${pauses(s)}, h as (
     select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, i.outcome, coalesce(i.worker, l.worker) as worker,
       i.error, i.result, i.delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
@@ -130,4 +138,4 @@ const statement = (s: string) => `
     })}) n on true
     where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel in (i.channel, '${ANY_CHANNEL}'))
       and (i.only_lane is null or p.lane_id = i.only_lane)
-  ), ${settle(s)}`;
+  ), ${settle(s, { ends })}`;

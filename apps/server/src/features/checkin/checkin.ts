@@ -5,7 +5,7 @@ import {
   CHECKIN,
   type DeviceOf,
   deviceOf,
-  type Milestones,
+  type HandOutFacts,
   PENDING_UP_TO,
   workerOf,
 } from '../../fleet/index.ts';
@@ -32,9 +32,8 @@ export function createCheckin(tools: {
   engine: Engine;
   handOut: HandOut;
   leaseSeconds: number;
-  milestones: Milestones;
 }) {
-  const { contacts, engine, handOut, milestones } = tools;
+  const { contacts, engine, handOut } = tools;
   const { db } = engine;
   const leaseMs = tools.leaseSeconds * 1_000;
 
@@ -109,7 +108,7 @@ export function createCheckin(tools: {
       action = await claim(to, tenantId, device, body.wait, except, reported !== undefined).catch(replaced);
       direct = action !== null && wasAssignedMeanwhile(action, performance.now() - began);
     }
-    const facts = action ? milestones.takeFacts(tenantId, action.id, action.attempt) : undefined;
+    const facts = action?.facts as HandOutFacts | undefined; // what the milestones of the fleet tell of a hand-out
     const pending = await handOut.give(
       to,
       action ? [action] : [],

@@ -9,14 +9,13 @@ import { giveOfflineReasons } from './reasons.ts';
 
 /** The check-in door: what waits for a device, and what it gets when it comes. */
 export const checkin: CreateFeature = ({ audit, config, engine, fleet, log, longPolls }) => {
-  fleet.milestones.register();
+  fleet.addMilestones([CHECKIN]);
   giveOfflineReasons(engine, fleet);
   const checkIn = createCheckin({
     contacts: fleet.contacts,
     engine,
     handOut: createHandOut({ engine, log, longPolls }, CHECKIN),
     leaseSeconds: config.MUSTER_CHECKIN_LEASE_SECONDS,
-    milestones: fleet.milestones,
   });
   return {
     name: 'checkin',
