@@ -13,6 +13,8 @@ const { startServer } = await import('../apps/server/dist/main.js');
 const { migrations } = await import('../apps/server/dist/migrations.js');
 const { errorsTable, settingsTable, withTable } = await import('../apps/server/dist/reference.js');
 
+const COLUMNS = 100;
+
 const which = process.argv.slice(2);
 const db = await openEmbedded();
 const migrate = migrations(db, 'muster');
@@ -24,13 +26,53 @@ if (which.length === 0 || which.includes('openapi')) {
   const server = await startServer(config, { db });
   const description = await (await fetch(`${server.url}/openapi.json`)).json();
   await server.stop();
-  write('apps/server/openapi.json', `${JSON.stringify(description, null, 2)}\n`);
+  write('apps/server/openapi.json', `${lines(description, '')}\n`);
   const errors = readFileSync(path.join(root, 'docs/errors.md'), 'utf8');
   write('docs/errors.md', withTable(errors, 'errors', errorsTable(server.errors)));
   const operations = readFileSync(path.join(root, 'docs/operations.md'), 'utf8');
   write('docs/operations.md', withTable(operations, 'settings', settingsTable()));
 }
 await db.close();
+
+/**
+ * JSON whose parts are on one line where they fit, as the code is written: a third of the lines, and the same in a diff.
+ * @param {unknown} value
+ * @param {string} indent
+ * @param {number} before columns that are taken already
+ * @returns {string}
+ */
+function lines(value, indent, before = indent.length) {
+  const text = spaced(value);
+  if (typeof value !== 'object' || value === null || before + text.length <= COLUMNS) return text;
+  const inner = `${indent}  `;
+  const isList = Array.isArray(value);
+  if (isList && value.every((part) => typeof part === 'string')) {
+    const rows = ['']; // filled: a list of words says no more on twenty lines
+    for (const word of value.map(spaced)) {
+      const row = rows.at(-1);
+      if (row && inner.length + row.length + word.length + 3 > COLUMNS) rows.push(word);
+      else rows[rows.length - 1] = row ? `${row}, ${word}` : word;
+    }
+    return `[\n${rows.map((row) => inner + row).join(',\n')}\n${indent}]`;
+  }
+  const parts = Object.entries(value).map(([key, part]) => {
+    const name = isList ? '' : `${JSON.stringify(key)}: `;
+    return inner + name + lines(part, inner, inner.length + name.length);
+  });
+  const [open, close] = isList ? '[]' : '{}';
+  return `${open}\n${parts.join(',\n')}\n${indent}${close}`;
+}
+
+/**
+ * @param {unknown} value
+ * @returns {string}
+ */
+function spaced(value) {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
+  const parts = Object.entries(value).map(([key, part]) => `${JSON.stringify(key)}: ${spaced(part)}`);
+  return parts.length > 0 ? `{ ${parts.join(', ')} }` : '{}';
+}
 
 /**
  * @param {string} file

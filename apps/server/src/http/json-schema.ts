@@ -40,6 +40,12 @@ export function schemaForOpenApi(schema: z.ZodType, named: Map<string, object>):
   return relocate(rest) as object;
 }
 
+/** Bounds that only say what a number in JSON can be are left out. */
 function relocate(part: unknown): unknown {
-  return JSON.parse(JSON.stringify(part).replaceAll('"#/$defs/', '"#/components/schemas/'));
+  const text = JSON.stringify(part, (key, value) =>
+    (key === 'minimum' || key === 'maximum') && Math.abs(value) === Number.MAX_SAFE_INTEGER
+      ? undefined
+      : value,
+  );
+  return JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/'));
 }
