@@ -13,6 +13,8 @@ create table {schema}.tokens (
   -- where it comes from: 'issued' by somebody, or kept by a 'setting' or the data 'folder' of the server
   origin text collate "C" not null default 'issued',
   restriction jsonb,
+  -- the host, device or PC whose token it is; which of them follows from the kind
+  owner bigint,
   created_at timestamptz not null default now(),
   created_by text,
   replaces bigint,
@@ -21,6 +23,8 @@ create table {schema}.tokens (
   primary key (tenant_id, token_id)
 );
 create unique index one_token_per_hash on {schema}.tokens (tenant_id, sha256) where {schema}.sought_by(sha256);
+-- The tokens of an owner are ended together, whoever rotated them.
+create index tokens_of_owner on {schema}.tokens (tenant_id, kind, owner) where {schema}.sought_by(owner) and revoked_at is null;
 create index tokens_that_replace on {schema}.tokens (tenant_id, replaces) where {schema}.sought_by(replaces);
 -- One of them is always left.
 create index valid_admins on {schema}.tokens (tenant_id, token_id) where kind = 'operator' and role = 'admin' and revoked_at is null;

@@ -1,4 +1,3 @@
-drop index {schema}.tokens_of_host;
 drop table {schema}.services;
 drop table {schema}.hosts;
 drop sequence {schema}.service_seq;

@@ -31,7 +31,3 @@ create table {schema}.services (
 -- nginx and nginx.service are the same unit
 create unique index one_service_per_unit on {schema}.services (tenant_id, host_id, (regexp_replace(unit_name, '\.service$', '')));
 create unique index one_service_per_lane on {schema}.services (tenant_id, lane_id);
-
--- A host's tokens are ended together, whoever rotated them.
-create index tokens_of_host on {schema}.tokens (tenant_id, (restriction->>'hostId'))
-  where kind = 'agent' and revoked_at is null and {schema}.sought_by(restriction->>'hostId');

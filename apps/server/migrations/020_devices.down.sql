@@ -1,4 +1,3 @@
-drop index {schema}.tokens_of_device;
 drop function {schema}.lock_expiries(int[], bigint[], bigint[]);
 drop table {schema}.milestones;
 drop sequence {schema}.milestone_seq;

@@ -85,7 +85,3 @@ begin
       select * from {schema}.devices d where d.tenant_id = i.tenant_id and d.device_id = i.device_id limit 1
     ) d;
 end $$;
-
--- A device's tokens are ended together when it enrols again or is deleted.
-create index tokens_of_device on {schema}.tokens (tenant_id, (restriction->>'deviceId'))
-  where kind = 'device' and revoked_at is null and {schema}.sought_by(restriction->>'deviceId');

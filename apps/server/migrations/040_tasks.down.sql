@@ -1,4 +1,3 @@
-drop index {schema}.tokens_of_pc;
 drop table {schema}.task_counts;
 drop table {schema}.task_targets;
 drop table {schema}.tasks;

@@ -78,6 +78,4 @@ create table {schema}.task_counts (
   folded boolean not null default false
 );
 create index counts_of_task on {schema}.task_counts (tenant_id, task_id);
-create index tokens_of_pc on {schema}.tokens (tenant_id, (restriction->>'pcId'))
-  where kind = 'runner' and revoked_at is null and {schema}.sought_by(restriction->>'pcId');
 create index task_counts_to_fold on {schema}.task_counts (tenant_id, task_id) where not folded;

@@ -99,16 +99,16 @@ export function createRegistry(tools: {
         client,
         tenantId,
         'device',
-        'deviceId',
         old.map(({ deviceId }) => deviceId),
       );
-      for (const { tokenId, value } of known) if (!newest.has(value)) newest.set(value, tokenId);
+      for (const { tokenId, owner } of known) if (!newest.has(owner)) newest.set(owner, tokenId);
     }
     return tokens.createMany(
       client,
       tenantId,
       rows.map(({ place, registration }) => ({
         kind: 'device' as const,
+        owner: place.deviceId,
         name: `device ${place.deviceId}`,
         restriction: {
           deviceId: place.deviceId,
@@ -141,9 +141,8 @@ export function createRegistry(tools: {
     const hashes = [...byHash.values()].flatMap((row) => row.tokenSha256 ?? []);
     for (const token of await tokens.withHashes(client, tenantId, hashes)) {
       const row = byHash.get(token.sha256.toString('latin1')) as Registration;
-      const owner = (token.restriction as DeviceOf | null)?.deviceId;
       const own = row.externalId === undefined ? undefined : known.get(row.externalId)?.deviceId;
-      if (token.kind !== 'device' || token.revokedAt !== null || own === undefined || own !== owner)
+      if (token.kind !== 'device' || token.revokedAt !== null || own === undefined || own !== token.owner)
         taken.add(row);
     }
     return taken;
@@ -247,7 +246,7 @@ export function createRegistry(tools: {
       device: { deviceId: string; laneId: string },
       by: string | null,
     ) {
-      await tokens.revokeOf(client, tenantId, 'device', 'deviceId', device.deviceId);
+      await tokens.revokeOf(client, tenantId, 'device', device.deviceId);
       await engine.raiseGeneration(client, { tenantId, laneId: device.laneId });
       await log.written(client, tenantId, 'enrolled', [device.deviceId], by);
       const [issued] = await issueTokens(client, { tenantId, by, known: 'update' }, [
@@ -260,7 +259,7 @@ export function createRegistry(tools: {
     async remove(client: Queryable, tenantId: number, deviceId: string): Promise<boolean> {
       const laneId = await queries.remove(client, tenantId, deviceId);
       if (laneId === null) return false;
-      await tokens.revokeOf(client, tenantId, 'device', 'deviceId', deviceId);
+      await tokens.revokeOf(client, tenantId, 'device', deviceId);
       await engine.raiseGeneration(client, { tenantId, laneId });
       await engine.assignRunner(client, { tenantId, laneId }, null);
       return true;

@@ -9,6 +9,8 @@ export interface TokenRow {
   readonly name: string;
   readonly origin: 'issued' | 'setting' | 'folder';
   readonly restriction: unknown;
+  /** The id of the target whose token it is; which noun that is follows from the kind. */
+  readonly owner: string | null;
   readonly createdAt: Date;
   readonly createdBy: string | null;
   readonly replaces: string | null;
@@ -24,14 +26,12 @@ export interface NewToken {
   readonly sha256: Buffer;
   readonly origin: TokenRow['origin'];
   readonly restriction: unknown;
+  readonly owner: string | null;
   readonly createdBy: string | null;
   readonly replaces: string | null;
 }
 
-/** What a restriction may be looked up by: each has an index, made by the feature that issues such tokens. */
-export type RestrictionField = 'deviceId' | 'hostId' | 'pcId';
-
-const COLUMNS = `tenant_id, token_id, kind, role, name, origin, restriction, created_at, created_by, replaces, first_used_at, revoked_at`;
+const COLUMNS = `tenant_id, token_id, kind, role, name, origin, restriction, owner, created_at, created_by, replaces, first_used_at, revoked_at`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
 function token(row: any): TokenRow {
@@ -43,6 +43,7 @@ function token(row: any): TokenRow {
     name: row.name,
     origin: row.origin,
     restriction: row.restriction,
+    owner: row.owner,
     createdAt: row.created_at,
     createdBy: row.created_by,
     replaces: row.replaces,
@@ -57,11 +58,10 @@ export interface TokenPage {
   readonly limit?: number;
 }
 
-/** The valid tokens of one kind whose restriction names this; `$1` is the tenant. */
-const valid = (s: string, kind: TokenKind, field: RestrictionField, value: string) => `
+/** The valid tokens of an owner; `$1` is the tenant, `$2` the kind. */
+const valid = (s: string, owner: string) => `
             select t.token_id from ${s}.tokens t
-            where t.tenant_id = $1 and t.kind = '${kind}' and t.restriction->>'${field}' = ${value} and ${s}.sought_by(t.restriction->>'${field}')
-              and t.revoked_at is null`;
+            where t.tenant_id = $1 and t.kind = $2 and t.owner = ${owner} and ${s}.sought_by(t.owner) and t.revoked_at is null`;
 
 /** Those of the tenant `$1` that are valid, locked by number, so that nobody waits in a circle. */
 const locked = (s: string, ids: string) => `
@@ -113,8 +113,8 @@ export function createTokenQueries(s: string) {
     /** A token that is there already, by its hash, is valid again; it keeps its id. */
     async insert(client: Queryable, given: NewToken): Promise<TokenRow> {
       const { rows } = await client.query({
-        text: `insert into ${s}.tokens (tenant_id, kind, role, name, sha256, origin, restriction, created_by, replaces)
-          values ($1, $2, $3, $4, $5, $6, $7::jsonb, $8, $9)
+        text: `insert into ${s}.tokens (tenant_id, kind, role, name, sha256, origin, restriction, owner, created_by, replaces)
+          values ($1, $2, $3, $4, $5, $6, $7::jsonb, $8, $9, $10)
           on conflict (tenant_id, sha256) where ${s}.sought_by(sha256) do update set revoked_at = null, role = excluded.role, origin = excluded.origin
           returning ${COLUMNS}`,
         values: [
@@ -125,6 +125,7 @@ export function createTokenQueries(s: string) {
           given.sha256,
           given.origin,
           given.restriction === null ? null : JSON.stringify(given.restriction),
+          given.owner,
           given.createdBy,
           given.replaces,
         ],
@@ -138,8 +139,8 @@ export function createTokenQueries(s: string) {
       given: readonly Omit<NewToken, 'origin' | 'role'>[],
     ): Promise<(string | null)[]> {
       const { rows } = await client.query({
-        text: `insert into ${s}.tokens (tenant_id, kind, name, sha256, restriction, created_by, replaces)
-          select * from unnest($1::int[], $2::text[], $3::text[], $4::bytea[], $5::jsonb[], $6::text[], $7::bigint[])
+        text: `insert into ${s}.tokens (tenant_id, kind, name, sha256, restriction, owner, created_by, replaces)
+          select * from unnest($1::int[], $2::text[], $3::text[], $4::bytea[], $5::jsonb[], $6::bigint[], $7::text[], $8::bigint[])
           on conflict (tenant_id, sha256) where ${s}.sought_by(sha256) do nothing returning token_id, sha256`,
         values: [
           given.map((one) => one.tenantId),
@@ -147,6 +148,7 @@ export function createTokenQueries(s: string) {
           given.map((one) => one.name),
           given.map((one) => one.sha256),
           given.map((one) => (one.restriction === null ? null : JSON.stringify(one.restriction))),
+          given.map((one) => one.owner),
           given.map((one) => one.createdBy),
           given.map((one) => one.replaces),
         ],
@@ -172,20 +174,20 @@ export function createTokenQueries(s: string) {
       return rows.map((row) => ({ ...token(row), sha256: row.sha256 }));
     },
 
-    /** The valid tokens of one kind whose restriction names these, newest first. */
+    /** The valid tokens of these owners, newest first. */
     async idsOf(
       client: Queryable,
       tenantId: number,
       kind: TokenKind,
-      field: RestrictionField,
-      values: readonly string[],
-    ): Promise<{ tokenId: string; value: string }[]> {
+      owners: readonly string[],
+    ): Promise<{ tokenId: string; owner: string }[]> {
       const { rows } = await client.query({
-        text: `select t.token_id, i.value from unnest((select $2::text[])) i(value)
-          cross join lateral (${valid(s, kind, field, 'i.value')} offset 0) t order by t.token_id desc`,
-        values: [tenantId, values],
+        name: 'muster_tokens_of_owners',
+        text: `select t.token_id, i.owner from unnest((select $3::bigint[])) i(owner)
+          cross join lateral (${valid(s, 'i.owner')} offset 0) t order by t.token_id desc`,
+        values: [tenantId, kind, owners],
       });
-      return rows.map((row) => ({ tokenId: row.token_id, value: row.value }));
+      return rows.map((row) => ({ tokenId: row.token_id, owner: row.owner }));
     },
 
     async invalidOf(
@@ -204,18 +206,12 @@ export function createTokenQueries(s: string) {
     },
 
     /** Ends those that are valid. Locked by number, as everywhere, so that nobody waits in a circle. */
-    async revokeOf(
-      client: Queryable,
-      tenantId: number,
-      kind: TokenKind,
-      field: RestrictionField,
-      value: string,
-    ): Promise<string[]> {
+    async revokeOf(client: Queryable, tenantId: number, kind: TokenKind, owner: string): Promise<string[]> {
       const { rows } = await client.query({
-        text: `with valid as materialized (${locked(s, valid(s, kind, field, '$2'))})
+        text: `with valid as materialized (${locked(s, valid(s, '$3'))})
           update ${s}.tokens t set revoked_at = now() from valid v
           where t.tenant_id = any(array[v.tenant_id]) and t.token_id = v.token_id and t.revoked_at is null returning t.token_id`,
-        values: [tenantId, value],
+        values: [tenantId, kind, owner],
       });
       return rows.map((row) => row.token_id);
     },

@@ -5,7 +5,7 @@ import { BoundedMap } from '../bounded-map.ts';
 import { gatherReads } from '../gathered-reads.ts';
 import type { Caller } from './caller.ts';
 import { tokenError } from './errors.ts';
-import { createTokenQueries, type RestrictionField, type TokenPage, type TokenRow } from './queries.ts';
+import { createTokenQueries, type TokenPage, type TokenRow } from './queries.ts';
 import { newSecret, type Presented, readSecret, sha256 } from './secret.ts';
 import { TokenCache } from './token-cache.ts';
 
@@ -24,6 +24,8 @@ export interface TokenRequest {
   readonly role?: Role | null;
   readonly name: string;
   readonly restriction?: unknown;
+  /** The target whose token it is: all of its tokens are found and ended by this. */
+  readonly owner?: string | null;
   readonly createdBy?: string | null;
 }
 
@@ -133,10 +135,21 @@ export function createTokens(db: Database, schema: string) {
       sha256: sha256(secret),
       origin: 'issued',
       restriction: request.restriction ?? null,
+      owner: request.owner ?? null,
       createdBy: request.createdBy ?? null,
       replaces,
     });
     return { token, secret };
+  }
+
+  async function rotate(client: Queryable, tenantId: number, tokenId: string, createdBy: string | null) {
+    const old = await known(client, tenantId, tokenId);
+    const replaces = (await inUse(client, tenantId, [tokenId])).get(tokenId);
+    if (replaces === undefined)
+      throw tokenError('MUSTER_TOKEN_REVOKED', 'This token is revoked. Create a new one instead.');
+    const made = await issue(client, { ...old, createdBy }, replaces);
+    await endPassedOver(client, tenantId, [made.token.tokenId]);
+    return made;
   }
 
   return {
@@ -165,6 +178,7 @@ export function createTokens(db: Database, schema: string) {
           name: one.name,
           sha256: one.sha256 ?? sha256(secrets[n] as string),
           restriction: one.restriction ?? null,
+          owner: one.owner ?? null,
           createdBy: one.createdBy ?? null,
           replaces: used.get(one.replaces ?? '') ?? null,
         })),
@@ -177,7 +191,7 @@ export function createTokens(db: Database, schema: string) {
       return ids.map((tokenId, n) => (tokenId === null ? null : { tokenId, secret: secrets[n] ?? null }));
     },
 
-    /** The valid tokens of one kind whose restriction names these, newest first. */
+    /** The valid tokens of these owners, newest first. */
     idsOf: queries.idsOf,
     /** Tokens with these hashes, valid or not. */
     withHashes: queries.withHashes,
@@ -186,15 +200,9 @@ export function createTokens(db: Database, schema: string) {
      * Ends all of them, also one that a rotation made meanwhile: it holds the lock of the old one until it is there to
      * be found, so it is looked for until nothing is left. Returns how many there were.
      */
-    async revokeOf(
-      client: Queryable,
-      tenantId: number,
-      kind: TokenKind,
-      field: RestrictionField,
-      value: string,
-    ): Promise<number> {
+    async revokeOf(client: Queryable, tenantId: number, kind: TokenKind, owner: string): Promise<number> {
       for (let count = 0; ; ) {
-        const ended = await queries.revokeOf(client, tenantId, kind, field, value);
+        const ended = await queries.revokeOf(client, tenantId, kind, owner);
         if (ended.length === 0) return count;
         count += ended.length;
         await tell(client, tenantId, ended);
@@ -217,14 +225,16 @@ export function createTokens(db: Database, schema: string) {
       return revoked;
     },
 
-    async rotate(client: Queryable, tenantId: number, tokenId: string, createdBy: string | null) {
-      const old = await known(client, tenantId, tokenId);
-      const replaces = (await inUse(client, tenantId, [tokenId])).get(tokenId);
-      if (replaces === undefined)
-        throw tokenError('MUSTER_TOKEN_REVOKED', 'This token is revoked. Create a new one instead.');
-      const made = await issue(client, { ...old, createdBy }, replaces);
-      await endPassedOver(client, tenantId, [made.token.tokenId]);
-      return made;
+    rotate,
+
+    /** For an owner: its old token stays valid until the new one is used; if all were revoked, it gets a fresh one. */
+    async issueFor(client: Queryable, request: TokenRequest & { readonly owner: string }): Promise<string> {
+      const { tenantId, kind, owner, createdBy = null } = request;
+      const [newest] = await queries.idsOf(client, tenantId, kind, [owner]);
+      const issued = newest
+        ? await rotate(client, tenantId, newest.tokenId, createdBy)
+        : await issue(client, request, null);
+      return issued.secret;
     },
 
     /** The caller of a bearer text, or null. Cached; the first use of a rotated token ends the old one. */
@@ -266,6 +276,7 @@ export function createTokens(db: Database, schema: string) {
         sha256: sha256(text),
         origin,
         restriction: null,
+        owner: null,
         createdBy: null,
         replaces: null,
       });

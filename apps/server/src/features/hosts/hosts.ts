@@ -44,24 +44,13 @@ export function createHosts(tools: {
     return { id, name: given.name, agentToken };
   }
 
-  async function issue(
+  function issue(
     tx: Queryable,
-    caller: Caller,
-    host: Pick<Host, 'id' | 'name' | 'runnerId'>,
+    { tenantId, name: createdBy }: Caller,
+    { id, name, runnerId }: Pick<Host, 'id' | 'name' | 'runnerId'>,
   ): Promise<string> {
-    const { tenantId } = caller;
-    // the old token stays valid until the new one is used; one that was revoked is replaced by a fresh one
-    const [newest] = await tokens.idsOf(tx, tenantId, 'agent', 'hostId', [host.id]);
-    if (newest) return (await tokens.rotate(tx, tenantId, newest.tokenId, caller.name)).secret;
-    const restriction: AgentOf = { hostId: host.id, runnerId: host.runnerId };
-    const request = {
-      tenantId,
-      kind: 'agent',
-      name: host.name,
-      restriction,
-      createdBy: caller.name,
-    } as const;
-    return (await tokens.create(tx, request)).secret;
+    const restriction: AgentOf = { hostId: id, runnerId };
+    return tokens.issueFor(tx, { tenantId, kind: 'agent', owner: id, name, restriction, createdBy });
   }
 
   return {
@@ -127,7 +116,7 @@ export function createHosts(tools: {
     revoke: (caller: Caller, hostId: string) =>
       change(db, async (tx) => {
         await locked(tx, caller, hostId);
-        if ((await tokens.revokeOf(tx, caller.tenantId, 'agent', 'hostId', hostId)) === 0)
+        if ((await tokens.revokeOf(tx, caller.tenantId, 'agent', hostId)) === 0)
           throw hostError('MUSTER_NO_AGENT_TOKEN', 'This host has no valid token.');
         await audit.write(tx, { ...by(caller), act: 'token.revoke', target: `host ${hostId}` });
       }),
@@ -136,7 +125,7 @@ export function createHosts(tools: {
     remove: (caller: Caller, hostId: string) =>
       change(db, async (tx) => {
         const host = await locked(tx, caller, hostId);
-        await tokens.revokeOf(tx, caller.tenantId, 'agent', 'hostId', hostId);
+        await tokens.revokeOf(tx, caller.tenantId, 'agent', hostId);
         for (const service of await queries.listServices(tx, caller.tenantId, hostId))
           await services.removeInside(tx, service);
         await queries.deleteHost(tx, caller.tenantId, hostId);

@@ -41,14 +41,13 @@ export function createPcs(tools: {
     return slots;
   }
 
-  async function issue(tx: Queryable, caller: Caller, pc: Pick<PcRow, 'pcId' | 'name' | 'runnerId'>) {
-    const { tenantId } = caller;
-    // the old token stays valid until the new one is used; one that was revoked is replaced by a fresh one
-    const [newest] = await tokens.idsOf(tx, tenantId, 'runner', 'pcId', [pc.pcId]);
-    if (newest) return (await tokens.rotate(tx, tenantId, newest.tokenId, caller.name)).secret;
-    const restriction: RunnerOf = { pcId: pc.pcId, runnerId: pc.runnerId };
-    const request = { tenantId, kind: 'runner', name: pc.name, restriction, createdBy: caller.name } as const;
-    return (await tokens.create(tx, request)).secret;
+  function issue(
+    tx: Queryable,
+    { tenantId, name: createdBy }: Caller,
+    { pcId, name, runnerId }: Pick<PcRow, 'pcId' | 'name' | 'runnerId'>,
+  ): Promise<string> {
+    const restriction: RunnerOf = { pcId, runnerId };
+    return tokens.issueFor(tx, { tenantId, kind: 'runner', owner: pcId, name, restriction, createdBy });
   }
 
   const nameTaken = () => taskError('MUSTER_PC_EXISTS', 'There is a PC with this name. Choose another one.');
@@ -94,7 +93,7 @@ export function createPcs(tools: {
     revoke: (caller: Caller, pcId: string) =>
       change(db, async (tx) => {
         await locked(tx, caller.tenantId, pcId);
-        if ((await tokens.revokeOf(tx, caller.tenantId, 'runner', 'pcId', pcId)) === 0)
+        if ((await tokens.revokeOf(tx, caller.tenantId, 'runner', pcId)) === 0)
           throw taskError('MUSTER_NO_RUNNER_TOKEN', 'This PC has no valid token.');
         await audit.write(tx, { ...by(caller), act: 'token.revoke', target: `pc ${pcId}` });
       }),
@@ -107,7 +106,7 @@ export function createPcs(tools: {
           const { tenantId } = caller;
           const pc = isId(pcId) ? await queries.lockToDelete(tx, tenantId, pcId) : null;
           if (!pc) throw unknownPc();
-          await tokens.revokeOf(tx, tenantId, 'runner', 'pcId', pcId);
+          await tokens.revokeOf(tx, tenantId, 'runner', pcId);
           const lanes = await queries.lanesOf(tx, tenantId, pcId);
           await engine.assignRunners(
             tx,
