@@ -4,8 +4,9 @@ import { type Audit, by } from '../audit/audit.ts';
 import { change } from '../changes.ts';
 import { operators } from '../http/access.ts';
 import { defineRoute, type Route } from '../http/define-route.ts';
+import { isId } from '../http/ids.ts';
+import { readPage } from '../http/page.ts';
 import { created, gone } from '../http/replies.ts';
-import { isDeviceId } from './device-token.ts';
 import { deviceError, unknownDevice } from './errors.ts';
 import type { MilestoneLog } from './milestone-log.ts';
 import { type Pcs, unknownPc } from './pcs.ts';
@@ -14,8 +15,6 @@ import type { Registered, Registry } from './registry.ts';
 import type { DeviceViews } from './views.ts';
 
 /** What an operator does with devices themselves. */
-const DEFAULT_PAGE = 100;
-
 export function deviceRoutes(tools: {
   audit: Audit;
   engine: Engine;
@@ -29,7 +28,7 @@ export function deviceRoutes(tools: {
   const { db } = engine;
 
   async function known(client: Queryable, tenantId: number, id: string): Promise<DeviceRow> {
-    const row = isDeviceId(id) ? await queries.get(client, tenantId, id) : null;
+    const row = isId(id) ? await queries.get(client, tenantId, id) : null;
     if (!row) throw unknownDevice();
     return row;
   }
@@ -65,8 +64,7 @@ export function deviceRoutes(tools: {
     defineRoute(api.devices.list, {
       access: operators('viewer'),
       async handler({ caller, query }) {
-        const limit = query.limit ?? DEFAULT_PAGE;
-        const rows = await queries.list(db, {
+        const filter = {
           tenantId: caller.tenantId,
           text: query.text,
           tags: query.tag === undefined ? undefined : [query.tag].flat(),
@@ -74,13 +72,13 @@ export function deviceRoutes(tools: {
           online: query.online,
           pcId: query.pcId,
           after: query.cursor,
-          limit: limit + 1,
-        });
-        const page = rows.slice(0, limit);
-        return {
-          devices: await views.show(db, page),
-          cursor: rows.length > limit ? (page.at(-1)?.deviceId ?? null) : null,
         };
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => queries.list(db, { ...filter, limit }),
+          (row) => row.deviceId,
+        );
+        return { devices: await views.show(db, items), cursor };
       },
     }),
 
@@ -145,7 +143,7 @@ export function deviceRoutes(tools: {
       access: operators('operator'),
       async handler({ caller, params, reply }) {
         await change(db, async (tx) => {
-          if (!isDeviceId(params.id) || !(await registry.remove(tx, caller.tenantId, params.id)))
+          if (!isId(params.id) || !(await registry.remove(tx, caller.tenantId, params.id)))
             throw unknownDevice();
           await audit.write(tx, { ...by(caller), act: 'device.delete', target: `device ${params.id}` });
         });
@@ -187,13 +185,12 @@ export function deviceRoutes(tools: {
       access: operators('viewer'),
       async handler({ caller, params, query }) {
         await known(db, caller.tenantId, params.id);
-        const limit = query.limit ?? DEFAULT_PAGE;
-        const rows = await log.list(db, caller.tenantId, params.id, {
-          before: query.cursor,
-          limit: limit + 1,
-        });
-        const page = rows.slice(0, limit);
-        return { milestones: page, cursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => log.list(db, caller.tenantId, params.id, { before: query.cursor, limit }),
+          (row) => row.id,
+        );
+        return { milestones: items, cursor };
       },
     }),
   ];

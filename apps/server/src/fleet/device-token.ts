@@ -19,8 +19,3 @@ export function workerOf(deviceId: string): string {
 /** The space of the devices' lanes, and the way by which their actions are delivered at a check-in. */
 export const DEVICE_SPACE = 'device';
 export const CHECKIN = 'checkin';
-
-/** Ids are opaque: whatever is not one of ours is simply unknown. */
-export function isDeviceId(text: string): boolean {
-  return /^[1-9]\d{0,17}$/.test(text);
-}

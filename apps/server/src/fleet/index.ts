@@ -3,11 +3,12 @@ import { type Database, dutyRun, type Engine, type Queryable } from '@muster/eng
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config.ts';
 import type { Contacts } from '../contacts/contacts.ts';
+import { isId } from '../http/ids.ts';
 import type { Log } from '../http/logging.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { createAssigning } from './assigning.ts';
 import { deviceRoutes } from './device-routes.ts';
-import { CHECKIN, isDeviceId } from './device-token.ts';
+import { CHECKIN } from './device-token.ts';
 import { enrolmentRoutes } from './enrolment-routes.ts';
 import { unknownDevice } from './errors.ts';
 import { importRoute } from './import/import-route.ts';
@@ -75,7 +76,7 @@ export function createFleet(shell: {
 
     /** The lane of a device that is there; of any other it throws. */
     async laneOf(client: Queryable, tenantId: number, deviceId: string): Promise<string> {
-      const laneId = isDeviceId(deviceId) ? await queries.laneOf(client, tenantId, deviceId) : null;
+      const laneId = isId(deviceId) ? await queries.laneOf(client, tenantId, deviceId) : null;
       if (laneId === null) throw unknownDevice();
       return laneId;
     },

@@ -3,6 +3,7 @@ import type { Role, TokenKind } from '@muster/contracts/words';
 import { type Database, isTransaction, type Queryable } from '@muster/engine';
 import { BoundedMap } from '../bounded-map.ts';
 import { gatherReads } from '../gathered-reads.ts';
+import { isId } from '../http/ids.ts';
 import type { Caller } from './caller.ts';
 import { tokenError } from './errors.ts';
 import { createTokenQueries, type TokenPage, type TokenRow } from './queries.ts';
@@ -99,7 +100,7 @@ export function createTokens(db: Database, schema: string) {
   );
 
   async function known(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow> {
-    const found = /^[1-9]\d{0,17}$/.test(tokenId) ? await queries.get(client, tenantId, tokenId) : null;
+    const found = isId(tokenId) ? await queries.get(client, tenantId, tokenId) : null;
     if (!found) throw tokenError('MUSTER_UNKNOWN_TOKEN', 'There is no token with this id.');
     return found;
   }

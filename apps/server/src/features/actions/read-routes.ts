@@ -2,6 +2,7 @@ import { api } from '@muster/contracts';
 import type { ActionFilter, Engine } from '@muster/engine';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { limitOf } from '../../http/page.ts';
 import { filterOf } from './filter.ts';
 import type { Lanes } from './lanes.ts';
 import { unknownAction } from './restriction.ts';
@@ -9,20 +10,19 @@ import { wireAction, wireEvent } from './wire.ts';
 
 /** Reading, over the actions of every door. */
 const viewers = operators('viewer');
-const PAGE = 100;
 
 export function readRoutes({ engine, lanes }: { engine: Engine; lanes: Lanes }): Route[] {
   return [
     defineRoute(api.actions.list, {
       access: viewers,
       async handler({ caller, query }) {
-        const { cursor, limit = PAGE, state, ...rest } = query;
+        const { cursor, limit, state, ...rest } = query;
         const filter: ActionFilter | null = await filterOf(lanes, caller.tenantId, rest);
         if (!filter) return { actions: [], cursor: null };
         const found = await engine.list(
           engine.db,
           { ...filter, ...(state === undefined ? {} : { state }) },
-          { limit, ...(cursor === undefined ? {} : { cursor }) },
+          { limit: limitOf(limit), ...(cursor === undefined ? {} : { cursor }) },
         );
         return { actions: found.actions.map(wireAction), cursor: found.cursor };
       },

@@ -2,8 +2,7 @@ import { api } from '@muster/contracts';
 import type { CreateFeature } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute } from '../../http/define-route.ts';
-
-const PAGE = 100;
+import { readPage } from '../../http/page.ts';
 
 /** Who changed what. */
 export const auditRoutes: CreateFeature = ({ audit, db }) => ({
@@ -11,10 +10,13 @@ export const auditRoutes: CreateFeature = ({ audit, db }) => ({
   routes: [
     defineRoute(api.audit.list, {
       access: operators('admin'),
-      async handler({ caller, query: { cursor, limit = PAGE } }) {
-        const rows = await audit.list(db, caller.tenantId, { before: cursor, limit: limit + 1 });
-        const page = rows.slice(0, limit);
-        return { audit: page, cursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null };
+      async handler({ caller, query }) {
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => audit.list(db, caller.tenantId, { before: query.cursor, limit }),
+          (row) => row.id,
+        );
+        return { audit: items, cursor };
       },
     }),
   ],

@@ -2,6 +2,7 @@ import type { NewBatch } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
 import type { TargetCounts, TargetSets } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
+import { isId } from '../../http/ids.ts';
 import { batchError } from './errors.ts';
 import { paceOf } from './pace.ts';
 import type { BatchQueries, BatchRow } from './queries.ts';
@@ -130,10 +131,6 @@ function statusOf(row: BatchRow, counts: TargetCounts) {
   if (counts.waiting + counts.pending + counts.sent === 0) return 'completed';
   if (row.pausedAt) return 'paused';
   return counts.waiting > 0 ? 'supplying' : 'running';
-}
-
-function isId(id: string): boolean {
-  return /^[1-9]\d{0,17}$/.test(id);
 }
 
 const unknownBatch = () => batchError('MUSTER_UNKNOWN_BATCH', 'There is no batch with this id.');

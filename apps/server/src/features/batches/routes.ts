@@ -6,13 +6,13 @@ import { change, SLOW } from '../../changes.ts';
 import type { TargetSets } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { readPage } from '../../http/page.ts';
 import { created } from '../../http/replies.ts';
 import type { RunSoon } from '../../run-soon.ts';
 import type { Batches } from './batches.ts';
 import type { BatchQueries } from './queries.ts';
 
 const LARGEST_BODY = 16 * 1_048_576;
-const DEFAULT_PAGE = 100;
 
 export function batchRoutes(tools: {
   audit: Audit;
@@ -68,13 +68,12 @@ export function batchRoutes(tools: {
     defineRoute(api.batches.list, {
       access: operators('viewer'),
       async handler({ caller, query }) {
-        const limit = query.limit ?? 20;
-        const rows = await queries.list(db, caller.tenantId, { before: query.cursor, limit: limit + 1 });
-        const page = rows.slice(0, limit);
-        return {
-          batches: await batches.show(db, page),
-          cursor: rows.length > limit ? (page.at(-1)?.batchId ?? null) : null,
-        };
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => queries.list(db, caller.tenantId, { before: query.cursor, limit }),
+          (row) => row.batchId,
+        );
+        return { batches: await batches.show(db, items), cursor };
       },
     }),
 
@@ -87,22 +86,21 @@ export function batchRoutes(tools: {
       access: operators('viewer'),
       async handler({ caller, params, query }) {
         const { setId, tenantId } = await batches.known(db, caller.tenantId, params.id);
-        const limit = query.limit ?? DEFAULT_PAGE;
-        const rows = await sets.list(db, tenantId, setId, {
-          state: query.state,
-          after: Number(query.cursor ?? 0),
-          limit: limit + 1,
-        });
-        const page = rows.slice(0, limit);
+        const after = Number(query.cursor ?? 0);
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => sets.list(db, tenantId, setId, { state: query.state, after, limit }),
+          (row) => String(row.n),
+        );
         return {
-          targets: page.map((row) => ({
+          targets: items.map((row) => ({
             deviceId: row.deviceId,
             target: row.target ?? undefined,
             state: row.state,
             error: row.error ?? undefined,
             actionId: row.actionId ?? undefined,
           })),
-          cursor: rows.length > limit ? String(page.at(-1)?.n) : null,
+          cursor,
         };
       },
     }),

@@ -11,6 +11,7 @@ import {
 } from '../../fleet/index.ts';
 import { gatherReads } from '../../gathered-reads.ts';
 import type { HandOut, To } from '../../http/hand-out.ts';
+import { isId } from '../../http/ids.ts';
 import { checkReportSize } from '../../http/report-size.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { checkinError } from './errors.ts';
@@ -140,7 +141,7 @@ function wasAssignedMeanwhile(action: ClaimedAction, waitedMs: number): boolean 
 }
 
 function onlyId(id: string | undefined): string | undefined {
-  return id !== undefined && /^[1-9]\d{0,17}$/.test(id) ? id : undefined;
+  return id !== undefined && isId(id) ? id : undefined;
 }
 
 function replaced(error: unknown): never {

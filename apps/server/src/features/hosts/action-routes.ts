@@ -2,11 +2,11 @@ import { api } from '@muster/contracts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
+import { limitOf } from '../../http/page.ts';
 import { created } from '../../http/replies.ts';
 import { unknownService } from './errors.ts';
 import type { HostActions } from './host-actions.ts';
 import type { Hosts } from './hosts.ts';
-import { PAGE } from './page.ts';
 import { wireAction, wireEvent } from './wire.ts';
 
 export function actionRoutes({ hosts, hostActions }: { hosts: Hosts; hostActions: HostActions }): Route[] {
@@ -24,9 +24,9 @@ export function actionRoutes({ hosts, hostActions }: { hosts: Hosts; hostActions
 
     defineRoute(api.hostActions.list, {
       access: operators('viewer'),
-      async handler({ caller, params: { hostId }, query: { limit = PAGE, ...filter } }) {
+      async handler({ caller, params: { hostId }, query: { limit, ...filter } }) {
         await hosts.get(caller, hostId);
-        const page = await hostActions.list(caller, hostId, { ...filter, limit });
+        const page = await hostActions.list(caller, hostId, { ...filter, limit: limitOf(limit) });
         return { actions: page.actions.map(wireAction), cursor: page.cursor };
       },
     }),

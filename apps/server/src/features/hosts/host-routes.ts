@@ -2,9 +2,9 @@ import { api } from '@muster/contracts';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { only, operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { readPage } from '../../http/page.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { Hosts } from './hosts.ts';
-import { PAGE, pageOf } from './page.ts';
 import type { Host } from './queries.ts';
 import { wireHost } from './wire.ts';
 
@@ -35,9 +35,13 @@ export function hostRoutes({ contacts, hosts }: { contacts: ChannelContacts; hos
 
     defineRoute(api.hosts.list, {
       access: operators('viewer'),
-      async handler({ caller, query: { cursor = '0', limit = PAGE } }) {
-        const page = pageOf(await hosts.list(caller, cursor, limit + 1), limit);
-        return { hosts: page.items.map(wire), cursor: page.cursor };
+      async handler({ caller, query }) {
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => hosts.list(caller, query.cursor ?? '0', limit),
+          (row) => row.id,
+        );
+        return { hosts: items.map(wire), cursor };
       },
     }),
 

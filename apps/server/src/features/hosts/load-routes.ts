@@ -3,9 +3,9 @@ import type { Database } from '@muster/engine';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { readPage } from '../../http/page.ts';
 import type { Hosts } from './hosts.ts';
 import type { createLoadQueries } from './load-queries.ts';
-import { PAGE, pageOf } from './page.ts';
 import type { Host } from './queries.ts';
 
 /** For administrators: what waits, runs, is stuck, and how long things take, host by host. */
@@ -42,9 +42,13 @@ export function loadRoutes(tools: {
   return [
     defineRoute(api.hosts.loads, {
       access: operators('viewer'),
-      async handler({ caller, query: { cursor = '0', limit = PAGE, stuckAfter } }) {
-        const page = pageOf(await hosts.list(caller, cursor, limit + 1), limit);
-        return { hosts: await describe(caller.tenantId, page.items, stuckAfter), cursor: page.cursor };
+      async handler({ caller, query }) {
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => hosts.list(caller, query.cursor ?? '0', limit),
+          (row) => row.id,
+        );
+        return { hosts: await describe(caller.tenantId, items, query.stuckAfter), cursor };
       },
     }),
 

@@ -1,5 +1,6 @@
 import type { Queryable } from '@muster/engine';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
+import { isId } from '../../http/ids.ts';
 
 /** Hosts and services as they are stored. Slots are the engine's, so they are read from there. */
 export interface Host {
@@ -28,11 +29,6 @@ export interface NewHost {
   readonly name: string;
   readonly runnerId: string;
   readonly enrolment: Buffer | null;
-}
-
-/** Ids are opaque: one that is not ours is unknown, not wrong. */
-export function isId(text: string): boolean {
-  return /^[1-9]\d{0,17}$/.test(text);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of a statement below

@@ -1,9 +1,10 @@
 import type { Engine, Transaction } from '@muster/engine';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
+import { isId } from '../../http/ids.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { hostError, unknownHost, unknownService } from './errors.ts';
-import { type ControlQueries, isId, type Service } from './queries.ts';
+import type { ControlQueries, Service } from './queries.ts';
 import type { ServiceCache } from './service-cache.ts';
 import { SPACE } from './wire.ts';
 

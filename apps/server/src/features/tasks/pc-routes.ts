@@ -2,12 +2,12 @@ import { api } from '@muster/contracts';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { readPage } from '../../http/page.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { Pcs } from './pcs.ts';
 import { runnerOf } from './runner-access.ts';
 
 /** PCs, and the tokens of their runners. */
-const DEFAULT_PAGE = 100;
 /** A list of a hundred thousand devices. */
 const LARGEST_BODY = 4 * 1_048_576;
 
@@ -24,13 +24,13 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
 
     defineRoute(api.pcs.list, {
       access: operators('viewer'),
-      async handler({ caller, query: { cursor = '0', limit = DEFAULT_PAGE } }) {
-        const found = await pcs.list(caller, cursor, limit + 1);
-        const page = found.slice(0, limit);
-        return {
-          pcs: page.map(pcs.show),
-          cursor: found.length > limit ? (page.at(-1)?.pcId ?? null) : null,
-        };
+      async handler({ caller, query }) {
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => pcs.list(caller, query.cursor ?? '0', limit),
+          (row) => row.pcId,
+        );
+        return { pcs: items.map(pcs.show), cursor };
       },
     }),
 

@@ -3,12 +3,12 @@ import { type Audit, by } from '../../audit/audit.ts';
 import { change, SLOW } from '../../changes.ts';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { unknownPc } from '../../fleet/index.ts';
+import { isId } from '../../http/ids.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
 import { taskError } from './errors.ts';
 import type { PcLoad, PcQueries, PcRow } from './pc-queries.ts';
 import type { RunnerOf } from './runner-access.ts';
-import { isId } from './wire.ts';
 
 /** PCs and the tokens of their runners. A PC is a runner of the engine; the lanes of its devices are the runner's. */
 export type Pcs = ReturnType<typeof createPcs>;

@@ -1,7 +1,8 @@
 import type { DeviceStatus, DeviceWord } from '@muster/contracts/words';
 import type { ActionEvent, Engine, Queryable } from '@muster/engine';
+import { isId } from '../../http/ids.ts';
 import { unknownTaskDevice } from './errors.ts';
-import { CHANNEL, isId, payloadOf, statusOf } from './wire.ts';
+import { CHANNEL, payloadOf, statusOf } from './wire.ts';
 
 /** The devices of a task as operators see them: those that were handed out with their actions, and those that were not. */
 export type TaskDevices = ReturnType<typeof createTaskDevices>;

@@ -3,13 +3,13 @@ import type { TaskStatus } from '@muster/contracts/words';
 import type { Database } from '@muster/engine';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { readPage } from '../../http/page.ts';
 import { created } from '../../http/replies.ts';
 import type { TaskDevices } from './task-devices.ts';
 import type { TaskQueries } from './task-queries.ts';
 import type { Tasks } from './tasks.ts';
 
 const LARGEST_BODY = 16 * 1_048_576;
-const DEFAULT_PAGE = 100;
 
 /** Words of older systems; what was retrying there is running here. */
 const STATUS_OF_WORD: Record<string, TaskStatus> = {
@@ -40,18 +40,14 @@ export function taskRoutes(tools: {
     defineRoute(api.tasks.list, {
       access: operators('viewer'),
       async handler({ caller, query }) {
-        const limit = query.limit ?? DEFAULT_PAGE;
         const status = query.status && (STATUS_OF_WORD[query.status] ?? (query.status as TaskStatus));
-        const found = await queries.list(db, caller.tenantId, {
-          status: status ?? null,
-          before: query.cursor ?? null,
-          limit: limit + 1,
-        });
-        const page = found.slice(0, limit);
-        return {
-          tasks: page.map(tasks.show),
-          cursor: found.length > limit ? (page.at(-1)?.taskId ?? null) : null,
-        };
+        const before = query.cursor ?? null;
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => queries.list(db, caller.tenantId, { status: status ?? null, before, limit }),
+          (row) => row.taskId,
+        );
+        return { tasks: items.map(tasks.show), cursor };
       },
     }),
 
@@ -70,17 +66,13 @@ export function taskRoutes(tools: {
       access: operators('viewer'),
       async handler({ caller, params, query }) {
         const { tenantId, taskId } = await tasks.get(caller, params.id);
-        const limit = query.limit ?? DEFAULT_PAGE;
-        const found = await taskDevices.list(tenantId, taskId, {
-          word: query.status,
-          after: query.cursor ?? '0',
-          limit: limit + 1,
-        });
-        const page = found.slice(0, limit);
-        return {
-          taskDevices: page,
-          cursor: found.length > limit ? (page.at(-1)?.deviceId ?? null) : null,
-        };
+        const { status: word, cursor: after = '0' } = query;
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => taskDevices.list(tenantId, taskId, { word, after, limit }),
+          (row) => row.deviceId,
+        );
+        return { taskDevices: items, cursor };
       },
     }),
 

@@ -4,13 +4,13 @@ import { type Audit, by } from '../../audit/audit.ts';
 import { change, SLOW } from '../../changes.ts';
 import { type Pcs as PlacesOfPcs, unknownPc } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
+import { isId } from '../../http/ids.ts';
 import type { RunSoon } from '../../run-soon.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Advance } from './advance-tasks.ts';
 import { lockAdvance } from './counting.ts';
 import { unknownTask } from './errors.ts';
 import type { StoredTargets, TaskQueries, TaskRow } from './task-queries.ts';
-import { isId } from './wire.ts';
 
 /** What operators do with tasks. */
 export type Tasks = ReturnType<typeof createTasks>;

@@ -8,9 +8,6 @@ export const tagOf = (taskId: string) => `task:${taskId}`;
 /** Under this name the runner of a PC holds its leases. */
 export const workerOf = (pcId: string) => `pc:${pcId}`;
 
-/** Ids are opaque: whatever is not one of ours is simply unknown. */
-export const isId = (text: string) => /^[1-9]\d{0,17}$/.test(text);
-
 /** An action that nobody waited for any longer has failed, with the reason expired. */
 const WORDS: Record<ActionState, DeviceStatus> = {
   pending: 'pending',

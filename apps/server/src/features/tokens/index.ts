@@ -5,12 +5,12 @@ import type { CreateFeature } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
+import { readPage } from '../../http/page.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { TokenRow } from '../../tokens/queries.ts';
 
 /** Admins manage the tokens of their tenant. A secret is in the answer to its creation and nowhere else. */
 const admins = operators('admin');
-const PAGE = 100;
 
 export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
   name: 'tokens',
@@ -42,14 +42,14 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
 
     defineRoute(api.tokens.list, {
       access: admins,
-      async handler({ caller, query: { kind, cursor, limit = PAGE } }) {
-        const kinds = kind ? [kind] : KINDS_BY_HAND;
-        const rows = await tokens.list(db, caller.tenantId, { kinds, before: cursor, limit: limit + 1 });
-        const page = rows.slice(0, limit);
-        return {
-          tokens: page.map(view),
-          cursor: rows.length > limit ? (page.at(-1)?.tokenId ?? null) : null,
-        };
+      async handler({ caller, query }) {
+        const kinds = query.kind ? [query.kind] : KINDS_BY_HAND;
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => tokens.list(db, caller.tenantId, { kinds, before: query.cursor, limit }),
+          (row) => row.tokenId,
+        );
+        return { tokens: items.map(view), cursor };
       },
     }),
 

@@ -6,6 +6,8 @@ import { change, SLOW } from '../../changes.ts';
 import type { TargetSets } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { isId } from '../../http/ids.ts';
+import { readPage } from '../../http/page.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { RunSoon } from '../../run-soon.ts';
 import { beginRun } from './duties.ts';
@@ -13,8 +15,8 @@ import { workflowError } from './errors.ts';
 import type { RunRow, WorkflowQueries, WorkflowRow } from './queries.ts';
 import { firstTime } from './schedule.ts';
 
-const DEFAULT_PAGE = 100;
-const AN_ID = /^[1-9]\d{0,17}$/;
+/** A run that was just begun is among so many of the newest. */
+const NEWEST = 100;
 
 export function workflowRoutes(tools: {
   audit: Audit;
@@ -27,7 +29,7 @@ export function workflowRoutes(tools: {
   const { db } = engine;
 
   async function known(client: Queryable, tenantId: number, id: string, lock: '' | 'for update' = '') {
-    const row = AN_ID.test(id) ? await queries.get(client, tenantId, id, lock) : null;
+    const row = isId(id) ? await queries.get(client, tenantId, id, lock) : null;
     if (!row) throw workflowError('MUSTER_UNKNOWN_WORKFLOW', 'There is no workflow with this id.');
     return row;
   }
@@ -87,13 +89,12 @@ export function workflowRoutes(tools: {
     defineRoute(api.workflows.list, {
       access: operators('viewer'),
       async handler({ caller, query }) {
-        const limit = query.limit ?? DEFAULT_PAGE;
-        const rows = await queries.list(db, caller.tenantId, { after: query.cursor, limit: limit + 1 });
-        const page = rows.slice(0, limit);
-        return {
-          workflows: page.map(wire),
-          cursor: rows.length > limit ? (page.at(-1)?.workflowId ?? null) : null,
-        };
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => queries.list(db, caller.tenantId, { after: query.cursor, limit }),
+          (row) => row.workflowId,
+        );
+        return { workflows: items.map(wire), cursor };
       },
     }),
 
@@ -160,7 +161,7 @@ export function workflowRoutes(tools: {
         supply.soon();
         created(reply);
         return readBack(`run ${runId}`, async () => {
-          const rows = await queries.listRuns(db, tenantId, params.id, { limit: DEFAULT_PAGE });
+          const rows = await queries.listRuns(db, tenantId, params.id, { limit: NEWEST });
           const [made] = await wireRuns(
             tenantId,
             rows.filter((row) => row.runId === runId),
@@ -175,16 +176,12 @@ export function workflowRoutes(tools: {
       async handler({ caller, params, query }) {
         const { tenantId } = caller;
         await known(db, tenantId, params.id);
-        const limit = query.limit ?? 20;
-        const rows = await queries.listRuns(db, tenantId, params.id, {
-          before: query.cursor,
-          limit: limit + 1,
-        });
-        const page = rows.slice(0, limit);
-        return {
-          runs: await wireRuns(tenantId, page),
-          cursor: rows.length > limit ? (page.at(-1)?.runId ?? null) : null,
-        };
+        const { items, cursor } = await readPage(
+          query.limit,
+          (limit) => queries.listRuns(db, tenantId, params.id, { before: query.cursor, limit }),
+          (row) => row.runId,
+        );
+        return { runs: await wireRuns(tenantId, items), cursor };
       },
     }),
   ];
