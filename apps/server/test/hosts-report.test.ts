@@ -57,16 +57,24 @@ describe('a report', () => {
 
   it('of a failure is tried again, three times in all, and then it is a dead letter', async () => {
     const { hostId, token, actionId } = await running();
+    let startedAt = '';
     for (const attempt of [1, 2, 3]) {
       const answer = await house.report(token, { actionId, attempt, status: 'failed', exitCode: 1 });
       expect(answer.body).toEqual({ accepted: true, status: attempt < 3 ? 'queued' : 'failed' });
       if (attempt === 3) break;
       expect((await house.action(hostId, actionId)).waitingFor.code).toBe('RETRY');
+      expect(await house.action(hostId, actionId)).not.toHaveProperty('startedAt'); // it waits for its next try
       await pass(10);
-      expect((await house.poll(token)).body.actions[0]).toMatchObject({ id: actionId, attempt: attempt + 1 });
+      const [locked] = (await house.poll(token)).body.actions;
+      expect(locked).toMatchObject({ id: actionId, attempt: attempt + 1 });
+      startedAt = locked.startedAt;
     }
+    await pass(10);
+    const listed = await house.call('GET', `/api/hosts/${hostId}/actions?status=failed`);
+    expect(listed.body.actions).toMatchObject([{ id: actionId, startedAt }]);
     expect(await house.action(hostId, actionId)).toMatchObject({
       status: 'failed',
+      startedAt,
       reason: 'FAILED',
       exitCode: 1,
       message: 'Exit code 1.',
@@ -110,7 +118,7 @@ describe('a report', () => {
     expect(late.body).toEqual({ accepted: false, status: 'running', reason: 'LATE', actions: [] });
     const { events, status } = await house.action(hostId, actionId);
     expect(status).toBe('running');
-    expect(events.at(-1)).toMatchObject({ type: 'LATE', attempt: 1 });
+    expect(events.at(-1)).toMatchObject({ type: 'LATE', attempt: 1, reason: 'SUCCEEDED' });
   });
 
   it('that does not count never brings the same action in the same breath', async () => {

@@ -40,7 +40,10 @@ test('G61: a task goes to the devices of a PC, slot by slot, and ends as success
   const told = await pc.complete(first[0] as Held, { result: { ok: true }, claim: { max: 5 } });
   expect(told).toMatchObject({ accepted: true, status: 'completed' });
   expect(ids(told.taskDevices)).toEqual([pc.devices[2]?.id]);
+  await stage.pass(MINUTE);
   await pc.complete(first[1] as Held);
+  const done = await t.get(`/api/task-devices/${first[1]?.id}`);
+  expect(done.body).toMatchObject({ status: 'completed', startedAt: at, endedAt: t.clock().toISOString() });
   expect(await showTask(t, task.id)).toMatchObject({
     status: 'running',
     counts: { completed: 2, running: 1 },
@@ -48,7 +51,7 @@ test('G61: a task goes to the devices of a PC, slot by slot, and ends as success
   expect(await pc.complete(told.taskDevices[0])).toEqual({ accepted: true, status: 'completed' });
   expect(await showTask(t, task.id)).toMatchObject({ counts: { completed: 3, running: 0, pending: 0 } });
   await stage.pass(0);
-  expect(await showTask(t, task.id)).toMatchObject({ status: 'success', endedAt: at });
+  expect(await showTask(t, task.id)).toMatchObject({ status: 'success', endedAt: t.clock().toISOString() });
 });
 
 test('G59: a failed attempt is tried again under the same id; after the last one the device is in error', async () => {
@@ -87,6 +90,8 @@ test('G59: a failed attempt is tried again under the same id; after the last one
     ['FAILED_FINAL', 2],
   ]);
   expect(body.events[2]).toMatchObject({ worker: `pc:${pc.id}`, error: 'broken' });
+  expect(body.events[7]).toMatchObject({ reason: 'FAILED' });
+  expect(body.events[7]).not.toHaveProperty('error');
 
   const cleared = await t.post(`/api/devices/${one.deviceId}/clear-error`);
   expect(cleared.body).toMatchObject({ state: 'ok' });

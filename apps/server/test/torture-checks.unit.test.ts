@@ -94,7 +94,7 @@ function tellStory(): Story {
   event('1', 'REDELIVERED', 1);
   event('1', 'RELEASED', 1);
   event('1', 'SENT', 2);
-  event('1', 'LATE', 1, { reason: 'failed' });
+  event('1', 'LATE', 1, { reason: 'FAILED' });
   event('1', 'SUCCEEDED', 2);
   event('3', 'SENT', 1);
   event('3', 'CANCEL_REQUESTED', 1);

@@ -139,7 +139,7 @@ describe('any other late report', () => {
     expect((await t.engine.events(t.db, 1, id)).at(-1)).toMatchObject({
       attempt: 1,
       worker: 'w9',
-      reason: 'failed',
+      reason: 'FAILED',
     });
     expect((await t.engine.get(t.db, 1, id))?.failures).toBe(1);
   });

@@ -44,8 +44,6 @@ function reports({ calls, eventsOf, history }: Evidence): Finding[] {
   });
 }
 
-const OUTCOME_OF: Record<string, string> = { succeeded: 'succeeded', failed: 'failed', notNow: 'not_now' };
-
 /** A refused report is on record, was not accepted before, and brings nothing of the same action. */
 function refusals({ calls, eventsOf }: Evidence): Finding[] {
   const found: Finding[] = [];
@@ -57,9 +55,8 @@ function refusals({ calls, eventsOf }: Evidence): Finding[] {
   for (const call of calls) {
     if (call.status !== 200 || call.answer?.accepted !== false || eventOf(call) === null) continue;
     const id = String(call.id);
-    const outcome = call.op === 'release' ? 'released' : OUTCOME_OF[String(call.body.status)];
     const recorded = eventsOf(id).some(
-      (event) => event.type === 'LATE' && event.attempt === attemptOf(call) && event.reason === outcome,
+      (event) => event.type === 'LATE' && event.attempt === attemptOf(call) && event.reason === eventOf(call),
     );
     if (!recorded) found.push(finding('G17', id, `the refused report of call ${call.n} is not on record`));
     if ((acceptedAt.get(word(call)) ?? Number.POSITIVE_INFINITY) < call.begun)

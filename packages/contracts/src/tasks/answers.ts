@@ -113,6 +113,7 @@ export const taskDeviceEvent = z
     attempt: z.int(),
     at: time,
     worker: z.string().optional(),
+    reason: z.string().optional(),
     error: z.string().optional(),
   })
   .meta({ id: 'TaskDeviceEvent' });

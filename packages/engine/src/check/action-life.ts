@@ -62,7 +62,7 @@ export function checkLife(
       attempt = event.attempt;
       running.push({ attempt, from: event.id });
     }
-    if (event.type === 'LATE' && event.reason === 'succeeded' && state === 'pending')
+    if (event.type === 'LATE' && event.reason === 'SUCCEEDED' && state === 'pending')
       if (event.attempt === attempt && leftOpen.has(attempt))
         bad('dropped-success', event, 'nobody else had it');
     if (event.type === 'TIMEOUT' || event.type === 'RELEASED') leftOpen.add(event.attempt);

@@ -1,4 +1,4 @@
-import { type ActionState, type EventType, eventName, FINAL_STATES } from '../action.ts';
+import { type ActionState, EVENT_TYPES, type EventType, eventName, FINAL_STATES } from '../action.ts';
 import { priorityName } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
@@ -50,6 +50,8 @@ export interface ActionView {
   readonly worker: string | null;
   readonly leasedAt: Date | null;
   readonly leaseUntil: Date | null;
+  /** When the attempt was handed out that it is in, or that it ended with; null: none, or it waits for the next. */
+  readonly startedAt: Date | null;
   readonly cancelRequested: boolean;
   readonly waitingFor: WaitingFor | null;
   readonly endedAt: Date | null;
@@ -185,6 +187,10 @@ const select = (s: string, driver: Driver) => `
   select a.*, n.space, n.name as lane_name, p.attempt as last_attempt, p.failures, p.deferrals, p.not_before as waits_until,
     coalesce(l.action_id = a.action_id, false) as leased, l.attempt as leased_attempt, l.worker, l.leased_at, l.lease_until, l.cancel_requested,
     l.paused as lane_paused, l.blocked, z.state as ended_state, z.attempt as ended_attempt, z.reason, z.error, z.result, z.ended_at,
+    -- within the days of its life, with room for clocks that differ: so not every day of the history is looked into
+    case when z.attempt > 0 then (select e.at from ${s}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id
+      and e.attempt = z.attempt and e.type = ${EVENT_TYPES.SENT}
+      and e.at between a.created_at - interval '1 hour' and z.ended_at + interval '1 hour' order by e.event_id limit 1) end as ended_sent_at,
     exists (select 1 from ${s}.pauses x where x.tenant_id = a.tenant_id and x.tag = '') as tenant_paused,
     (select x.tag from ${s}.pauses x where x.tenant_id = a.tenant_id and x.tag = any(a.tags) limit 1) as paused_tag,
     case when p.action_id is null or l.action_id = a.action_id then null
@@ -274,6 +280,7 @@ interface Row {
   error: string | null;
   result: unknown;
   ended_at: Date | null;
+  ended_sent_at: Date | null;
   tenant_paused: boolean;
   paused_tag: string | null;
   ahead_id: string | null;
@@ -308,6 +315,7 @@ function view(row: Row, door: DoorReason | undefined): ActionView {
     worker: row.leased ? row.worker : null,
     leasedAt: row.leased ? row.leased_at : null,
     leaseUntil: row.leased ? row.lease_until : null,
+    startedAt: row.leased ? row.leased_at : row.ended_sent_at,
     cancelRequested: row.leased && row.cancel_requested,
     waitingFor: row.ended_state ? null : waitingFor(facts(row), door),
     endedAt: row.ended_at,

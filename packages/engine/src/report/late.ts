@@ -170,7 +170,7 @@ export function createReportLate(context: Context) {
           by.late.map(({ known }) => known.lane_id),
           by.late.map(({ item }) => item.attempt),
           by.late.map(({ item }) => item.worker ?? null),
-          by.late.map(({ item }) => item.outcome),
+          by.late.map(({ item }) => EVENT_OF[item.outcome]),
         ],
       });
     }
@@ -227,7 +227,7 @@ const succeedFailedStatement = (s: string) => `
   select d.ord, d.tenant_id, d.lane_id, null::bigint as runner_id, d.action_id, d.attempt, d.channel, 'succeeded' as state,
     ${EVENT_TYPES.SUCCEEDED} as type, 'SUCCEEDED' as why, ${NOW} as at from d`;
 
-/** A worker that repeats a late report for ever leaves one line, not one per try. */
+/** A worker that repeats a late report for ever leaves one line, not one per try. Its reason is what was reported. */
 const recordStatement = (s: string) => `
   insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
   select i.tenant_id, i.action_id, i.lane_id, ${NOW}, ${EVENT_TYPES.LATE}, i.attempt, i.worker, i.outcome

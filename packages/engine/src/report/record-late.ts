@@ -11,6 +11,7 @@ export interface LateNews {
   readonly actionId: string;
   readonly attempt: number;
   readonly worker: string;
+  /** In capitals, as all our reasons are. */
   readonly what: string;
 }
 

@@ -222,9 +222,9 @@ export function report(
     return { accepted: true, state: 'succeeded', repeated: false };
   }
   const before = action.history.some(
-    (event) => event.type === 'LATE' && event.attempt === attempt && event.what === outcome,
+    (event) => event.type === 'LATE' && event.attempt === attempt && event.what === FIRST_EVENT[outcome],
   );
-  if (!before) action.history.push({ type: 'LATE', attempt, what: outcome });
+  if (!before) action.history.push({ type: 'LATE', attempt, what: FIRST_EVENT[outcome] as string });
   return { accepted: false, state: action.state, repeated: false };
 }
 

@@ -75,6 +75,7 @@ function asCreated(view: ActionView): ActionView {
     failures: 0,
     worker: null,
     leasedAt: null,
+    startedAt: null,
     leaseUntil: null,
     cancelRequested: false,
     waitingFor: { code: 'NEXT_CONTACT', text: 'The next contact of its worker.' },

@@ -133,6 +133,7 @@ function asCreated(action: ActionView): ActionView {
     state: 'pending',
     attempt: 0,
     leasedAt: null,
+    startedAt: null,
     leaseUntil: null,
     cancelRequested: false,
     waitingFor: { code: 'NEXT_CONTACT', text: 'The next contact of its worker.' },

@@ -85,7 +85,7 @@ export function wireAction(action: ActionView) {
     maxAttempts: action.maxAttempts,
     requestedAt: action.createdAt,
     requestedBy: action.createdBy,
-    startedAt: action.leasedAt ?? undefined,
+    startedAt: action.startedAt ?? undefined,
     leaseUntil: action.leaseUntil ?? undefined,
     finishedAt: action.endedAt ?? undefined,
     deliverBy: action.deliverBy ?? undefined,

@@ -126,7 +126,7 @@ export function createAdvanceQueries(s: string, options: { now: () => Date; stal
             where t.targets ? 'deviceIds'
           ), made as (
             insert into ${s}.task_targets (tenant_id, task_id, device_id, ended, reason)
-              select t.tenant_id, t.task_id, w.device_id, w.ended, case when w.ended is not null then 'not_eligible' end
+              select t.tenant_id, t.task_id, w.device_id, w.ended, case when w.ended is not null then 'NOT_ELIGIBLE' end
               from t cross join wanted w order by w.device_id
               returning ended
           ), n as materialized (

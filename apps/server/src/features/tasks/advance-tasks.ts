@@ -70,7 +70,7 @@ export function createAdvance(tools: {
       return true;
     }
     if (task.pastDeadline && task.waiting > 0) {
-      await tasks.endWaiting(client, task, { ended: 'failed', reason: 'deadline' });
+      await tasks.endWaiting(client, task, { ended: 'failed', reason: 'DEADLINE' });
       return true;
     }
     if (task.waiting + task.pending + task.running === 0) {
@@ -81,15 +81,15 @@ export function createAdvance(tools: {
     }
     // What nobody can have any more, or nobody came for.
     if (task.nothingEligible) {
-      await tasks.endWaiting(client, task, { ended: 'cancelled', reason: 'not_eligible' });
+      await tasks.endWaiting(client, task, { ended: 'cancelled', reason: 'NOT_ELIGIBLE' });
       await endPending(client, task, (ids) =>
         engine.cancelMatching(client, { tenantId, ids }, 'not_eligible'),
       );
       return true;
     }
-    await tasks.endWaiting(client, task, { ended: 'failed', reason: 'expired' });
+    await tasks.endWaiting(client, task, { ended: 'failed', reason: 'EXPIRED' });
     await endPending(client, task, (actionIds) =>
-      engine.expire(client, { tenantId, actionIds, reason: 'expired' }),
+      engine.expire(client, { tenantId, actionIds, reason: 'EXPIRED' }),
     );
     return true;
   }

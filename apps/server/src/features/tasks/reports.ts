@@ -51,7 +51,8 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
     ) {
       const { tenantId, pcId } = runner;
       checkReportSize(said);
-      if (!(await isOwn(runner, id, said.attempt))) return refused(runner, id, said.attempt, said.status);
+      if (!(await isOwn(runner, id, said.attempt)))
+        return refused(runner, id, said.attempt, said.status.toUpperCase());
       const answer = await engine.report(db, {
         tenantId,
         actionId: id,
@@ -76,7 +77,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
       const acknowledged =
         (await isOwn(runner, id, attempt)) &&
         (await engine.acknowledge(db, { tenantId, actionId: id, attempt }));
-      if (!acknowledged) return refused(runner, id, attempt, 'ack');
+      if (!acknowledged) return refused(runner, id, attempt, 'ACK');
       return { accepted: true, status: 'running' as const };
     },
 
@@ -85,7 +86,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
       const own = await isOwn(runner, id, attempt);
       const action = await known(runner, id);
       if (!own || action.state !== 'claimed' || action.attempt !== attempt)
-        return refused(runner, id, attempt, 'heartbeat');
+        return refused(runner, id, attempt, 'HEARTBEAT');
       return {
         accepted: true,
         status: 'running' as const,

@@ -103,7 +103,7 @@ export function createTaskDevices(engine: Engine) {
         error: action.error ?? (action.reason === 'TIMEOUT' ? timeoutText(timeoutSeconds) : undefined),
         createdAt: action.createdAt,
         endedAt: action.endedAt ?? undefined,
-        startedAt: action.leasedAt ?? undefined,
+        startedAt: action.startedAt ?? undefined,
         timeoutAt: action.leaseUntil ?? undefined,
         worker: action.worker ?? undefined,
         cancelRequested: action.cancelRequested || undefined,
@@ -119,8 +119,10 @@ export function createTaskDevices(engine: Engine) {
   };
 }
 
-/** What somebody said about it: a failure's text, why it was given back or cancelled. */
+/** What went wrong in an attempt is its error; why anything else happened, and what came too late, is a reason. */
 function wireEvent({ type, attempt, at, worker, reason }: ActionEvent, timeoutSeconds: number) {
-  const error = type === 'TIMEOUT' ? timeoutText(timeoutSeconds) : type === 'RETRY_SCHEDULED' ? null : reason;
-  return { type, attempt, at, worker: worker ?? undefined, error: error ?? undefined };
+  const said = { type, attempt, at, worker: worker ?? undefined };
+  if (type === 'TIMEOUT') return { ...said, error: timeoutText(timeoutSeconds) };
+  if (type === 'FAILED') return { ...said, error: reason ?? undefined };
+  return { ...said, reason: type === 'RETRY_SCHEDULED' ? undefined : (reason ?? undefined) };
 }

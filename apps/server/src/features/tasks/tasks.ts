@@ -92,7 +92,7 @@ export function createTasks(tools: {
           await queries.endWaiting(
             tx,
             { tenantId, taskId, activated },
-            { ended: 'cancelled', reason: 'cancelled' },
+            { ended: 'cancelled', reason: 'CANCELLED' },
           );
           if (activated) {
             const ids = await queries.openActions(

@@ -8,7 +8,7 @@ export const tagOf = (taskId: string) => `task:${taskId}`;
 /** Under this name the runner of a PC holds its leases. */
 export const workerOf = (pcId: string) => `pc:${pcId}`;
 
-/** An action that nobody waited for any longer has failed, with the reason expired. */
+/** An action that nobody waited for any longer has failed, with the reason EXPIRED. */
 const WORDS: Record<ActionState, DeviceStatus> = {
   pending: 'pending',
   claimed: 'running',
