@@ -292,7 +292,11 @@ describe('actions', () => {
 
   it('that are not handed out in time expire', async () => {
     const { id, token } = await house.host();
-    const action = await house.queue(id, await house.service(id), { deliverBy: '2001-01-01T00:00:00Z' });
+    const action = await house.queue(id, await house.service(id), { deliverBy: '2100-01-01T00:00:00Z' });
+    await house.engine.db.query({
+      text: `update muster.pending set deliver_by = '2001-01-01' where action_id = $1`,
+      values: [action],
+    });
     expect((await house.poll(token)).status).toBe(204);
     await house.engine.runDuty('expire');
     expect((await house.action(id, action)).status).toBe('expired');

@@ -318,8 +318,17 @@ create function {schema}.enqueue(
 declare
   v record;
   v_options jsonb := jsonb_strip_nulls(coalesce(p_options, '{}'));
+  v_past text;
 begin
   perform {schema}.check_action(p_kind, p_payload, v_options);
+  -- a repetition of what was taken in time is answered as the first one, however late it comes
+  select o.key into v_past from jsonb_each_text(v_options) o
+    where o.key in ('deliverBy', 'deadline') and o.value::timestamptz <= statement_timestamp() order by o.key desc limit 1;
+  if v_past is not null and not exists (
+    select 1 from {schema}.idempotency_keys k where k.tenant_id = p_tenant and k.key = v_options->>'idempotencyKey'
+  ) then
+    raise exception '% is in the past.', v_past using errcode = 'invalid_parameter_value';
+  end if;
   perform {schema}.ensure_event_day(statement_timestamp());
   for i in 1..20 loop
     select * into v from {schema}.enqueue_actions(statement_timestamp(), array[p_tenant], array[p_lane],

@@ -280,6 +280,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
 
     get: lookUp.get,
     list: lookUp.list,
+    isKeyKnown: lookUp.isKeyKnown,
     queue: queues.queue,
     positions: queues.positions,
     laneLoads: queues.laneLoads,

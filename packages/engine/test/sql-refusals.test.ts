@@ -31,6 +31,8 @@ test.each<[object, string]>([
   [{ deadline: '-infinity' }, 'deadline must be a time between the years 1 and 9999.'],
   [{ deliverBy: '10000-01-01T00:00:00Z' }, 'deliverBy must be a time between the years 1 and 9999.'],
   [{ deliverBy: '0044-03-15 BC' }, 'deliverBy must be a time between the years 1 and 9999.'],
+  [{ deliverBy: '2001-01-01T00:00:00Z' }, 'deliverBy is in the past.'],
+  [{ deadline: '2001-01-01T00:00:00Z', idempotencyKey: 'new' }, 'deadline is in the past.'],
   [{ notBefore: 20_270_101 }, 'notBefore must be a time between the years 1 and 9999.'],
   [{ maxAttempts: 0 }, 'maxAttempts must be a whole number from 1 to 1000.'],
   [{ maxAttempts: 1_001 }, 'maxAttempts must be a whole number from 1 to 1000.'],
@@ -108,4 +110,18 @@ test('what is just allowed is taken, and an option that is null is not given', a
     payload: { s: '12345678901234567890' },
   });
   expect(await enqueue('x', '{}', null)).toMatch(/^\d+$/);
+});
+
+test('G67: a repetition is answered as the first time, also when its time has passed', async () => {
+  const options = { idempotencyKey: 'late', deliverBy: '2001-01-01T00:00:00.000Z' };
+  // the library leaves it to its callers what is past
+  const { id } = await t.engine.enqueue(t.db, {
+    ...options,
+    tenantId: 1,
+    laneId,
+    kind: 'x',
+    payload: {},
+    deliverBy: new Date(options.deliverBy),
+  });
+  expect(await enqueue('x', '{}', JSON.stringify(options))).toBe(id);
 });

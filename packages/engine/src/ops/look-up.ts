@@ -138,6 +138,16 @@ export function createLookUp(context: Context, reasons: Reasons) {
       return rows.map((row) => row.action_id);
     },
 
+    /** Whether an action with this idempotency key is kept. */
+    async isKeyKnown(client: Queryable, tenantId: number, key: string): Promise<boolean> {
+      checkTenant(tenantId);
+      const { rows } = await client.query({
+        text: `select 1 from ${s}.idempotency_keys where tenant_id = $1 and key = $2`,
+        values: [tenantId, checkName(key, 'idempotency key')],
+      });
+      return rows.length > 0;
+    },
+
     async newestId(client: Queryable): Promise<string> {
       const { rows } = await client.query({ text: `select last_value as id from ${s}.action_seq` });
       return rows[0].id;

@@ -6,6 +6,7 @@ import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
 import type { Log } from '../../http/logging.ts';
+import { refusePast } from '../../http/past-times.ts';
 import { created } from '../../http/replies.ts';
 import { GENERIC, type Lanes } from './lanes.ts';
 import { checkLane, unknownAction } from './restriction.ts';
@@ -28,6 +29,11 @@ export function enqueueRoute(tools: {
       checkLane(caller, lane);
       const idempotencyKey = readKey(request.headers['idempotency-key']);
       const { tenantId } = caller;
+      await refusePast(
+        engine.now(),
+        { deliverBy: body.deliverBy, deadline: body.deadline },
+        async () => idempotencyKey !== undefined && engine.isKeyKnown(engine.db, tenantId, idempotencyKey),
+      );
       const action = {
         tenantId,
         channel: GENERIC,

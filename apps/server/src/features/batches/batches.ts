@@ -3,6 +3,7 @@ import type { Engine, Queryable } from '@muster/engine';
 import type { TargetCounts, TargetSets } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
+import { refusePast } from '../../http/past-times.ts';
 import { batchError } from './errors.ts';
 import { paceOf } from './pace.ts';
 import type { BatchQueries, BatchRow } from './queries.ts';
@@ -32,6 +33,10 @@ export function createBatches(tools: { engine: Engine; queries: BatchQueries; se
   return {
     /** Freezes the targets. Their actions follow: see supply-batches.ts. */
     async accept(client: Queryable, tenantId: number, body: NewBatch, by: string) {
+      await refusePast(engine.now(), {
+        'action.deliverBy': body.action.deliverBy,
+        'action.deadline': body.action.deadline,
+      });
       const { setId, total } = await sets.freeze(client, tenantId, body.targets);
       const batchId = await queries.insert(client, {
         tenantId,

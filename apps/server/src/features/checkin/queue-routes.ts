@@ -7,6 +7,7 @@ import type { Fleet } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
+import { refusePast } from '../../http/past-times.ts';
 import { created } from '../../http/replies.ts';
 import { wireQueued, wireStatus } from './wire.ts';
 
@@ -38,6 +39,11 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
         const { tenantId } = caller;
         const laneId = await fleet.laneOf(db, tenantId, params.id);
         const idempotencyKey = readIdempotencyKey(request);
+        await refusePast(
+          engine.now(),
+          { deliverBy: body.deliverBy, deadline: body.deadline },
+          async () => idempotencyKey !== undefined && engine.isKeyKnown(db, tenantId, idempotencyKey),
+        );
         const { id, outcome } = await change(db, async (tx) => {
           const source = { tenantId, source: 'assign' as const, by: caller.name, idempotencyKey };
           const [done] = await fleet.assigning.assign(tx, source, [{ deviceId: params.id, laneId }], body);

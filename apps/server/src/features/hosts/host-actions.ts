@@ -4,6 +4,7 @@ import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import { httpError } from '../../http/errors.ts';
 import type { Log } from '../../http/logging.ts';
+import { refusePast } from '../../http/past-times.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { unknownAction } from './errors.ts';
 import { SERVICE_DELETED } from './reasons.ts';
@@ -38,6 +39,11 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
     async enqueue(caller: Caller, hostId: string, given: NewHostAction, idempotencyKey: string | undefined) {
       const { tenantId } = caller;
       const service = await services.get(caller, hostId, given.serviceId);
+      await refusePast(
+        engine.now(),
+        { deliverBy: given.deliverBy },
+        async () => idempotencyKey !== undefined && engine.isKeyKnown(db, tenantId, idempotencyKey),
+      );
       const payload: Payload = { hostId, serviceId: service.id, unitName: service.unitName };
       const { id, outcome } = await engine.enqueue(db, {
         tenantId,

@@ -5,6 +5,7 @@ import { change, SLOW } from '../../changes.ts';
 import { type Pcs as PlacesOfPcs, unknownPc } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
+import { refusePast } from '../../http/past-times.ts';
 import type { RunSoon } from '../../run-soon.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Advance } from './advance-tasks.ts';
@@ -44,6 +45,7 @@ export function createTasks(tools: {
     /** Costs the same whoever is meant: who that is, is found out when the task becomes active. */
     async create(caller: Caller, body: NewTask): Promise<TaskRow> {
       const { tenantId } = caller;
+      await refusePast(engine.now(), { deadline: body.deadline });
       const targets: StoredTargets =
         'deviceIds' in body.targets ? { deviceIds: [...new Set(body.targets.deviceIds)] } : body.targets;
       const id = await change(db, async (tx) => {

@@ -1,5 +1,6 @@
 import { api } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
+import type { z } from 'zod';
 import { readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change, SLOW } from '../../changes.ts';
@@ -8,6 +9,7 @@ import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { isId } from '../../http/ids.ts';
 import { readPage } from '../../http/page.ts';
+import { refusePast } from '../../http/past-times.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { RunSoon } from '../../run-soon.ts';
 import { beginRun } from './duties.ts';
@@ -63,6 +65,7 @@ export function workflowRoutes(tools: {
       async handler({ body, caller, reply }) {
         const row = await change(db, async (tx) => {
           const now = engine.now();
+          await refusePast(now, timesOf(body.action));
           const given = {
             tenantId: caller.tenantId,
             ...body,
@@ -109,6 +112,7 @@ export function workflowRoutes(tools: {
         return change(db, async (tx) => {
           const before = await known(tx, caller.tenantId, params.id, 'for update');
           const now = engine.now();
+          await refusePast(now, timesOf(body.action));
           const row = { ...before, ...body } as WorkflowRow;
           const isNew = body.schedule !== undefined || (row.enabled && !before.enabled);
           const isPast =
@@ -185,6 +189,10 @@ export function workflowRoutes(tools: {
       },
     }),
   ];
+}
+
+function timesOf(action: z.input<typeof workflowBody>['action'] | undefined) {
+  return { 'action.deliverBy': action?.deliverBy, 'action.deadline': action?.deadline };
 }
 
 function wire(row: WorkflowRow) {
