@@ -91,7 +91,7 @@ describe('a token that is revoked at the very moment', () => {
     const waiting = ask('POST', '/api/lanes/flight/claim', { worker: 'w', wait: WAIT }, token);
     await parked(server);
     once('muster_claim', async () => {
-      expect((await ask('DELETE', `/api/tokens/${id}`)).status).toBe(200);
+      expect((await ask('DELETE', `/api/tokens/${id}`)).status).toBe(204);
     });
     const { body } = await ask('POST', '/api/lanes/flight/actions', { kind: 'x' });
     expect(await waiting).toMatchObject({ status: 401, body: { code: 'MUSTER_UNAUTHORIZED' } });
