@@ -107,7 +107,7 @@ test('unknown and repeated targets are no failed request: rows with an error cod
 
 test('the targets are those of the moment of acceptance; one that is deleted before its turn is refused', async () => {
   const { tag, devices } = await fleet(3);
-  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, rate: 1 });
+  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, ratePerMinute: 1 });
   await fakeDevice(t, { tags: [tag] });
   await supplied();
   expect(await counts(id)).toEqual({ pending: 1, waiting: 2 });
@@ -121,7 +121,7 @@ test('the targets are those of the moment of acceptance; one that is deleted bef
 
 test('a rate limits how many are put into lanes within any minute', async () => {
   const { tag } = await fleet(7);
-  const id = await make({ targets: { tags: [tag, 'odd'] }, action: { kind: 'X' }, rate: 2 });
+  const id = await make({ targets: { tags: [tag, 'odd'] }, action: { kind: 'X' }, ratePerMinute: 2 });
   await supplied();
   expect(await look(id)).toMatchObject({ status: 'supplying', total: 3, perMinute: 2 });
   expect(await counts(id)).toEqual({ pending: 2, waiting: 1 });
@@ -136,7 +136,7 @@ test('a rate limits how many are put into lanes within any minute', async () => 
 test('a ramp goes faster with every so many successes, never above the rate', async () => {
   const { tag, devices } = await fleet(8);
   const ramp = { basePerMinute: 1, factor: 2, everySuccesses: 1 };
-  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, ramp, rate: 3 });
+  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, ramp, ratePerMinute: 3 });
   const paces: number[] = [];
   for (let n = 0; n < 8; n += 1) {
     await supplied();
@@ -160,7 +160,7 @@ test('the abort rule stops the rest, in lanes or not, once its sample is large e
   const id = await make({
     targets: { tags: [tag] },
     action: { kind: 'BREAK', maxAttempts: 1 },
-    rate: 5,
+    ratePerMinute: 5,
     abort: { failurePercent: 50, minimumSample: 3 },
   });
   await supplied();
@@ -185,7 +185,7 @@ test('the abort rule stops the rest, in lanes or not, once its sample is large e
 
 test('a paused batch hands out nothing, and goes on where it stopped', async () => {
   const { tag, devices } = await fleet(3);
-  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, rate: 2 });
+  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, ratePerMinute: 2 });
   await supplied();
   expect((await t.post(`/api/batches/${id}/pause`)).body).toMatchObject({ status: 'paused' });
   const device = devices[0] as FakeDevice;
@@ -207,7 +207,11 @@ test('a paused batch hands out nothing, and goes on where it stopped', async () 
 test('cancel ends what waits and tells what runs; retry takes up what failed and what never started', async () => {
   const { tag, devices } = await fleet(5);
   const [a, b, c] = devices as [FakeDevice, FakeDevice, FakeDevice];
-  const id = await make({ targets: { tags: [tag] }, action: { kind: 'X', maxAttempts: 1 }, rate: 4 });
+  const id = await make({
+    targets: { tags: [tag] },
+    action: { kind: 'X', maxAttempts: 1 },
+    ratePerMinute: 4,
+  });
   await supplied();
   await a.report((await a.checkIn()).action);
   await b.report((await b.checkIn()).action, 'failed');
@@ -277,7 +281,7 @@ test('a full lane refuses its target and fails nobody else', async () => {
 });
 
 test('batches are listed newest first; what is unknown or wrong is said', async () => {
-  const id = await make({ targets: { all: true }, action: { kind: 'X' }, rate: 1 });
+  const id = await make({ targets: { all: true }, action: { kind: 'X' }, ratePerMinute: 1 });
   expect((await t.get('/api/batches?limit=1')).body).toMatchObject({ batches: [{ id }], cursor: id });
   expect((await t.post(`/api/batches/${id}/cancel`)).status).toBe(200);
   for (const path of ['/api/batches/999999', '/api/batches/x', '/api/batches/999999/targets'])
@@ -290,7 +294,7 @@ test('batches are listed newest first; what is unknown or wrong is said', async 
     { targets: { all: true, tags: ['a'] }, action: { kind: 'X' } },
     { targets: { deviceIds: [] }, action: { kind: 'X' } },
     { targets: { all: true }, action: {} },
-    { targets: { all: true }, action: { kind: 'X' }, rate: 0 },
+    { targets: { all: true }, action: { kind: 'X' }, ratePerMinute: 0 },
   ])
     expect((await t.post('/api/batches', body)).status).toBe(400);
 });

@@ -360,12 +360,12 @@ describe('the load of hosts', () => {
     const queued = [await past.queue(id, other), await past.queue(id, other)];
     await past.poll(token);
     ahead = 3_600_000; // whatever runs has been running for an hour
-    const load = (await past.call('GET', `/api/hosts/${id}/load?stuckAfter=3000`)).body;
+    const load = (await past.call('GET', `/api/hosts/${id}/load?stuckAfterSeconds=3000`)).body;
     expect(load).toMatchObject({ id, queued: queued.length, running: 1, finished: { actions: 1 } });
     expect(load.stuck).toMatchObject([{ actionId: stuck, serviceId: other, attempt: 1 }]);
     for (const times of [load.finished.handOutMs, load.finished.processingMs])
       expect(times.p50).toBeLessThanOrEqual(times.most);
-    const all = (await past.call('GET', '/api/hosts/load?stuckAfter=4000')).body.hosts;
+    const all = (await past.call('GET', '/api/hosts/load?stuckAfterSeconds=4000')).body.hosts;
     expect(all.find((host: { id: string }) => host.id === id)).toMatchObject({
       queued: 2,
       running: 1,

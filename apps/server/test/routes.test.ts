@@ -101,6 +101,37 @@ test('every DELETE answers 204 without a body, and whatever shows a new token an
   expect(issuing.filter((one) => !one.startsWith('201 post '))).toEqual([]);
 });
 
+test('a number that is a duration, a size or a pace says its unit; wait, which agents know, is in seconds', async () => {
+  interface Node {
+    readonly $ref?: string;
+    readonly in?: string;
+    readonly name?: string;
+    readonly properties?: Record<string, Node>;
+    readonly schema?: Node;
+    readonly type?: string | string[];
+  }
+  const { body } = await t.get('/openapi.json');
+  const named = new Set<string>();
+  const note = (field: string, { $ref, type }: Node) => {
+    const types = $ref ? body.components.schemas[$ref.split('/').at(-1) ?? '']?.type : type;
+    if ([types].flat().some((one) => one === 'number' || one === 'integer')) named.add(field);
+  };
+  const walk = (node: Node): void => {
+    if (node === null || typeof node !== 'object') return;
+    if (node.in && node.name && node.schema) note(node.name, node.schema);
+    for (const [field, rule] of Object.entries(node.properties ?? {})) note(field, rule);
+    for (const inner of Object.values(node)) walk(inner as Node);
+  };
+  walk(body);
+  expect(named).toContain('leaseSeconds');
+  const measures = [...named].filter((field) =>
+    /wait(?!ing)|timeout|backoff|after|delay|lease|duration|interval|period|rate|speed|size|bytes|length|days|seconds|ms$/i.test(
+      field,
+    ),
+  );
+  expect(measures.filter((field) => !/(Seconds|Ms|Days|Bytes|PerMinute)$/.test(field))).toEqual(['wait']);
+});
+
 test('health and readiness are for everybody', async () => {
   expect(await t.get('/healthz', { token: null })).toMatchObject({ status: 200, body: { status: 'ok' } });
   expect(await t.get('/readyz', { token: null })).toMatchObject({ status: 200, body: { status: 'ready' } });

@@ -57,7 +57,7 @@ describe('one task at a time', () => {
 
   test('what was begun is told of by its devices, in the words of older systems too', async () => {
     const pc = await fakePc(stage.t, 4, { slots: 3 });
-    const task = await newTask(stage.t, listOf(pc), { maxAttempts: 2, retryBackoff: 60 });
+    const task = await newTask(stage.t, listOf(pc), { maxAttempts: 2, retryBackoffSeconds: 60 });
     const [a, b, c] = (await pc.claim()) as [Held, Held, Held];
     await pc.complete(a, { result: { version: 2 } });
     await pc.fail(b);
@@ -131,7 +131,7 @@ describe('no task blocks the tenant for ever', () => {
 
   test('one that waits for its retry and is not eligible any more is cancelled as well', async () => {
     const pc = await fakePc(stage.t, 2);
-    const task = await newTask(stage.t, listOf(pc), { retryBackoff: 600 });
+    const task = await newTask(stage.t, listOf(pc), { retryBackoffSeconds: 600 });
     const [held, other] = (await pc.claim()) as [Held, Held];
     await pc.fail(held);
     expect(await show(task.id)).toMatchObject({ status: 'running', counts: { pending: 1, running: 1 } });
@@ -152,7 +152,7 @@ describe('no task blocks the tenant for ever', () => {
 
   test('G60: no hand-out, nothing running, no runner for twenty minutes: the rest has failed with the reason expired', async () => {
     const pc = await fakePc(stage.t, 3, { slots: 1 });
-    const task = await newTask(stage.t, listOf(pc), { retryBackoff: 10_000 });
+    const task = await newTask(stage.t, listOf(pc), { retryBackoffSeconds: 10_000 });
     const [held] = (await pc.claim()) as [Held];
     await pc.fail(held);
     await flushContacts();

@@ -244,7 +244,7 @@ describe('bad input gets a sentence and a code', () => {
     ['numbers for ids', { name: 'a', kind: 'A', targets: { deviceIds: [1] } }],
     ['no tries', { name: 'a', kind: 'A', targets: { all: true }, maxAttempts: 0 }],
     ['no time', { name: 'a', kind: 'A', targets: { all: true }, timeoutSeconds: 0 }],
-    ['a wait below zero', { name: 'a', kind: 'A', targets: { all: true }, retryBackoff: -1 }],
+    ['a wait below zero', { name: 'a', kind: 'A', targets: { all: true }, retryBackoffSeconds: -1 }],
     ['what is no time', { name: 'a', kind: 'A', targets: { all: true }, deadline: 'soon' }],
     ['an unknown field', { name: 'a', kind: 'A', targets: { all: true }, priority: 'high' }],
   ])('a task with %s', async (_what, body) => {

@@ -139,7 +139,10 @@ describe('a waiting runner is woken', () => {
   });
 
   test('by a retry that is due', async () => {
-    const { pc, held, woken } = await waiting({ devices: 1, task: { maxAttempts: 2, retryBackoff: 60 } });
+    const { pc, held, woken } = await waiting({
+      devices: 1,
+      task: { maxAttempts: 2, retryBackoffSeconds: 60 },
+    });
     await pc.fail(held);
     await stage.pass(2 * MINUTE);
     expect(await woken).toMatchObject([{ id: held.id, attempt: 2 }]);

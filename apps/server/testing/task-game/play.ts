@@ -94,7 +94,7 @@ function createGame(inner: Database, house: GameHouse, die: Die) {
       kind: 'PLAY',
       targets,
       maxAttempts: 1 + die.below(3),
-      retryBackoff: die.of([0, 0, 60]),
+      retryBackoffSeconds: die.of([0, 0, 60]),
       ...(die.below(8) === 0
         ? { deadline: new Date(house.clock().getTime() + 30 * MINUTE).toISOString() }
         : {}),

@@ -21,7 +21,7 @@ export const batch = z
     total: z.int(),
     counts,
     action: batchBody.shape.action,
-    rate: z.int().optional(),
+    ratePerMinute: z.int().optional(),
     ramp: batchBody.shape.ramp,
     abort: batchBody.shape.abort,
     perMinute: z.int().nullable().describe('The present pace; null: as fast as possible.'),

@@ -11,7 +11,7 @@ export const batchBody = z
     name: name.optional(),
     targets,
     action: deviceAction,
-    rate: perMinute.optional().describe('How many are put into lanes per minute.'),
+    ratePerMinute: perMinute.optional().describe('How many are put into lanes per minute.'),
     ramp: z
       .strictObject({
         basePerMinute: perMinute,
@@ -19,7 +19,7 @@ export const batchBody = z
         everySuccesses: z.int().min(1).max(1_000_000),
       })
       .optional()
-      .describe('Begin slowly, and go faster with every so many successes; never above rate.'),
+      .describe('Begin slowly, and go faster with every so many successes; never above ratePerMinute.'),
     abort: z
       .strictObject({
         failurePercent: z.number().min(0).max(100),

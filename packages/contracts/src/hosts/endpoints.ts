@@ -80,7 +80,7 @@ export const hosts = {
     path: '/api/hosts/:hostId/load',
     summary: 'Depth, running and stuck actions of a host, and how long its last actions took',
     params: hostParams,
-    query: statsQuery.pick({ stuckAfter: true }),
+    query: statsQuery.pick({ stuckAfterSeconds: true }),
     responses: { 200: { description: 'Derived from the queue as it is now.', schema: loadWithTimes } },
   }),
 };

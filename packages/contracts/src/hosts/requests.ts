@@ -69,12 +69,12 @@ export const actionQuery = z.strictObject({
   cursor: cursor.optional(),
 });
 export const statsQuery = z.strictObject({
-  stuckAfter: z
+  stuckAfterSeconds: z
     .int()
     .min(1)
     .max(604_800)
     .optional()
-    .describe('Seconds after which a running action counts as stuck.'),
+    .describe('After so long a running action counts as stuck.'),
   limit: z.int().min(1).max(100).optional(),
   cursor: cursor.optional(),
 });

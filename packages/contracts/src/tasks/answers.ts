@@ -54,7 +54,7 @@ export const task = z
     cancelRequested: z.boolean().optional(),
     maxAttempts: z.int(),
     timeoutSeconds: z.int(),
-    retryBackoff: z.int(),
+    retryBackoffSeconds: z.int(),
     deadline: time.nullable(),
     createdAt: time,
     createdBy: z.string().nullable(),

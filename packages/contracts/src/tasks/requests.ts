@@ -63,7 +63,7 @@ export const newTask = z
       .max(604_800)
       .optional()
       .describe('How long a device may take; MUSTER_TASK_TIMEOUT_SECONDS by default.'),
-    retryBackoff: z
+    retryBackoffSeconds: z
       .int()
       .min(0)
       .max(86_400)

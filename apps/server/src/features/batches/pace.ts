@@ -2,7 +2,7 @@ import type { TargetCounts } from '../../fleet/index.ts';
 
 /** How fast a batch may go on, and whether it must stop. Pure: counts in, decision out. */
 export interface Pace {
-  readonly rate: number | null;
+  readonly ratePerMinute: number | null;
   readonly ramp: {
     readonly basePerMinute: number;
     readonly factor: number;
@@ -17,11 +17,11 @@ export interface AbortRule {
 const FASTEST = 1_000_000;
 
 /** Per minute; null: as fast as possible. */
-export function paceOf({ rate, ramp }: Pace, counts: Pick<TargetCounts, 'done'>): number | null {
-  if (!ramp) return rate;
+export function paceOf({ ratePerMinute, ramp }: Pace, counts: Pick<TargetCounts, 'done'>): number | null {
+  if (!ramp) return ratePerMinute;
   const steps = Math.floor(counts.done / ramp.everySuccesses);
   const ramped = Math.min(FASTEST, Math.floor(ramp.basePerMinute * ramp.factor ** steps));
-  return Math.min(ramped, rate ?? FASTEST);
+  return Math.min(ramped, ratePerMinute ?? FASTEST);
 }
 
 /** Of those that have ended by themselves; what was cancelled or never handed out says nothing about the action. */

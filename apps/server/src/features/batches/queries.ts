@@ -26,7 +26,7 @@ function batch(row: any): BatchRow {
     total: row.total,
     name: row.name,
     action: row.action,
-    rate: row.per_minute,
+    ratePerMinute: row.per_minute,
     ramp: row.ramp,
     abort: row.abort,
     createdAt: row.created_at,
@@ -49,7 +49,7 @@ export function createBatchQueries(s: string, now: () => Date) {
       client: Queryable,
       given: Pick<
         BatchRow,
-        'tenantId' | 'setId' | 'name' | 'action' | 'rate' | 'ramp' | 'abort' | 'createdBy'
+        'tenantId' | 'setId' | 'name' | 'action' | 'ratePerMinute' | 'ramp' | 'abort' | 'createdBy'
       >,
     ): Promise<string> {
       const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
@@ -62,7 +62,7 @@ export function createBatchQueries(s: string, now: () => Date) {
           given.setId,
           given.name,
           json(given.action),
-          given.rate,
+          given.ratePerMinute,
           json(given.ramp),
           json(given.abort),
           given.createdBy,

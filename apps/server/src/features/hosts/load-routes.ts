@@ -19,10 +19,10 @@ export function loadRoutes(tools: {
 }): Route[] {
   const { contacts, db, hosts, loadQueries, now } = tools;
 
-  async function describe(tenantId: number, page: readonly Host[], stuckAfter = tools.stuckSeconds) {
+  async function describe(tenantId: number, page: readonly Host[], stuckAfterSeconds = tools.stuckSeconds) {
     const ids = page.map(({ id }) => id);
     const loads = new Map((await loadQueries.loads(db, tenantId, ids)).map((load) => [load.hostId, load]));
-    const stuck = await loadQueries.stuck(db, tenantId, ids, now(), stuckAfter);
+    const stuck = await loadQueries.stuck(db, tenantId, ids, now(), stuckAfterSeconds);
     return page.map((host) => {
       const load = loads.get(host.id);
       const seenAt = contacts.latest(tenantId, host.id, host.seenAt);
@@ -48,7 +48,7 @@ export function loadRoutes(tools: {
           (limit) => hosts.list(caller, query.cursor ?? '0', limit),
           (row) => row.id,
         );
-        return { hosts: await describe(caller.tenantId, items, query.stuckAfter), cursor };
+        return { hosts: await describe(caller.tenantId, items, query.stuckAfterSeconds), cursor };
       },
     }),
 
@@ -56,7 +56,7 @@ export function loadRoutes(tools: {
       access: operators('viewer'),
       async handler({ caller, params, query }) {
         const host = await hosts.get(caller, params.hostId);
-        const [load] = await describe(caller.tenantId, [host], query.stuckAfter);
+        const [load] = await describe(caller.tenantId, [host], query.stuckAfterSeconds);
         return { ...load, finished: await loadQueries.times(db, caller.tenantId, host.id) };
       },
     }),

@@ -18,7 +18,7 @@ export interface TaskRow {
   readonly targets: Exclude<StoredTargets, { deviceIds: unknown }> | { readonly deviceCount: number };
   readonly maxAttempts: number;
   readonly timeoutSeconds: number;
-  readonly retryBackoff: number;
+  readonly retryBackoffSeconds: number;
   readonly deadline: Date | null;
   readonly createdAt: Date;
   readonly createdBy: string | null;
@@ -49,7 +49,7 @@ export interface NewTask {
   readonly total: number | null;
   readonly maxAttempts: number;
   readonly timeoutSeconds: number;
-  readonly retryBackoff: number;
+  readonly retryBackoffSeconds: number;
   readonly deadline: Date | null;
   readonly createdBy: string | null;
 }
@@ -80,7 +80,7 @@ function taskRow(row: any): TaskRow {
     targets: row.device_count === null ? row.targets : { deviceCount: row.device_count },
     maxAttempts: row.max_attempts,
     timeoutSeconds: row.timeout_seconds,
-    retryBackoff: row.retry_backoff_seconds,
+    retryBackoffSeconds: row.retry_backoff_seconds,
     deadline: row.deadline,
     createdAt: row.created_at,
     createdBy: row.created_by,
@@ -145,7 +145,7 @@ export function createTaskQueries(s: string, now: () => Date) {
           given.total,
           given.maxAttempts,
           given.timeoutSeconds,
-          given.retryBackoff,
+          given.retryBackoffSeconds,
           given.deadline,
           given.createdBy,
         ],

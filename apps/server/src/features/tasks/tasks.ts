@@ -62,7 +62,7 @@ export function createTasks(tools: {
           total: 'deviceIds' in targets ? targets.deviceIds.length : null,
           maxAttempts: body.maxAttempts ?? DEFAULT_ATTEMPTS,
           timeoutSeconds: body.timeoutSeconds ?? timeoutSeconds,
-          retryBackoff: body.retryBackoff ?? 0,
+          retryBackoffSeconds: body.retryBackoffSeconds ?? 0,
           deadline: body.deadline === undefined ? null : new Date(body.deadline),
           createdBy: caller.name,
         });
@@ -136,7 +136,7 @@ export function createTasks(tools: {
         cancelRequested: (task.cancelledAt !== null && task.endedAt === null) || undefined,
         maxAttempts: task.maxAttempts,
         timeoutSeconds: task.timeoutSeconds,
-        retryBackoff: task.retryBackoff,
+        retryBackoffSeconds: task.retryBackoffSeconds,
         deadline: task.deadline,
         createdAt: task.createdAt,
         createdBy: task.createdBy,

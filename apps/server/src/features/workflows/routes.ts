@@ -1,6 +1,5 @@
-import { api } from '@muster/contracts';
+import { api, type DeviceAction } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
-import type { z } from 'zod';
 import { readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change, SLOW } from '../../changes.ts';
@@ -191,7 +190,7 @@ export function workflowRoutes(tools: {
   ];
 }
 
-function timesOf(action: z.input<typeof workflowBody>['action'] | undefined) {
+function timesOf(action: DeviceAction | undefined) {
   return { 'action.deliverBy': action?.deliverBy, 'action.deadline': action?.deadline };
 }
 
