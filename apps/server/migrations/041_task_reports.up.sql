@@ -78,76 +78,98 @@ create view {schema}_reports.workers as
   left join {schema}.contacts c on c.tenant_id = p.tenant_id and c.channel = 'runner' and c.target_id = p.pc_id;
 
 -- Takes work for a PC, as POST /api/pcs/:id/claim does: devices to be tried again, then new ones, one for each free slot.
+-- What may be handed out is the engine's business; here are only the devices that are meant, and the counts of the task.
 create function {schema}_reports.claim_task_devices_for_pc(p_tenant int, p_pc bigint, max_to_claim int default 1)
 returns setof {schema}_reports.task_devices language plpgsql as $$
 #variable_conflict use_column
 declare
+  v_now timestamptz := statement_timestamp();
   v_task {schema}.tasks;
+  v_tag text;
   v_runner bigint;
   v_free int;
-  v record;
-  v_action bigint;
-  v_attempt int;
+  v_again bigint[];
+  v_fresh record;
+  v_got bigint[];
+  v_all bigint[] := '{}';
 begin
-  perform {schema}.ensure_event_day(statement_timestamp());
+  perform {schema}.ensure_event_day(v_now);
   select p.runner_id into v_runner from {schema}.pcs p where p.tenant_id = p_tenant and p.pc_id = p_pc for no key update;
   if v_runner is null then
     raise exception 'There is no PC % in tenant %.', p_pc, p_tenant using errcode = 'no_data_found';
   end if;
-  -- whoever counted the slots before this does not win after it
-  update {schema}.runners set ver = ver + 1 where tenant_id = p_tenant and runner_id = v_runner;
   select t.* into v_task from {schema}.tasks t where t.tenant_id = p_tenant and t.ended_at is null order by t.task_id limit 1;
-  select least(max_to_claim, s.free_slots) into v_free from {schema}_reports.pc_device_summary s where s.tenant_id = p_tenant and s.pc_id = p_pc;
-  if v_task.activated_at is null or v_task.cancelled_at is not null or v_task.deadline <= statement_timestamp()
-    or exists (select 1 from {schema}.pauses z where z.tenant_id = p_tenant and z.tag in ('', 'task:' || v_task.task_id)) then
+  if v_task.activated_at is null or v_task.cancelled_at is not null or v_task.deadline <= v_now then
     return;
   end if;
-  while v_free > 0 loop
-    select d.device_id, l.lane_id, x.action_id, p.attempt into v
-    from (
-      select * from {schema}.devices d where d.tenant_id = p_tenant and d.pc_id = p_pc and {schema}.sought_by(d.pc_id) and d.deleted_at is null offset 0
-    ) d
-    join {schema}.task_targets x on x.tenant_id = p_tenant and x.task_id = v_task.task_id and x.device_id = d.device_id and x.ended is null
-    join {schema}.lanes l on l.tenant_id = p_tenant and l.lane_id = d.lane_id and l.runner_id = v_runner
-    left join {schema}.pending p on p.tenant_id = p_tenant and p.action_id = x.action_id
-    where d.state = 'ok' and not d.absent
-      and l.action_id is null and not l.paused and l.blocked is null
-      and (x.action_id is null or (p.action_id is not null and not p.delayed and p.generation = l.generation
-        and (p.not_before is null or p.not_before <= statement_timestamp())))
-      and not exists (select 1 from {schema}.pending q where q.tenant_id = p_tenant and q.lane_id = l.lane_id and {schema}.sought_by(q.lane_id)
-        and q.channel in ('runner', 'any') and q.action_id is distinct from x.action_id and not q.delayed and q.generation = l.generation)
-    order by x.action_id is null, x.action_id, d.device_id limit 1
-    for update of x, l skip locked;
-    exit when not found;
-    if v.action_id is null then
-      select e.action_id into v_action from {schema}.enqueue_actions(statement_timestamp(), array[p_tenant], array[v.lane_id], array['runner'], array[v_task.kind],
-        array[jsonb_build_object('taskId', v_task.task_id::text, 'deviceId', v.device_id::text)],
-        array[jsonb_strip_nulls(jsonb_build_object('tags', jsonb_build_array('task:' || v_task.task_id), 'maxAttempts', v_task.max_attempts,
+  v_tag := 'task:' || v_task.task_id;
+  -- somebody may take a lane between look and lock: then there may be others to be had
+  for v_round in 1..5 loop
+    select least(max_to_claim - cardinality(v_all), s.free_slots) into v_free
+      from {schema}_reports.pc_device_summary s where s.tenant_id = p_tenant and s.pc_id = p_pc;
+    exit when v_free <= 0;
+    select coalesce(array_agg(w.action_id order by w.seq), '{}') into v_again from (
+      select u.action_id, u.seq from (
+        select * from {schema}.devices d where d.tenant_id = p_tenant and d.pc_id = p_pc and {schema}.sought_by(d.pc_id) and d.deleted_at is null offset 0
+      ) d
+      join {schema}.task_targets x on x.tenant_id = p_tenant and x.task_id = v_task.task_id and x.device_id = d.device_id and x.ended is null
+      join {schema}.unfinished_actions u on u.tenant_id = p_tenant and u.action_id = x.action_id
+      cross join lateral {schema}.lane_front(v_now, p_tenant, u.lane_id, 'runner') f
+      where d.state = 'ok' and not d.absent and f.hands_out = u.action_id
+      order by u.seq limit v_free
+    ) w;
+    select coalesce(array_agg(w.device_id order by w.device_id), '{}') as devices, coalesce(array_agg(w.lane_id order by w.device_id), '{}') as lanes
+      into v_fresh from (
+      select y.device_id, y.lane_id from (
+        select d.device_id, d.lane_id from (
+          select * from {schema}.devices d where d.tenant_id = p_tenant and d.pc_id = p_pc and {schema}.sought_by(d.pc_id) and d.deleted_at is null offset 0
+        ) d
+        join {schema}.task_targets x on x.tenant_id = p_tenant and x.task_id = v_task.task_id and x.device_id = d.device_id
+          and x.action_id is null and x.ended is null
+        cross join lateral {schema}.lane_front(v_now, p_tenant, d.lane_id, 'runner', array[v_tag]) f
+        where d.state = 'ok' and not d.absent and f.takes_new
+        order by d.device_id limit v_free - cardinality(v_again)
+      ) y
+      -- a cancel waits for this, and the other way round
+      cross join lateral (
+        select 1 from {schema}.task_targets x where x.tenant_id = p_tenant and x.task_id = v_task.task_id and x.device_id = y.device_id
+          and x.action_id is null and x.ended is null limit 1 for update
+      ) x
+    ) w;
+    exit when cardinality(v_again) + cardinality(v_fresh.devices) = 0;
+
+    with c as materialized (
+      select c.action_id from {schema}.claim_named_actions(v_now, array[p_tenant], array[v_runner], array['pc:' || p_pc],
+        array[v_task.timeout_seconds * 1000], array(select 1 from unnest(v_again)), array(select generate_series(1, cardinality(v_again))), v_again) c
+    ), n as (
+      insert into {schema}.task_counts (tenant_id, task_id, state, change, at)
+        select p_tenant, v_task.task_id, y.state, y.sign * count(*)::int, v_now
+        from c cross join (values ('pending', -1), ('running', 1)) y(state, sign) group by y.state, y.sign
+    )
+    select coalesce(array_agg(c.action_id), '{}') into v_got from c;
+    v_all := v_all || v_got;
+
+    with c as materialized (
+      select c.action_id, v_fresh.devices[c.nth] as device_id
+      from {schema}.enqueue_and_claim_actions(v_now, array[p_tenant], array[v_runner], array['pc:' || p_pc], array[v_task.timeout_seconds * 1000],
+        array(select 1 from unnest(v_fresh.devices)), array(select generate_series(1, cardinality(v_fresh.devices))), v_fresh.lanes,
+        array(select 'runner' from unnest(v_fresh.devices)), array(select v_task.kind from unnest(v_fresh.devices)),
+        array(select jsonb_build_object('taskId', v_task.task_id::text, 'deviceId', d::text) from unnest(v_fresh.devices) with ordinality u(d, n) order by n),
+        array(select jsonb_strip_nulls(jsonb_build_object('tags', jsonb_build_array(v_tag), 'maxAttempts', v_task.max_attempts,
           'backoffMs', v_task.retry_backoff_seconds * 1000, 'backoffMaxMs', greatest(300000, v_task.retry_backoff_seconds * 1000),
-          'deadline', to_json(v_task.deadline)#>>'{}', 'createdBy', v_task.created_by))]) e where e.outcome = 'created';
-      exit when v_action is null;
-      update {schema}.task_targets x set action_id = v_action
-        where x.tenant_id = p_tenant and x.task_id = v_task.task_id and x.device_id = v.device_id;
-      v_attempt := 1;
-    else
-      v_action := v.action_id;
-      v_attempt := v.attempt + 1;
-    end if;
-    update {schema}.lanes l set ver = l.ver + 1, action_id = v_action, attempt = v_attempt, leased_at = statement_timestamp(),
-        lease_until = least(statement_timestamp() + make_interval(secs => v_task.timeout_seconds), v_task.deadline),
-        check_at = least(l.check_at, statement_timestamp() + make_interval(secs => v_task.timeout_seconds), v_task.deadline), worker = 'pc:' || p_pc,
-        lease_runner = v_runner, moved_from = null, cancel_requested = false, redelivered = 0
-      where l.tenant_id = p_tenant and l.lane_id = v.lane_id;
-    insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-      values (p_tenant, v_action, v.lane_id, statement_timestamp(), 2, v_attempt, 'pc:' || p_pc);
-    insert into {schema}.count_changes (tenant_id, channel, state, change)
-      values (p_tenant, 'runner', 'pending', -1), (p_tenant, 'runner', 'claimed', 1);
-    insert into {schema}.task_counts (tenant_id, task_id, state, change, at)
-      values (p_tenant, v_task.task_id, case when v.action_id is null then 'waiting' else 'pending' end, -1, statement_timestamp()),
-        (p_tenant, v_task.task_id, 'running', 1, statement_timestamp());
-    v_free := v_free - 1;
-    return query select * from {schema}_reports.task_devices x where x.tenant_id = p_tenant and x.id = v_action;
+          'deadline', to_json(v_task.deadline)#>>'{}', 'createdBy', v_task.created_by)) from unnest(v_fresh.devices))) c
+    ), u as (
+      update {schema}.task_targets x set action_id = c.action_id from c
+        where x.tenant_id = p_tenant and x.task_id = v_task.task_id and x.device_id = c.device_id
+    ), n as (
+      insert into {schema}.task_counts (tenant_id, task_id, state, change, at)
+        select p_tenant, v_task.task_id, y.state, y.sign * count(*)::int, v_now
+        from c cross join (values ('waiting', -1), ('running', 1)) y(state, sign) group by y.state, y.sign
+    )
+    select coalesce(array_agg(c.action_id), '{}') into v_got from c;
+    v_all := v_all || v_got;
   end loop;
+  return query select * from {schema}_reports.task_devices x where x.tenant_id = p_tenant and x.id = any(v_all) order by array_position(v_all, x.id);
 end $$;
 
 -- An attempt failed: pending again, or failed for good and the device in error. Says which, or null if it is not running
@@ -157,48 +179,22 @@ returns text language plpgsql as $$
 declare
   v record;
   v_state text;
-  v_wait double precision;
 begin
-  perform {schema}.ensure_event_day(statement_timestamp());
-  select l.lane_id, l.attempt, l.worker, l.runner_id, l.lease_runner, l.cancel_requested, p.failures, a.max_attempts, a.backoff_ms, a.backoff_max_ms,
-      (a.payload->>'taskId')::bigint as task_id into v
-    from {schema}.pending p
-    join {schema}.actions a on a.tenant_id = p.tenant_id and a.action_id = p.action_id and a.channel = 'runner' and a.payload ? 'taskId'
-    join {schema}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id and l.action_id = p.action_id
-    where p.tenant_id = p_tenant and p.action_id = p_task_device and (p_attempt is null or l.attempt = p_attempt)
-    for update of l;
+  select a.lane_id, a.attempt, (a.payload->>'taskId')::bigint as task_id into v from {schema}.action_states a
+    where a.tenant_id = p_tenant and a.action_id = p_task_device and a.channel = 'runner' and a.payload ? 'taskId'
+      and a.state = 'claimed' and (p_attempt is null or a.attempt = p_attempt);
   if not found then
     return null;
   end if;
-  v_state := case when v.cancel_requested then 'cancelled' when v.failures + 1 >= v.max_attempts then 'failed' else 'pending' end;
-  v_wait := least(v.backoff_ms * power(2, least(v.failures, 30)), v.backoff_max_ms);
-  update {schema}.lanes l set ver = l.ver + 1, action_id = null, attempt = null, leased_at = null, lease_until = null, worker = null,
-      lease_runner = null, moved_from = null, cancel_requested = false, redelivered = 0
-    where l.tenant_id = p_tenant and l.lane_id = v.lane_id;
-  if v_state = 'pending' then
-    update {schema}.pending p set attempt = v.attempt, failures = v.failures + 1, deferrals = 0, delayed = v_wait > 0,
-        not_before = case when v_wait > 0 then statement_timestamp() + v_wait * interval '1 millisecond' end, deliver_by = null
-      where p.tenant_id = p_tenant and p.action_id = p_task_device;
-  else
-    delete from {schema}.pending p where p.tenant_id = p_tenant and p.action_id = p_task_device;
-    insert into {schema}.endings (tenant_id, action_id, state, attempt, reason, error, ended_at)
-      values (p_tenant, p_task_device, v_state, v.attempt, case v_state when 'failed' then 'FAILED' else 'CANCELLED' end, p_error, statement_timestamp());
+  v_state := {schema}.report_attempt(p_tenant, p_task_device, v.attempt, 'failed', p_error);
+  if v_state is not null then
+    insert into {schema}.task_counts (tenant_id, task_id, state, change, at)
+      values (p_tenant, v.task_id, 'running', -1, statement_timestamp()), (p_tenant, v.task_id, v_state, 1, statement_timestamp());
   end if;
-  insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
-    values (p_tenant, p_task_device, v.lane_id, statement_timestamp(), 7, v.attempt, v.worker, p_error);
-  insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
-    values (p_tenant, p_task_device, v.lane_id, statement_timestamp(), case v_state when 'pending' then 9 when 'failed' then 10 else 16 end, v.attempt,
-      case v_state when 'failed' then 'FAILED' when 'cancelled' then 'CANCELLED'
-        else to_json(case when v_wait > 0 then statement_timestamp() + v_wait * interval '1 millisecond' end)#>>'{}' end);
-  insert into {schema}.count_changes (tenant_id, channel, state, change)
-    values (p_tenant, 'runner', 'claimed', -1), (p_tenant, 'runner', v_state, 1);
-  insert into {schema}.task_counts (tenant_id, task_id, state, change, at)
-    values (p_tenant, v.task_id, 'running', -1, statement_timestamp()), (p_tenant, v.task_id, v_state, 1, statement_timestamp());
   if v_state = 'failed' then
     update {schema}.devices d set state = 'error', state_reason = left(coalesce(p_error, 'FAILED_FINAL'), 1000)
       where d.tenant_id = p_tenant and d.deleted_at is null and d.device_id = (
         select x.device_id from {schema}.devices x where x.tenant_id = p_tenant and x.lane_id = v.lane_id and {schema}.sought_by(x.lane_id));
   end if;
-  perform {schema}.notify_lanes(array[p_tenant, p_tenant], array[v.lane_id, v.lane_id], array[v.runner_id, v.lease_runner]);
   return v_state;
 end $$;

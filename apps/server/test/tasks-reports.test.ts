@@ -133,6 +133,54 @@ test('a script takes work and gives it back in plain SQL, beside runners that do
   expect(await brokenInvariants(stage.t.engine.db)).toEqual([]);
 });
 
+test('an attempt that fails in plain SQL waits as long as one that fails over HTTP', async () => {
+  const pc = await fakePc(stage.t, 1, { slots: 1 });
+  await newTask(stage.t, listOf(pc), { maxAttempts: 3, retryBackoff: 600 });
+  const [held] = (await pc.claim()) as [Held];
+  // by the database, which keeps microseconds; of a failure that is to be undone, in its transaction
+  const waited = async (run: typeof query): Promise<number> => {
+    const [found] = await run(
+      `select (extract(epoch from r.reason::timestamptz - f.at) * 1000)::float8 as ms from muster.action_events f
+        join muster.action_events r on r.action_id = f.action_id and r.type = 'RETRY_SCHEDULED'
+        where f.action_id = $1 and f.type = 'FAILED'`,
+      held.id,
+    );
+    return found.ms;
+  };
+  let inSql = 0;
+  const undone = stage.t.engine.db.transaction(async (tx) => {
+    const run = async (text: string, ...values: unknown[]) => (await tx.query({ text, values })).rows;
+    await run('select muster_reports.fail_or_retry_task_device(1, $1, $2)', held.id, 'no power');
+    inSql = await waited(run);
+    throw new Error('undo');
+  });
+  await expect(undone).rejects.toThrow('undo');
+  await pc.fail(held);
+  expect(inSql).toBe(await waited(query));
+  // spread, so that what failed together does not come back together
+  expect(inSql).not.toBe(600_000);
+  expect(Math.abs(inSql - 600_000)).toBeLessThanOrEqual(120_000);
+});
+
+test('plain SQL takes nothing that is paused, whether it is new or to be tried again', async () => {
+  const pc = await fakePc(stage.t, 2, { slots: 2 });
+  const task = await newTask(stage.t, listOf(pc), { maxAttempts: 2 });
+  const claim = () => query('select * from muster_reports.claim_task_devices_for_pc(1, $1, 2)', pc.id);
+  const [held] = (await pc.claim({ max: 1 })) as [Held];
+  await pc.fail(held);
+  const { db } = stage.t.engine;
+  for (const pause of [{ tenantId: 1 }, { tenantId: 1, tag: `task:${task.id}` }]) {
+    await stage.t.engine.pause(db, pause);
+    expect(await claim()).toEqual([]);
+    await stage.t.engine.resume(db, pause);
+  }
+  expect((await claim()).map(({ id, attempt }) => [id, attempt])).toEqual([
+    [held.id, 2],
+    [expect.any(String), 1],
+  ]);
+  for (const one of await pc.running()) await pc.complete(one);
+});
+
 test('G41: both functions make the day of the history if nobody has', async () => {
   const pc = await fakePc(stage.t, 1, { slots: 1 });
   await newTask(stage.t, listOf(pc), { maxAttempts: 2 });

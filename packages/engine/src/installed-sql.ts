@@ -1,5 +1,8 @@
 import { EVENT_TYPES } from './action.ts';
+import { statement as claimNamed } from './ops/claim-named.ts';
+import { statement as enqueueAndClaim } from './ops/enqueue-and-claim.ts';
 import { runningOf } from './ops/runner-slots.ts';
+import { statement as report } from './report/statement.ts';
 import { first, head, pauses, takesNew } from './sql.ts';
 
 /**
@@ -8,8 +11,11 @@ import { first, head, pauses, takesNew } from './sql.ts';
  * one of them installs it anew by a migration: the catalogue shows that it has to be.
  */
 export const installedSql = (s: string): Readonly<Record<string, string>> => ({
+  claim_named_statement: claimNamed(s),
+  enqueue_and_claim_statement: enqueueAndClaim(s),
   event_names: EVENT_NAMES,
   lane_front: laneFront(s),
+  report_statement: report(s),
   running_of_runner: runningOf(s, 'r'),
 });
 

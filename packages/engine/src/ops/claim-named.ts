@@ -95,7 +95,7 @@ export function createClaimNamed(context: Context, calls: Calls) {
   };
 }
 
-const statement = (s: string, ends: string | null) => `
+export const statement = (s: string, ends: string | null = null) => `
   with ${pauses(s)}, ${freeSlots(s, RUNNER_COLUMNS, `${UNLIMITED}`)}, h as materialized (
     select * from (
       select f.ord, i.nth, l.tenant_id, l.lane_id, l.ver, n.action_id, n.attempt, n.deadline, n.channel, f.runner_id, f.runner_ver, f.worker,

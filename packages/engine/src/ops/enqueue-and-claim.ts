@@ -89,7 +89,7 @@ const created = (row: ClaimedRow): Transition => ({
   at: row.leased_at,
 });
 
-const statement = (s: string) => `
+export const statement = (s: string) => `
   with ${pauses(s)}, ${freeSlots(s, RUNNER_COLUMNS, `${UNLIMITED}`)}, h as materialized (
     select * from (
       select f.ord, i.nth, l.tenant_id, l.lane_id, l.ver, i.channel, i.kind, i.payload, i.o, f.runner_id, f.runner_ver, f.worker, f.lease_ms,

@@ -95,7 +95,7 @@ const mayGoOn = (s: string) => `(l.lease_runner is null or exists (
         select 1 from ${s}.runners r where r.tenant_id = l.tenant_id and r.runner_id = l.lease_runner and r.runner_id = l.runner_id
           and (r.slots is null or r.slots >= ${runningOf(s, 'r')})))`;
 
-const statement = (s: string, ends: string | null) => `
+export const statement = (s: string, ends: string | null = null) => `
   with ${pauses(s)}, h as (
     select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, i.outcome, coalesce(i.worker, l.worker) as worker,
       i.error, i.result, i.delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
