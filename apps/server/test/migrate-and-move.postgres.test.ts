@@ -53,6 +53,48 @@ test.each(['muster', 'another_schema'])(
   },
 );
 
+test('validate tells a changed view or function, of the reports too, and takes none that was only restored for changed', async () => {
+  const environment = { DATABASE_URL: await freshDatabase() };
+  await muster(['migrate', 'up'], environment);
+  const client = new pg.Client({ connectionString: environment.DATABASE_URL });
+  await client.connect();
+  try {
+    // as a dump prints them
+    const printed = async (call: string) =>
+      ((await client.query(`select ${call} as text`)).rows[0].text as string).replace(/;\s*$/, '');
+    const view = async (name: string) =>
+      `create or replace view ${name} as ${await printed(`pg_get_viewdef('${name}'::regclass)`)}`;
+    const body = (name: string) => printed(`pg_get_functiondef('${name}'::regproc)`);
+    const changes = [
+      [await view('muster.lane_leases'), 'IS NOT NULL', 'IS NULL', 'view lane_leases'],
+      [
+        await view('muster_reports.workers'),
+        'r.slots AS max_devices',
+        '1 AS max_devices',
+        'view {schema}_reports.workers',
+      ],
+      [await body('muster.lane_front'), 'limit 1) is null', 'limit 2) is null', 'function lane_front('],
+      [
+        ...[await body('muster_reports.fail_or_retry_task_device'), `'error'`, `'ok'`],
+        'function {schema}_reports.fail_or_retry_task_device(',
+      ],
+    ] as [text: string, piece: string, by: string, told: string][];
+    for (const [text, piece, by] of changes) {
+      expect(text).toContain(piece);
+      await client.query(text.replace(piece, () => by));
+    }
+    const { code, out } = await muster(['migrate', 'validate'], environment);
+    const differences = out.split('\n').filter((line) => /^[-+] /.test(line));
+    expect({ code, differences: differences.length }).toEqual({ code: 1, differences: 2 * changes.length });
+    for (const [, , , told] of changes)
+      expect(differences.filter((line) => line.slice(2).startsWith(told))).toHaveLength(2);
+    for (const [text] of changes) await client.query(text);
+    expect(await muster(['migrate', 'validate'], environment)).toMatchObject({ code: 0 });
+  } finally {
+    await client.end();
+  }
+});
+
 test('an embedded installation moves to a server with everything in it', async () => {
   const embedded = { MUSTER_DATA_DIR: path.join(folder.path, 'data') };
   const file = path.join(folder.path, 'export.jsonl');

@@ -47,6 +47,9 @@ export interface MigrateOptions {
 
 const FILE = /^(\d{3})_([a-z0-9_]+)\.up\.sql$/;
 
+/** A schema that a migration makes beside ours, named after it. */
+const SCHEMA_BESIDE = /^create schema (?:if not exists )?\{schema\}(\w+);/gm;
+
 export function checkSchemaName(schema: string): string {
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
     throw new EngineError(
@@ -189,6 +192,11 @@ export function createMigrate(db: Database, options: MigrateOptions) {
     },
 
     /** The live catalogue in a form that does not depend on the version of PostgreSQL or the name of the schema. */
-    catalogue: () => catalogueText(db, schema),
+    async catalogue(): Promise<string> {
+      const beside = (await all()).flatMap(({ up }) =>
+        [...up.matchAll(SCHEMA_BESIDE)].map(([, end]) => end as string),
+      );
+      return catalogueText(db, schema, [...new Set(beside)]);
+    },
   };
 }

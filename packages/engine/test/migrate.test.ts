@@ -133,12 +133,33 @@ test('G52: any drift shows in the catalogue', async () => {
       'create function muster.extra() returns int language sql as $$ select 1 $$',
       'drop function muster.extra()',
     ],
+    ['alter function muster.lane_front volatile', 'alter function muster.lane_front stable'],
+    ['create view muster.extra as select 1 as one', 'drop view muster.extra'],
   ] as const) {
     await database.db.query({ text: change });
     expect(await migrate().catalogue(), change).not.toBe(before);
     await database.db.query({ text: undo });
     expect(await migrate().catalogue(), undo).toBe(before);
   }
+});
+
+test('G52: a changed view shows in the catalogue, and one that was dumped and restored does not', async () => {
+  const before = await migrate().catalogue();
+  const { rows: views } = await database.db.query({
+    text: `select viewname as name, definition from pg_views where schemaname = 'muster'`,
+  });
+  expect(views.length).toBeGreaterThan(3);
+  for (const { name, definition } of views) {
+    const text = definition.replace(/;\s*$/, '');
+    await database.db.query({ text: `create or replace view muster.${name} as ${text}` });
+    expect(await migrate().catalogue(), name).toBe(before);
+    await database.db.query({
+      text: `create or replace view muster.${name} as select * from (${text}) x where x.tenant_id > 0`,
+    });
+    expect(await migrate().catalogue(), name).not.toBe(before);
+    await database.db.query({ text: `create or replace view muster.${name} as ${text}` });
+  }
+  expect(await migrate().catalogue()).toBe(before);
 });
 
 test('G52: an application adds a line of its own, which goes down first', async () => {
@@ -148,6 +169,25 @@ test('G52: an application adds a line of its own, which goes down first', async 
   await migrate('muster', both).up();
   expect((await migrate('muster', both).down('all')).map((one) => one.line)[0]).toBe('door');
   await migrate().up();
+});
+
+test('G52: the catalogue covers a schema that a line makes beside its own', async () => {
+  const both = [ENGINE_LINE, { name: 'door', folder }];
+  await writeFile(
+    path.join(folder, '002_beside.up.sql'),
+    '-- breaking: no\ncreate schema if not exists {schema}_beside;\ncreate view {schema}_beside.seen as select id from {schema}.door;\n',
+  );
+  await writeFile(path.join(folder, '002_beside.down.sql'), 'drop schema {schema}_beside cascade;\n');
+  await migrate('muster', both).up();
+  const before = await migrate('muster', both).catalogue();
+  expect(before).toContain('view {schema}_beside.seen ');
+  await database.db.query({
+    text: 'create or replace view muster_beside.seen as select id from muster.door where id > 0',
+  });
+  expect(await migrate('muster', both).catalogue()).not.toBe(before);
+  await migrate('muster', both).down();
+  await migrate('muster', both).down();
+  await Promise.all(['up', 'down'].map((way) => rm(path.join(folder, `002_beside.${way}.sql`))));
 });
 
 test('G52: a schema from the future is refused if it is marked as breaking, and only then', async () => {
