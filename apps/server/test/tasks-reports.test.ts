@@ -135,7 +135,7 @@ test('a script takes work and gives it back in plain SQL, beside runners that do
 
 test('an attempt that fails in plain SQL waits as long as one that fails over HTTP', async () => {
   const pc = await fakePc(stage.t, 1, { slots: 1 });
-  await newTask(stage.t, listOf(pc), { maxAttempts: 3, retryBackoff: 600 });
+  await newTask(stage.t, listOf(pc), { maxAttempts: 3, retryBackoffSeconds: 600 });
   const [held] = (await pc.claim()) as [Held];
   // by the database, which keeps microseconds; of a failure that is to be undone, in its transaction
   const waited = async (run: typeof query): Promise<number> => {
