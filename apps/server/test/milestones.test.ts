@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deviceWith, type FakeDevice, fakeDevice } from '../testing/fake-device.ts';
+import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 let t: TestServer;
@@ -254,4 +255,30 @@ test('assignments and results at the same moment leave the projection exact', as
   const log = await device.milestones();
   expect(await device.show()).toMatchObject({ expiresAt: plus(1), projectedExpiresAt: plus(67) });
   expect(replayed(log).at(-1)).toEqual([plus(1), plus(67)]);
+});
+
+test('what a task does to a device is a milestone too, whoever ends it, in its place among the others', async () => {
+  const pc = await fakePc(t, 1);
+  const [device] = pc.devices as [FakeDevice];
+  await t.send('PATCH', `/api/devices/${device.id}`, { expiresAt: START, ack: 'onDelivery' });
+  await device.assign('A', { moreDays: 3, notBefore: plus(0), ack: 'onReport' });
+  await newTask(t, { pcIds: [pc.id] }, { maxAttempts: 2, timeoutSeconds: 60 });
+  const [first] = await pc.claim();
+  await pc.fail(first as Held);
+  const [second] = await pc.claim();
+  await t.pass(2 * MINUTE); // housekeeping ends it
+  const id = (first as Held).id;
+  await t.post(`/api/actions/${id}/redrive`);
+  await t.post(`/api/devices/${device.id}/clear-error`);
+  const [third] = await pc.claim();
+  await t.post(`/api/actions/${id}/cancel`);
+  await pc.complete(third as Held);
+  expect([first, second, third].map((held) => held?.id)).toEqual([id, id, id]);
+  const log = (await device.milestones()).filter((m) => m.actionId === id);
+  expect(log.map((m) => m.type)).toEqual([
+    ...['sent', 'retrying', 'sent', 'failed'],
+    ...['redriven', 'sent', 'cancelRequested', 'done'],
+  ]);
+  for (const m of log)
+    expect(m).toMatchObject({ source: 'task', moreDays: 0, expiresAt: START, projectedExpiresAt: plus(3) });
 });

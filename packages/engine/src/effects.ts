@@ -81,10 +81,11 @@ export class Effects {
     const texts = new Map<string, { name: string; text: string }>();
     return async (client, channels, values) => {
       const effects = this.#of(channels);
-      const key = effects.map(({ name }) => name).join('+');
+      // Short, whatever effects are called: PostgreSQL cuts names at 63 bytes, and two that are cut alike are one.
+      const key = effects.reduce((sum, effect) => sum + 2 ** this.#all.indexOf(effect), 0).toString(36);
       let query = texts.get(key);
       if (!query) {
-        const name = key === '' ? statement.name : `${statement.name}+${key}`;
+        const name = effects.length === 0 ? statement.name : `${statement.name}+${key}`;
         query = { name, text: textWith(statement, effects) };
         texts.set(key, query);
       }

@@ -13,7 +13,7 @@ import { enrolmentRoutes } from './enrolment-routes.ts';
 import { unknownDevice } from './errors.ts';
 import { importRoute } from './import/import-route.ts';
 import { createMilestoneLog } from './milestone-log.ts';
-import { addMilestones } from './milestones.ts';
+import { addMilestones, addStepMilestones } from './milestones.ts';
 import { createPcs } from './pcs.ts';
 import { createDeviceQueries } from './queries.ts';
 import { createRegistry } from './registry.ts';
@@ -67,8 +67,10 @@ export function createFleet(shell: {
 
     assigning,
     contacts,
-    /** Everything that happens to actions of these channels is written down as milestones of their devices. */
-    addMilestones: (channels: readonly string[]) => addMilestones(engine, channels),
+    /** Everything that happens to actions of this channel, assigned by the fleet, is a milestone of their devices. */
+    addMilestones: (channel: string) => addMilestones(engine, channel),
+    /** The same for a door that makes the actions of its channel itself. */
+    addStepMilestones: (channel: string, source: string) => addStepMilestones(engine, channel, source),
     pcs,
     targetSets: createTargetSets(schema, assigning),
     assignmentsOf: queries.assignmentsOf,

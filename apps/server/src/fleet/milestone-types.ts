@@ -19,9 +19,12 @@ const NEXT: Partial<Record<keyof typeof EVENT_TYPES, MilestoneType>> = {
   REDRIVEN: 'redriven',
 };
 
-/** Of a row `t` of transitions, in SQL. Null: an assignment writes its own, because only it knows who assigned what. */
+/**
+ * Of a row `t` of transitions, in SQL. Null: an assignment writes its own, because only it knows who assigned what. What
+ * comes into being as it is handed out was sent.
+ */
 export const typeOf = (t: string) => `case
-        when ${t}.events[1] = ${EVENT_TYPES.CREATED} then null
+        when ${t}.events[1] = ${EVENT_TYPES.CREATED} then case when ${t}.state = 'claimed' then 'sent' end
         when ${t}.state = 'succeeded' then 'done'
         when ${t}.state in ('failed', 'expired') then ${t}.state
         when ${t}.state = 'cancelled' then case when ${t}.events[1] = ${EVENT_TYPES.SUPERSEDED} then 'superseded' else 'cancelled' end

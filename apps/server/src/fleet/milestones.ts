@@ -20,11 +20,11 @@ export interface HandOutFacts {
 
 export const PENDING_UP_TO = 100;
 
-/** For the actions of these channels. */
-export function addMilestones({ addEffect, schema }: Engine, channels: readonly string[]): void {
+/** For a channel whose actions are assigned through the fleet: they know who assigned them and how many days they bring. */
+export function addMilestones({ addEffect, schema }: Engine, channel: string): void {
   const effect: Effect = {
-    name: 'milestones',
-    channels,
+    name: `milestones_${channel}`,
+    channels: [channel],
     sql: (own) => milestones(schema, own),
     // fire and forget: handed out is done, if it or its device says so
     endsOnDelivery: (row) => `coalesce(
@@ -32,6 +32,24 @@ export function addMilestones({ addEffect, schema }: Engine, channels: readonly 
       (select d.ack from (${deviceOf(schema, row)}) d)) = 'onDelivery'`,
   };
   addEffect(effect);
+}
+
+/** For a channel of a door that makes its actions itself: they move no expiry, and all come from the same source. */
+export function addStepMilestones({ addEffect, schema: s }: Engine, channel: string, source: string): void {
+  addEffect({
+    name: `milestones_${channel}`,
+    channels: [channel],
+    sql: (own) => ({
+      steps: `${own('steps')} as (
+    insert into ${s}.milestones (${COLUMNS})
+      select t.tenant_id, d.device_id, t.type, t.action_id, '${source}', null, t.at, 0, d.expires_at,
+        case when d.expires_at is not null then d.expires_at + ${days(unfinishedDays(s, 'd'))} end
+      from (select t.*, ${typeOf('t')} as type from ${own('tr')} t) t
+      cross join lateral (${deviceOf(s, 't')}) d
+      where t.type is not null order by t.n
+  )`,
+    }),
+  });
 }
 
 /** The days that unfinished actions of device `d` would add. */

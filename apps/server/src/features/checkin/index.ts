@@ -9,7 +9,7 @@ import { giveOfflineReasons } from './reasons.ts';
 
 /** The check-in door: what waits for a device, and what it gets when it comes. */
 export const checkin: CreateFeature = ({ audit, config, engine, fleet, log, longPolls }) => {
-  fleet.addMilestones([CHECKIN]);
+  fleet.addMilestones(CHECKIN);
   giveOfflineReasons(engine, fleet);
   const checkIn = createCheckin({
     contacts: fleet.contacts,

@@ -72,6 +72,7 @@ export const tasks: CreateFeature = ({
     supply,
     tasks: queries,
   });
+  fleet.addStepMilestones(CHANNEL, 'task');
   countTransitions(engine, soon.soon);
   engine.addDuty(advance.duty);
   engine.addDuty(createFoldTaskCounts(engine));
