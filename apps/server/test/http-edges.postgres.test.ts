@@ -108,19 +108,21 @@ describe('an import that is answered early', () => {
     });
 
   test.each([
-    ['because of its content', {}, 'name,name\n', 200],
-    ['because of its bytes', {}, Buffer.from([0xff, 0x0a]), 200],
-    ['because of its type', { 'content-type': 'text/plain' }, '', 400],
-    ['because of its token', { authorization: `Bearer ${'x'.repeat(40)}` }, '', 401],
-  ])('G66: %s leaves a connection that can be used', async (_why, headers, begin, status) => {
+    ['because of its content', {}, 'name,name\n', 400, true],
+    ['because of its bytes', {}, Buffer.from([0xff, 0x0a]), 400, true],
+    ['because of a row', {}, 'name\n"x"y\n', 200, true],
+    ['because of its type', { 'content-type': 'text/plain' }, '', 400, false],
+    ['because of its token', { authorization: `Bearer ${'x'.repeat(40)}` }, '', 401, false],
+  ])('G66: %s leaves a connection that can be used', async (_why, headers, begin, status, isBegun) => {
     const client = connection();
-    const rest = rows(status === 200 ? 2_000_000 : 60_000); // of an import that was begun more is read
+    const rest = rows(isBegun ? 2_000_000 : 60_000); // of an import that was begun more is read
     client.send(importing(headers, Buffer.byteLength(begin) + rest.length));
     client.send(begin);
     client.send(rest.slice(0, 30_000));
-    if (status !== 200) expect((await client.answer())?.status).toBe(status);
+    if (!isBegun) expect((await client.answer())?.status).toBe(status);
     client.send(rest.slice(30_000));
-    if (status === 200) expect((await client.answer())?.body).toMatch(/^\{"line":\d,"error":".*"\}\n$/);
+    if (isBegun)
+      expect(await client.answer()).toMatchObject({ status, body: expect.stringContaining('"error":') });
     client.send(HEALTH);
     expect((await client.answer())?.status).toBe(200);
   });

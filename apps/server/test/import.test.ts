@@ -156,15 +156,9 @@ test('equal externalIds in one upload are one device', async () => {
 });
 
 test('what cannot be read is said, and what came before stands', async () => {
-  expect(await upload('externalId,tags\n1,a\n')).toEqual([
-    { line: 1, error: 'The header has no column "name".' },
-  ]);
   expect(await upload('name\ngood\n"open\n')).toEqual([
     { line: 2, id: expect.any(String), deviceToken: expect.any(String) },
     { line: 3, error: 'The row has a quote that is never closed.' },
-  ]);
-  expect(await upload(Buffer.from([0x6e, 0x61, 0x6d, 0x65, 0x0a, 0xff, 0x0a]))).toEqual([
-    { line: 0, error: 'The upload is not valid UTF-8.' },
   ]);
   expect(
     await upload(
@@ -178,7 +172,8 @@ test('what cannot be read is said, and what came before stands', async () => {
     { line: 4, error: 'There is no field "colour".' },
     { line: 5, error: expect.stringMatching(/name/) },
   ]);
-  expect(await upload('')).toEqual([]);
+  expect(await upload('', 'application/x-ndjson')).toEqual([]);
+  expect(await upload('name\n')).toEqual([]);
   const sentence =
     'Send the body with the header "content-type" and one of "text/csv", "application/x-ndjson", "application/jsonl" or "application/json-lines".';
   for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain'])
@@ -194,6 +189,24 @@ test('what cannot be read is said, and what came before stands', async () => {
       })
     ).status,
   ).toBe(403);
+});
+
+test.each([
+  ['no column name', 'externalId,tags\n1,a\n', 'The header has no column "name".'],
+  ['a column twice', 'name,name\na,b\n', 'The header names a column twice.'],
+  ['a quote that never ends', '"name\na\n', 'The row has a quote that is never closed.'],
+  ['nothing in it', '', 'The upload is empty: its first line must name the columns.'],
+  ['bytes that are no text', Buffer.from('name\n\xff\n', 'latin1'), 'The upload is not valid UTF-8.'],
+])('an upload with %s is refused as a whole', async (_what, body, error) => {
+  const before = (await t.get('/api/audit?limit=1')).body.audit;
+  const response = await fetch(`${t.server.url}/api/devices/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${t.operator}`, 'content-type': 'text/csv' },
+    body,
+  });
+  expect([response.status, await response.json()]).toEqual([400, { error, code: 'MUSTER_BAD_UPLOAD' }]);
+  expect((await t.get('/api/audit?limit=1')).body.audit).toEqual(before); // nothing was changed
+  expect(await upload('name\n')).toEqual([]); // and the next one may come at once
 });
 
 test('an import is answered while it is sent, and an upload that breaks off leaves whole rows', async () => {

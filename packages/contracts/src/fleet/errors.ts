@@ -1,6 +1,11 @@
 import type { ErrorCatalogue } from '../error-catalogue.ts';
 
 export const FLEET_ERRORS = {
+  MUSTER_BAD_UPLOAD: {
+    status: 400,
+    meaning:
+      'Not even the first row of the upload can be read: its header is missing or wrong, or it is not UTF-8. Nothing was registered.',
+  },
   MUSTER_DEVICE_EXISTS: {
     status: 409,
     meaning: 'Another device of the tenant has this externalId.',

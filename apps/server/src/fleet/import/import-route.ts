@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { api } from '@muster/contracts';
 import type { Database } from '@muster/engine';
 import { type Audit, by } from '../../audit/audit.ts';
+import type { MusterError } from '../../errors.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import type { Log } from '../../http/logging.ts';
@@ -10,7 +11,7 @@ import { deviceError } from '../errors.ts';
 import type { Registry } from '../registry.ts';
 import { BrokenUpload } from './broken-upload.ts';
 import { type ImportLine, importDevices } from './import-devices.ts';
-import { csvRecords, decoded, jsonRecords } from './records.ts';
+import { csvRecords, decoded, jsonRecords, type RawRecord, readFirst } from './records.ts';
 import { asText, writeLines } from './write-lines.ts';
 
 const CSV = 'text/csv';
@@ -39,14 +40,13 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
       const owner = { tenantId, by: caller.name };
       const isCsv = (request.headers['content-type'] ?? '').toLowerCase().startsWith(CSV);
       const text = decoded(request.raw.iterator({ destroyOnReturn: false }));
-      const records = isCsv ? csvRecords(text) : jsonRecords(text);
       const answer = new PassThrough({ highWaterMark: KEPT_BYTES });
       const done = { accepted: 0, rejected: 0 };
       const count = (line: ImportLine) => {
         if ('error' in line) done.rejected += 1;
         else done.accepted += 1;
       };
-      const work = async (audited: string) => {
+      const work = async (records: AsyncGenerator<RawRecord>, audited: string) => {
         try {
           const chunks = importDevices(db, registry, owner, records);
           if (!(await writeLines(chunks, answer, count))) answer.destroy();
@@ -65,28 +65,42 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
       };
       // Whoever was cut off sends his upload again, perhaps before the last rows of the first are stored.
       reply.raw.once('close', isOver);
-      try {
-        const audited = await audit.write(db, { ...by(caller), act: 'device.import', target: 'devices' });
-        void work(audited)
-          .catch((error) => log.error({ err: error }, 'The end of an import is not in the audit log.'))
-          .then(async () => {
-            isOver();
-            // What is not read stops the next request of the connection; a client that first sends all is let finish.
-            const isRead = await drain(request.raw, AFTER_THE_END);
-            if (!isRead) reply.raw.once('finish', () => request.raw.socket.destroySoon());
-            answer.end(); // the last thing: whoever has read it may send the next
-          });
-      } catch (error) {
+      const finish = async () => {
         isOver();
-        throw error;
+        // What is not read stops the next request of the connection; a client that first sends all is let finish.
+        const isRead = await drain(request.raw, AFTER_THE_END);
+        if (!isRead) reply.raw.once('finish', () => request.raw.socket.destroySoon());
+        answer.end(); // the last thing: whoever has read it may send the next
+      };
+      try {
+        const records = await readFirst(isCsv ? csvRecords(text) : jsonRecords(text));
+        const audited = await audit.write(db, { ...by(caller), act: 'device.import', target: 'devices' });
+        void work(records, audited)
+          .catch((error) => log.error({ err: error }, 'The end of an import is not in the audit log.'))
+          .then(finish);
+      } catch (error) {
+        const refused = whyRefused(error);
+        if (!refused) {
+          isOver();
+          throw error;
+        }
+        answer.write(JSON.stringify({ error: refused.message, code: refused.code }));
+        void finish();
+        return reply.code(refused.status).type('application/json').send(answer);
       }
       return reply.type('application/x-ndjson').send(answer);
     },
   });
 }
 
+/** Undefined: it is not the upload that is wrong. */
+function whyRefused(error: unknown): MusterError | undefined {
+  if (!(error instanceof BrokenUpload) && !(error instanceof TypeError)) return undefined;
+  return deviceError('MUSTER_BAD_UPLOAD', asLine(error, false).error);
+}
+
 /** What was answered before stands; from here on nothing was registered. */
-function asLine(error: unknown, aborted: boolean): ImportLine {
+function asLine(error: unknown, aborted: boolean): { line: number; error: string } {
   if (error instanceof BrokenUpload) return { line: error.line, error: error.message };
   if (error instanceof TypeError) return { line: 0, error: 'The upload is not valid UTF-8.' };
   return {

@@ -36,6 +36,16 @@ export async function* csvRecords(chunks: AsyncIterable<string>): AsyncGenerator
       .filter(([, value]) => value !== '');
     yield { line, fields: Object.fromEntries(named.map(([name, value]) => [name, readField(name, value)])) };
   }
+  if (!header) throw new BrokenUpload(1, 'The upload is empty: its first line must name the columns.');
+}
+
+/** The rows again, once the first of them could be read: before that the upload as a whole is refused. */
+export async function readFirst(records: AsyncGenerator<RawRecord>): Promise<AsyncGenerator<RawRecord>> {
+  const first = await records.next();
+  return (async function* () {
+    if (!first.done) yield first.value;
+    yield* records;
+  })();
 }
 
 function readHeader(line: number, fields: string[]): string[] {
