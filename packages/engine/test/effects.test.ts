@@ -39,7 +39,7 @@ test('G50: an effect gets all transitions of a statement of its channel, in the 
     { actionId: id, events: ['FAILED', 'RETRY_SCHEDULED'], state: 'pending', attempt: 1, reason: 'no' },
   ]);
   const { rows } = await t.db.query({
-    text: 'select distinct t.xmin::text = e.xid::text as same from told_door t join muster.events e on e.action_id = t.action_id and e.type = t.events[1]',
+    text: 'select distinct t.xmin::text = e.xmin::text as same from told_door t join muster.events e on e.action_id = t.action_id and e.type = t.events[1]',
   });
   expect(rows).toEqual([{ same: true }]);
 });
