@@ -353,3 +353,20 @@ test('G69: a lane that was forgotten is made anew by whoever uses it, also by on
   ]);
   expect(await claim(lane)).toMatchObject([{ id: second, attempt: 1 }]);
 });
+
+test('the same Idempotency-Key at another route is another key', async () => {
+  const headers = { 'idempotency-key': 'order 1' };
+  const device = (await t.post('/api/devices', { name: 'd' })).body;
+  t.secret(device.deviceToken);
+  const host = (await t.post('/api/hosts', { name: aLane() })).body;
+  t.secret(host.agentToken);
+  const service = (await t.post(`/api/hosts/${host.id}/services`, { unitName: 'nginx' })).body;
+  const asked = [
+    [`${at(aLane())}/actions`, { kind: 'x' }],
+    [`/api/devices/${device.id}/actions`, { kind: 'x' }],
+    [`/api/hosts/${host.id}/actions`, { kind: 'restart', serviceId: service.id }],
+  ] as const;
+  for (const status of [201, 200])
+    for (const [path, body] of asked)
+      expect(await t.post(path, body, { headers }), path).toMatchObject({ status });
+});

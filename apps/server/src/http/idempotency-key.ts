@@ -3,7 +3,10 @@ import { httpError } from './errors.ts';
 
 const LONGEST_KEY = 255;
 
-/** The header `Idempotency-Key`, if there is one. */
+/**
+ * The header `Idempotency-Key`, if there is one, as the engine keeps it for the tenant: with the route, because two clients that
+ * know nothing of each other may count their requests alike.
+ */
 export function readIdempotencyKey(request: FastifyRequest): string | undefined {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return undefined;
@@ -13,5 +16,5 @@ export function readIdempotencyKey(request: FastifyRequest): string | undefined 
       'MUSTER_BAD_HEADER',
       `Idempotency-Key must have from 1 to ${LONGEST_KEY} ASCII characters.`,
     );
-  return key;
+  return `${request.method} ${request.routeOptions.url} ${key}`;
 }

@@ -4,7 +4,7 @@ import { noteCommitted, readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { httpError } from '../../http/errors.ts';
+import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import type { Log } from '../../http/logging.ts';
 import { refusePast } from '../../http/past-times.ts';
 import { created } from '../../http/replies.ts';
@@ -12,8 +12,6 @@ import { GENERIC, type Lanes } from './lanes.ts';
 import { checkLane, unknownAction } from './restriction.ts';
 import type { Views } from './views.ts';
 import { wireAction } from './wire.ts';
-
-const LONGEST_KEY = 255;
 
 export function enqueueRoute(tools: {
   audit: Audit;
@@ -27,7 +25,7 @@ export function enqueueRoute(tools: {
     access: operators('operator', 'worker'),
     async handler({ body, caller, params: { lane }, request, reply }) {
       checkLane(caller, lane);
-      const idempotencyKey = readKey(request.headers['idempotency-key']);
+      const idempotencyKey = readIdempotencyKey(request);
       const { tenantId } = caller;
       await refusePast(
         engine.now(),
@@ -90,17 +88,6 @@ function asCreated(view: ActionView): ActionView {
     error: null,
     result: null,
   };
-}
-
-function readKey(header: string | string[] | undefined): string | undefined {
-  if (header === undefined) return undefined;
-  const key = [header].flat().join(', ');
-  if (!/^[\x20-\x7e]+$/.test(key) || key.length > LONGEST_KEY)
-    throw httpError(
-      'MUSTER_BAD_HEADER',
-      `Idempotency-Key must have from 1 to ${LONGEST_KEY} ASCII characters.`,
-    );
-  return key;
 }
 
 function date(text: string | undefined): Date | undefined {
