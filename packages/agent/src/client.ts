@@ -1,7 +1,8 @@
+import type { Heartbeat } from '@muster/contracts';
 import { CANCELLED } from './attempts.ts';
 import type { Report, ReportAnswer } from './report.ts';
 import { Requests } from './requests.ts';
-import { type AgentAction, type Beat, readActions } from './wire.ts';
+import { type AgentAction, readActions } from './wire.ts';
 import type { Advice, Stop, WorkServer } from './work.ts';
 
 /** The server, as the agent of a host sees it: four requests. */
@@ -40,7 +41,7 @@ export class Client implements WorkServer<AgentAction> {
     for (let from = 0; from < held.length; from += MOST_PER_HEARTBEAT) {
       const actions = held.slice(from, from + MOST_PER_HEARTBEAT).map(({ id, attempt }) => ({ id, attempt }));
       const response = await this.#requests.ask('/api/control/heartbeat', { actions }, { signal });
-      const { actions: beats } = (await response.json()) as { actions: Beat[] };
+      const { actions: beats } = (await response.json()) as Heartbeat;
       for (const { id, attempt, status, cancelRequested } of beats)
         if (cancelRequested || status === 'cancelled') stops.push({ id, attempt, why: CANCELLED });
     }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { HostEnrolment, HostWithToken } from '@muster/contracts';
 import { refusal } from './requests.ts';
 
 /**
@@ -19,16 +20,12 @@ export async function enrol(options: {
   const response = await fetch(`${options.server.replace(/\/+$/, '')}/api/hosts/enrol`, {
     method: 'POST',
     headers: { authorization: `Bearer ${options.enrolmentToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: options.name, secret }),
+    body: JSON.stringify({ name: options.name, secret } satisfies HostEnrolment),
     redirect: 'error',
     signal: AbortSignal.timeout(30_000),
   });
   if (!response.ok) throw await refusal(response);
-  const { id, name, agentToken } = (await response.json()) as {
-    id: string;
-    name: string;
-    agentToken: string;
-  };
+  const { id, name, agentToken } = (await response.json()) as HostWithToken;
   await writeSynced(options.tokenFile, `${agentToken}\n`);
   return { id, name };
 }

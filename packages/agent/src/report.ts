@@ -1,16 +1,13 @@
+import type { HostReport, HostReported, TaskDeviceReported } from '@muster/contracts';
+
 /** How an attempt ended, from the journal to the server. */
-export interface Report {
-  readonly actionId: string;
+export interface Report
+  extends Readonly<Pick<HostReport, 'actionId' | 'status' | 'exitCode' | 'message' | 'output'>> {
   readonly attempt: number;
-  readonly status: 'succeeded' | 'failed';
-  readonly exitCode?: number | undefined;
-  readonly message?: string | undefined;
-  readonly output?: string | undefined;
   readonly result?: unknown;
 }
 
-export interface ReportAnswer {
-  readonly accepted: boolean;
-  readonly status: string;
-  readonly reason?: string;
-}
+/** Whichever door it was told to. */
+export type ReportAnswer = Readonly<
+  Pick<HostReported | TaskDeviceReported, 'accepted' | 'status' | 'reason'>
+>;

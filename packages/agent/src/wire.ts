@@ -1,27 +1,10 @@
+import type { LockedAction } from '@muster/contracts';
 import type { Work } from './work.ts';
 
 /** What goes over the wire, as far as the agent looks at it. What it does not know it ignores. */
-export interface AgentAction extends Work {
-  readonly hostId: string;
-  readonly serviceId: string;
-  readonly kind: string;
-  readonly startedAt: string;
-  readonly leaseUntil: string;
-  readonly service: {
-    readonly id: string;
-    readonly unitName: string;
-    readonly displayName: string;
-    readonly description: string;
-  };
-}
-
-export interface Beat {
-  readonly id: string;
-  readonly attempt: number;
-  readonly status: string;
-  readonly extended: boolean;
-  readonly cancelRequested?: boolean;
-}
+export interface AgentAction
+  extends Work,
+    Readonly<Pick<LockedAction, 'hostId' | 'serviceId' | 'kind' | 'startedAt' | 'leaseUntil' | 'service'>> {}
 
 /** The actions of an answer. Throws if the server speaks another language. */
 export function readActions(body: unknown): AgentAction[] {

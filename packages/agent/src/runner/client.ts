@@ -1,3 +1,4 @@
+import type { TaskDeviceHeartbeat } from '@muster/contracts';
 import { CANCELLED } from '../attempts.ts';
 import type { Report, ReportAnswer } from '../report.ts';
 import { Requests, ServerRefused } from '../requests.ts';
@@ -8,9 +9,7 @@ import { readTaskDevices, type TaskDevice } from './wire.ts';
 const NO_ADVICE: Advice = { afterMs: 0, waitSeconds: null };
 const MOST_BEATS_AT_ONCE = 10;
 
-interface Verdict extends ReportAnswer {
-  readonly cancelRequested?: boolean;
-}
+type Verdict = Pick<TaskDeviceHeartbeat, 'accepted' | 'status' | 'reason' | 'cancelRequested'>;
 
 export class RunnerClient implements WorkServer<TaskDevice> {
   readonly #requests: Requests;

@@ -1,15 +1,15 @@
+import type { ClaimedDevice } from '@muster/contracts';
 import type { Work } from '../work.ts';
 
 /** What a runner is given, as far as it looks at it. What it does not know it ignores. */
-export interface TaskDevice extends Work {
-  readonly taskId: string;
-  readonly deviceId: string;
-  readonly pcId: string;
-  readonly kind: string;
-  readonly maxAttempts: number;
-  readonly startedAt: string;
-  readonly timeoutAt: string;
-  readonly payload: unknown;
+export interface TaskDevice
+  extends Work,
+    Readonly<
+      Pick<
+        ClaimedDevice,
+        'taskId' | 'deviceId' | 'pcId' | 'kind' | 'maxAttempts' | 'startedAt' | 'timeoutAt' | 'payload'
+      >
+    > {
   /** When its time is over, on the clock of `performance.now()`: clocks of two machines differ. */
   readonly endsAt: number;
 }
