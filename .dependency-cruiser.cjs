@@ -49,10 +49,25 @@ module.exports = {
     },
     {
       name: 'clients-import-only-contracts',
-      comment: 'The console and the agent know the server by its contracts alone.',
+      comment: 'The console, the client and the agent know the server by its contracts alone.',
       severity: 'error',
-      from: { path: '^(apps/console|packages/agent)/' },
-      to: { path: '^(packages|apps)/', pathNot: ['^$1/', '^packages/contracts/'] },
+      from: { path: '^(apps/console|packages/agent|packages/client)/' },
+      to: { path: '^(packages|apps)/', pathNot: ['^$1/', '^packages/(contracts|client)/'] },
+    },
+    {
+      name: 'client-runs-in-browsers',
+      comment: 'The client is fetch and the contracts, and not even Node.',
+      severity: 'error',
+      from: { path: '^packages/client/src/' },
+      to: { pathNot: ['^packages/client/src/', '^packages/contracts/src/'] },
+    },
+    {
+      name: 'agent-has-no-run-time-dependencies',
+      comment:
+        'The agent is copied to hosts as it is: of the contracts it takes types, and they are gone when it runs.',
+      severity: 'error',
+      from: { path: '^packages/agent/src/' },
+      to: { pathNot: '^packages/agent/src/', dependencyTypesNot: ['core', 'type-only'] },
     },
     {
       name: 'features-do-not-import-features',

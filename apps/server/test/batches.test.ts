@@ -165,7 +165,7 @@ test('the abort rule stops the rest, in lanes or not, once its sample is large e
   });
   await supplied();
   expect(await counts(id)).toEqual({ pending: 5, waiting: 1 });
-  const end = async (n: number, status: string) => {
+  const end = async (n: number, status: 'done' | 'failed') => {
     const device = devices[n] as FakeDevice;
     await device.report((await device.checkIn()).action, status);
     await supplied();

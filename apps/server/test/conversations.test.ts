@@ -1,3 +1,4 @@
+import type { Claim, NewAction, Report } from '@muster/contracts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
@@ -12,13 +13,13 @@ afterAll(() => t.close());
 
 const aLane = () => `lane ${++lanes}`;
 const at = (lane: string) => `/api/lanes/${encodeURIComponent(lane)}`;
-const queue = async (lane: string, body: object = {}): Promise<string> =>
-  (await t.post(`${at(lane)}/actions`, { kind: 'print', ...body })).body.id;
-const claim = async (lane: string, body: object = {}) =>
-  (await t.post(`${at(lane)}/claim`, { worker: 'worker', ...body })).body.actions;
-const report = (id: string, body: object) => t.post(`/api/actions/${id}/report`, body);
-const look = async (id: string) => (await t.get(`/api/actions/${id}`)).body;
-const types = async (id: string) => (await look(id)).events.map((event: { type: string }) => event.type);
+const queue = async (lane: string, body: Partial<NewAction> = {}): Promise<string> =>
+  (await t.client().actions.enqueue({ params: { lane }, body: { kind: 'print', ...body } })).body.id;
+const claim = async (lane: string, body: Partial<Claim> = {}) =>
+  (await t.client().actions.claim({ params: { lane }, body: { worker: 'worker', ...body } })).body.actions;
+const report = (id: string, body: Report) => t.client().actions.report({ params: { id }, body });
+const look = async (id: string) => (await t.client().actions.get({ params: { id } })).body;
+const types = async (id: string) => (await look(id)).events.map(({ type }) => type);
 
 test('an operator queues, a worker claims and reports, the operator reads the history', async () => {
   const lane = aLane();
@@ -275,7 +276,7 @@ test('actions are listed by filter, page by page, newest first', async () => {
 test('many are cancelled and redriven by filter, never all by accident', async () => {
   const lane = aLane();
   for (let n = 0; n < 3; n += 1) await queue(lane, { kind: 'bulk', maxAttempts: 1 });
-  const [running] = await claim(lane);
+  const [running = { id: '' }] = await claim(lane);
   expect((await t.post('/api/actions/cancel', { lane, kind: 'bulk' })).body).toEqual({
     cancelled: 2,
     requested: 1,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { ERRORS } from '@muster/contracts/words';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorsTable } from '../src/reference.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
@@ -14,4 +15,8 @@ test('docs/errors.md lists every code with its status and meaning, and no other'
   expect(text, 'run npm run generate').toContain(errorsTable(t.server.errors));
   const listed = [...text.matchAll(/^\| `(MUSTER_\w+)`/gm)].map(([, code]) => code);
   expect(listed.sort()).toEqual(Object.keys(t.server.errors).sort());
+});
+
+test('the contracts know every code that the server can answer, and no other', () => {
+  expect(t.server.errors).toEqual(ERRORS);
 });

@@ -137,7 +137,7 @@ function replayed(
 type Step =
   | { do: 'assign'; days: number; tries: number; key: boolean }
   | { do: 'checkIn' | 'reEnrol' | 'redrive' | 'late' }
-  | { do: 'report'; status: string }
+  | { do: 'report'; status: 'done' | 'failed' | 'notNow' }
   | { do: 'cancel'; which: number }
   | { do: 'pass'; minutes: number }
   | { do: 'setExpiry'; days: number };
@@ -157,7 +157,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       do: fc.constant('report' as const),
-      status: fc.constantFrom('done', 'done', 'failed', 'notNow'),
+      status: fc.constantFrom<'done' | 'failed' | 'notNow'>('done', 'done', 'failed', 'notNow'),
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), which: fc.nat(9) }) },

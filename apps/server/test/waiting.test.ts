@@ -156,7 +156,7 @@ describe('when as many wait as may', () => {
     const device = await fakeDevice(t);
     await device.assign('LOCK');
     const { action } = await device.checkIn({ wait: WAIT });
-    const result = { actionId: action.id, attempt: 1, status: 'done' };
+    const result = { actionId: action.id, attempt: 1, status: 'done' as const };
     expect(await device.checkIn({ result, wait: WAIT })).toMatchObject({
       action: null,
       result: { accepted: true },

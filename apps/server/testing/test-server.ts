@@ -1,3 +1,4 @@
+import { type Client, type ClientOptions, createClient } from '@muster/client';
 import type { Database } from '@muster/engine';
 import { type TestClock, testClock, testDatabase } from '@muster/engine/testing';
 import { readConfig } from '../src/config.ts';
@@ -31,6 +32,9 @@ export interface TestServer {
   /** Of the database, for clients of the test's own; null on PGlite. */
   readonly databaseUrl: string | null;
   readonly kind: 'pglite' | 'postgres';
+  /** Typed calls, the operator's unless another token is given; a refusal is thrown. */
+  client(token?: ClientOptions['token']): Client;
+  /** Requests as anybody could write them. */
   get(path: string, asking?: Asking): Promise<Answer>;
   post(path: string, body?: unknown, asking?: Asking): Promise<Answer>;
   del(path: string, asking?: Asking): Promise<Answer>;
@@ -101,9 +105,21 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     return { status: response.status, headers: response.headers, body: parsed };
   }
 
+  /** Every answer to the typed client is compared with the description, too. */
+  const checkedFetch: typeof fetch = async (url, init) => {
+    const response = await fetch(url, init);
+    if (response.headers.get('content-type')?.startsWith('application/json')) {
+      const path = String(url).slice(server.url.length);
+      contract.check(init?.method ?? 'GET', path, response.status, await response.clone().json());
+    }
+    return response;
+  };
+
   return {
     server,
     engine: server.engine,
+    client: (token: ClientOptions['token'] = operator) =>
+      createClient({ url: server.url, token, fetch: checkedFetch }),
     clock,
     operator,
     databaseUrl: database.url,

@@ -34,3 +34,15 @@ type Of<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown;
 export type BodyOf<E extends Endpoint> = Of<E['body']>;
 export type QueryOf<E extends Endpoint> = Of<E['query']>;
 export type ParamsOf<E extends Endpoint> = Of<E['params']>;
+
+type Responses = Endpoint['responses'];
+type Answers<R extends Responses> = {
+  [Status in keyof R & number]: {
+    readonly status: Status;
+    readonly body: R[Status] extends { schema: infer Schema extends z.ZodType }
+      ? z.output<Schema>
+      : undefined;
+  };
+};
+/** One of what may be answered if nothing is refused, told apart by its status. */
+export type AnswerOf<E extends Endpoint> = Answers<E['responses']>[keyof E['responses'] & number];

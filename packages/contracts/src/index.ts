@@ -35,7 +35,14 @@ export type {
   QueuedAction,
 } from './checkin/answers.ts';
 export type { Checkin } from './checkin/requests.ts';
-export { type BodyOf, type Endpoint, endpoint, type ParamsOf, type QueryOf } from './endpoint.ts';
+export {
+  type AnswerOf,
+  type BodyOf,
+  type Endpoint,
+  endpoint,
+  type ParamsOf,
+  type QueryOf,
+} from './endpoint.ts';
 export type { ActionEvent } from './events.ts';
 export type {
   ActionSource,

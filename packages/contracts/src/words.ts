@@ -3,6 +3,7 @@
  * starts 0.1 s sooner without zod.
  */
 export { ACTION_ERRORS } from './actions/errors.ts';
+export { ERRORS, type ErrorCode } from './all-errors.ts';
 export { BATCH_ERRORS } from './batches/errors.ts';
 export { BATCH_STATUSES, COUNTED } from './batches/statuses.ts';
 export { CHECKIN_ERRORS } from './checkin/errors.ts';

@@ -1,0 +1,25 @@
+import { ACTION_ERRORS } from './actions/errors.ts';
+import { BATCH_ERRORS } from './batches/errors.ts';
+import { CHECKIN_ERRORS } from './checkin/errors.ts';
+import { ENGINE_ERRORS } from './engine-errors.ts';
+import { FLEET_ERRORS } from './fleet/errors.ts';
+import { HOST_ERRORS } from './hosts/errors.ts';
+import { HTTP_ERRORS } from './http-errors.ts';
+import { TASK_ERRORS } from './tasks/errors.ts';
+import { TOKEN_ERRORS } from './tokens/errors.ts';
+import { WORKFLOW_ERRORS } from './workflows/errors.ts';
+
+/** Every code that a refusal may carry, whichever door it is of. The server does not start with one declared twice. */
+export const ERRORS = {
+  ...ACTION_ERRORS,
+  ...BATCH_ERRORS,
+  ...CHECKIN_ERRORS,
+  ...ENGINE_ERRORS,
+  ...FLEET_ERRORS,
+  ...HOST_ERRORS,
+  ...HTTP_ERRORS,
+  ...TASK_ERRORS,
+  ...TOKEN_ERRORS,
+  ...WORKFLOW_ERRORS,
+} as const;
+export type ErrorCode = keyof typeof ERRORS;
