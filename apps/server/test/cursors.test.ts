@@ -93,6 +93,9 @@ test('every list takes the cursor that it gave, and refuses any other with the s
     const [name] = Object.keys(first.body).filter((key) => key !== 'cursor') as [string];
     expect(second.body[name], path).toHaveLength(1);
     expect(second.body[name], path).not.toEqual(first.body[name]);
+    for (const limit of [0, 501])
+      expect((await t.get(`${path}?limit=${limit}`)).body.error, path).toBe('limit must be from 1 to 500.');
+    expect((await t.get(`${path}?limit=500`)).status, path).toBe(200);
     // one that is far behind the end is a cursor like any other
     expect((await t.get(`${path}?cursor=999999999`)).status, path).toBe(200);
   }
@@ -105,4 +108,25 @@ test('a place in a batch has no more digits than a number of a target', async ()
       status: 400,
       body: { error: 'cursor must be one that this list has given.', code: 'MUSTER_BAD_QUERY' },
     });
+});
+
+test('a page has a hundred entries unless the request says otherwise', async () => {
+  const rows = Array.from({ length: 101 }, (_, n) => `till ${n}`);
+  const imported = await t.send('POST', '/api/devices/import', ['name', ...rows, ''].join('\n'), {
+    headers: { 'content-type': 'text/csv' },
+  });
+  for (const line of imported.body.split('\n').filter(Boolean)) t.secret(JSON.parse(line).deviceToken);
+  await t.post('/api/batches', { targets: { all: true }, action: { kind: 'X' } });
+  const { id } = (await t.get('/api/batches?limit=1')).body.batches[0];
+  for (const [path, name] of [
+    ['/api/devices', 'devices'],
+    [`/api/batches/${id}/targets`, 'targets'],
+  ] as const) {
+    const { body } = await t.get(path);
+    expect(body[name], path).toHaveLength(100);
+    expect(body.cursor, path).not.toBeNull();
+  }
+  for (let n = 0; n < 21; n += 1)
+    await t.post('/api/batches', { targets: { deviceIds: ['1'] }, action: { kind: 'X' } });
+  expect((await t.get('/api/batches')).body.batches.length).toBeGreaterThan(20);
 });

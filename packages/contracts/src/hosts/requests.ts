@@ -75,7 +75,7 @@ export const statsQuery = z.strictObject({
     .max(604_800)
     .optional()
     .describe('After so long a running action counts as stuck.'),
-  limit: z.int().min(1).max(100).optional(),
+  limit: limit.optional(),
   cursor: cursor.optional(),
 });
 
