@@ -21,13 +21,14 @@ export function tablesOf(folder) {
 
 /**
  * Every table of these that the text files of a folder name, as 'file:line: table', and the number of files read. A table is
- * named behind its schema: `{schema}.lanes` in a migration, `${s}.lanes` in a source, 'muster.lanes' in either. The
- * days of a table that has some (`events_20260301`) count as the table.
+ * named behind its schema: `{schema}.lanes` in a migration, `${s}.lanes` or `${engine.schema}.lanes` in a source, 'muster.lanes'
+ * in either; `${t}.events` is a column of a row. The days of a table that has some (`events_20260301`) count as the table.
  * @param {string} folder
  * @param {readonly string[]} tables
  */
 export function findTables(folder, tables) {
-  const named = new RegExp(String.raw`(?:\}|\bmuster)\."?(${tables.join('|')})(?:_\d{8})?"?(?!\w)`, 'g');
+  const schema = String.raw`(?:\{(?:[\w.]+\.)?(?:s|schema|MUSTER_SCHEMA)\}|\bmuster)`;
+  const named = new RegExp(String.raw`${schema}\."?(${tables.join('|')})(?:_\d{8})?"?(?!\w)`, 'g');
   const files = readdirSync(folder, { encoding: 'utf8', recursive: true }).filter((file) =>
     /\.(ts|mts|js|sql)$/.test(file),
   );

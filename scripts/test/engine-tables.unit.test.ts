@@ -26,7 +26,8 @@ test('a table is found in migrations and in sources, quoted, by its days and beh
     '010_door.up.sql:3: lane_seq',
     'queries.ts:1: lanes',
     'queries.ts:1: events',
-    'queries.ts:2: events',
+    'queries.ts:2: lanes',
+    'queries.ts:3: events',
   ]);
 });
 

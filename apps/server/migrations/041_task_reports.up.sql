@@ -139,18 +139,18 @@ begin
     exit when cardinality(v_again) + cardinality(v_fresh.devices) = 0;
 
     with c as materialized (
-      select c.action_id from {schema}.claim_named_actions(v_now, array[p_tenant], array[v_runner], array['pc:' || p_pc],
+      select c.action_id, c.nth from {schema}.claim_named_actions(v_now, array[p_tenant], array[v_runner], array['pc:' || p_pc],
         array[v_task.timeout_seconds * 1000], array(select 1 from unnest(v_again)), array(select generate_series(1, cardinality(v_again))), v_again) c
     ), n as (
       insert into {schema}.task_counts (tenant_id, task_id, state, change, at)
         select p_tenant, v_task.task_id, y.state, y.sign * count(*)::int, v_now
         from c cross join (values ('pending', -1), ('running', 1)) y(state, sign) group by y.state, y.sign
     )
-    select coalesce(array_agg(c.action_id), '{}') into v_got from c;
+    select coalesce(array_agg(c.action_id order by c.nth), '{}') into v_got from c;
     v_all := v_all || v_got;
 
     with c as materialized (
-      select c.action_id, v_fresh.devices[c.nth] as device_id
+      select c.action_id, c.nth, v_fresh.devices[c.nth] as device_id
       from {schema}.enqueue_and_claim_actions(v_now, array[p_tenant], array[v_runner], array['pc:' || p_pc], array[v_task.timeout_seconds * 1000],
         array(select 1 from unnest(v_fresh.devices)), array(select generate_series(1, cardinality(v_fresh.devices))), v_fresh.lanes,
         array(select 'runner' from unnest(v_fresh.devices)), array(select v_task.kind from unnest(v_fresh.devices)),
@@ -166,7 +166,7 @@ begin
         select p_tenant, v_task.task_id, y.state, y.sign * count(*)::int, v_now
         from c cross join (values ('waiting', -1), ('running', 1)) y(state, sign) group by y.state, y.sign
     )
-    select coalesce(array_agg(c.action_id), '{}') into v_got from c;
+    select coalesce(array_agg(c.action_id order by c.nth), '{}') into v_got from c;
     v_all := v_all || v_got;
   end loop;
   return query select * from {schema}_reports.task_devices x where x.tenant_id = p_tenant and x.id = any(v_all) order by array_position(v_all, x.id);
