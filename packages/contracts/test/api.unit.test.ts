@@ -23,17 +23,31 @@ test.each(endpoints)('%s names each part of its path in its parameters', (_name,
   expect(Object.keys(properties).sort()).toEqual(inPath.sort());
 });
 
+/** A default behind an optional shows nowhere but in itself. */
+function isAsItCame(schema: z.ZodType): boolean {
+  try {
+    const [input, output] = [
+      z.toJSONSchema(schema, { io: 'input' }),
+      z.toJSONSchema(schema, { io: 'output' }),
+    ];
+    return (
+      JSON.stringify(input) === JSON.stringify(output) && !/"default":(?!\{)/.test(JSON.stringify(input))
+    );
+  } catch {
+    return false; // a transform has no schema of what it gives
+  }
+}
+
 test.each(endpoints)('%s has no transform and no default: what passes is what came', (_name, one) => {
-  for (const schema of schemasOf(one))
-    expect(z.toJSONSchema(schema, { io: 'output' })).toEqual(z.toJSONSchema(schema, { io: 'input' }));
+  for (const schema of schemasOf(one)) expect(isAsItCame(schema)).toBe(true);
 });
 
-test('a default or a transform would be noticed', () => {
-  for (const schema of [
-    z.strictObject({ n: z.int().default(1) }),
-    z.strictObject({ n: z.string().transform(Number) }),
+test('a default or a transform would be noticed, wherever it hides', () => {
+  for (const n of [
+    z.int().default(1),
+    z.int().default(1).optional(),
+    z.string().transform(Number),
+    z.string().transform(Number).optional(),
   ])
-    expect(() =>
-      expect(z.toJSONSchema(schema, { io: 'output' })).toEqual(z.toJSONSchema(schema, { io: 'input' })),
-    ).toThrow();
+    expect(isAsItCame(z.strictObject({ n }))).toBe(false);
 });
