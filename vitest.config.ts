@@ -60,6 +60,8 @@ export default defineConfig({
         },
       },
     ],
+    // as long as a test: how soon something comes is no promise, only that it comes
+    expect: { poll: { timeout: 60_000 } },
     testTimeout: 60_000,
   },
 });
