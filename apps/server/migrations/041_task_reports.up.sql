@@ -77,6 +77,20 @@ create view {schema}_reports.workers as
   join {schema}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
   left join {schema}.contacts c on c.tenant_id = p.tenant_id and c.channel = 'runner' and c.target_id = p.pc_id;
 
+-- What happened to the devices of these actions, as the library's effect writes it for everybody else.
+create function {schema}_reports.add_task_milestones(p_tenant int, p_actions bigint[], p_type text, p_at timestamptz) returns void language sql as $$
+  insert into {schema}.milestones (tenant_id, device_id, type, action_id, source, at, expires_at, projected_expires_at)
+    select p_tenant, d.device_id, p_type, a.action_id, 'task', p_at, d.expires_at, d.expires_at + (
+        select coalesce(sum(b.more_days), 0)::int from {schema}.assignments b
+        join {schema}.unfinished_actions u on u.tenant_id = b.tenant_id and u.action_id = b.action_id
+        where b.tenant_id = p_tenant and b.device_id = d.device_id and {schema}.sought_by(b.device_id) and b.more_days <> 0
+      ) * interval '24 hours'
+    from unnest(p_actions) with ordinality i(action_id, n)
+    join {schema}.action_states a on a.tenant_id = p_tenant and a.action_id = i.action_id
+    join {schema}.devices d on d.tenant_id = p_tenant and d.lane_id = a.lane_id and {schema}.sought_by(d.lane_id)
+    order by i.n
+$$;
+
 -- Takes work for a PC, as POST /api/pcs/:id/claim does: devices to be tried again, then new ones, one for each free slot.
 -- What may be handed out is the engine's business; here are only the devices that are meant, and the counts of the task.
 create function {schema}_reports.claim_task_devices_for_pc(p_tenant int, p_pc bigint, max_to_claim int default 1)
@@ -169,6 +183,7 @@ begin
     select coalesce(array_agg(c.action_id order by c.nth), '{}') into v_got from c;
     v_all := v_all || v_got;
   end loop;
+  perform {schema}_reports.add_task_milestones(p_tenant, v_all, 'sent', v_now);
   return query select * from {schema}_reports.task_devices x where x.tenant_id = p_tenant and x.id = any(v_all) order by array_position(v_all, x.id);
 end $$;
 
@@ -190,6 +205,8 @@ begin
   if v_state is not null then
     insert into {schema}.task_counts (tenant_id, task_id, state, change, at)
       values (p_tenant, v.task_id, 'running', -1, statement_timestamp()), (p_tenant, v.task_id, v_state, 1, statement_timestamp());
+    perform {schema}_reports.add_task_milestones(p_tenant, array[p_task_device],
+      case v_state when 'pending' then 'retrying' else v_state end, statement_timestamp());
   end if;
   if v_state = 'failed' then
     update {schema}.devices d set state = 'error', state_reason = left(coalesce(p_error, 'FAILED_FINAL'), 1000)

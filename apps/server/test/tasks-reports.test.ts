@@ -121,6 +121,12 @@ test('a script takes work and gives it back in plain SQL, beside runners that do
     ...['CREATED', 'SENT', 'FAILED', 'RETRY_SCHEDULED', 'SENT', 'FAILED', 'FAILED_FINAL'],
   ]);
 
+  // the second 'sent' was over HTTP, the others are of the functions
+  const log = await pc.devices[0]?.milestones();
+  expect(
+    log?.filter(({ actionId }) => actionId === first.id).map(({ type, source }) => [type, source]),
+  ).toEqual(['sent', 'retrying', 'sent', 'failed'].map((type) => [type, 'task']));
+
   // the last free slot goes to the device that was not supplied yet; a cancelled one ends
   const [last] = await claim(9);
   expect(last).toMatchObject({ device_id: pc.devices[3]?.id });
