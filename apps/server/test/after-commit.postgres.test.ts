@@ -31,21 +31,33 @@ test('G64: an enqueue whose audit line cannot be written is answered 201, and th
   await sql('alter table muster.audit drop constraint nothing');
 });
 
+/** Whatever is read after the commit fails. */
+function away() {
+  for (const read of ['get', 'explain', 'list'] as const)
+    vi.spyOn(t.engine, read).mockRejectedValue(new Error('Connection terminated'));
+}
+
 test('G64: what was stored and cannot be read back is said to be stored, with its id', async () => {
-  const device = await fakeDevice(t);
   const queued = await t.post('/api/lanes/a/actions', { kind: 'x' });
-  const asked: [string, object][] = [
-    ['/api/lanes/a/actions', { kind: 'x' }],
-    [`/api/devices/${device.id}/actions`, { kind: 'LOCK' }],
-    await service(),
-    [`/api/actions/${queued.body.id}/move-to-front`, {}],
-  ];
+  const asked: [string, object][] = [await service(), [`/api/actions/${queued.body.id}/move-to-front`, {}]];
   for (const [path, body] of asked) {
-    const away = vi.spyOn(t.engine, 'get').mockRejectedValue(new Error('Connection terminated'));
+    away();
     const answer = await t.post(path, body);
-    away.mockRestore();
+    vi.restoreAllMocks();
     expect(answer).toMatchObject({ status: 503, body: { code: 'MUSTER_NO_ANSWER' } });
     const id = /^This was stored \(action (\d+)\)/.exec(answer.body.error)?.[1];
     expect((await t.get(`/api/actions/${id}`)).body).toMatchObject({ id, state: 'pending' });
   }
+});
+
+test('G64: an enqueue into a lane reads nothing back, and one for a device nothing after its commit', async () => {
+  const device = await fakeDevice(t);
+  away();
+  expect(await t.post('/api/lanes/b/actions', { kind: 'x' })).toMatchObject({ status: 201 });
+  expect(await t.post(`/api/devices/${device.id}/actions`, { kind: 'LOCK' })).toMatchObject({ status: 503 });
+  vi.restoreAllMocks();
+  expect((await t.get(`/api/devices/${device.id}/queue`)).body.actions).toEqual([]);
+  expect((await t.post(`/api/devices/${device.id}/actions`, { kind: 'LOCK' })).body).toMatchObject({
+    ...{ status: 'pending', position: 1 },
+  });
 });

@@ -42,11 +42,12 @@ end $$;
 --   created | present (same idempotency key and body) | mismatch (same key, other body) | kept (supersede: keep-first)
 --   | deep (the lane is full) | busy (the lane changed or is locked, try again). Unknown lanes are missing.
 -- Besides, one row `superseded` for each action that was replaced, under the number of the one that replaced it.
+-- `waits` says of what was created what stands in its way in its lane; what does not is not in it.
 -- Takes no lock on a lane unless a supersede key asks for one: an open transaction elsewhere must not stall a batch.
 create function {schema}.enqueue_actions(
   p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads jsonb[],
   p_options jsonb[]
-) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text) language plpgsql as $$
+) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text, waits jsonb) language plpgsql as $$
 #variable_conflict use_column
 begin
   -- Taken before the generation is read: housekeeping waits for whoever had a number when a raise was committed.
@@ -68,11 +69,12 @@ begin
     select s.*, nextval('{schema}.action_seq') as action_id
     from (
       select i.ord::int, i.tenant_id, i.lane_id, i.channel, i.kind, i.payload, i.o, l.ver, l.generation, l.runner_id,
-        l.action_id as leased, i.o->>'idempotencyKey' as key, i.o->>'supersedeKey' as supersede_key,
+        l.action_id as leased, l.paused, l.blocked, i.o->>'idempotencyKey' as key, i.o->>'supersedeKey' as supersede_key,
         case when i.o ? 'supersedeKey' then coalesce(i.o->>'supersedeMode', 'replace') else 'append' end as mode,
         case when i.o ? 'idempotencyKey' then sha256(convert_to(jsonb_build_array(i.lane_id, i.channel, i.kind, i.payload,
           i.o - '{idempotencyKey,createdBy,depthLimit}'::text[])::text, 'UTF8')) end as body_hash,
-        coalesce((i.o->>'depthLimit')::int, 1000) as depth_limit
+        coalesce((i.o->>'depthLimit')::int, 1000) as depth_limit, case i.o->>'priority' when 'urgent' then 0 else 1 end as priority,
+        coalesce((i.o->>'notBefore')::timestamptz > p_now, false) as delayed
       -- behind sub-selects, so that a plan for one row does for all (see `rows` in sql.ts)
       from unnest((select p_tenants), (select p_lanes), (select p_channels), (select p_kinds), (select p_payloads), (select p_options))
         with ordinality as i(tenant_id, lane_id, channel, kind, payload, o, ord)
@@ -104,10 +106,15 @@ begin
     ) gone
   ), checked as materialized (
     -- what adds nothing is taken into a full lane too
-    select w.*, w.adds > w.removes and d.depth + w.added - w.removed > w.depth_limit as deep
+    select w.*, w.adds > w.removes and d.depth + w.added - w.removed > w.depth_limit as deep,
+      coalesce(w.leased, ahead.action_id, case w.priority when 0 then w.urgent_before else w.any_before end) as ahead_id
     from (
-      select k.*, sum(k.adds) over before_it as added, sum(k.removes) over before_it as removed
-      from looked k window before_it as (partition by k.tenant_id, k.lane_id order by k.ord)
+      select k.*, sum(k.adds) over before_it as added, sum(k.removes) over before_it as removed,
+        min(k.action_id) filter (where k.adds = 1 and not k.delayed) over ahead_of_it as any_before,
+        min(k.action_id) filter (where k.adds = 1 and not k.delayed and k.priority = 0) over ahead_of_it as urgent_before
+      from looked k
+      window before_it as (partition by k.tenant_id, k.lane_id order by k.ord),
+        ahead_of_it as (partition by k.tenant_id, k.lane_id, k.channel order by k.ord rows between unbounded preceding and 1 preceding)
     ) w
     cross join lateral (
       select count(*) as depth from (
@@ -115,6 +122,13 @@ begin
         limit w.depth_limit + w.removed
       ) x
     ) d
+    left join lateral (
+      select p.action_id from {schema}.pending p
+      where w.adds = 1 and w.leased is null and p.tenant_id = w.tenant_id and p.lane_id = w.lane_id and {schema}.sought_by(p.lane_id)
+        and p.channel = w.channel and not p.delayed and p.generation = w.generation and p.priority <= w.priority
+        and not (w.mode = 'replace' and p.attempt = 0 and p.supersede_key is not distinct from w.supersede_key)
+      order by p.priority, p.seq limit 1
+    ) ahead on true
   ), locked as materialized (
     select c.tenant_id, c.lane_id
     from (
@@ -164,7 +178,7 @@ begin
       select s.tenant_id, s.action_id, 'cancelled', 0, 'SUPERSEDED', p_now from superseded s
   ), policy as materialized (
     select go.tenant_id, go.action_id, go.lane_id, go.generation, go.channel, go.kind, go.payload, go.o, go.supersede_key,
-      case go.o->>'priority' when 'urgent' then 0 else 1 end as priority, (go.o->>'notBefore')::timestamptz as not_before,
+      go.priority, (go.o->>'notBefore')::timestamptz as not_before,
       (go.o->>'deliverBy')::timestamptz as deliver_by, (go.o->>'deadline')::timestamptz as deadline
     from go
   ), added as (
@@ -204,10 +218,15 @@ begin
   select j.ord,
     case when j.verdict = 'created' and j.key is not null and j.action_id not in (select k.action_id from keyed k) then 'busy'
       else j.verdict end,
-    case when j.verdict = 'created' then j.action_id else coalesce(j.key_action, j.kept_action) end, j.lane_id, j.runner_id, j.channel
+    case when j.verdict = 'created' then j.action_id else coalesce(j.key_action, j.kept_action) end, j.lane_id, j.runner_id, j.channel,
+    case when j.verdict = 'created' then
+      jsonb_strip_nulls(jsonb_build_object('lanePaused', nullif(j.paused, false), 'blocked', j.blocked, 'aheadId', j.ahead_id::text,
+        'tenantPaused', (select true from {schema}.pauses x where x.tenant_id = j.tenant_id and x.tag = '' limit 1),
+        'pausedTag', (select x.tag from {schema}.pauses x where x.tenant_id = j.tenant_id and x.tag <> '' and j.o->'tags' ? x.tag limit 1)))
+    end
   from judged j
   union all
-  select s.ord, 'superseded', s.action_id, s.lane_id, s.runner_id, s.channel from superseded s;
+  select s.ord, 'superseded', s.action_id, s.lane_id, s.runner_id, s.channel, null from superseded s;
 end $$;
 
 -- The generation that a row written by this transaction may carry. Read after the transaction has its number, with a

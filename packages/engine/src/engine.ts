@@ -279,6 +279,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     listPauses: pauses.list,
 
     get: lookUp.get,
+    explain: lookUp.explain,
     list: lookUp.list,
     isKeyKnown: lookUp.isKeyKnown,
     queue: queues.queue,

@@ -46,7 +46,7 @@ export type { Count } from './ops/counts.ts';
 export type { Enqueued, NewAction } from './ops/enqueue.ts';
 export type { ExtendAnswer } from './ops/extend.ts';
 export type { LaneRef } from './ops/lanes.ts';
-export type { ActionEvent, ActionFilter, ActionPage, ActionView } from './ops/look-up.ts';
+export type { ActionEvent, ActionFilter, ActionPage, ActionView, CreatedAction } from './ops/look-up.ts';
 export type { LaneLoad } from './ops/queue.ts';
 export type { RedriveAnswer } from './ops/redrive.ts';
 export type { GiveReasons, WaitingAction } from './reasons.ts';

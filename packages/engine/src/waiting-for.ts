@@ -51,6 +51,14 @@ export function waitingFor(facts: WaitingFacts, door?: DoorReason): WaitingFor {
   );
 }
 
+/** The same for an action whose own reason is known already: the door's is told instead, where it stands before it. */
+export function withDoor(own: WaitingFor, door: DoorReason | undefined): WaitingFor {
+  if (!door || PAUSED.has(own.code)) return own;
+  const { place, ...reason } = door;
+  return place === 'held' || own.code === NEXT_CONTACT.code ? reason : own;
+}
+
+const PAUSED = new Set(['LANE_PAUSED', 'TENANT_PAUSED', 'TAG_PAUSED', 'LANE_BLOCKED']);
 const NEXT_CONTACT: WaitingFor = { code: 'NEXT_CONTACT', text: 'The next contact of its worker.' };
 
 function running(facts: WaitingFacts): WaitingFor {

@@ -3,7 +3,15 @@ import type { ClaimedAction } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import type { Context } from '../operation.ts';
-import { createEnqueue, type EncodedAction, type Enqueued, encodeAction, type NewAction } from './enqueue.ts';
+import {
+  createEnqueue,
+  type EncodedAction,
+  type Enqueued,
+  encodeAction,
+  enqueued,
+  type NewAction,
+  type Verdict,
+} from './enqueue.ts';
 import { createEnqueueAndClaim } from './enqueue-and-claim.ts';
 import { checkForRunners, type ForRunner } from './for-runners.ts';
 
@@ -58,7 +66,7 @@ export function createEnqueueOps(context: Context, calls: Calls) {
       const encoded = encodeAction(context, action);
       const answer = await (encoded.key === null ? plain : keyed)(client, encoded);
       if (answer instanceof EngineError) throw answer;
-      return answer;
+      return enqueued(action, encoded, answer);
     },
 
     /** Adds many in the order given, in one transaction; each has its own answer or error, and none fails another. */
@@ -66,9 +74,12 @@ export function createEnqueueOps(context: Context, calls: Calls) {
       const encoded = actions.map((action) => tryToEncode(context, action));
       const good = encoded.filter((action) => !(action instanceof EngineError));
       const answers = await calls.transaction(client, (inner) => calls.many(operation, inner, good));
-      return encoded.map((action) =>
-        action instanceof EngineError ? action : (answers.shift() as Enqueued | EngineError),
-      );
+      let next = 0;
+      return encoded.map((action, n) => {
+        if (action instanceof EngineError) return action;
+        const answer = answers[next++] as Verdict | EngineError;
+        return answer instanceof EngineError ? answer : enqueued(actions[n] as NewAction, action, answer);
+      });
     },
 
     /** One list for each request: several runners, each named once. */

@@ -7,6 +7,8 @@ import { ANY_CHANNEL } from '../sql.ts';
 import { encodeJson } from '../text.ts';
 import type { Transition, Wake } from '../transition.ts';
 import { checkLane, checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
+import { type WaitingFacts, waitingFor } from '../waiting-for.ts';
+import type { CreatedAction } from './look-up.ts';
 
 /** The work itself is done by the SQL function of migration 002; this checks, encodes and reads the verdicts. */
 export interface NewAction {
@@ -44,7 +46,24 @@ export interface Enqueued {
   readonly id: string;
   /** created; present: same idempotency key and body; kept: an earlier one with the supersede key stays. */
   readonly outcome: 'created' | 'present' | 'kept';
+  /** What was created, as it was then, whatever has become of it since; nothing if it was there before. */
+  readonly created?: CreatedAction;
 }
+
+/** What an item is answered; `Enqueued` adds what its caller has said himself. */
+export interface Verdict {
+  readonly id: string;
+  readonly outcome: Enqueued['outcome'];
+  readonly at: Date;
+  readonly waits: Waits;
+}
+
+type Waits = Partial<
+  Pick<
+    WaitingFacts,
+    'lanePaused' | 'blocked' | 'aheadId' | 'tenantPaused' | 'pausedTag' | 'slots' | 'running'
+  >
+>;
 
 export interface EncodedAction {
   readonly tenantId: number;
@@ -64,6 +83,9 @@ interface Row {
   lane_id: string;
   runner_id: string | null;
   channel: string;
+  waits: Waits | null;
+  slots: number | null;
+  running: number | null;
 }
 
 export function encodeAction(context: Context, action: NewAction): EncodedAction {
@@ -122,12 +144,16 @@ function keyOf(action: NewAction): string | null {
 
 const lineOf = (action: { tenantId: number; laneId: string }) => `lane ${action.tenantId}:${action.laneId}`;
 
-export function createEnqueue(context: Context): Operation<EncodedAction, Enqueued | EngineError> {
+export function createEnqueue(context: Context): Operation<EncodedAction, Verdict | EngineError> {
   const s = context.schema;
   const ask = context.effects.carry({
     name: 'muster_enqueue',
-    text: () =>
-      `${ANSWER} select * from ${s}.enqueue_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::jsonb[])`,
+    text: () => `${ANSWER}
+      select e.*, r.slots, r.running from ${s}.enqueue_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::jsonb[]) e
+      left join lateral (
+        select r.slots, r.running from ${s}.runner_loads r
+        where e.outcome = 'created' and r.tenant_id = ($2::int[])[e.ord] and r.runner_id = e.runner_id limit 1
+      ) r on true`,
     transitions: `
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}], null::text, 'pending', 0, null::text, $1::timestamptz
       from answer where outcome = 'created'
@@ -156,12 +182,12 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Enqueu
         jsonArray(items.map((item) => item.options)),
       ]);
       const unknown = new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
-      const answers: (Enqueued | EngineError | Busy)[] = items.map(() => unknown);
+      const answers: (Verdict | EngineError | Busy)[] = items.map(() => unknown);
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
       for (const row of rows as Row[]) {
         const { tenantId } = items[row.ord - 1] as EncodedAction;
-        if (row.outcome !== 'superseded') answers[row.ord - 1] = answerOf(row, context);
+        if (row.outcome !== 'superseded') answers[row.ord - 1] = answerOf(row, context, now);
         if (row.outcome !== 'created' && row.outcome !== 'superseded') continue;
         transitions.push(transitionOf(tenantId, row, now));
         wakes.push({ tenantId, laneId: row.lane_id, runnerId: row.runner_id });
@@ -187,7 +213,7 @@ function transitionOf(tenantId: number, row: Row, now: Date): Transition {
   };
 }
 
-function answerOf(row: Row, context: Context): Enqueued | EngineError | Busy {
+function answerOf(row: Row, context: Context, at: Date): Verdict | EngineError | Busy {
   switch (row.outcome) {
     case 'busy':
       return BUSY;
@@ -202,6 +228,67 @@ function answerOf(row: Row, context: Context): Enqueued | EngineError | Busy {
         `The lane already has ${context.depthLimit} unfinished actions.`,
       );
     default:
-      return { id: row.action_id, outcome: row.outcome as Enqueued['outcome'] };
+      return {
+        id: row.action_id,
+        outcome: row.outcome as Enqueued['outcome'],
+        at,
+        waits: { ...row.waits, slots: row.slots, running: row.running },
+      };
   }
 }
+
+/** What the verdict and the caller's own words say together. */
+export function enqueued(action: NewAction, encoded: EncodedAction, verdict: Verdict): Enqueued {
+  const { id, outcome, at, waits } = verdict;
+  if (outcome !== 'created') return { id, outcome };
+  const maxAttempts = action.maxAttempts ?? 3;
+  const notBefore = action.notBefore ?? null;
+  const created: CreatedAction = {
+    id,
+    tenantId: action.tenantId,
+    laneId: action.laneId,
+    channel: encoded.channel,
+    kind: action.kind,
+    payload: JSON.parse(encoded.payload),
+    priority: action.priority ?? 'normal',
+    tags: action.tags ?? [],
+    state: 'pending',
+    attempt: 0,
+    failures: 0,
+    maxAttempts,
+    headOfLine: action.headOfLine ?? 'skip',
+    createdAt: at,
+    createdBy: action.createdBy ?? null,
+    notBefore,
+    deliverBy: action.deliverBy ?? null,
+    deadline: action.deadline ?? null,
+    worker: null,
+    leasedAt: null,
+    startedAt: null,
+    leaseUntil: null,
+    cancelRequested: false,
+    waitingFor: waitingFor({ ...NOTHING, ...waits, notBefore, maxAttempts, now: at }),
+    endedAt: null,
+    reason: null,
+    error: null,
+    result: null,
+    copiedFrom: action.copiedFrom ?? null,
+  };
+  return { id, outcome, created };
+}
+
+const NOTHING = {
+  tenantPaused: false,
+  pausedTag: null,
+  lanePaused: false,
+  blocked: null,
+  failures: 0,
+  deferrals: 0,
+  aheadId: null,
+  slots: null,
+  running: null,
+  leasedAt: null,
+  leaseUntil: null,
+  worker: null,
+  cancelRequested: false,
+};

@@ -6,7 +6,7 @@ import type { Context } from '../operation.ts';
 import type { Reasons } from '../reasons.ts';
 import { endingOf, laneOf, NOW, ofLane, pendingOf, soughtBy } from '../sql.ts';
 import { checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
-import { type DoorReason, type WaitingFor, waitingFor } from '../waiting-for.ts';
+import { type DoorReason, type WaitingFor, waitingFor, withDoor } from '../waiting-for.ts';
 import { runningOf } from './runner-slots.ts';
 
 const MOST_PER_PAGE = 10_000;
@@ -61,6 +61,9 @@ export interface ActionView {
   readonly copiedFrom: string | null;
 }
 
+/** What was just created: all that `get` tells, but for the name of the lane, which its caller knows, and reasons of doors. */
+export type CreatedAction = Omit<ActionView, 'space' | 'laneName'>;
+
 export interface ActionEvent {
   readonly type: EventType;
   readonly attempt: number;
@@ -105,6 +108,13 @@ export function createLookUp(context: Context, reasons: Reasons) {
         values: [context.now(), tenantId, id],
       });
       return (await views(client, rows))[0] ?? null;
+    },
+
+    /** What was created, with what the doors say about why it waits. */
+    async explain(client: Queryable, created: CreatedAction): Promise<CreatedAction> {
+      const given = await reasons.ask(client, [created]);
+      const waiting = created.waitingFor && withDoor(created.waitingFor, given.get(created.id));
+      return { ...created, waitingFor: waiting };
     },
 
     /** Newest first; the cursor is the last id of the page before. */

@@ -1,5 +1,5 @@
 import { api } from '@muster/contracts';
-import type { ActionView, Engine } from '@muster/engine';
+import type { Engine } from '@muster/engine';
 import { noteCommitted, readBack } from '../../after-commit.ts';
 import { type Audit, by } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
@@ -48,46 +48,26 @@ export function enqueueRoute(tools: {
         idempotencyKey,
         createdBy: caller.name,
       };
-      const { id, outcome } = await lanes.with(tenantId, lane, (laneId) =>
+      const { id, created: made } = await lanes.with(tenantId, lane, (laneId) =>
         engine.enqueue(engine.db, { ...action, laneId }),
       );
-      const isNew = outcome === 'created';
+      if (!made) {
+        const view = await readBack(`action ${id}`, () => views.get(tenantId, id));
+        if (!view) throw unknownAction();
+        return wireAction(view);
+      }
       // Enqueues are gathered and have no transaction to share; the action names its creator as well.
-      if (isNew && caller.kind === 'operator')
+      if (caller.kind === 'operator')
         await noteCommitted(audit, log, {
           ...by(caller),
           act: 'action.enqueue',
           target: `action ${id}`,
           detail: { lane, kind: body.kind },
         });
-      const view = await readBack(`action ${id}`, () => views.get(tenantId, id));
-      if (!view) throw unknownAction();
-      if (!isNew) return wireAction(view);
       created(reply);
-      return wireAction(asCreated(view));
+      return wireAction({ ...made, space: GENERIC, laneName: lane });
     },
   });
-}
-
-/** A waiting worker may have been faster than this answer, which says what was created, not what became of it. */
-function asCreated(view: ActionView): ActionView {
-  if (view.state === 'pending' && view.attempt === 0) return view;
-  return {
-    ...view,
-    state: 'pending',
-    attempt: 0,
-    failures: 0,
-    worker: null,
-    leasedAt: null,
-    startedAt: null,
-    leaseUntil: null,
-    cancelRequested: false,
-    waitingFor: { code: 'NEXT_CONTACT', text: 'The next contact of its worker.' },
-    endedAt: null,
-    reason: null,
-    error: null,
-    result: null,
-  };
 }
 
 function date(text: string | undefined): Date | undefined {

@@ -1,6 +1,5 @@
 import { api } from '@muster/contracts';
-import { type Engine, EngineError } from '@muster/engine';
-import { readBack } from '../../after-commit.ts';
+import { type Engine, EngineError, type Enqueued, type Queryable } from '@muster/engine';
 import { type Audit, by } from '../../audit/audit.ts';
 import { change } from '../../changes.ts';
 import type { Fleet } from '../../fleet/index.ts';
@@ -16,18 +15,13 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
   const { audit, engine, fleet } = tools;
   const { db } = engine;
 
-  /** What was created, not what became of it meanwhile: a device that waits is faster than this answer. */
-  async function answer(tenantId: number, id: string, isNew: boolean) {
-    const [view, positions] = [
-      await engine.get(db, tenantId, id),
-      await engine.positions(db, tenantId, [id]),
-    ];
-    const waits = view?.state === 'pending' && view.attempt === 0;
-    if (isNew && !waits) return { id, status: 'pending', position: 1, waitingFor: null };
+  /** In the transaction of the assignment: a device that waits gets it after that, so this says what was created. */
+  async function answer(tx: Queryable, tenantId: number, { id, created }: Enqueued) {
+    const view = created ? await engine.explain(tx, created) : await engine.get(tx, tenantId, id);
     return {
       id,
       status: wireStatus(view?.state ?? 'pending'),
-      position: positions.get(id) ?? null,
+      position: (await engine.positions(tx, tenantId, [id])).get(id) ?? null,
       waitingFor: view?.waitingFor ?? null,
     };
   }
@@ -44,21 +38,22 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
           { deliverBy: body.deliverBy, deadline: body.deadline },
           async () => idempotencyKey !== undefined && engine.isKeyKnown(db, tenantId, idempotencyKey),
         );
-        const { id, outcome } = await change(db, async (tx) => {
+        const { isNew, told } = await change(db, async (tx) => {
           const source = { tenantId, source: 'assign' as const, by: caller.name, idempotencyKey };
           const [done] = await fleet.assigning.assign(tx, source, [{ deviceId: params.id, laneId }], body);
           if (!done || done instanceof EngineError) throw done;
-          if (done.outcome === 'created')
+          const isNew = done.outcome === 'created';
+          if (isNew)
             await audit.write(tx, {
               ...by(caller),
               act: 'action.assign',
               target: `action ${done.id}`,
               detail: { deviceId: params.id, kind: body.kind },
             });
-          return done;
+          return { isNew, told: await answer(tx, tenantId, done) };
         });
-        if (outcome === 'created') created(reply);
-        return readBack(`action ${id}`, () => answer(tenantId, id, outcome === 'created'));
+        if (isNew) created(reply);
+        return told;
       },
     }),
 

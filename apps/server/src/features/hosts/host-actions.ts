@@ -45,7 +45,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
         async () => idempotencyKey !== undefined && engine.isKeyKnown(db, tenantId, idempotencyKey),
       );
       const payload: Payload = { hostId, serviceId: service.id, unitName: service.unitName };
-      const { id, outcome } = await engine.enqueue(db, {
+      const { id, created } = await engine.enqueue(db, {
         tenantId,
         laneId: service.laneId,
         channel: CHANNEL,
@@ -58,22 +58,24 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
         idempotencyKey,
         createdBy: caller.name,
       });
-      const isNew = outcome === 'created';
-      if (isNew)
-        await noteCommitted(audit, log, {
-          ...by(caller),
-          act: 'action.enqueue',
-          target: `action ${id}`,
-          detail: { hostId, serviceId: service.id, kind: given.kind },
-        });
-      const action = await readBack(`action ${id}`, () => engine.get(db, tenantId, id));
-      if (!action) throw unknownAction();
-      if (isNew && action.waitingFor?.code === SERVICE_DELETED) {
+      if (!created) {
+        const action = await readBack(`action ${id}`, () => engine.get(db, tenantId, id));
+        if (!action) throw unknownAction();
+        return { action, isNew: false };
+      }
+      await noteCommitted(audit, log, {
+        ...by(caller),
+        act: 'action.enqueue',
+        target: `action ${id}`,
+        detail: { hostId, serviceId: service.id, kind: given.kind },
+      });
+      const action = await readBack(`action ${id}`, () => engine.explain(db, created));
+      if (action.waitingFor?.code === SERVICE_DELETED) {
         // The service was deleted between the look at it and the enqueue, so nobody would ever end this.
         await engine.cancel(db, { tenantId, actionId: id, reason: 'Its service was deleted.' });
-        return { action: null, isNew };
+        return { action: null, isNew: true };
       }
-      return { action: isNew ? asCreated(action) : action, isNew };
+      return { action, isNew: true };
     },
 
     async list(
@@ -128,24 +130,5 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
       });
       return readBack(`action ${id}`, () => get(caller, hostId, id));
     },
-  };
-}
-
-/** A waiting agent may have been faster than this answer, which says what was created, not what became of it. */
-function asCreated(action: ActionView): ActionView {
-  if (action.state === 'pending' && action.attempt === 0) return action;
-  return {
-    ...action,
-    state: 'pending',
-    attempt: 0,
-    leasedAt: null,
-    startedAt: null,
-    leaseUntil: null,
-    cancelRequested: false,
-    waitingFor: { code: 'NEXT_CONTACT', text: 'The next contact of its worker.' },
-    endedAt: null,
-    reason: null,
-    error: null,
-    result: null,
   };
 }

@@ -1,5 +1,5 @@
 import type { HostStatus } from '@muster/contracts/words';
-import type { ActionEvent, ActionView, ClaimedAction } from '@muster/engine';
+import type { ActionEvent, ClaimedAction, CreatedAction } from '@muster/engine';
 import type { Host, Service } from './queries.ts';
 
 /** The words of this door, and what an action of it looks like on the wire. */
@@ -71,7 +71,7 @@ export function wireLocked(action: ClaimedAction, service: Service) {
 }
 
 /** An action as an operator sees it. */
-export function wireAction(action: ActionView) {
+export function wireAction(action: CreatedAction) {
   const { hostId, serviceId } = payloadOf(action);
   const result = (action.result ?? {}) as Result;
   return {
