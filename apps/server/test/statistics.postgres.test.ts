@@ -198,8 +198,11 @@ test.each(Object.entries(POISONS))(
     await query(sql);
     const worse: string[] = [];
     for (const [name, was] of right) {
-      const pages = await pagesOf(name);
-      if (pages > 2 * was + SPARE) worse.push(`${name}: ${was} pages, now ${pages}`);
+      const most = 2 * was + SPARE;
+      let pages = await pagesOf(name);
+      // a bad plan stays bad; a table that somebody clears up meanwhile, or what the node does by itself, is gone the next time
+      for (let tries = 1; tries < 3 && pages > most; tries += 1) pages = Math.min(pages, await pagesOf(name));
+      if (pages > most) worse.push(`${name}: ${was} pages, now ${pages}`);
     }
     expect(worse.join('\n')).toBe('');
   },
