@@ -79,36 +79,14 @@ export class Calls {
     };
   }
 
-  /** The same for steps of a door: what they call of the engine is in the same transaction. */
-  gatheredSteps<Item, Answer>(steps: {
-    name: string;
-    /** Items with an equal key never share a transaction. */
-    key(item: Item): string | null;
-    /** Whose share of what may wait it uses. */
-    tenant?(item: Item): number;
-    run(tx: Queryable, items: readonly Item[]): Promise<Answer[]>;
-    /** Takes an answer back whose caller was told that there is none. */
-    unwanted?(item: Item, answer: Answer): void;
-  }): (item: Item) => Promise<Answer> {
-    const call = this.gathered<Item, Answer>(
-      {
-        name: steps.name,
-        key: steps.key,
-        ...(steps.tenant ? { tenant: steps.tenant } : {}),
-        isSteps: true,
-        run: async (tx, items) => ({ answers: await steps.run(tx, items), transitions: [], wakes: [] }),
-      },
-      steps.unwanted,
-    );
-    return (item) => call(this.db, item);
-  }
-
-  /** Many items of one caller. */
+  /** Many items of one caller; `whole`: all or nothing, where each statement would be a transaction of its own. */
   many<Item, Answer>(
     operation: Operation<Item, Answer>,
     client: Queryable,
     items: readonly Item[],
+    { whole = false } = {},
   ): Promise<Answer[]> {
+    if (client === this.db && whole) return this.#inOwn((tx) => this.many(operation, tx, items));
     if (client !== this.db)
       return runDirectly(
         operation,
@@ -128,7 +106,7 @@ export class Calls {
   /** Something that is not gathered, with its wake-ups; in a transaction of its own if none was passed. */
   inside<R extends Outcome>(client: Queryable, perform: (client: Queryable) => Promise<R>): Promise<R> {
     if (client !== this.db) return this.#perform(client, perform);
-    return this.transaction(client, (tx) => this.#perform(tx, perform));
+    return this.#inOwn((tx) => this.#perform(tx, perform));
   }
 
   async #perform<R extends Outcome>(
@@ -150,9 +128,7 @@ export class Calls {
     return run;
   }
 
-  /** One transaction around several calls: the one that was passed, or one of our own. */
-  transaction<T>(client: Queryable, run: (client: Queryable) => Promise<T>): Promise<T> {
-    if (client !== this.db) return run(client);
+  #inOwn<T>(run: (tx: Queryable) => Promise<T>): Promise<T> {
     refuseInsideTransaction();
     return this.#withDays(() => whileLocked(this.db, run));
   }

@@ -141,16 +141,23 @@ export function createClaiming(options: {
       return answer.actions;
     },
 
-    /** A claim that a caller makes of several steps: he looks, and looks again whenever the runner is woken. */
-    claimWith<T>(
+    /** One whose actions somebody else supplies: he looks, and looks again whenever the runner is woken. */
+    claimSupplied<T>(
       on: { readonly tenantId: number; readonly runnerId: string } & Wait,
       look: () => Promise<T>,
-      found: (result: T) => boolean,
-      giveBack: (result: T) => Promise<void>,
+      actionsOf: (found: T) => readonly ClaimedAction[],
+      giveBack: (actions: readonly ClaimedAction[]) => Promise<void>,
     ): Promise<T> {
       checkWait(on);
       const key = runnerKey(checkTenant(on.tenantId), checkRunner(on.runnerId));
-      return lookUntil(waiters, { ...waitOf(on), key, look, found, verdict: () => 'unclear', giveBack });
+      return lookUntil(waiters, {
+        ...waitOf(on),
+        key,
+        look,
+        found: (result) => actionsOf(result).length > 0,
+        verdict: () => 'unclear',
+        giveBack: (result) => giveBack(actionsOf(result)),
+      });
     },
   };
 }

@@ -44,6 +44,7 @@ import { createRecordLate } from './report/record-late.ts';
 import { createReporting } from './report/requests.ts';
 import { createReport } from './report/statement.ts';
 import type { RoomSize } from './room.ts';
+import { createSuppliedClaims } from './supplied-claim.ts';
 import { checkAttempt } from './text.ts';
 import type { Wake } from './transition.ts';
 import { checkLease, checkName, checkTenant, checkWhole, ifGiven, isId } from './values.ts';
@@ -201,9 +202,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     claimSlots: (client: Queryable, request: ClaimSlotsRequest): Promise<ClaimedAction[]> =>
       claiming.claimSlots(client, request),
     ...createClaimNamed(context, calls),
-    claimWith: claiming.claimWith,
-    /** Steps of the caller's own, gathered as the engine's calls are: many items in one transaction. */
-    gathered: calls.gatheredSteps.bind(calls),
+    /** A claim whose actions the caller supplies: what it names and makes, in the transaction that it is passed. */
+    supplied: createSuppliedClaims(calls, claiming, onError),
     /** Something that only the caller knows of may be claimable now; told with the commit of his transaction. */
     async wake(client: Queryable, wakes: readonly Wake[]): Promise<void> {
       await calls.inside(client, async () => ({ transitions: [], wakes: [...wakes] }));

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ClaimedAction } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
@@ -73,24 +74,29 @@ test('G31: after a move of many lanes the old runner finishes what it holds', as
   expect((await t.engine.held(t.db, { tenantId: 1, runnerId })).map((action) => action.id)).toEqual([id]);
 });
 
-test('G35: whoever waits with steps of his own looks again when the runner is woken, in a transaction too', async () => {
-  const runnerId = await t.engine.createRunner(t.db, 1, 1);
+test('G35: whoever waits for what somebody supplies is served again when the runner is woken, in a transaction too', async () => {
+  const { runnerId, lanes } = await runner(1, 1);
+  const id = await t.enqueue(lanes[0]);
   let looks = 0;
-  const waiting = t.engine.claimWith(
-    { tenantId: 1, runnerId, waitMs: 60_000 },
-    async () => {
+  const supplied = t.engine.supplied<null, ClaimedAction[]>({
+    name: 'third-time',
+    runnerOf: () => ({ tenantId: 1, runnerId }),
+    async supply(tx) {
       looks += 1;
-      return looks;
+      const by = { tenantId: 1, runnerId, worker: 'pc', leaseMs: 60_000 };
+      return looks < 3 ? [[]] : t.engine.claimNamedMany(tx, [{ ...by, actionIds: [id] }]);
     },
-    (found) => found === 3,
-    async () => {},
-  );
+    actionsOf: (actions) => actions,
+    giveBack: async () => {},
+  });
+  const waiting = supplied(null, { waitMs: 60_000 });
   while (t.engine.parkedWaiters === 0) await new Promise((resolve) => setImmediate(resolve));
   await t.engine.wake(t.db, [{ tenantId: 1, runnerId }]);
   await t.db.transaction((tx) => t.engine.wake(tx, [{ tenantId: 1, runnerId }]));
   for (let n = 0; n < 10 && t.engine.parkedWaiters > 0; n += 1)
     await t.engine.wake(t.db, [{ tenantId: 1, runnerId }]);
-  expect(await waiting).toBe(3);
+  expect(await waiting).toMatchObject([{ id }]);
+  expect(looks).toBe(3);
 });
 
 test('G6: what nobody holds can be ended as expired by name; what runs is left', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import {
+  type ClaimedAction,
   createEngine,
   type Database,
   type Engine,
@@ -74,13 +75,16 @@ test('G64: what was claimed by a statement whose answer was lost goes back', asy
 test('G64: so does what a transaction took whose commit was not answered', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
-  const inSteps = node.gathered<string, unknown>({
-    name: 'claim-in-steps',
-    key: () => null,
-    run: (tx, lanes) => Promise.all(lanes.map((lane) => claim(lane, tx))),
+  const runnerId = await node.createRunner(t.db, 1, null);
+  const supplied = node.supplied<string, ClaimedAction | null>({
+    name: 'supplied',
+    runnerOf: () => ({ tenantId: 1, runnerId }),
+    supply: (tx, lanes) => Promise.all(lanes.map((lane) => claim(lane, tx))),
+    actionsOf: (action) => (action ? [action] : []),
+    giveBack: async () => {},
   });
   lost = 'commit';
-  await expect(inSteps(laneId)).rejects.toThrow('Connection terminated');
+  await expect(supplied(laneId)).rejects.toThrow('Connection terminated');
   await isFree(id);
 });
 

@@ -73,7 +73,7 @@ export function createEnqueueOps(context: Context, calls: Calls) {
     async enqueueMany(client: Queryable, actions: readonly NewAction[]): Promise<(Enqueued | EngineError)[]> {
       const encoded = actions.map((action) => tryToEncode(context, action));
       const good = encoded.filter((action) => !(action instanceof EngineError));
-      const answers = await calls.transaction(client, (inner) => calls.many(operation, inner, good));
+      const answers = await calls.many(operation, client, good, { whole: true });
       let next = 0;
       return encoded.map((action, n) => {
         if (action instanceof EngineError) return action;

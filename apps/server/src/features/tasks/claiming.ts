@@ -5,7 +5,6 @@ import type { HandOut, To } from '../../http/hand-out.ts';
 import type { Advance } from './advance-tasks.ts';
 import type { HandedToPcs } from './handed.ts';
 import type { Metrics } from './metrics.ts';
-import { pcKey } from './pc-queries.ts';
 import type { Runner } from './runner-access.ts';
 import type { Supplied, Supply, Wish } from './supply.ts';
 import type { TaskQueries } from './task-queries.ts';
@@ -15,6 +14,8 @@ import { payloadOf, wireClaimed } from './wire.ts';
 const MOST_AT_ONCE = 100;
 /** Payloads of tasks never change; a few large ones must not fill the memory. */
 const MOST_PAYLOADS = 100;
+
+const NOTHING: Supplied = { actions: [], taskId: null, isFull: false };
 
 export type Claiming = ReturnType<typeof createClaiming>;
 
@@ -34,25 +35,21 @@ export function createClaiming(tools: {
   const { advance, engine, handed, handOut, metrics, supply, tasks } = tools;
   const { db } = engine;
   // PCs that ask at the same moment are served in one transaction (a thousand of them: 237 → 1,000 devices a second)
-  const claimGathered = engine.gathered<Wish, Supplied>({
+  const claimDevices = engine.supplied<Wish, Supplied>({
     name: 'claim-task-devices',
-    key: ({ runner }) => pcKey(runner),
-    tenant: ({ runner }) => runner.tenantId,
-    run: (tx, wishes) => supply.claim(tx, wishes),
-    unwanted: (_, { actions }) => handOut.takeBack(actions),
+    runnerOf: ({ runner }) => runner,
+    supply: (tx, wishes) => supply.claim(tx, wishes),
+    actionsOf: ({ actions }) => actions,
+    giveBack: handOut.release,
+    async mayBeMore({ runner: { tenantId } }, { taskId, isFull }) {
+      if (isFull) return false;
+      const active = await advance.look(tenantId);
+      // The task before has just ended, or this one has just come: nobody has to wait for housekeeping.
+      if (active.isDue) await change(db, (tx) => advance.now(tx, tenantId), SLOW);
+      return active.isDue || active.taskId !== taskId;
+    },
   });
   const payloads = new BoundedMap<string, unknown>(MOST_PAYLOADS);
-
-  async function look(runner: Runner, max: number): Promise<ClaimedAction[]> {
-    for (let round = 0; ; round += 1) {
-      const { actions, taskId, isFull } = await claimGathered({ runner, max });
-      if (actions.length > 0 || isFull || round > 0) return actions;
-      const active = await advance.look(runner.tenantId);
-      // The task before has just ended, or this one has just come: nobody has to wait for housekeeping.
-      if (active.isDue) await change(db, (tx) => advance.now(tx, runner.tenantId), SLOW);
-      else if (active.taskId === taskId) return actions;
-    }
-  }
 
   async function payloadOfTask(tenantId: number, taskId: string): Promise<unknown> {
     const key = `${tenantId}:${taskId}`;
@@ -86,18 +83,12 @@ export function createClaiming(tools: {
       const { runner } = to;
       const max = wish.max ?? MOST_AT_ONCE;
       const began = performance.now();
-      const { tenantId, runnerId } = runner;
-      const claimed = await handOut.claim(
+      const { tenantId } = runner;
+      const { actions: claimed } = await handOut.claim(
         to,
         wish.wait ?? 0,
-        (waiting) =>
-          engine.claimWith(
-            { tenantId, runnerId, ...waiting },
-            () => look(runner, max),
-            (actions) => actions.length > 0,
-            handOut.release,
-          ),
-        [],
+        (waiting) => claimDevices({ runner, max }, waiting),
+        NOTHING,
       );
       metrics.claimed(tenantId, claimed, (performance.now() - began) / 1_000);
       return handOut.give(to, claimed, () => describe(runner, claimed));
