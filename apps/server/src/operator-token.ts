@@ -1,5 +1,4 @@
-import type { Database } from '@muster/engine';
-import { change } from './changes.ts';
+import { type Database, whileLocked } from '@muster/engine';
 import type { Config } from './config.ts';
 import { dataFolder, makeDataFolder, readTokenFile, writeTokenFile } from './data-folder/data-folder.ts';
 import { DEFAULT_TENANT } from './tenants/default-tenant.ts';
@@ -20,10 +19,10 @@ export async function ensureOperatorToken(
 ): Promise<OperatorToken> {
   const setting = config.MUSTER_OPERATOR_TOKEN;
   if (setting !== null) {
-    await change(db, (tx) => tokens.ensureAdmin(tx, DEFAULT_TENANT, setting, 'setting'));
+    await whileLocked(db, (tx) => tokens.ensureAdmin(tx, DEFAULT_TENANT, setting, 'setting'));
     return { from: 'setting' };
   }
-  await change(db, (tx) => tokens.endOrigin(tx, DEFAULT_TENANT, 'setting'));
+  await whileLocked(db, (tx) => tokens.endOrigin(tx, DEFAULT_TENANT, 'setting'));
   const { tokenFile: file } = dataFolder(config.MUSTER_DATA_DIR);
   const kept = readTokenFile(file);
   if (kept !== null && (await tokens.isValid(db, DEFAULT_TENANT, kept))) return { from: 'file', file };
@@ -33,6 +32,6 @@ export async function ensureOperatorToken(
   makeDataFolder(config.MUSTER_DATA_DIR);
   // The file first: a token that is valid and lost would lock everybody out.
   writeTokenFile(file, token);
-  await change(db, (tx) => tokens.ensureAdmin(tx, DEFAULT_TENANT, token, 'folder'));
+  await whileLocked(db, (tx) => tokens.ensureAdmin(tx, DEFAULT_TENANT, token, 'folder'));
   return { from: 'new', file, token };
 }

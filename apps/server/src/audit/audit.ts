@@ -1,20 +1,22 @@
-import type { Database, Queryable } from '@muster/engine';
+import { type Database, type Limits, type Queryable, type Transaction, whileLocked } from '@muster/engine';
 import { gatherReads } from '../gathered-reads.ts';
 import type { Caller } from '../tokens/caller.ts';
 
 /** What was done, as noun.verb: the verb is that of the route. docs/operations.md lists them, and a test compares. */
 export type Act = `${Lowercase<string>}.${Lowercase<string>}`;
 
-/** The log of what operators changed. Whoever changes something passes its transaction, so both happen or neither. */
-export interface AuditEntry {
-  readonly tenantId: number;
-  /** Null: somebody at the command line of the server. */
-  readonly tokenId: string | null;
-  readonly actor: string;
+/** What one line of the log says was done. */
+export interface AuditLine {
   readonly act: Act;
   readonly target?: string | null;
   readonly detail?: unknown;
 }
+
+/** Who did it. */
+export type Actor = Pick<Caller, 'tenantId' | 'name'> & { readonly tokenId: string | null };
+
+/** Somebody at the command line of the server has no token. */
+export const COMMAND_LINE = { tokenId: null, name: 'command line' } as const;
 
 export interface AuditRow {
   readonly id: string;
@@ -27,23 +29,23 @@ export interface AuditRow {
 
 export type Audit = ReturnType<typeof createAudit>;
 
-export function by(caller: Caller): Pick<AuditEntry, 'tenantId' | 'tokenId' | 'actor'> {
-  return { tenantId: caller.tenantId, tokenId: caller.tokenId, actor: caller.name };
-}
-
+/** The log of what operators changed. */
 export function createAudit(db: Database, s: string) {
-  async function insert(client: Queryable, entries: readonly AuditEntry[]): Promise<string[]> {
+  async function insert(
+    client: Queryable,
+    entries: readonly { actor: Actor; line: AuditLine }[],
+  ): Promise<string[]> {
     const { rows } = await client.query({
       name: 'muster_audit',
       text: `insert into ${s}.audit (tenant_id, token_id, actor, act, target, detail)
         select * from unnest($1::int[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::jsonb[]) returning audit_id`,
       values: [
-        entries.map((entry) => entry.tenantId),
-        entries.map((entry) => entry.tokenId),
-        entries.map((entry) => entry.actor),
-        entries.map((entry) => entry.act),
-        entries.map((entry) => entry.target ?? null),
-        entries.map((entry) => (entry.detail === undefined ? null : JSON.stringify(entry.detail))),
+        entries.map(({ actor }) => actor.tenantId),
+        entries.map(({ actor }) => actor.tokenId),
+        entries.map(({ actor }) => actor.name),
+        entries.map(({ line }) => line.act),
+        entries.map(({ line }) => line.target ?? null),
+        entries.map(({ line }) => (line.detail === undefined ? null : JSON.stringify(line.detail))),
       ],
     });
     return rows.map((row) => row.audit_id);
@@ -51,28 +53,56 @@ export function createAudit(db: Database, s: string) {
 
   const writeGathered = gatherReads(
     db,
-    async (entries: readonly AuditEntry[]) => {
+    async (entries: readonly { actor: Actor; line: AuditLine }[]) => {
       await insert(db, entries);
       return entries.map(() => undefined);
     },
     1,
   );
 
+  async function write(tx: Transaction, actor: Actor, line: AuditLine): Promise<void> {
+    await insert(tx, [{ actor, line }]);
+  }
+
   return {
-    async write(client: Queryable, entry: AuditEntry): Promise<string> {
-      return (await insert(client, [entry]))[0] as string;
-    },
+    /**
+     * A change and its line, in one transaction: both are there or neither. While what it needs is locked by somebody else
+     * it is begun anew, without holding a connection in between; after ten seconds the caller is told to try again. So `run`
+     * may be called several times. The line is null if the answer says that nothing was changed.
+     */
+    change: <T>(
+      actor: Actor,
+      run: (tx: Transaction) => Promise<T>,
+      line: AuditLine | ((answer: T) => AuditLine | null),
+      limits: Limits = {},
+    ): Promise<T> =>
+      whileLocked(
+        db,
+        async (tx) => {
+          const answer = await run(tx);
+          const said = typeof line === 'function' ? line(answer) : line;
+          if (said) await write(tx, actor, said);
+          return answer;
+        },
+        limits,
+      ),
+
+    /** The line of a change whose transaction is somebody else's. */
+    write,
 
     /** For changes that are gathered and have no transaction of their own: the rows are gathered as well. */
-    writeGathered: (entry: AuditEntry): Promise<void> => writeGathered(entry),
+    writeGathered: (actor: Actor, line: AuditLine): Promise<void> => writeGathered({ actor, line }),
 
-    /** What came of it, for a change that takes longer than a transaction should. */
-    async complete(client: Queryable, tenantId: number, id: string, outcome: unknown): Promise<void> {
-      await client.query({
-        text: `update ${s}.audit set detail = coalesce(detail, '{}') || jsonb_build_object('outcome', $3::jsonb)
-          where tenant_id = $1 and audit_id = $2`,
-        values: [tenantId, id, JSON.stringify(outcome)],
-      });
+    /** A change that takes longer than a transaction should: its line comes first, and is completed with what came of it. */
+    async begin(actor: Actor, line: AuditLine): Promise<(outcome: unknown) => Promise<void>> {
+      const [id] = await insert(db, [{ actor, line }]);
+      return async (outcome) => {
+        await db.query({
+          text: `update ${s}.audit set detail = coalesce(detail, '{}') || jsonb_build_object('outcome', $3::jsonb)
+            where tenant_id = $1 and audit_id = $2`,
+          values: [actor.tenantId, id, JSON.stringify(outcome)],
+        });
+      };
     },
 
     /** Newest first. */

@@ -1,5 +1,5 @@
 import { raiseIncarnation } from '@muster/engine';
-import { createAudit } from '../audit/audit.ts';
+import { COMMAND_LINE, createAudit } from '../audit/audit.ts';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import type { Command } from './command.ts';
 
@@ -10,14 +10,11 @@ export const restored: Command<Record<string, never>> = {
   async run({ config, db }, _args, out) {
     const audit = createAudit(db, config.MUSTER_SCHEMA);
     const { renumbered } = await raiseIncarnation(db, config.MUSTER_SCHEMA, (tx, detail) =>
-      audit.write(tx, {
-        tenantId: DEFAULT_TENANT,
-        tokenId: null,
-        actor: 'command line',
-        act: 'database.restore',
-        target: 'database',
-        detail,
-      }),
+      audit.write(
+        tx,
+        { tenantId: DEFAULT_TENANT, ...COMMAND_LINE },
+        { act: 'database.restore', target: 'database', detail },
+      ),
     );
     if (renumbered) out.say('Numbers of transactions were ahead of the server and are put right.');
     out.say('Cursors of the event feed from before are refused from now on; their readers begin again.');

@@ -1,11 +1,11 @@
-import { createAudit } from '../audit/audit.ts';
-import { change } from '../changes.ts';
+import { COMMAND_LINE, createAudit } from '../audit/audit.ts';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import { createTenantQueries } from '../tenants/queries.ts';
 import { type Command, CommandError } from './command.ts';
 import { table } from './table.ts';
 
 const LONGEST = 100;
+const AT_THE_SERVER = { tenantId: DEFAULT_TENANT, ...COMMAND_LINE };
 
 export const tenantCreate: Command<{ name: string }> = {
   besideServer: true,
@@ -15,19 +15,15 @@ export const tenantCreate: Command<{ name: string }> = {
       throw new CommandError(
         `The name of a tenant has up to ${LONGEST} letters, digits, spaces, dots, dashes and underscores.`,
       );
-    const tenant = await change(db, async (tx) => {
-      const made = await createTenantQueries(config.MUSTER_SCHEMA).create(tx, name);
-      if (!made) throw new CommandError(`There is a tenant "${name}" already.`);
-      await createAudit(db, config.MUSTER_SCHEMA).write(tx, {
-        tenantId: DEFAULT_TENANT,
-        tokenId: null,
-        actor: 'command line',
-        act: 'tenant.create',
-        target: `tenant ${made.tenantId}`,
-        detail: { name },
-      });
-      return made;
-    });
+    const tenant = await createAudit(db, config.MUSTER_SCHEMA).change(
+      AT_THE_SERVER,
+      async (tx) => {
+        const made = await createTenantQueries(config.MUSTER_SCHEMA).create(tx, name);
+        if (!made) throw new CommandError(`There is a tenant "${name}" already.`);
+        return made;
+      },
+      (made) => ({ act: 'tenant.create', target: `tenant ${made.tenantId}`, detail: { name } }),
+    );
     out.say(`Tenant ${tenant.tenantId} "${tenant.name}" is there.`);
     out.note(
       `Its first token: muster token create --tenant "${name}" --kind operator --role admin --name <name>`,

@@ -1,6 +1,5 @@
 import { isTokenKind, KINDS, KINDS_BY_HAND, ROLES, type Role, TOKEN_KINDS } from '@muster/contracts/words';
-import { createAudit } from '../audit/audit.ts';
-import { change } from '../changes.ts';
+import { COMMAND_LINE, createAudit } from '../audit/audit.ts';
 import { MusterError } from '../errors.ts';
 import { DEFAULT_TENANT_NAME } from '../tenants/default-tenant.ts';
 import { createTenantQueries } from '../tenants/queries.ts';
@@ -10,7 +9,6 @@ import { type Command, type CommandContext, CommandError } from './command.ts';
 import { table } from './table.ts';
 
 /** `muster token …`. Secrets go out once, as the only line of the answer, so that a script can keep them. */
-const ACTOR = { tokenId: null, actor: 'command line' } as const;
 type TenantArg = { tenant?: string };
 
 async function tools({ config, db }: CommandContext, { tenant = DEFAULT_TENANT_NAME }: TenantArg) {
@@ -46,25 +44,23 @@ export const tokenCreate: Command<
     if (role === null && args.role !== undefined) throw new CommandError('Only operator tokens have a role.');
     if (lanes && kind !== 'worker') throw new CommandError('Only worker tokens are for named lanes.');
     const { tenantId, tokens, audit } = await tools(context, args);
-    const { token, secret } = await change(context.db, async (tx) => {
-      const made = await tokens.create(tx, {
-        tenantId,
-        kind,
-        role,
-        name,
-        restriction: lanes ? { lanes } : null,
-        createdBy: ACTOR.actor,
-      });
-      const target = `token ${made.token.tokenId}`;
-      await audit.write(tx, {
-        tenantId,
-        ...ACTOR,
+    const { token, secret } = await audit.change(
+      { tenantId, ...COMMAND_LINE },
+      (tx) =>
+        tokens.create(tx, {
+          tenantId,
+          kind,
+          role,
+          name,
+          restriction: lanes ? { lanes } : null,
+          createdBy: COMMAND_LINE.name,
+        }),
+      (made) => ({
         act: 'token.create',
-        target,
+        target: `token ${made.token.tokenId}`,
         detail: { kind, role, name, lanes },
-      });
-      return made;
-    });
+      }),
+    );
     out.note(`Token ${token.tokenId} "${name}" (${kind}${role ? `, ${role}` : ''}), shown this once:`);
     out.say(secret);
     return 0;
@@ -106,9 +102,9 @@ export const tokenRevoke: Command<TenantArg & { id: string }> = {
   async run(context, args, out) {
     const { tenantId, tokens, audit } = await tools(context, args);
     await told(
-      change(context.db, async (tx) => {
-        await tokens.revoke(tx, tenantId, args.id);
-        await audit.write(tx, { tenantId, ...ACTOR, act: 'token.revoke', target: `token ${args.id}` });
+      audit.change({ tenantId, ...COMMAND_LINE }, (tx) => tokens.revoke(tx, tenantId, args.id), {
+        act: 'token.revoke',
+        target: `token ${args.id}`,
       }),
     );
     out.say(`Token ${args.id} is revoked.`);
@@ -122,18 +118,15 @@ export const tokenRotate: Command<TenantArg & { id: string }> = {
   async run(context, args, out) {
     const { tenantId, tokens, audit } = await tools(context, args);
     const { token, secret } = await told(
-      change(context.db, async (tx) => {
-        const made = await tokens.rotate(tx, tenantId, args.id, ACTOR.actor);
-        const target = `token ${made.token.tokenId}`;
-        await audit.write(tx, {
-          tenantId,
-          ...ACTOR,
+      audit.change(
+        { tenantId, ...COMMAND_LINE },
+        (tx) => tokens.rotate(tx, tenantId, args.id, COMMAND_LINE.name),
+        (made) => ({
           act: 'token.rotate',
-          target,
+          target: `token ${made.token.tokenId}`,
           detail: { replaces: made.token.replaces },
-        });
-        return made;
-      }),
+        }),
+      ),
     );
     out.note(
       `Token ${token.tokenId} takes the place of ${token.replaces} when it is first used; shown this once:`,

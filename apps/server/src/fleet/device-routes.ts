@@ -1,7 +1,6 @@
 import { api } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
-import { type Audit, by } from '../audit/audit.ts';
-import { change } from '../changes.ts';
+import type { Audit } from '../audit/audit.ts';
 import { operators } from '../http/access.ts';
 import { defineRoute, type Route } from '../http/define-route.ts';
 import { isId } from '../http/ids.ts';
@@ -43,19 +42,16 @@ export function deviceRoutes(tools: {
       access: operators('operator'),
       async handler({ body, caller, reply }) {
         const { tenantId } = caller;
-        const { deviceId, deviceToken } = await change(db, async (tx) => {
-          const [answer] = await registry.register(tx, { tenantId, by: caller.name, known: 'refuse' }, [
-            { ...body, expiresAt: body.expiresAt === undefined ? undefined : new Date(body.expiresAt) },
-          ]);
-          const device = refusedOr(answer);
-          await audit.write(tx, {
-            ...by(caller),
-            act: 'device.create',
-            target: `device ${device.deviceId}`,
-            detail: body,
-          });
-          return device;
-        });
+        const { deviceId, deviceToken } = await audit.change(
+          caller,
+          async (tx) => {
+            const [answer] = await registry.register(tx, { tenantId, by: caller.name, known: 'refuse' }, [
+              { ...body, expiresAt: body.expiresAt === undefined ? undefined : new Date(body.expiresAt) },
+            ]);
+            return refusedOr(answer);
+          },
+          (device) => ({ act: 'device.create', target: `device ${device.deviceId}`, detail: body }),
+        );
         created(reply);
         return { ...(await show(await known(db, tenantId, deviceId))), deviceToken };
       },
@@ -91,35 +87,33 @@ export function deviceRoutes(tools: {
       access: operators('operator'),
       async handler({ body, caller, params }) {
         const { tenantId } = caller;
-        await change(db, async (tx) => {
-          const before = await known(tx, tenantId, params.id);
-          const expiresAt = typeof body.expiresAt === 'string' ? new Date(body.expiresAt) : body.expiresAt;
-          const pcId = body.pcId === before.pcId ? undefined : body.pcId;
-          // The lane first, as a report does that puts its device into error: the other order could wait for it for ever.
-          if (pcId !== undefined)
-            await engine.assignRunner(
-              tx,
-              { tenantId, laneId: before.laneId },
-              await pcs.runnerOf(tx, tenantId, pcId),
-            );
-          await log.lock(tx, tenantId, [params.id]);
-          await queries
-            .update(tx, tenantId, params.id, {
-              ...body,
-              pcId,
-              tags: body.tags && [...new Set(body.tags)],
-              expiresAt,
-            })
-            .catch(alreadyThere);
-          if (expiresAt !== undefined && expiresAt?.getTime() !== before.expiresAt?.getTime())
-            await log.written(tx, tenantId, 'expirySet', [params.id], caller.name);
-          await audit.write(tx, {
-            ...by(caller),
-            act: 'device.update',
-            target: `device ${params.id}`,
-            detail: body,
-          });
-        });
+        await audit.change(
+          caller,
+          async (tx) => {
+            const before = await known(tx, tenantId, params.id);
+            const expiresAt = typeof body.expiresAt === 'string' ? new Date(body.expiresAt) : body.expiresAt;
+            const pcId = body.pcId === before.pcId ? undefined : body.pcId;
+            // The lane first, as a report does that puts its device into error: the other order could wait for it for ever.
+            if (pcId !== undefined)
+              await engine.assignRunner(
+                tx,
+                { tenantId, laneId: before.laneId },
+                await pcs.runnerOf(tx, tenantId, pcId),
+              );
+            await log.lock(tx, tenantId, [params.id]);
+            await queries
+              .update(tx, tenantId, params.id, {
+                ...body,
+                pcId,
+                tags: body.tags && [...new Set(body.tags)],
+                expiresAt,
+              })
+              .catch(alreadyThere);
+            if (expiresAt !== undefined && expiresAt?.getTime() !== before.expiresAt?.getTime())
+              await log.written(tx, tenantId, 'expirySet', [params.id], caller.name);
+          },
+          { act: 'device.update', target: `device ${params.id}`, detail: body },
+        );
         return show(await known(db, tenantId, params.id));
       },
     }),
@@ -128,13 +122,16 @@ export function deviceRoutes(tools: {
       access: operators('operator'),
       async handler({ caller, params }) {
         const { tenantId } = caller;
-        await change(db, async (tx) => {
-          const { laneId, pcId } = await known(tx, tenantId, params.id);
-          await queries.setState(tx, tenantId, [params.id], 'ok', null);
-          // its PC may have been waiting for just this
-          await engine.wake(tx, [{ tenantId, laneId, runnerId: await pcs.runnerOf(tx, tenantId, pcId) }]);
-          await audit.write(tx, { ...by(caller), act: 'device.clear-error', target: `device ${params.id}` });
-        });
+        await audit.change(
+          caller,
+          async (tx) => {
+            const { laneId, pcId } = await known(tx, tenantId, params.id);
+            await queries.setState(tx, tenantId, [params.id], 'ok', null);
+            // its PC may have been waiting for just this
+            await engine.wake(tx, [{ tenantId, laneId, runnerId: await pcs.runnerOf(tx, tenantId, pcId) }]);
+          },
+          { act: 'device.clear-error', target: `device ${params.id}` },
+        );
         return show(await known(db, tenantId, params.id));
       },
     }),
@@ -142,11 +139,14 @@ export function deviceRoutes(tools: {
     defineRoute(api.devices.remove, {
       access: operators('operator'),
       async handler({ caller, params, reply }) {
-        await change(db, async (tx) => {
-          if (!isId(params.id) || !(await registry.remove(tx, caller.tenantId, params.id)))
-            throw unknownDevice();
-          await audit.write(tx, { ...by(caller), act: 'device.delete', target: `device ${params.id}` });
-        });
+        await audit.change(
+          caller,
+          async (tx) => {
+            if (!isId(params.id) || !(await registry.remove(tx, caller.tenantId, params.id)))
+              throw unknownDevice();
+          },
+          { act: 'device.delete', target: `device ${params.id}` },
+        );
         return gone(reply);
       },
     }),
@@ -155,12 +155,15 @@ export function deviceRoutes(tools: {
       access: operators('operator'),
       async handler({ caller, params, reply }) {
         const { tenantId } = caller;
-        const answer = await change(db, async (tx) => {
-          const row = await known(tx, tenantId, params.id);
-          await audit.write(tx, { ...by(caller), act: 'device.re-enrol', target: `device ${params.id}` });
-          const deviceToken = await registry.reEnrol(tx, tenantId, row, caller.name);
-          return { id: params.id, name: row.name, deviceToken };
-        });
+        const answer = await audit.change(
+          caller,
+          async (tx) => {
+            const row = await known(tx, tenantId, params.id);
+            const deviceToken = await registry.reEnrol(tx, tenantId, row, caller.name);
+            return { id: params.id, name: row.name, deviceToken };
+          },
+          { act: 'device.re-enrol', target: `device ${params.id}` },
+        );
         created(reply);
         return answer;
       },
@@ -170,12 +173,15 @@ export function deviceRoutes(tools: {
       access: operators('operator'),
       async handler({ caller, params, reply }) {
         const { tenantId } = caller;
-        const answer = await change(db, async (tx) => {
-          const row = await known(tx, tenantId, params.id);
-          await audit.write(tx, { ...by(caller), act: 'token.rotate', target: `device ${params.id}` });
-          const deviceToken = await registry.rotateToken(tx, tenantId, row, caller.name);
-          return { id: params.id, name: row.name, deviceToken };
-        });
+        const answer = await audit.change(
+          caller,
+          async (tx) => {
+            const row = await known(tx, tenantId, params.id);
+            const deviceToken = await registry.rotateToken(tx, tenantId, row, caller.name);
+            return { id: params.id, name: row.name, deviceToken };
+          },
+          { act: 'token.rotate', target: `device ${params.id}` },
+        );
         created(reply);
         return answer;
       },

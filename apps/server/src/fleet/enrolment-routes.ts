@@ -1,7 +1,6 @@
 import { api, type DeviceEnrolment } from '@muster/contracts';
-import type { Engine, Queryable } from '@muster/engine';
-import { type Audit, by } from '../audit/audit.ts';
-import { change } from '../changes.ts';
+import type { Queryable } from '@muster/engine';
+import type { Audit } from '../audit/audit.ts';
 import { only } from '../http/access.ts';
 import { defineRoute, type Route } from '../http/define-route.ts';
 import { created } from '../http/replies.ts';
@@ -19,12 +18,10 @@ interface Enrolment {
 
 export function enrolmentRoutes(tools: {
   audit: Audit;
-  engine: Engine;
   queries: DeviceQueries;
   registry: Registry;
 }): Route[] {
-  const { audit, engine, queries, registry } = tools;
-  const { db } = engine;
+  const { audit, queries, registry } = tools;
 
   async function enrol(tx: Queryable, caller: Caller, body: DeviceEnrolment) {
     const { tenantId, name: by } = caller;
@@ -44,16 +41,11 @@ export function enrolmentRoutes(tools: {
     defineRoute(api.devices.enrol, {
       access: only('device-enrolment'),
       async handler({ body, caller, reply }) {
-        const { deviceId, name, deviceToken } = await change(db, async (tx) => {
-          const device = await enrol(tx, caller, body);
-          await audit.write(tx, {
-            ...by(caller),
-            act: 'device.enrol',
-            target: `device ${device.deviceId}`,
-            detail: body,
-          });
-          return device;
-        });
+        const { deviceId, name, deviceToken } = await audit.change(
+          caller,
+          (tx) => enrol(tx, caller, body),
+          (device) => ({ act: 'device.enrol', target: `device ${device.deviceId}`, detail: body }),
+        );
         created(reply);
         return { id: deviceId, name, deviceToken };
       },

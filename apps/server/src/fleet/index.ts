@@ -61,7 +61,7 @@ export function createFleet(shell: {
     errors: FLEET_ERRORS,
     routes: [
       ...deviceRoutes({ audit, engine, log, pcs, queries, registry, views }),
-      ...enrolmentRoutes({ audit, engine, queries, registry }),
+      ...enrolmentRoutes({ audit, queries, registry }),
       importRoute({ audit, db, log: shell.log, registry }),
     ],
 
@@ -90,3 +90,4 @@ export { type HandOutFacts, PENDING_UP_TO } from './milestones.ts';
 export { type Pcs, unknownPc } from './pcs.ts';
 export { createPruneNotices, createPruneSets } from './prune-sets.ts';
 export type { TargetCounts, TargetSets } from './target-sets.ts';
+export { WHOLE_FLEET } from './whole-fleet.ts';

@@ -1,11 +1,10 @@
 import { api } from '@muster/contracts';
 import type { Engine, Transaction } from '@muster/engine';
-import { readBack } from '../../after-commit.ts';
-import { type Act, type Audit, by } from '../../audit/audit.ts';
-import { change } from '../../changes.ts';
+import type { Act, Audit } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
 import { type CallOf, defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
+import { readBack } from '../../http/read-back.ts';
 import { actionError } from './errors.ts';
 import { unknownAction } from './restriction.ts';
 import { wireAction } from './wire.ts';
@@ -29,19 +28,17 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
     refusal: (answer: Answer) => Error | null,
   ) {
     const { tenantId } = caller;
-    const { outcome } = await change(engine.db, async (tx) => {
-      const answer = await operation(tx, { tenantId, actionId: params.id, reason: body.reason });
-      if (answer.outcome === 'unknown') throw unknownAction();
-      const refused = refusal(answer);
-      if (refused) throw refused;
-      await audit.write(tx, {
-        ...by(caller),
-        act,
-        target: `action ${params.id}`,
-        detail: { reason: body.reason },
-      });
-      return answer;
-    });
+    const { outcome } = await audit.change(
+      caller,
+      async (tx) => {
+        const answer = await operation(tx, { tenantId, actionId: params.id, reason: body.reason });
+        if (answer.outcome === 'unknown') throw unknownAction();
+        const refused = refusal(answer);
+        if (refused) throw refused;
+        return answer;
+      },
+      { act, target: `action ${params.id}`, detail: { reason: body.reason } },
+    );
     const action = await readBack(`action ${params.id}`, () => engine.get(engine.db, tenantId, params.id));
     if (!action) throw unknownAction();
     return { ...wireAction(action), outcome };

@@ -1,12 +1,13 @@
 import { api } from '@muster/contracts';
 import type { Engine } from '@muster/engine';
-import { noteCommitted, readBack } from '../../after-commit.ts';
-import { type Audit, by } from '../../audit/audit.ts';
+import type { Audit } from '../../audit/audit.ts';
+import { noteCommitted } from '../../audit/note-committed.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import type { Log } from '../../http/logging.ts';
 import { refusePast } from '../../http/past-times.ts';
+import { readBack } from '../../http/read-back.ts';
 import { created } from '../../http/replies.ts';
 import { GENERIC, type Lanes } from './lanes.ts';
 import { checkLane, unknownAction } from './restriction.ts';
@@ -58,8 +59,7 @@ export function enqueueRoute(tools: {
       }
       // Enqueues are gathered and have no transaction to share; the action names its creator as well.
       if (caller.kind === 'operator')
-        await noteCommitted(audit, log, {
-          ...by(caller),
+        await noteCommitted(audit, log, caller, {
           act: 'action.enqueue',
           target: `action ${id}`,
           detail: { lane, kind: body.kind },

@@ -1,6 +1,6 @@
 import { api } from '@muster/contracts';
 import type { ActionFilter, Engine } from '@muster/engine';
-import { type Act, type Audit, by } from '../../audit/audit.ts';
+import type { Act, Audit } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
 import { type CallOf, defineRoute, type Route } from '../../http/define-route.ts';
 import { actionError } from './errors.ts';
@@ -26,14 +26,13 @@ export function filterRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes
       );
     const filter = await filterOf(lanes, caller.tenantId, wire);
     if (!filter) return nothing;
-    const line = await audit.write(engine.db, {
-      ...by(caller),
+    const complete = await audit.begin(caller, {
       act,
       target: 'matching actions',
       detail: { filter: wire, reason },
     });
     const outcome = await run(filter, reason);
-    await audit.complete(engine.db, caller.tenantId, line, outcome);
+    await complete(outcome);
     return outcome;
   }
 

@@ -1,7 +1,6 @@
 import { api } from '@muster/contracts';
 import { type Engine, EngineError } from '@muster/engine';
-import { type Act, type Audit, by } from '../../audit/audit.ts';
-import { change } from '../../changes.ts';
+import type { Act, Audit } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import type { Lanes } from './lanes.ts';
@@ -19,15 +18,11 @@ export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes 
         const { tenantId } = caller;
         const laneId = await lanes.find(tenantId, lane);
         if (laneId === null) throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no lane with this name.');
-        await change(engine.db, async (tx) => {
-          await (verb === 'pause' ? engine.pauseLane : engine.resumeLane)(tx, { tenantId, laneId });
-          await audit.write(tx, {
-            ...by(caller),
-            act,
-            target: `lane ${lane}`,
-            detail: { reason: body.reason },
-          });
-        });
+        await audit.change(
+          caller,
+          (tx) => (verb === 'pause' ? engine.pauseLane : engine.resumeLane)(tx, { tenantId, laneId }),
+          { act, target: `lane ${lane}`, detail: { reason: body.reason } },
+        );
         return { lane, paused: verb === 'pause' };
       },
     });
@@ -37,14 +32,13 @@ export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes 
       access: operators('admin'),
       async handler({ body, caller }) {
         const scope = { tenantId: caller.tenantId, ...(body.tag === undefined ? {} : { tag: body.tag }) };
-        await change(engine.db, async (tx) => {
-          await (verb === 'pause' ? engine.pause : engine.resume)(tx, scope);
-          const what =
-            body.tag === undefined
-              ? { act: actOfAll, target: 'everything' }
-              : { act: actOfTag, target: `tag ${body.tag}` };
-          await audit.write(tx, { ...by(caller), ...what });
-        });
+        await audit.change(
+          caller,
+          (tx) => (verb === 'pause' ? engine.pause : engine.resume)(tx, scope),
+          body.tag === undefined
+            ? { act: actOfAll, target: 'everything' }
+            : { act: actOfTag, target: `tag ${body.tag}` },
+        );
         return { tag: body.tag ?? null, paused: verb === 'pause' };
       },
     });

@@ -1,12 +1,11 @@
 import { api } from '@muster/contracts';
 import type { Database } from '@muster/engine';
-import { readBack } from '../../after-commit.ts';
-import { type Act, type Audit, by } from '../../audit/audit.ts';
-import { change, SLOW } from '../../changes.ts';
-import type { TargetSets } from '../../fleet/index.ts';
+import type { Act, Audit } from '../../audit/audit.ts';
+import { type TargetSets, WHOLE_FLEET } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { readPage } from '../../http/page.ts';
+import { readBack } from '../../http/read-back.ts';
 import { created } from '../../http/replies.ts';
 import type { RunSoon } from '../../run-soon.ts';
 import type { Batches } from './batches.ts';
@@ -31,9 +30,9 @@ export function batchRoutes(tools: {
     defineRoute(api.batches[verb], {
       access: operators('operator'),
       async handler({ caller, params }) {
-        await change(db, async (tx) => {
-          await batches[verb](tx, caller.tenantId, params.id);
-          await audit.write(tx, { ...by(caller), act, target: `batch ${params.id}` });
+        await audit.change(caller, (tx) => batches[verb](tx, caller.tenantId, params.id), {
+          act,
+          target: `batch ${params.id}`,
         });
         supply.soon();
         return readBack(`batch ${params.id}`, () => show(caller.tenantId, params.id));
@@ -45,19 +44,15 @@ export function batchRoutes(tools: {
       access: operators('operator'),
       bodyLimit: LARGEST_BODY,
       async handler({ body, caller, reply }) {
-        const answer = await change(
-          db,
-          async (tx) => {
-            const made = await batches.accept(tx, caller.tenantId, body, caller.name);
-            await audit.write(tx, {
-              ...by(caller),
-              act: 'batch.create',
-              target: `batch ${made.id}`,
-              detail: { kind: body.action.kind, total: made.total },
-            });
-            return made;
-          },
-          SLOW,
+        const answer = await audit.change(
+          caller,
+          (tx) => batches.accept(tx, caller.tenantId, body, caller.name),
+          (made) => ({
+            act: 'batch.create',
+            target: `batch ${made.id}`,
+            detail: { kind: body.action.kind, total: made.total },
+          }),
+          WHOLE_FLEET,
         );
         supply.soon();
         created(reply);
@@ -112,19 +107,11 @@ export function batchRoutes(tools: {
     defineRoute(api.batches.retry, {
       access: operators('operator'),
       async handler({ caller, params }) {
-        const answer = await change(
-          db,
-          async (tx) => {
-            const done = await batches.retry(tx, caller.tenantId, params.id);
-            await audit.write(tx, {
-              ...by(caller),
-              act: 'batch.retry',
-              target: `batch ${params.id}`,
-              detail: done,
-            });
-            return done;
-          },
-          SLOW,
+        const answer = await audit.change(
+          caller,
+          (tx) => batches.retry(tx, caller.tenantId, params.id),
+          (done) => ({ act: 'batch.retry', target: `batch ${params.id}`, detail: done }),
+          WHOLE_FLEET,
         );
         supply.soon();
         return answer;

@@ -1,7 +1,6 @@
 import { api } from '@muster/contracts';
 import { type Engine, EngineError, type Enqueued, type Queryable } from '@muster/engine';
-import { type Audit, by } from '../../audit/audit.ts';
-import { change } from '../../changes.ts';
+import type { Audit } from '../../audit/audit.ts';
 import type { Fleet } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
@@ -38,20 +37,23 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
           { deliverBy: body.deliverBy, deadline: body.deadline },
           async () => idempotencyKey !== undefined && engine.isKeyKnown(db, tenantId, idempotencyKey),
         );
-        const { isNew, told } = await change(db, async (tx) => {
-          const source = { tenantId, source: 'assign' as const, by: caller.name, idempotencyKey };
-          const [done] = await fleet.assigning.assign(tx, source, [{ deviceId: params.id, laneId }], body);
-          if (!done || done instanceof EngineError) throw done;
-          const isNew = done.outcome === 'created';
-          if (isNew)
-            await audit.write(tx, {
-              ...by(caller),
-              act: 'action.assign',
-              target: `action ${done.id}`,
-              detail: { deviceId: params.id, kind: body.kind },
-            });
-          return { isNew, told: await answer(tx, tenantId, done) };
-        });
+        const { isNew, told } = await audit.change(
+          caller,
+          async (tx) => {
+            const source = { tenantId, source: 'assign' as const, by: caller.name, idempotencyKey };
+            const [done] = await fleet.assigning.assign(tx, source, [{ deviceId: params.id, laneId }], body);
+            if (!done || done instanceof EngineError) throw done;
+            return { isNew: done.outcome === 'created', told: await answer(tx, tenantId, done) };
+          },
+          ({ isNew, told }) =>
+            isNew
+              ? {
+                  act: 'action.assign',
+                  target: `action ${told.id}`,
+                  detail: { deviceId: params.id, kind: body.kind },
+                }
+              : null,
+        );
         if (isNew) created(reply);
         return told;
       },

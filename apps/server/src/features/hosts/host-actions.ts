@@ -1,10 +1,10 @@
 import type { ActionFilter, ActionView, Engine } from '@muster/engine';
-import { noteCommitted, readBack } from '../../after-commit.ts';
-import { type Audit, by } from '../../audit/audit.ts';
-import { change } from '../../changes.ts';
+import type { Audit } from '../../audit/audit.ts';
+import { noteCommitted } from '../../audit/note-committed.ts';
 import { httpError } from '../../http/errors.ts';
 import type { Log } from '../../http/logging.ts';
 import { refusePast } from '../../http/past-times.ts';
+import { readBack } from '../../http/read-back.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { unknownAction } from './errors.ts';
 import { SERVICE_DELETED } from './reasons.ts';
@@ -63,8 +63,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
         if (!action) throw unknownAction();
         return { action, isNew: false };
       }
-      await noteCommitted(audit, log, {
-        ...by(caller),
+      await noteCommitted(audit, log, caller, {
         act: 'action.enqueue',
         target: `action ${id}`,
         detail: { hostId, serviceId: service.id, kind: given.kind },
@@ -112,22 +111,20 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
       reason: string | undefined,
     ): Promise<ActionView> {
       await get(caller, hostId, id);
-      await change(db, async (tx) => {
-        const { outcome, state } = await engine.cancel(tx, {
-          tenantId: caller.tenantId,
-          actionId: id,
-          reason,
-        });
-        if (outcome === 'unknown') throw unknownAction();
-        if (outcome === 'finished' && state !== 'cancelled')
-          throw httpError('MUSTER_FINISHED', `This action has ended already: ${statusOf(state)}.`);
-        await audit.write(tx, {
-          ...by(caller),
-          act: 'action.cancel',
-          target: `action ${id}`,
-          detail: { hostId, reason },
-        });
-      });
+      await audit.change(
+        caller,
+        async (tx) => {
+          const { outcome, state } = await engine.cancel(tx, {
+            tenantId: caller.tenantId,
+            actionId: id,
+            reason,
+          });
+          if (outcome === 'unknown') throw unknownAction();
+          if (outcome === 'finished' && state !== 'cancelled')
+            throw httpError('MUSTER_FINISHED', `This action has ended already: ${statusOf(state)}.`);
+        },
+        { act: 'action.cancel', target: `action ${id}`, detail: { hostId, reason } },
+      );
       return readBack(`action ${id}`, () => get(caller, hostId, id));
     },
   };

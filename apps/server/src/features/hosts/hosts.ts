@@ -1,6 +1,5 @@
 import type { Engine, Queryable, Transaction } from '@muster/engine';
-import { type Audit, by } from '../../audit/audit.ts';
-import { change } from '../../changes.ts';
+import type { Audit } from '../../audit/audit.ts';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { sha256 } from '../../tokens/secret.ts';
@@ -55,33 +54,26 @@ export function createHosts(tools: {
 
   return {
     create: (caller: Caller, given: { name: string; slots: number | null }) =>
-      change(db, async (tx) => {
-        const host = await insert(tx, caller, { ...given, enrolment: null });
-        await audit.write(tx, {
-          ...by(caller),
-          act: 'host.create',
-          target: `host ${host.id}`,
-          detail: given,
-        });
-        return host;
-      }),
+      audit.change(
+        caller,
+        (tx) => insert(tx, caller, { ...given, enrolment: null }),
+        (host) => ({ act: 'host.create', target: `host ${host.id}`, detail: given }),
+      ),
 
     /** A host registers itself. With the secret of the first time it gets a new token for the host it is. */
     enrol: (caller: Caller, given: { name: string; secret?: string | undefined }) =>
-      change(db, async (tx) => {
-        const enrolment = given.secret === undefined ? null : sha256(given.secret);
-        const known = enrolment && (await queries.findEnrolled(tx, caller.tenantId, enrolment));
-        const host = known
-          ? { id: known.id, name: known.name, agentToken: await issue(tx, caller, known) }
-          : await insert(tx, caller, { name: given.name, slots: null, enrolment });
-        await audit.write(tx, {
-          ...by(caller),
-          act: 'host.enrol',
-          target: `host ${host.id}`,
-          detail: { name: given.name },
-        });
-        return host;
-      }),
+      audit.change(
+        caller,
+        async (tx) => {
+          const enrolment = given.secret === undefined ? null : sha256(given.secret);
+          const known = enrolment && (await queries.findEnrolled(tx, caller.tenantId, enrolment));
+          const host = known
+            ? { id: known.id, name: known.name, agentToken: await issue(tx, caller, known) }
+            : await insert(tx, caller, { name: given.name, slots: null, enrolment });
+          return host;
+        },
+        (host) => ({ act: 'host.enrol', target: `host ${host.id}`, detail: { name: given.name } }),
+      ),
 
     async get(caller: Caller, hostId: string): Promise<Host> {
       const host = await queries.getHost(db, caller.tenantId, hostId);
@@ -97,45 +89,53 @@ export function createHosts(tools: {
       hostId: string,
       to: { name?: string | undefined; slots?: number | null | undefined },
     ) =>
-      change(db, async (tx) => {
-        const host = await locked(tx, caller, hostId);
-        if (to.name !== undefined && !(await queries.renameHost(tx, caller.tenantId, hostId, to.name)))
-          throw hostError('MUSTER_HOST_EXISTS', 'There is a host with this name. Choose another one.');
-        if (to.slots !== undefined) await engine.setSlots(tx, caller.tenantId, host.runnerId, to.slots);
-        await audit.write(tx, { ...by(caller), act: 'host.update', target: `host ${hostId}`, detail: to });
-      }),
+      audit.change(
+        caller,
+        async (tx) => {
+          const host = await locked(tx, caller, hostId);
+          if (to.name !== undefined && !(await queries.renameHost(tx, caller.tenantId, hostId, to.name)))
+            throw hostError('MUSTER_HOST_EXISTS', 'There is a host with this name. Choose another one.');
+          if (to.slots !== undefined) await engine.setSlots(tx, caller.tenantId, host.runnerId, to.slots);
+        },
+        { act: 'host.update', target: `host ${hostId}`, detail: to },
+      ),
 
     rotate: (caller: Caller, hostId: string) =>
-      change(db, async (tx) => {
-        const host = await locked(tx, caller, hostId);
-        const agentToken = await issue(tx, caller, host);
-        await audit.write(tx, { ...by(caller), act: 'token.rotate', target: `host ${hostId}` });
-        return { id: host.id, name: host.name, agentToken };
-      }),
+      audit.change(
+        caller,
+        async (tx) => {
+          const host = await locked(tx, caller, hostId);
+          const agentToken = await issue(tx, caller, host);
+          return { id: host.id, name: host.name, agentToken };
+        },
+        { act: 'token.rotate', target: `host ${hostId}` },
+      ),
 
     revoke: (caller: Caller, hostId: string) =>
-      change(db, async (tx) => {
-        await locked(tx, caller, hostId);
-        if ((await tokens.revokeOf(tx, caller.tenantId, 'agent', hostId)) === 0)
-          throw hostError('MUSTER_NO_AGENT_TOKEN', 'This host has no valid token.');
-        await audit.write(tx, { ...by(caller), act: 'token.revoke', target: `host ${hostId}` });
-      }),
+      audit.change(
+        caller,
+        async (tx) => {
+          await locked(tx, caller, hostId);
+          if ((await tokens.revokeOf(tx, caller.tenantId, 'agent', hostId)) === 0)
+            throw hostError('MUSTER_NO_AGENT_TOKEN', 'This host has no valid token.');
+        },
+        { act: 'token.revoke', target: `host ${hostId}` },
+      ),
 
     /** Whatever is unfinished there ends, and its agent is not let in any more. */
     remove: (caller: Caller, hostId: string) =>
-      change(db, async (tx) => {
-        const host = await locked(tx, caller, hostId);
-        await tokens.revokeOf(tx, caller.tenantId, 'agent', hostId);
-        for (const service of await queries.listServices(tx, caller.tenantId, hostId))
-          await services.removeInside(tx, service);
-        await queries.deleteHost(tx, caller.tenantId, hostId);
-        await contacts.forget(tx, caller.tenantId, hostId);
-        await audit.write(tx, {
-          ...by(caller),
-          act: 'host.delete',
-          target: `host ${hostId}`,
-          detail: { name: host.name },
-        });
-      }),
+      audit.change(
+        caller,
+        async (tx) => {
+          const host = await locked(tx, caller, hostId);
+          await tokens.revokeOf(tx, caller.tenantId, 'agent', hostId);
+          for (const service of await queries.listServices(tx, caller.tenantId, hostId))
+            await services.removeInside(tx, service);
+          await queries.deleteHost(tx, caller.tenantId, hostId);
+          await contacts.forget(tx, caller.tenantId, hostId);
+          return host;
+        },
+        (host) => ({ act: 'host.delete', target: `host ${hostId}`, detail: { name: host.name } }),
+      ),
   };
 }

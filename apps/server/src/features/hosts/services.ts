@@ -1,6 +1,5 @@
 import type { Engine, Transaction } from '@muster/engine';
-import { type Audit, by } from '../../audit/audit.ts';
-import { change } from '../../changes.ts';
+import type { Audit } from '../../audit/audit.ts';
 import { isId } from '../../http/ids.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { hostError, unknownHost, unknownService } from './errors.ts';
@@ -55,34 +54,37 @@ export function createServices(tools: {
     removeInside,
 
     create: (caller: Caller, hostId: string, given: NewService) =>
-      change(db, async (tx) => {
-        const { tenantId } = caller;
-        const host = await queries.lockHost(tx, tenantId, hostId);
-        if (!host) throw unknownHost();
-        if ((await queries.countServices(tx, tenantId, hostId)) >= MOST_SERVICES)
-          throw hostError('MUSTER_TOO_MANY_SERVICES', `A host has at most ${MOST_SERVICES} services.`);
-        const id = await queries.nextServiceId(tx);
-        const laneId = await engine.ensureLane(tx, tenantId, SPACE, id);
-        const service = await queries.insertService(tx, {
-          id,
-          tenantId,
-          hostId,
-          laneId,
-          unitName: given.unitName,
-          displayName: given.displayName ?? given.unitName,
-          description: given.description ?? '',
-        });
-        if (!service) throw hostError('MUSTER_UNIT_EXISTS', 'This host has a service for this unit already.');
-        // The agent that waits for work of its host looks again, and from now on this lane is among its own.
-        await engine.assignRunner(tx, { tenantId, laneId }, host.runnerId);
-        await audit.write(tx, {
-          ...by(caller),
+      audit.change(
+        caller,
+        async (tx) => {
+          const { tenantId } = caller;
+          const host = await queries.lockHost(tx, tenantId, hostId);
+          if (!host) throw unknownHost();
+          if ((await queries.countServices(tx, tenantId, hostId)) >= MOST_SERVICES)
+            throw hostError('MUSTER_TOO_MANY_SERVICES', `A host has at most ${MOST_SERVICES} services.`);
+          const id = await queries.nextServiceId(tx);
+          const laneId = await engine.ensureLane(tx, tenantId, SPACE, id);
+          const service = await queries.insertService(tx, {
+            id,
+            tenantId,
+            hostId,
+            laneId,
+            unitName: given.unitName,
+            displayName: given.displayName ?? given.unitName,
+            description: given.description ?? '',
+          });
+          if (!service)
+            throw hostError('MUSTER_UNIT_EXISTS', 'This host has a service for this unit already.');
+          // The agent that waits for work of its host looks again, and from now on this lane is among its own.
+          await engine.assignRunner(tx, { tenantId, laneId }, host.runnerId);
+          return service;
+        },
+        (service) => ({
           act: 'service.create',
-          target: `service ${id}`,
+          target: `service ${service.id}`,
           detail: { hostId, ...given },
-        });
-        return service;
-      }),
+        }),
+      ),
 
     async list(caller: Caller, hostId: string): Promise<Service[]> {
       const found = isId(hostId) ? await queries.listServices(db, caller.tenantId, hostId) : [];
@@ -96,33 +98,35 @@ export function createServices(tools: {
       id: string,
       to: { displayName?: string | undefined; description?: string | undefined },
     ) =>
-      change(db, async (tx) => {
-        const { tenantId } = caller;
-        if (!(await queries.lockHost(tx, tenantId, hostId))) throw unknownHost();
-        const service = await queries.changeService(
-          tx,
-          { tenantId, hostId, id },
-          { displayName: to.displayName ?? null, description: to.description ?? null },
-        );
-        if (!service) throw unknownService();
-        await tell(tx, service);
-        await audit.write(tx, { ...by(caller), act: 'service.update', target: `service ${id}`, detail: to });
-        return service;
-      }),
+      audit.change(
+        caller,
+        async (tx) => {
+          const { tenantId } = caller;
+          if (!(await queries.lockHost(tx, tenantId, hostId))) throw unknownHost();
+          const service = await queries.changeService(
+            tx,
+            { tenantId, hostId, id },
+            { displayName: to.displayName ?? null, description: to.description ?? null },
+          );
+          if (!service) throw unknownService();
+          await tell(tx, service);
+          return service;
+        },
+        { act: 'service.update', target: `service ${id}`, detail: to },
+      ),
 
     remove: (caller: Caller, hostId: string, id: string) =>
-      change(db, async (tx) => {
-        const { tenantId } = caller;
-        if (!(await queries.lockHost(tx, tenantId, hostId))) throw unknownHost();
-        const [service] = isId(id) ? await queries.getServices(tx, [{ tenantId, id }]) : [];
-        if (service?.hostId !== hostId) throw unknownService();
-        await removeInside(tx, service);
-        await audit.write(tx, {
-          ...by(caller),
-          act: 'service.delete',
-          target: `service ${id}`,
-          detail: { hostId, unitName: service.unitName },
-        });
-      }),
+      audit.change(
+        caller,
+        async (tx) => {
+          const { tenantId } = caller;
+          if (!(await queries.lockHost(tx, tenantId, hostId))) throw unknownHost();
+          const [service] = isId(id) ? await queries.getServices(tx, [{ tenantId, id }]) : [];
+          if (service?.hostId !== hostId) throw unknownService();
+          await removeInside(tx, service);
+          return service;
+        },
+        ({ unitName }) => ({ act: 'service.delete', target: `service ${id}`, detail: { hostId, unitName } }),
+      ),
   };
 }

@@ -1,6 +1,6 @@
-import type { ClaimedAction, Engine } from '@muster/engine';
+import { type ClaimedAction, type Engine, whileLocked } from '@muster/engine';
 import { BoundedMap } from '../../bounded-map.ts';
-import { change, SLOW } from '../../changes.ts';
+import { WHOLE_FLEET } from '../../fleet/index.ts';
 import type { HandOut, To } from '../../http/hand-out.ts';
 import type { Advance } from './advance-tasks.ts';
 import type { HandedToPcs } from './handed.ts';
@@ -45,7 +45,7 @@ export function createClaiming(tools: {
       if (isFull) return false;
       const active = await advance.look(tenantId);
       // The task before has just ended, or this one has just come: nobody has to wait for housekeeping.
-      if (active.isDue) await change(db, (tx) => advance.now(tx, tenantId), SLOW);
+      if (active.isDue) await whileLocked(db, (tx) => advance.now(tx, tenantId), WHOLE_FLEET);
       return active.isDue || active.taskId !== taskId;
     },
   });

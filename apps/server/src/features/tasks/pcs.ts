@@ -1,8 +1,7 @@
-import type { Engine, Queryable, Transaction } from '@muster/engine';
-import { type Audit, by } from '../../audit/audit.ts';
-import { change, SLOW } from '../../changes.ts';
+import { type Engine, type Queryable, type Transaction, whileLocked } from '@muster/engine';
+import type { Audit } from '../../audit/audit.ts';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
-import { unknownPc } from '../../fleet/index.ts';
+import { unknownPc, WHOLE_FLEET } from '../../fleet/index.ts';
 import { isId } from '../../http/ids.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
@@ -54,16 +53,19 @@ export function createPcs(tools: {
 
   return {
     create: (caller: Caller, given: { name: string; slots?: number | undefined }) =>
-      change(db, async (tx) => {
-        const { tenantId } = caller;
-        const slots = checkSlots(given.slots ?? Math.min(DEFAULT_SLOTS, mostSlots));
-        const runnerId = await engine.createRunner(tx, tenantId, slots);
-        const pcId = await queries.insert(tx, { tenantId, name: given.name, runnerId });
-        if (pcId === null) throw nameTaken();
-        const runnerToken = await issue(tx, caller, { pcId, name: given.name, runnerId });
-        await audit.write(tx, { ...by(caller), act: 'pc.create', target: `pc ${pcId}`, detail: given });
-        return { id: pcId, name: given.name, runnerToken };
-      }),
+      audit.change(
+        caller,
+        async (tx) => {
+          const { tenantId } = caller;
+          const slots = checkSlots(given.slots ?? Math.min(DEFAULT_SLOTS, mostSlots));
+          const runnerId = await engine.createRunner(tx, tenantId, slots);
+          const pcId = await queries.insert(tx, { tenantId, name: given.name, runnerId });
+          if (pcId === null) throw nameTaken();
+          const runnerToken = await issue(tx, caller, { pcId, name: given.name, runnerId });
+          return { id: pcId, name: given.name, runnerToken };
+        },
+        (pc) => ({ act: 'pc.create', target: `pc ${pc.id}`, detail: given }),
+      ),
 
     async get(caller: Caller, pcId: string): Promise<PcLoad> {
       const pc = isId(pcId) ? await queries.get(db, caller.tenantId, pcId) : null;
@@ -74,34 +76,44 @@ export function createPcs(tools: {
     list: (caller: Caller, after: string, limit: number) => queries.list(db, caller.tenantId, after, limit),
 
     update: (caller: Caller, pcId: string, to: { name?: string | undefined; slots?: number | undefined }) =>
-      change(db, async (tx) => {
-        const { tenantId } = caller;
-        const pc = await locked(tx, tenantId, pcId);
-        if (to.name !== undefined && !(await queries.rename(tx, tenantId, pcId, to.name))) throw nameTaken();
-        if (to.slots !== undefined) await engine.setSlots(tx, tenantId, pc.runnerId, checkSlots(to.slots));
-        await audit.write(tx, { ...by(caller), act: 'pc.update', target: `pc ${pcId}`, detail: to });
-      }),
+      audit.change(
+        caller,
+        async (tx) => {
+          const { tenantId } = caller;
+          const pc = await locked(tx, tenantId, pcId);
+          if (to.name !== undefined && !(await queries.rename(tx, tenantId, pcId, to.name)))
+            throw nameTaken();
+          if (to.slots !== undefined) await engine.setSlots(tx, tenantId, pc.runnerId, checkSlots(to.slots));
+        },
+        { act: 'pc.update', target: `pc ${pcId}`, detail: to },
+      ),
 
     rotate: (caller: Caller, pcId: string) =>
-      change(db, async (tx) => {
-        const pc = await locked(tx, caller.tenantId, pcId);
-        const runnerToken = await issue(tx, caller, pc);
-        await audit.write(tx, { ...by(caller), act: 'token.rotate', target: `pc ${pcId}` });
-        return { id: pcId, name: pc.name, runnerToken };
-      }),
+      audit.change(
+        caller,
+        async (tx) => {
+          const pc = await locked(tx, caller.tenantId, pcId);
+          const runnerToken = await issue(tx, caller, pc);
+          return { id: pcId, name: pc.name, runnerToken };
+        },
+        { act: 'token.rotate', target: `pc ${pcId}` },
+      ),
 
     revoke: (caller: Caller, pcId: string) =>
-      change(db, async (tx) => {
-        await locked(tx, caller.tenantId, pcId);
-        if ((await tokens.revokeOf(tx, caller.tenantId, 'runner', pcId)) === 0)
-          throw taskError('MUSTER_NO_RUNNER_TOKEN', 'This PC has no valid token.');
-        await audit.write(tx, { ...by(caller), act: 'token.revoke', target: `pc ${pcId}` });
-      }),
+      audit.change(
+        caller,
+        async (tx) => {
+          await locked(tx, caller.tenantId, pcId);
+          if ((await tokens.revokeOf(tx, caller.tenantId, 'runner', pcId)) === 0)
+            throw taskError('MUSTER_NO_RUNNER_TOKEN', 'This PC has no valid token.');
+        },
+        { act: 'token.revoke', target: `pc ${pcId}` },
+      ),
 
     /** Its runner is not let in any more; its devices belong to no PC; what runs there ends with its time. */
     remove: (caller: Caller, pcId: string) =>
-      change(
-        db,
+      audit.change(
+        caller,
         async (tx) => {
           const { tenantId } = caller;
           const pc = isId(pcId) ? await queries.lockToDelete(tx, tenantId, pcId) : null;
@@ -115,14 +127,10 @@ export function createPcs(tools: {
           );
           await queries.remove(tx, tenantId, pcId);
           await contacts.forget(tx, tenantId, pcId);
-          await audit.write(tx, {
-            ...by(caller),
-            act: 'pc.delete',
-            target: `pc ${pcId}`,
-            detail: { name: pc.name },
-          });
+          return pc;
         },
-        SLOW,
+        (pc) => ({ act: 'pc.delete', target: `pc ${pcId}`, detail: { name: pc.name } }),
+        WHOLE_FLEET,
       ),
 
     /** The runner, or an operator, says which devices are there. One that is there again may be claimed at once. */
@@ -131,7 +139,7 @@ export function createPcs(tools: {
       pcId: string,
       said: { present: string[] } | { devices: { id: string; present: boolean }[] },
     ) =>
-      change(db, async (tx) => {
+      whileLocked(db, async (tx) => {
         const { tenantId } = caller;
         const pc = await locked(tx, tenantId, pcId);
         const wholeList = 'present' in said;

@@ -1,8 +1,7 @@
 import type { NewTask } from '@muster/contracts';
-import type { Engine } from '@muster/engine';
-import { type Audit, by } from '../../audit/audit.ts';
-import { change, SLOW } from '../../changes.ts';
-import { type Pcs as PlacesOfPcs, unknownPc } from '../../fleet/index.ts';
+import { type Engine, whileLocked } from '@muster/engine';
+import type { Audit } from '../../audit/audit.ts';
+import { type Pcs as PlacesOfPcs, unknownPc, WHOLE_FLEET } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
 import { refusePast } from '../../http/past-times.ts';
@@ -48,34 +47,36 @@ export function createTasks(tools: {
       await refusePast(engine.now(), { deadline: body.deadline });
       const targets: StoredTargets =
         'deviceIds' in body.targets ? { deviceIds: [...new Set(body.targets.deviceIds)] } : body.targets;
-      const id = await change(db, async (tx) => {
-        if ('pcIds' in targets) {
-          const known = await places.runnersOf(tx, tenantId, targets.pcIds);
-          if (targets.pcIds.some((pcId) => !known.has(pcId))) throw unknownPc();
-        }
-        const taskId = await queries.insert(tx, {
-          tenantId,
-          name: body.name,
-          kind: body.kind,
-          payload: body.payload ?? {},
-          targets,
-          total: 'deviceIds' in targets ? targets.deviceIds.length : null,
-          maxAttempts: body.maxAttempts ?? DEFAULT_ATTEMPTS,
-          timeoutSeconds: body.timeoutSeconds ?? timeoutSeconds,
-          retryBackoffSeconds: body.retryBackoffSeconds ?? 0,
-          deadline: body.deadline === undefined ? null : new Date(body.deadline),
-          createdBy: caller.name,
-        });
-        await audit.write(tx, {
-          ...by(caller),
+      const id = await audit.change(
+        caller,
+        async (tx) => {
+          if ('pcIds' in targets) {
+            const known = await places.runnersOf(tx, tenantId, targets.pcIds);
+            if (targets.pcIds.some((pcId) => !known.has(pcId))) throw unknownPc();
+          }
+          const taskId = await queries.insert(tx, {
+            tenantId,
+            name: body.name,
+            kind: body.kind,
+            payload: body.payload ?? {},
+            targets,
+            total: 'deviceIds' in targets ? targets.deviceIds.length : null,
+            maxAttempts: body.maxAttempts ?? DEFAULT_ATTEMPTS,
+            timeoutSeconds: body.timeoutSeconds ?? timeoutSeconds,
+            retryBackoffSeconds: body.retryBackoffSeconds ?? 0,
+            deadline: body.deadline === undefined ? null : new Date(body.deadline),
+            createdBy: caller.name,
+          });
+          return taskId;
+        },
+        (taskId) => ({
           act: 'task.create',
           target: `task ${taskId}`,
           detail: { name: body.name, kind: body.kind },
-        });
-        return taskId;
-      });
+        }),
+      );
       if (await queries.hasMoreDevicesThan(db, tenantId, FEW_DEVICES)) soon.soon();
-      else await change(db, (tx) => advance.now(tx, tenantId), SLOW);
+      else await whileLocked(db, (tx) => advance.now(tx, tenantId), WHOLE_FLEET);
       return get(caller, id);
     },
 
@@ -83,8 +84,8 @@ export function createTasks(tools: {
     async cancel(caller: Caller, taskId: string, reason: string | undefined): Promise<TaskRow> {
       const { tenantId } = caller;
       await get(caller, taskId);
-      await change(
-        db,
+      await audit.change(
+        caller,
         async (tx) => {
           await lockAdvance(tx, engine.schema, tenantId);
           const task = (await queries.get(tx, tenantId, taskId)) as TaskRow;
@@ -111,16 +112,11 @@ export function createTasks(tools: {
                 reason ?? 'The task was cancelled.',
               );
           } else await queries.markEnded(tx, tenantId, taskId);
-          await audit.write(tx, {
-            ...by(caller),
-            act: 'task.cancel',
-            target: `task ${taskId}`,
-            detail: { reason },
-          });
         },
-        SLOW,
+        { act: 'task.cancel', target: `task ${taskId}`, detail: { reason } },
+        WHOLE_FLEET,
       );
-      await change(db, (tx) => advance.now(tx, tenantId), SLOW);
+      await whileLocked(db, (tx) => advance.now(tx, tenantId), WHOLE_FLEET);
       return get(caller, taskId);
     },
 

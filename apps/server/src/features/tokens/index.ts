@@ -1,6 +1,4 @@
 import { api, KINDS_BY_HAND, type NewToken, TOKEN_ERRORS } from '@muster/contracts';
-import { by } from '../../audit/audit.ts';
-import { change } from '../../changes.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute } from '../../http/define-route.ts';
@@ -22,19 +20,23 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
         const { kind, name } = body;
         const role = roleOf(body);
         const restriction = restrictionOf(body);
-        const issued = await change(db, async (tx) => {
-          const made = await tokens.create(tx, {
-            tenantId: caller.tenantId,
-            kind,
-            role,
-            name,
-            restriction,
-            createdBy: caller.name,
-          });
-          const detail = { kind, role, name, ...restriction };
-          await audit.write(tx, { ...by(caller), act: 'token.create', target: target(made.token), detail });
-          return made;
-        });
+        const issued = await audit.change(
+          caller,
+          (tx) =>
+            tokens.create(tx, {
+              tenantId: caller.tenantId,
+              kind,
+              role,
+              name,
+              restriction,
+              createdBy: caller.name,
+            }),
+          (made) => ({
+            act: 'token.create',
+            target: target(made.token),
+            detail: { kind, role, name, ...restriction },
+          }),
+        );
         created(reply);
         return { ...view(issued.token), token: issued.secret };
       },
@@ -56,10 +58,11 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
     defineRoute(api.tokens.revoke, {
       access: admins,
       async handler({ caller, params, reply }) {
-        await change(db, async (tx) => {
-          const token = await tokens.revoke(tx, caller.tenantId, params.id);
-          await audit.write(tx, { ...by(caller), act: 'token.revoke', target: target(token) });
-        });
+        await audit.change(
+          caller,
+          (tx) => tokens.revoke(tx, caller.tenantId, params.id),
+          (token) => ({ act: 'token.revoke', target: target(token) }),
+        );
         return gone(reply);
       },
     }),
@@ -67,12 +70,15 @@ export const tokenRoutes: CreateFeature = ({ audit, db, tokens }) => ({
     defineRoute(api.tokens.rotate, {
       access: admins,
       async handler({ caller, params, reply }) {
-        const issued = await change(db, async (tx) => {
-          const made = await tokens.rotate(tx, caller.tenantId, params.id, caller.name);
-          const detail = { replaces: made.token.replaces };
-          await audit.write(tx, { ...by(caller), act: 'token.rotate', target: target(made.token), detail });
-          return made;
-        });
+        const issued = await audit.change(
+          caller,
+          (tx) => tokens.rotate(tx, caller.tenantId, params.id, caller.name),
+          (made) => ({
+            act: 'token.rotate',
+            target: target(made.token),
+            detail: { replaces: made.token.replaces },
+          }),
+        );
         created(reply);
         return { ...view(issued.token), token: issued.secret };
       },

@@ -1,14 +1,13 @@
 import { api, type DeviceAction } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
-import { readBack } from '../../after-commit.ts';
-import { type Audit, by } from '../../audit/audit.ts';
-import { change, SLOW } from '../../changes.ts';
-import type { TargetSets } from '../../fleet/index.ts';
+import type { Audit } from '../../audit/audit.ts';
+import { type TargetSets, WHOLE_FLEET } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { isId } from '../../http/ids.ts';
 import { readPage } from '../../http/page.ts';
 import { refusePast } from '../../http/past-times.ts';
+import { readBack } from '../../http/read-back.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { RunSoon } from '../../run-soon.ts';
 import { beginRun } from './duties.ts';
@@ -62,27 +61,29 @@ export function workflowRoutes(tools: {
     defineRoute(api.workflows.create, {
       access: operators('operator'),
       async handler({ body, caller, reply }) {
-        const row = await change(db, async (tx) => {
-          const now = engine.now();
-          await refusePast(now, timesOf(body.action));
-          const given = {
-            tenantId: caller.tenantId,
-            ...body,
-            enabled: body.enabled ?? true,
-            catchUp: body.catchUp ?? ('none' as const),
-            nextAt: firstTime(body.schedule, now),
-            createdAt: now,
-            createdBy: caller.name,
-          };
-          const workflowId = await queries.insert(tx, given);
-          await audit.write(tx, {
-            ...by(caller),
+        const row = await audit.change(
+          caller,
+          async (tx) => {
+            const now = engine.now();
+            await refusePast(now, timesOf(body.action));
+            const given = {
+              tenantId: caller.tenantId,
+              ...body,
+              enabled: body.enabled ?? true,
+              catchUp: body.catchUp ?? ('none' as const),
+              nextAt: firstTime(body.schedule, now),
+              createdAt: now,
+              createdBy: caller.name,
+            };
+            const workflowId = await queries.insert(tx, given);
+            return { ...given, workflowId };
+          },
+          ({ workflowId }) => ({
             act: 'workflow.create',
             target: `workflow ${workflowId}`,
             detail: { name: body.name, schedule: body.schedule, kind: body.action.kind },
-          });
-          return { ...given, workflowId };
-        });
+          }),
+        );
         created(reply);
         return wire(row);
       },
@@ -108,35 +109,36 @@ export function workflowRoutes(tools: {
     defineRoute(api.workflows.update, {
       access: operators('operator'),
       async handler({ body, caller, params }) {
-        return change(db, async (tx) => {
-          const before = await known(tx, caller.tenantId, params.id, 'for update');
-          const now = engine.now();
-          await refusePast(now, timesOf(body.action));
-          const row = { ...before, ...body } as WorkflowRow;
-          const isNew = body.schedule !== undefined || (row.enabled && !before.enabled);
-          const isPast =
-            'at' in row.schedule && body.schedule === undefined && new Date(row.schedule.at) <= now;
-          const nextAt = !isNew ? before.nextAt : isPast ? null : firstTime(row.schedule, now);
-          await queries.update(tx, { ...row, nextAt });
-          await audit.write(tx, {
-            ...by(caller),
-            act: 'workflow.update',
-            target: `workflow ${params.id}`,
-            detail: body,
-          });
-          return wire({ ...row, nextAt });
-        });
+        return audit.change(
+          caller,
+          async (tx) => {
+            const before = await known(tx, caller.tenantId, params.id, 'for update');
+            const now = engine.now();
+            await refusePast(now, timesOf(body.action));
+            const row = { ...before, ...body } as WorkflowRow;
+            const isNew = body.schedule !== undefined || (row.enabled && !before.enabled);
+            const isPast =
+              'at' in row.schedule && body.schedule === undefined && new Date(row.schedule.at) <= now;
+            const nextAt = !isNew ? before.nextAt : isPast ? null : firstTime(row.schedule, now);
+            await queries.update(tx, { ...row, nextAt });
+            return wire({ ...row, nextAt });
+          },
+          { act: 'workflow.update', target: `workflow ${params.id}`, detail: body },
+        );
       },
     }),
 
     defineRoute(api.workflows.remove, {
       access: operators('operator'),
       async handler({ caller, params, reply }) {
-        await change(db, async (tx) => {
-          await known(tx, caller.tenantId, params.id, 'for update');
-          await queries.remove(tx, caller.tenantId, params.id, engine.now());
-          await audit.write(tx, { ...by(caller), act: 'workflow.delete', target: `workflow ${params.id}` });
-        });
+        await audit.change(
+          caller,
+          async (tx) => {
+            await known(tx, caller.tenantId, params.id, 'for update');
+            await queries.remove(tx, caller.tenantId, params.id, engine.now());
+          },
+          { act: 'workflow.delete', target: `workflow ${params.id}` },
+        );
         return gone(reply);
       },
     }),
@@ -145,8 +147,8 @@ export function workflowRoutes(tools: {
       access: operators('operator'),
       async handler({ caller, params, reply }) {
         const { tenantId } = caller;
-        const runId = await change(
-          db,
+        const runId = await audit.change(
+          caller,
           async (tx) => {
             const row = await known(tx, tenantId, params.id);
             const now = engine.now();
@@ -156,10 +158,10 @@ export function workflowRoutes(tools: {
               startedAt: now,
               startedBy: caller.name,
             });
-            await audit.write(tx, { ...by(caller), act: 'workflow.run', target: `workflow ${params.id}` });
             return id as string;
           },
-          SLOW,
+          { act: 'workflow.run', target: `workflow ${params.id}` },
+          WHOLE_FLEET,
         );
         supply.soon();
         created(reply);

@@ -1,9 +1,9 @@
 import { newDevice, time } from '@muster/contracts';
-import type { Database } from '@muster/engine';
+import { type Database, whileLocked } from '@muster/engine';
 import { z } from 'zod';
-import { change, SLOW } from '../../changes.ts';
 import { IN_RANGE, isInRange } from '../../http/time-range.ts';
 import type { Registered, Registration, Registry } from '../registry.ts';
+import { WHOLE_FLEET } from '../whole-fleet.ts';
 import { BrokenUpload } from './broken-upload.ts';
 import type { RawRecord } from './records.ts';
 
@@ -90,10 +90,10 @@ async function register(
 ): Promise<ImportLine[]> {
   if (wanted.length === 0) return [];
   const registrations = wanted.map(({ registration }) => registration);
-  const answers = await change(
+  const answers = await whileLocked(
     db,
     (tx) => registry.register(tx, { tenantId, by, known: 'update' }, registrations),
-    SLOW,
+    WHOLE_FLEET,
   );
   return wanted.map(({ line }, n) => {
     const answer = answers[n] as Registered;

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { api } from '@muster/contracts';
 import type { Database } from '@muster/engine';
-import { type Audit, by } from '../../audit/audit.ts';
+import type { Audit } from '../../audit/audit.ts';
 import type { MusterError } from '../../errors.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
@@ -46,7 +46,10 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
         if ('error' in line) done.rejected += 1;
         else done.accepted += 1;
       };
-      const work = async (records: AsyncGenerator<RawRecord>, audited: string) => {
+      const work = async (
+        records: AsyncGenerator<RawRecord>,
+        complete: (outcome: unknown) => Promise<void>,
+      ) => {
         try {
           const chunks = importDevices(db, registry, owner, records);
           if (!(await writeLines(chunks, answer, count))) answer.destroy();
@@ -57,7 +60,7 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
           if (!(error instanceof BrokenUpload) && !request.raw.aborted)
             log.warn({ err: error }, 'An import did not come to its end.');
         }
-        await audit.complete(db, tenantId, audited, done);
+        await complete(done);
       };
       importing.set(tenantId, answer);
       const isOver = () => {
@@ -74,8 +77,8 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
       };
       try {
         const records = await readFirst(isCsv ? csvRecords(text) : jsonRecords(text));
-        const audited = await audit.write(db, { ...by(caller), act: 'device.import', target: 'devices' });
-        void work(records, audited)
+        const complete = await audit.begin(caller, { act: 'device.import', target: 'devices' });
+        void work(records, complete)
           .catch((error) => log.error({ err: error }, 'The end of an import is not in the audit log.'))
           .then(finish);
       } catch (error) {

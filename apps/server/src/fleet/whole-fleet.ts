@@ -1,0 +1,4 @@
+import type { Limits } from '@muster/engine';
+
+/** For statements over a whole fleet: 100,000 devices take half a second on a machine that has nothing else to do. */
+export const WHOLE_FLEET: Limits = { statementMs: 30_000 };
