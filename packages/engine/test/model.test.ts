@@ -97,7 +97,11 @@ const BROKEN: Record<string, Sabotage> = {
   },
   'a redrive keeps the failures': {
     muster_redrive: (sql) =>
-      swap(swap(sql, 'seq, attempt,', 'seq, failures, attempt,'), 'x.attempt,', '2, x.attempt,'),
+      swap(
+        swap(sql, 'seq, attempt,', 'seq, failures, attempt,'),
+        'x.attempt, x.supersede_key',
+        '2, x.attempt, x.supersede_key',
+      ),
   },
 };
 

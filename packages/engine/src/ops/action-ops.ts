@@ -5,18 +5,13 @@ import { checkText } from '../text.ts';
 import { checkName, checkTenant, ifGiven, isId } from '../values.ts';
 import { forEachMatch } from './by-filter.ts';
 import { type CancelAnswer, createCancel } from './cancel.ts';
+import type { ActionRef } from './change-named.ts';
 import { createExpireNamed } from './expire-named.ts';
 import type { ActionFilter, createLookUp } from './look-up.ts';
 import { createMoveToFront, type MoveAnswer } from './move-to-front.ts';
 import { createRedrive, type RedriveAnswer } from './redrive.ts';
 
 /** What an operator does to actions: one by id, or all that match a filter. */
-export interface ActionRef {
-  readonly tenantId: number;
-  readonly actionId: string;
-  readonly reason?: string | undefined;
-}
-
 const UNFINISHED = ['pending', 'claimed', 'unfinished'];
 
 const checkReason = (reason: string | undefined) => ifGiven(reason, (text) => checkText(text, 'reason'));

@@ -331,7 +331,16 @@ async function enqueue(world: World, lane: Lane, wanted: Wanted): Promise<void> 
     full: 'MUSTER_LANE_FULL',
     mismatch: 'MUSTER_IDEMPOTENCY_MISMATCH',
   };
-  same('enqueue', answer, errors[expected.outcome] ?? { id: expected.action?.id, outcome: expected.outcome });
+  const told = typeof answer === 'string' ? answer : { id, outcome: answer.outcome };
+  same('enqueue', told, errors[expected.outcome] ?? { id: expected.action?.id, outcome: expected.outcome });
+  if (typeof answer === 'string' || !answer.created) return;
+  // what it says it created is what a look at it tells
+  const view = await engine.get(engine.db, tenantId, id);
+  same(
+    'created',
+    { ...answer.created, space: view?.space, laneName: view?.laneName },
+    { ...answer.created, ...view },
+  );
 }
 
 /** The whole state, read back through the public calls. */

@@ -1,0 +1,108 @@
+import { eventName } from '../action.ts';
+import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
+import { actionOf, endingOf, laneOf, pendingOf, rows } from '../sql.ts';
+import type { Transition, Wake } from '../transition.ts';
+
+/**
+ * What an operator does to an action that he names: it is looked at in whatever state it is, and where that allows it the
+ * change is made, or somebody was faster and it is looked at again.
+ */
+export interface ActionRef {
+  readonly tenantId: number;
+  readonly actionId: string;
+  readonly reason?: string | undefined;
+}
+
+export interface Answer<Outcome extends string> {
+  readonly outcome: Outcome | 'unknown';
+  /** The state now; null for an unknown action. */
+  readonly state: string | null;
+}
+
+/** A row of the answer of such a statement. */
+interface Row {
+  ord: number;
+  tenant_id: number;
+  lane_id: string;
+  runner_id: string | null;
+  action_id: string;
+  channel: string;
+  attempt: number;
+  /** The state that it was seen in. */
+  before: Transition['before'];
+  is_done: boolean;
+  /** The event that was written; null: none. */
+  type: number | null;
+  state: string;
+  why: string | null;
+  at: Date;
+}
+
+/** `x`: the named actions as they are, with the version of their lanes and `more`. */
+export const lookAtNamed = (s: string, more: string) => `x as materialized (
+    select i.ord, i.tenant_id, a.lane_id, l.ver, l.runner_id, i.action_id, a.channel, i.reason,
+      coalesce(z.state, case when l.action_id = i.action_id then 'claimed' else 'pending' end) as before,
+      coalesce(z.attempt, case when l.action_id = i.action_id then l.attempt else p.attempt end) as attempt, ${more}
+    from ${rows(2, { tenant_id: 'int', action_id: 'bigint', reason: 'text' })}
+    cross join lateral ${actionOf(s, 'i')}
+    cross join lateral ${laneOf(s, 'a')}
+    left join lateral ${pendingOf(s, 'i')} on true
+    left join lateral ${endingOf(s, 'i')} on true
+  )`;
+
+export function createNamedChange<Outcome extends string>(
+  context: Context,
+  on: {
+    readonly name: string;
+    readonly statement: string;
+    /** Those with an equal key never share a statement; by default the action. */
+    readonly key?: (item: ActionRef) => string;
+    /** What became of one that was seen in that state; BUSY: it could have been done, but somebody was faster. */
+    readonly outcomeOf: (before: Row['before'], isDone: boolean) => Outcome | Busy;
+  },
+): Operation<ActionRef, Answer<Outcome>> {
+  const ask = context.effects.carry({
+    name: `muster_${on.name.replaceAll('-', '_')}`,
+    text: () => on.statement,
+    transitions: `select tenant_id, lane_id, action_id, channel, array[type::int], before, state, attempt, why, at from answer where type is not null`,
+  });
+  return {
+    name: on.name,
+    key: on.key ?? ((item) => `${item.tenantId}:${item.actionId}`),
+    touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
+    async run(client, items) {
+      const { rows: found, told } = await ask(client, null, [
+        context.now(),
+        items.map((item) => item.tenantId),
+        items.map((item) => item.actionId),
+        items.map((item) => item.reason ?? null),
+      ]);
+      const answers: (Answer<Outcome> | Busy)[] = items.map(() => ({ outcome: 'unknown', state: null }));
+      const transitions: Transition[] = [];
+      const wakes: Wake[] = [];
+      for (const row of found as Row[]) {
+        const outcome = on.outcomeOf(row.before, row.is_done);
+        answers[row.ord - 1] =
+          outcome === BUSY ? BUSY : { outcome, state: row.is_done ? row.state : row.before };
+        if (row.type !== null) transitions.push(transitionOf(row, row.type));
+        // what was behind it, or it itself, may be at the head now
+        if (row.is_done && row.state !== 'claimed')
+          wakes.push({ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id });
+      }
+      return { answers, transitions, wakes, told };
+    },
+  };
+}
+
+const transitionOf = (row: Row, type: number): Transition => ({
+  tenantId: row.tenant_id,
+  laneId: row.lane_id,
+  actionId: row.action_id,
+  channel: row.channel,
+  events: [eventName(type)],
+  before: row.before,
+  state: row.state,
+  attempt: row.attempt,
+  reason: row.why,
+  at: row.at,
+});
