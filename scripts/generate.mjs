@@ -10,8 +10,8 @@ import { root } from './install.mjs';
 const { openEmbedded } = await import('@muster/engine');
 const { readConfig } = await import('../apps/server/dist/config.js');
 const { startServer } = await import('../apps/server/dist/main.js');
-const { migrations } = await import('../apps/server/dist/migrations.js');
-const { errorsTable, settingsTable, withTable } = await import('../apps/server/dist/reference.js');
+const { migrations } = await import('../apps/server/dist/database/migrations.js');
+const { errorsTable, settingsTable, withTable } = await import('../apps/server/dist/http/reference.js');
 
 const COLUMNS = 100;
 

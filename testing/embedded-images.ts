@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import type { TestProject } from 'vitest/node';
-import { LINES } from '../apps/server/src/migrations.ts';
+import { LINES } from '../apps/server/src/database/migrations.ts';
 import { createMigrate, openEmbedded } from '../packages/engine/src/index.ts';
 import { imageName } from './provided.ts';
 

@@ -8,7 +8,8 @@ import { listenForCommands } from './command-socket/server.ts';
 import { socketPath } from './command-socket/socket-path.ts';
 import { type Config, SettingError } from './config.ts';
 import { Contacts } from './contacts/contacts.ts';
-import { type OpenDatabase, openDatabase } from './database.ts';
+import { migrations } from './database/migrations.ts';
+import { type OpenDatabase, openDatabase } from './database/open-database.ts';
 import { joinCatalogues } from './errors.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
 import { actions, GENERIC } from './features/actions/index.ts';
@@ -28,13 +29,12 @@ import { createLog, type LogStream } from './http/logging.ts';
 import { LongPolls } from './http/long-poll.ts';
 import { checkPort } from './http/port.ts';
 import { SignInFailures } from './http/sign-in-failures.ts';
+import { VERSION } from './http/version.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
-import { migrations } from './migrations.ts';
-import { ensureOperatorToken, type OperatorToken } from './operator-token.ts';
 import { createTenantQueries } from './tenants/queries.ts';
+import { ensureOperatorToken, type OperatorToken } from './tokens/operator-token.ts';
 import { createTokens } from './tokens/tokens.ts';
-import { VERSION } from './version.ts';
 
 /**
  * The composition root: settings → database → engine → features → HTTP. Nothing but the command line and tests knows it.

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { complaints, readConfig, unknownSettings } from '../src/config.ts';
-import { settingsTable } from '../src/reference.ts';
+import { settingsTable } from '../src/http/reference.ts';
 
 test('without any variable everything has its default', () => {
   expect(readConfig({})).toMatchObject({

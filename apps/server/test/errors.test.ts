@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ERRORS } from '@muster/contracts/words';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { errorsTable } from '../src/reference.ts';
+import { errorsTable } from '../src/http/reference.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 let t: TestServer;

@@ -3,8 +3,8 @@ import { createSessions, type Sessions, testDatabase } from '@muster/engine/test
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
+import { LINES } from '../src/database/migrations.ts';
 import { type Server, startServer } from '../src/main.ts';
-import { LINES } from '../src/migrations.ts';
 import { createTenantQueries } from '../src/tenants/queries.ts';
 import { createTokens } from '../src/tokens/tokens.ts';
 import { TcpProxy } from '../testing/torture/tcp-proxy.ts';

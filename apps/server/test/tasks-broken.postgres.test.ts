@@ -1,6 +1,6 @@
 import { cut, type Sabotage, swap, testDatabase } from '@muster/engine/testing';
 import { expect, test } from 'vitest';
-import { LINES } from '../src/migrations.ts';
+import { LINES } from '../src/database/migrations.ts';
 import { playTasks } from '../testing/task-game/play.ts';
 
 /** The door broken on purpose, each time at another place: the game of tasks-property.test.ts must find it out. */

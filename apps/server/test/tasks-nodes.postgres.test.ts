@@ -1,8 +1,8 @@
 import { testDatabase } from '@muster/engine/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
+import { LINES } from '../src/database/migrations.ts';
 import { type Server, startServer } from '../src/main.ts';
-import { LINES } from '../src/migrations.ts';
 import { brokenNow } from '../testing/task-game/invariants.ts';
 
 /** Two servers on one database: whichever is asked, the same holds, and each hears of what happens at the other. */

@@ -1,6 +1,6 @@
 import { testDatabase } from '@muster/engine/testing';
 import { expect, test } from 'vitest';
-import { LINES } from '../src/migrations.ts';
+import { LINES } from '../src/database/migrations.ts';
 import { playTasks } from '../testing/task-game/play.ts';
 
 /** Whatever is done, all that must hold is checked after every step; tasks-broken.postgres.test.ts shows that it would tell. */

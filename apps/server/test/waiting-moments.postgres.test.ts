@@ -2,8 +2,8 @@ import type { Database, Query } from '@muster/engine';
 import { testDatabase } from '@muster/engine/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
+import { LINES } from '../src/database/migrations.ts';
 import { type Server, startServer } from '../src/main.ts';
-import { LINES } from '../src/migrations.ts';
 import { createTokens } from '../src/tokens/tokens.ts';
 import type { Answer } from '../testing/test-server.ts';
 

@@ -1,8 +1,8 @@
 import type { Engine, Query, Queryable, Transaction } from '@muster/engine';
 import { testDatabase } from '@muster/engine/testing';
 import { readConfig } from '../src/config.ts';
+import { LINES } from '../src/database/migrations.ts';
 import { type Server, startServer } from '../src/main.ts';
-import { LINES } from '../src/migrations.ts';
 import { contractOf } from './contract.ts';
 
 /**

@@ -2,8 +2,8 @@ import { type Client, type ClientOptions, createClient } from '@muster/client';
 import type { Database } from '@muster/engine';
 import { type TestClock, testClock, testDatabase } from '@muster/engine/testing';
 import { readConfig } from '../src/config.ts';
+import { LINES } from '../src/database/migrations.ts';
 import { type Server, startServer } from '../src/main.ts';
-import { LINES } from '../src/migrations.ts';
 import { contractOf } from './contract.ts';
 
 /**

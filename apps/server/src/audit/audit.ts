@@ -1,5 +1,5 @@
 import { type Database, type Limits, type Queryable, type Transaction, whileLocked } from '@muster/engine';
-import { gatherReads } from '../gathered-reads.ts';
+import { gatherReads } from '../database/gathered-reads.ts';
 import type { Caller } from '../tokens/caller.ts';
 
 /** What was done, as noun.verb: the verb is that of the route. docs/operations.md lists them, and a test compares. */

@@ -1,6 +1,6 @@
 import { KINDS, KINDS_BY_HAND, ROLES } from '@muster/contracts/words';
 import { Command } from 'commander';
-import { VERSION } from '../version.ts';
+import { VERSION } from '../http/version.ts';
 import { type AgentFlags, agent } from './agent.ts';
 import { doctor } from './doctor.ts';
 import { command, runCommand } from './run-command.ts';

@@ -8,7 +8,7 @@ import { runOn } from '../commands/run.ts';
 import { type Config, readConfig } from '../config.ts';
 import { dataFolder } from '../data-folder/data-folder.ts';
 import { FolderInUseError } from '../data-folder/lock.ts';
-import { openDatabase } from '../database.ts';
+import { openDatabase } from '../database/open-database.ts';
 import { terminal } from './out.ts';
 import { sentenceOf } from './sentence.ts';
 

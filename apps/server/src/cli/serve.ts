@@ -1,6 +1,6 @@
 import { readConfig, unknownSettings } from '../config.ts';
 import { type Server, startServer } from '../main.ts';
-import type { OperatorToken } from '../operator-token.ts';
+import type { OperatorToken } from '../tokens/operator-token.ts';
 import { sentenceOf } from './sentence.ts';
 
 /** Ctrl-C reaches this process from the terminal and, under npm, once more from npm: both are one key press. */

@@ -1,4 +1,4 @@
-import { VERSION } from '../version.ts';
+import { VERSION } from '../http/version.ts';
 import type { Command } from './command.ts';
 import { appliedMigrations, type End, FORMAT, type Head, quoted, transferTables } from './transfer.ts';
 

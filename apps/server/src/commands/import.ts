@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Transaction } from '@muster/engine';
-import { migrations } from '../migrations.ts';
+import { migrations } from '../database/migrations.ts';
 import { type Command, CommandError } from './command.ts';
 import {
   appliedMigrations,

@@ -1,4 +1,4 @@
-import { migrations } from '../migrations.ts';
+import { migrations } from '../database/migrations.ts';
 import type { Command, CommandContext } from './command.ts';
 import { schemaDifferences } from './migrate.ts';
 

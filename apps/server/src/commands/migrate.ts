@@ -1,4 +1,4 @@
-import { committedCatalogue, migrations } from '../migrations.ts';
+import { committedCatalogue, migrations } from '../database/migrations.ts';
 import type { Command, CommandContext } from './command.ts';
 import { table } from './table.ts';
 

@@ -1,4 +1,4 @@
-import { migrations } from '../migrations.ts';
+import { migrations } from '../database/migrations.ts';
 import { type CommandContext, CommandError, type Out } from './command.ts';
 import { type CommandName, commandOf } from './index.ts';
 

@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '@muster/engine';
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../database/bounded-map.ts';
 import type { Log } from '../http/logging.ts';
 
 /**

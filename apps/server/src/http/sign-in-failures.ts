@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../database/bounded-map.ts';
 import { countedAddress } from './client-address.ts';
 
 /**

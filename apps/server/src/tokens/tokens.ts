@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Role, TokenKind } from '@muster/contracts/words';
 import type { Database, Queryable } from '@muster/engine';
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../database/bounded-map.ts';
+import { gatherReads } from '../database/gathered-reads.ts';
 import { NotifiedCache } from '../database/notified-cache.ts';
-import { gatherReads } from '../gathered-reads.ts';
 import { isId } from '../http/ids.ts';
 import type { Caller } from './caller.ts';
 import { tokenError } from './errors.ts';

@@ -1,4 +1,4 @@
-import type { Handed } from '../../handed.ts';
+import type { Handed } from '../../http/handed.ts';
 
 /** Who got which action. */
 export type HandedToWorkers = Handed<{

@@ -1,7 +1,7 @@
 import { ACTION_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
-import { Handed } from '../../handed.ts';
 import { createHandOut } from '../../http/hand-out.ts';
+import { Handed } from '../../http/handed.ts';
 import { changeRoutes } from './change-routes.ts';
 import { enqueueRoute } from './enqueue-route.ts';
 import { filterRoutes } from './filter-routes.ts';

@@ -1,5 +1,5 @@
 import { type Engine, EngineError } from '@muster/engine';
-import { BoundedMap } from '../../bounded-map.ts';
+import { BoundedMap } from '../../database/bounded-map.ts';
 
 /**
  * Generic lanes by name; other spaces belong to other features. A number is remembered. An empty lane that nobody uses is

@@ -1,5 +1,5 @@
 import type { ActionView, Engine } from '@muster/engine';
-import { gatherReads } from '../../gathered-reads.ts';
+import { gatherReads } from '../../database/gathered-reads.ts';
 
 /** Look-ups of single actions, gathered like everything else that comes with every request. */
 interface Wanted {

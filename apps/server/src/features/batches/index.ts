@@ -1,7 +1,7 @@
 import { BATCH_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { createPruneSets } from '../../fleet/index.ts';
-import { runSoon } from '../../run-soon.ts';
+import { runSoon } from '../../http/run-soon.ts';
 import { createBatches } from './batches.ts';
 import { createBatchQueries } from './queries.ts';
 import { batchRoutes } from './routes.ts';

@@ -7,7 +7,7 @@ import { defineRoute, type Route } from '../../http/define-route.ts';
 import { readPage } from '../../http/page.ts';
 import { readBack } from '../../http/read-back.ts';
 import { created } from '../../http/replies.ts';
-import type { RunSoon } from '../../run-soon.ts';
+import type { RunSoon } from '../../http/run-soon.ts';
 import type { Batches } from './batches.ts';
 import type { BatchQueries } from './queries.ts';
 

@@ -1,6 +1,7 @@
 import type { Checkin } from '@muster/contracts';
 import { type ClaimedAction, type Engine, EngineError } from '@muster/engine';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
+import { gatherReads } from '../../database/gathered-reads.ts';
 import {
   CHECKIN,
   type DeviceOf,
@@ -9,7 +10,6 @@ import {
   PENDING_UP_TO,
   workerOf,
 } from '../../fleet/index.ts';
-import { gatherReads } from '../../gathered-reads.ts';
 import type { HandOut, To } from '../../http/hand-out.ts';
 import { isId } from '../../http/ids.ts';
 import { checkReportSize } from '../../http/report-size.ts';

@@ -3,9 +3,9 @@ import type { CreateFeature } from '../../feature.ts';
 import { CHECKIN } from '../../fleet/index.ts';
 import { createHandOut } from '../../http/hand-out.ts';
 import { createCheckin } from './checkin.ts';
-import { checkinRoute } from './checkin-route.ts';
 import { queueRoutes } from './queue-routes.ts';
 import { giveOfflineReasons } from './reasons.ts';
+import { checkinRoute } from './routes.ts';
 
 /** The check-in door: what waits for a device, and what it gets when it comes. */
 export const checkin: CreateFeature = ({ audit, config, engine, fleet, log, longPolls }) => {

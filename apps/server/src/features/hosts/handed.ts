@@ -1,5 +1,5 @@
 import type { Engine } from '@muster/engine';
-import { Handed } from '../../handed.ts';
+import { Handed } from '../../http/handed.ts';
 import { CHANNEL, payloadOf } from './wire.ts';
 
 interface HandedOut {

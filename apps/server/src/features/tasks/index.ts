@@ -1,7 +1,7 @@
 import { TASK_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { createHandOut } from '../../http/hand-out.ts';
-import { runSoon } from '../../run-soon.ts';
+import { runSoon } from '../../http/run-soon.ts';
 import { createAdvanceQueries } from './advance-queries.ts';
 import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
 import { createClaiming } from './claiming.ts';

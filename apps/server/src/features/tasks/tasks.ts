@@ -5,7 +5,7 @@ import { type Pcs as PlacesOfPcs, unknownPc, WHOLE_FLEET } from '../../fleet/ind
 import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
 import { refusePast } from '../../http/past-times.ts';
-import type { RunSoon } from '../../run-soon.ts';
+import type { RunSoon } from '../../http/run-soon.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Advance } from './advance-tasks.ts';
 import { lockAdvance } from './counting.ts';

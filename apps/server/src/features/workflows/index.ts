@@ -1,7 +1,7 @@
 import { WORKFLOW_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { createPruneNotices, createPruneSets } from '../../fleet/index.ts';
-import { runSoon } from '../../run-soon.ts';
+import { runSoon } from '../../http/run-soon.ts';
 import { createBeginRuns, createSupplyRuns, SUPPLY_RUNS } from './duties.ts';
 import { createWorkflowQueries } from './queries.ts';
 import { workflowRoutes } from './routes.ts';

@@ -9,7 +9,7 @@ import { readPage } from '../../http/page.ts';
 import { refusePast } from '../../http/past-times.ts';
 import { readBack } from '../../http/read-back.ts';
 import { created, gone } from '../../http/replies.ts';
-import type { RunSoon } from '../../run-soon.ts';
+import type { RunSoon } from '../../http/run-soon.ts';
 import { beginRun } from './duties.ts';
 import { workflowError } from './errors.ts';
 import type { RunRow, WorkflowQueries, WorkflowRow } from './queries.ts';

@@ -1,5 +1,5 @@
 import type { Engine } from '@muster/engine';
-import type { Log } from './http/logging.ts';
+import type { Log } from './logging.ts';
 
 /**
  * Runs a duty right after something gave it work, until it finds nothing more, and not only at the next turn of

@@ -1,9 +1,9 @@
 import { type Database, whileLocked } from '@muster/engine';
-import type { Config } from './config.ts';
-import { dataFolder, makeDataFolder, readTokenFile, writeTokenFile } from './data-folder/data-folder.ts';
-import { DEFAULT_TENANT } from './tenants/default-tenant.ts';
-import { newSecret } from './tokens/secret.ts';
-import type { Tokens } from './tokens/tokens.ts';
+import type { Config } from '../config.ts';
+import { dataFolder, makeDataFolder, readTokenFile, writeTokenFile } from '../data-folder/data-folder.ts';
+import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
+import { newSecret } from './secret.ts';
+import type { Tokens } from './tokens.ts';
 
 /** How somebody gets in: by the setting, by the file of an earlier start, or by a token made now and shown once. */
 export type OperatorToken =

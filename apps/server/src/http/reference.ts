@@ -1,5 +1,5 @@
 import type { ErrorCatalogue } from '@muster/contracts/words';
-import { SETTINGS } from './config.ts';
+import { SETTINGS } from '../config.ts';
 
 /** The tables of docs/operations.md and docs/errors.md, made from the code: `npm run generate` writes them, a test compares. */
 export function settingsTable(): string {

@@ -5,11 +5,11 @@ import { createMigrate, type Database, ENGINE_LINE, type MigrationLine } from '@
 /** The tables of the server, on top of the engine's. Features number theirs in ranges of their own. */
 export const SERVER_LINE: MigrationLine = {
   name: 'server',
-  folder: fileURLToPath(new URL('../migrations', import.meta.url)),
+  folder: fileURLToPath(new URL('../../migrations', import.meta.url)),
 };
 export const LINES = [ENGINE_LINE, SERVER_LINE];
 
-export const CATALOGUE_FILE = fileURLToPath(new URL('../catalogue.txt', import.meta.url));
+export const CATALOGUE_FILE = fileURLToPath(new URL('../../catalogue.txt', import.meta.url));
 
 export function migrations(db: Database, schema: string) {
   return createMigrate(db, { schema, lines: LINES });

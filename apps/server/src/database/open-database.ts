@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Database, openEmbedded, openPostgres } from '@muster/engine';
-import { findServer } from './command-socket/client.ts';
-import { socketPath } from './command-socket/socket-path.ts';
-import type { Config } from './config.ts';
-import { makeDataFolder } from './data-folder/data-folder.ts';
-import { FolderInUseError, ownerOf, takeLock } from './data-folder/lock.ts';
+import { findServer } from '../command-socket/client.ts';
+import { socketPath } from '../command-socket/socket-path.ts';
+import type { Config } from '../config.ts';
+import { makeDataFolder } from '../data-folder/data-folder.ts';
+import { FolderInUseError, ownerOf, takeLock } from '../data-folder/lock.ts';
 
 const LOOK_AGAIN_MS = 100;
 
