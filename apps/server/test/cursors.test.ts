@@ -67,7 +67,10 @@ test('every list takes the cursor that it gave, and refuses any other with the s
   const described = Object.entries((await t.get('/openapi.json')).body.paths)
     .filter(([, path]) => JSON.stringify(path).includes('"name":"cursor"'))
     .map(([path]) => path.replaceAll(/\{\w+\}/g, '1'));
-  expect(paths.map((path) => path.replaceAll(/\d+/g, '1')).sort()).toEqual(described.sort());
+  expect(
+    paths.map((path) => path.replaceAll(/\d+/g, '1')).sort(),
+    'a list that is new belongs into lists()',
+  ).toEqual(described.sort());
 
   for (const path of paths) {
     for (const cursor of [

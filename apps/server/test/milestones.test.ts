@@ -282,3 +282,27 @@ test('what a task does to a device is a milestone too, whoever ends it, in its p
   for (const m of log)
     expect(m).toMatchObject({ source: 'task', moreDays: 0, expiresAt: START, projectedExpiresAt: plus(3) });
 });
+
+test('days that could lead an expiry out of the years that can be told are refused', async () => {
+  const device = await fakeDevice(t, { expiresAt: '2027-01-01T00:00:00Z' });
+  const assign = (moreDays: number) => t.post(`/api/devices/${device.id}/actions`, { kind: 'x', moreDays });
+  for (let n = 0; n < 20; n += 1) expect((await assign(n % 2 ? -36_500 : 36_500)).status).toBe(201);
+  // each in its own direction: some may end by success and some not
+  for (const moreDays of [36_500, -36_500])
+    expect(await assign(moreDays)).toMatchObject({ status: 400, body: { code: 'MUSTER_BAD_BODY' } });
+  expect((await assign(0)).status).toBe(201);
+});
+
+test('an Idempotency-Key that comes again with other days or another ack is refused', async () => {
+  const device = await fakeDevice(t, { expiresAt: START });
+  const assign = (body: object) =>
+    t.post(
+      `/api/devices/${device.id}/actions`,
+      { kind: 'x', ...body },
+      { headers: { 'idempotency-key': 'once' } },
+    );
+  expect((await assign({ moreDays: 3 })).status).toBe(201);
+  expect((await assign({ moreDays: 3 })).status).toBe(200);
+  for (const body of [{}, { moreDays: 4 }, { moreDays: 3, ack: 'onDelivery' }])
+    expect(await assign(body)).toMatchObject({ status: 409, body: { code: 'MUSTER_IDEMPOTENCY_MISMATCH' } });
+});

@@ -70,9 +70,15 @@ async function bodyOf(response: Response, { produces, responses }: Endpoint): Pr
 }
 
 function addressOf(url: string, { path }: Endpoint, { params = {}, query = {} }: Given): string {
-  const filled = path.replaceAll(/:(\w+)/g, (_, name) => encodeURIComponent(String(params[name])));
+  const filled = path.replaceAll(/:(\w+)/g, (_, name) => partOf(name, String(params[name])));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     for (const one of [value].flat()) if (one !== undefined) search.append(name, String(one));
   return `${url.replace(/\/+$/, '')}${filled}${search.size > 0 ? `?${search}` : ''}`;
+}
+
+/** `.` and `..` cannot be encoded: every URL collapses them, and the request would reach another endpoint. */
+function partOf(name: string, value: string): string {
+  if (/^\.?\.?$/.test(value)) throw new TypeError(`${name} cannot be "${value}": it is part of an address.`);
+  return encodeURIComponent(value);
 }

@@ -39,6 +39,12 @@ test('a call fills in the path, the query, the token and the body of its endpoin
   expect(asked[2]?.init.headers).not.toHaveProperty('content-type');
 });
 
+test.each(['.', '..', ''])('a name that every address collapses (%j) reaches nothing else', async (lane) => {
+  const { asked, client } = playing(() => json({}));
+  await expect(client.actions.pauseLane({ params: { lane }, body: {} })).rejects.toThrow('lane cannot be');
+  expect(asked).toEqual([]);
+});
+
 test('a token that is a function is asked before each request', async () => {
   let n = 0;
   const { asked, client } = playing(

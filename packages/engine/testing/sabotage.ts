@@ -36,9 +36,10 @@ export function sabotage(db: Database, by: Sabotage): Database {
 }
 
 function rewritten(query: Query, by: Sabotage): Query {
-  const [name, ...effects] = (query.name ?? '').replace(/_gated$/, '').split('+');
-  const rewritings = [name, ...effects.map((effect) => `+${effect}`)].flatMap(
-    (key) => by[key as string] ?? [],
+  const [name] = (query.name ?? '').replace(/_gated$/, '').split('+');
+  // an effect is a part of many statements: it is known by the name of its transitions
+  const rewritings = Object.entries(by).flatMap(([key, rewrite]) =>
+    key === name || (key.startsWith('+') && query.text.includes(`${key.slice(1)}_tr as `)) ? [rewrite] : [],
   );
   if (rewritings.length === 0) return query;
   const text = rewritings.reduce((sql, rewrite) => rewrite(sql), query.text);

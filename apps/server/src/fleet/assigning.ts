@@ -8,6 +8,9 @@ import type { MilestoneLog } from './milestone-log.ts';
  * in the caller's transaction. Every action is queued, whether the device is there or not: one that waits in a long
  * poll gets it at once.
  */
+/** What the fleet itself has against it. */
+export type Refused = 'DEVICE_DELETED' | 'EXPIRY_OUT_OF_RANGE';
+
 export interface AssignmentSource {
   readonly tenantId: number;
   readonly source: 'assign' | 'workflow' | 'batch';
@@ -27,6 +30,28 @@ export interface DevicePlace {
 export type Assigning = ReturnType<typeof createAssigning>;
 
 export function createAssigning(engine: Engine, log: MilestoneLog) {
+  /** What the engine does not know of an action is part of its request, too: a repeat that says otherwise is another one. */
+  async function refuseOther(
+    client: Queryable,
+    tenantId: number,
+    answers: (Enqueued | EngineError)[],
+    said: { moreDays: number; ack: string | null },
+  ): Promise<void> {
+    const repeated = answers.flatMap((answer) =>
+      answer instanceof EngineError || answer.outcome === 'created' ? [] : [answer.id],
+    );
+    if (repeated.length === 0) return;
+    const known = await log.saidOf(client, tenantId, repeated);
+    answers.forEach((answer, n) => {
+      const before = answer instanceof EngineError ? undefined : known.get(answer.id);
+      if (before && (before.moreDays !== said.moreDays || before.ack !== said.ack))
+        answers[n] = new EngineError(
+          'MUSTER_IDEMPOTENCY_MISMATCH',
+          'This idempotency key was used for another action.',
+        );
+    });
+  }
+
   return {
     /** The same action for many devices; each has its own answer or error, and none fails another. */
     async assign(
@@ -34,15 +59,16 @@ export function createAssigning(engine: Engine, log: MilestoneLog) {
       from: AssignmentSource,
       devices: readonly DevicePlace[],
       action: DeviceAction,
-    ): Promise<(Enqueued | EngineError)[]> {
+    ): Promise<(Enqueued | EngineError | Refused)[]> {
       const { tenantId } = from;
       const moreDays = action.moreDays ?? 0;
-      if (moreDays !== 0)
-        await log.lock(
-          client,
-          tenantId,
-          devices.map(({ deviceId }) => deviceId),
-        );
+      const ids = devices.map(({ deviceId }) => deviceId);
+      const kept = await log.lock(client, tenantId, ids, moreDays !== 0);
+      const beyond =
+        moreDays === 0 ? new Set() : await log.beyondTelling(client, tenantId, [...kept], moreDays);
+      const refusal = (deviceId: string): Refused | null =>
+        !kept.has(deviceId) ? 'DEVICE_DELETED' : beyond.has(deviceId) ? 'EXPIRY_OUT_OF_RANGE' : null;
+      const there = devices.filter(({ deviceId }) => refusal(deviceId) === null);
       const policy = {
         tenantId,
         channel: CHECKIN,
@@ -64,14 +90,14 @@ export function createAssigning(engine: Engine, log: MilestoneLog) {
       };
       const answers = await engine.enqueueMany(
         client,
-        devices.map(({ laneId }) => ({ ...policy, laneId })),
+        there.map(({ laneId }) => ({ ...policy, laneId })),
       );
       const created = answers.flatMap((answer, n) =>
         answer instanceof EngineError || answer.outcome !== 'created'
           ? []
           : [
               {
-                deviceId: (devices[n] as DevicePlace).deviceId,
+                deviceId: (there[n] as DevicePlace).deviceId,
                 actionId: answer.id,
                 source: from.source,
                 sourceId: from.sourceId ?? null,
@@ -82,7 +108,12 @@ export function createAssigning(engine: Engine, log: MilestoneLog) {
             ],
       );
       if (created.length > 0) await log.assigned(client, tenantId, created);
-      return answers;
+      if (from.idempotencyKey !== undefined)
+        await refuseOther(client, tenantId, answers, { moreDays, ack: action.ack ?? null });
+      const next = answers.values();
+      return devices.map(
+        ({ deviceId }) => refusal(deviceId) ?? (next.next().value as Enqueued | EngineError),
+      );
     },
   };
 }

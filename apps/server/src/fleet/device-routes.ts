@@ -32,6 +32,12 @@ export function deviceRoutes(tools: {
     return row;
   }
 
+  /** Nobody deletes it before the end of the transaction. */
+  async function locked(tx: Queryable, tenantId: number, id: string): Promise<DeviceRow> {
+    if (!isId(id) || !(await log.lock(tx, tenantId, [id], true)).has(id)) throw unknownDevice();
+    return known(tx, tenantId, id);
+  }
+
   async function show(row: DeviceRow) {
     const [shown] = await views.show(db, [row]);
     return shown;
@@ -100,7 +106,7 @@ export function deviceRoutes(tools: {
                 { tenantId, laneId: before.laneId },
                 await pcs.runnerOf(tx, tenantId, pcId),
               );
-            await log.lock(tx, tenantId, [params.id]);
+            await log.lock(tx, tenantId, [params.id], true);
             await queries
               .update(tx, tenantId, params.id, {
                 ...body,
@@ -158,7 +164,7 @@ export function deviceRoutes(tools: {
         const answer = await audit.change(
           caller,
           async (tx) => {
-            const row = await known(tx, tenantId, params.id);
+            const row = await locked(tx, tenantId, params.id);
             const deviceToken = await registry.reEnrol(tx, tenantId, row, caller.name);
             return { id: params.id, name: row.name, deviceToken };
           },
@@ -176,7 +182,7 @@ export function deviceRoutes(tools: {
         const answer = await audit.change(
           caller,
           async (tx) => {
-            const row = await known(tx, tenantId, params.id);
+            const row = await locked(tx, tenantId, params.id);
             const deviceToken = await registry.rotateToken(tx, tenantId, row, caller.name);
             return { id: params.id, name: row.name, deviceToken };
           },

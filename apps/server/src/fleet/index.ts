@@ -86,6 +86,7 @@ export function createFleet(shell: {
 }
 
 export { CHECKIN, type DeviceOf, deviceOf, workerOf } from './device-token.ts';
+export { unknownDevice } from './errors.ts';
 export { type HandOutFacts, PENDING_UP_TO } from './milestones.ts';
 export { type Pcs, unknownPc } from './pcs.ts';
 export { createPruneNotices, createPruneSets } from './prune-sets.ts';

@@ -25,6 +25,9 @@ export interface NewAssignment {
   readonly ack: 'onReport' | 'onDelivery' | null;
 }
 
+/** Longer than any expiry can be away: a sum that large overflows before it can be compared. */
+const MOST_DAYS = 4_000_000;
+
 export function createMilestoneLog(s: string, now: () => Date) {
   return {
     /** In the transaction of the enqueue. Several for one device: each adds to what the one before it projected. */
@@ -85,15 +88,66 @@ export function createMilestoneLog(s: string, now: () => Date) {
       });
     },
 
-    /** Until the end of the transaction nobody else moves the expiry of these. */
-    async lock(client: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<void> {
-      await client.query({
-        text: `select 1 from (select * from unnest((select $2::bigint[])) i(device_id) order by i.device_id) i
+    /**
+     * Those of them that are there, and until the end of the transaction nobody deletes them; with `moves` nobody else moves
+     * their expiry. Without this an action could come into the lane of a device that is just deleted, and wait for ever.
+     */
+    async lock(
+      client: Queryable,
+      tenantId: number,
+      deviceIds: readonly string[],
+      moves: boolean,
+    ): Promise<Set<string>> {
+      const { rows } = await client.query({
+        name: moves ? 'muster_lock_devices' : 'muster_keep_devices',
+        text: `select d.device_id from (select * from unnest((select $2::bigint[])) i(device_id) order by i.device_id) i
           cross join lateral (
-            select 1 from ${s}.devices d where d.tenant_id = $1 and d.device_id = i.device_id limit 1 for no key update
+            select d.device_id from ${s}.devices d where d.tenant_id = $1 and d.device_id = i.device_id and d.deleted_at is null
+            limit 1 for ${moves ? 'no key update' : 'share'}
           ) d`,
         values: [tenantId, deviceIds],
       });
+      return new Set(rows.map((row) => row.device_id));
+    },
+
+    /**
+     * Those whose expiry could leave the years that can be told if all their unfinished actions and so many days more ended in
+     * the worst order: some by success, some not.
+     */
+    async beyondTelling(
+      client: Queryable,
+      tenantId: number,
+      deviceIds: readonly string[],
+      moreDays: number,
+    ): Promise<Set<string>> {
+      const { rows } = await client.query({
+        text: `select d.device_id from unnest((select $2::bigint[])) i(device_id)
+          cross join lateral (
+            select d.device_id, d.expires_at from ${s}.devices d where d.tenant_id = $1 and d.device_id = i.device_id limit 1
+          ) d
+          cross join lateral (
+            select coalesce(sum(abs(b.more_days)), 0) + abs($3::int) as days from ${s}.assignments b
+            cross join lateral (select 1 from ${s}.unfinished_actions u where u.tenant_id = b.tenant_id and u.action_id = b.action_id limit 1) u
+            where b.tenant_id = $1 and b.device_id = d.device_id and ${s}.sought_by(b.device_id) and b.more_days <> 0
+          ) x
+          where x.days > ${MOST_DAYS} or d.expires_at + ${days('x.days')} >= '9000-01-01Z' or d.expires_at - ${days('x.days')} < '0002-01-01Z'`,
+        values: [tenantId, deviceIds, moreDays],
+      });
+      return new Set(rows.map((row) => row.device_id));
+    },
+
+    /** What was said of these actions when they were assigned. */
+    async saidOf(
+      client: Queryable,
+      tenantId: number,
+      actionIds: readonly string[],
+    ): Promise<Map<string, { moreDays: number; ack: string | null }>> {
+      const { rows } = await client.query({
+        text: `select b.action_id, b.more_days, b.ack from unnest((select $2::bigint[])) i(action_id)
+          cross join lateral (select * from ${s}.assignments b where b.tenant_id = $1 and b.action_id = i.action_id limit 1) b`,
+        values: [tenantId, actionIds],
+      });
+      return new Map(rows.map((row) => [row.action_id, { moreDays: row.more_days, ack: row.ack }]));
     },
 
     /** Newest first. */

@@ -164,11 +164,12 @@ export function createTargetSets(s: string, assigning: Assigning) {
       const outcome = new Map(there.map((row, n) => [row.n, answers[n]]));
       const idOf = (n: number) => {
         const answer = outcome.get(n);
-        return answer && !(answer instanceof EngineError) ? answer.id : null;
+        return answer && typeof answer === 'object' && !(answer instanceof EngineError) ? answer.id : null;
       };
       const errorOf = (n: number) => {
         const answer = outcome.get(n);
         if (!answer) return 'DEVICE_DELETED';
+        if (typeof answer === 'string') return answer;
         return answer instanceof EngineError ? answer.code.replace('MUSTER_', '') : null;
       };
       await client.query({

@@ -11,7 +11,9 @@ export const state = z
   .enum(['pending', 'claimed', 'succeeded', 'failed', 'cancelled', 'expired'])
   .meta({ id: 'ActionState' });
 
-export const laneParams = z.strictObject({ lane: name });
+/** In an address a name of dots alone leads elsewhere: every client collapses it. */
+const laneName = name.regex(/^(?!\.\.?$)/u);
+export const laneParams = z.strictObject({ lane: laneName });
 
 export const enqueueBody = z
   .strictObject({

@@ -1,9 +1,10 @@
 import { api } from '@muster/contracts';
 import { type Engine, EngineError, type Enqueued, type Queryable } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
-import type { Fleet } from '../../fleet/index.ts';
+import { type Fleet, unknownDevice } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { refusePast } from '../../http/past-times.ts';
 import { created } from '../../http/replies.ts';
@@ -42,6 +43,12 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
           async (tx) => {
             const source = { tenantId, source: 'assign' as const, by: caller.name, idempotencyKey };
             const [done] = await fleet.assigning.assign(tx, source, [{ deviceId: params.id, laneId }], body);
+            if (done === 'DEVICE_DELETED') throw unknownDevice();
+            if (done === 'EXPIRY_OUT_OF_RANGE')
+              throw httpError(
+                'MUSTER_BAD_BODY',
+                'moreDays would lead the expiry out of the years 2 to 8999.',
+              );
             if (!done || done instanceof EngineError) throw done;
             return { isNew: done.outcome === 'created', told: await answer(tx, tenantId, done) };
           },
