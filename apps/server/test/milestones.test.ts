@@ -268,8 +268,9 @@ test('what a task does to a device is a milestone too, whoever ends it, in its p
   const [second] = await pc.claim();
   await t.pass(2 * MINUTE); // housekeeping ends it
   const id = (first as Held).id;
-  await t.post(`/api/actions/${id}/redrive`);
+  // in this order: a task of which nothing is eligible is given up
   await t.post(`/api/devices/${device.id}/clear-error`);
+  await t.post(`/api/actions/${id}/redrive`);
   const [third] = await pc.claim();
   await t.post(`/api/actions/${id}/cancel`);
   await pc.complete(third as Held);

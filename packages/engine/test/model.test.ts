@@ -37,16 +37,19 @@ test('G1 G3 G4 G5 G9 G10 G13 G15 G16 G20 G44 G45: whatever is done, the engine a
 }, async () => {
   let played = 0;
   console.log(`model: ${RUNS} runs, MUSTER_TEST_SEED=${SEED}`);
-  await fc.assert(
-    fc.asyncProperty(commands, async (list) => {
-      played += list.length;
-      await playOnce(list);
-    }),
-    { numRuns: RUNS, seed: SEED },
-  );
+  const games = fc.asyncProperty(commands, async (list) => {
+    played += list.length;
+    await playOnce(list);
+  });
+  const missing = () => MUST_BE_SEEN.filter((word) => !seen.has(word));
+  await fc.assert(games, { numRuns: RUNS, seed: SEED });
+  // once in many runs the dice leave something out: then more is played, not given up
+  if (RUNS >= 400)
+    for (let more = 1; more <= 10 && missing().length > 0; more += 1)
+      await fc.assert(games, { numRuns: RUNS, seed: SEED + more });
   console.log(`model: ${played} commands`);
   if (RUNS < 400) return; // so few games need not show everything
-  expect(MUST_BE_SEEN.filter((word) => !seen.has(word))).toEqual([]);
+  expect(missing()).toEqual([]);
 });
 
 const MUST_BE_SEEN = [
