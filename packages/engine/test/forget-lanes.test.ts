@@ -114,6 +114,7 @@ describe('G69: a lane that belongs to nobody', () => {
     const waiting = t.engine.claim(t.db, {
       ...{ tenantId: 1, laneId: one.laneId, channel: 'any', worker: 'w', leaseMs: DAY, waitMs: 60_000 },
     });
+    await expect.poll(() => t.engine.parkedWaiters).toBe(1);
     await days(1);
     const laneId = await t.engine.ensureLane(t.db, 1, one.space, one.name);
     const id = await t.enqueue(laneId);

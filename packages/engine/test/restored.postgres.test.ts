@@ -227,7 +227,9 @@ test('G70: a standby that takes over keeps cursors', async () => {
         await db.query({ text: 'select pg_last_wal_replay_lsn() >= $1::pg_lsn as there', values: [written] })
       ).rows[0].there;
     await first.down('immediate');
-    await db.query({ text: 'select pg_promote()' });
+    await db.query({ text: 'select pg_promote(wait => false)' });
+    for (let isOver = false; !isOver; )
+      isOver = !(await db.query({ text: 'select pg_is_in_recovery() as goes_on' })).rows[0].goes_on;
     expect(await engine.start()).toEqual({ restored: false });
     const { shown } = await readAll(db, engine, cursor);
     expect(shown.map((event) => event.eventId)).toEqual(
