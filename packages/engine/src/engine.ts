@@ -304,7 +304,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     },
 
     get parkedWaiters() {
-      return wakeUps.waiters.count;
+      return wakeUps.waiters.parked;
     },
     get leading() {
       return housekeeping.leading;

@@ -23,6 +23,7 @@ class ParkedWaiter implements Waiter, Parked {
   readonly alike: string | undefined;
   readonly line: WaitingLine;
   readonly until: number;
+  readonly #counter: { parked: number };
   readonly #onEnd: (waiter: ParkedWaiter) => void;
   #ended = false;
   #resolve: ((again: boolean) => void) | undefined;
@@ -32,11 +33,13 @@ class ParkedWaiter implements Waiter, Parked {
     line: WaitingLine,
     alike: string | undefined,
     until: number,
+    counter: { parked: number },
     onEnd: (waiter: ParkedWaiter) => void,
   ) {
     this.line = line;
     this.alike = alike;
     this.until = until;
+    this.#counter = counter;
     this.#onEnd = onEnd;
     this.round = line.round;
   }
@@ -50,6 +53,7 @@ class ParkedWaiter implements Waiter, Parked {
     const again = new Promise<boolean>((resolve) => {
       this.#resolve = resolve;
     });
+    this.#counter.parked += 1;
     this.line.parked(this, verdict);
     return again;
   }
@@ -69,6 +73,7 @@ class ParkedWaiter implements Waiter, Parked {
   #settle(again: boolean): void {
     const resolve = this.#resolve;
     this.#resolve = undefined;
+    if (resolve) this.#counter.parked -= 1;
     resolve?.(again);
   }
 }
@@ -79,6 +84,7 @@ export class Waiters {
   /** Waiters by the tick in which their time is over. */
   readonly #byTick = new Map<number, Set<ParkedWaiter>>();
   readonly #ticks = new TickHeap();
+  readonly #counter = { parked: 0 };
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
   #timerTick = Number.POSITIVE_INFINITY;
@@ -91,6 +97,11 @@ export class Waiters {
     return this.#count;
   }
 
+  /** Without those who are looking just now. */
+  get parked(): number {
+    return this.#counter.parked;
+  }
+
   /** Null: as many as may wait do. Those with an equal `alike` ask for the same, so that one answers for all. */
   add(key: string, tenantId: number, waitMs: number, alike?: string): Waiter | null {
     if (this.#count >= this.#most) return null;
@@ -100,7 +111,7 @@ export class Waiters {
       line = new WaitingLine(tenantId, () => this.#lines.delete(key));
       this.#lines.set(key, line);
     }
-    const waiter = new ParkedWaiter(line, alike, until, (ended) => this.#remove(ended));
+    const waiter = new ParkedWaiter(line, alike, until, this.#counter, (ended) => this.#remove(ended));
     line.join(waiter);
     const ending = this.#byTick.get(until);
     if (ending) ending.add(waiter);
