@@ -2,5 +2,5 @@ drop function {schema}.make_event_days(), {schema}.ensure_event_day(timestamptz)
   {schema}.lacks_event_day(date), {schema}.events_past_end(), {schema}.enqueue(int, bigint, text, jsonb, jsonb),
   {schema}.check_action(text, jsonb, jsonb), {schema}.notify_lanes(int[], bigint[], bigint[]),
   {schema}.generation_to_write(int, bigint),
-  {schema}.enqueue_actions(timestamptz, int[], bigint[], text[], text[], jsonb[], jsonb[]),
+  {schema}.enqueue_actions(timestamptz, int[], bigint[], text[], text[], jsonb[], jsonb[], boolean),
   {schema}.ensure_lane(int, text, text), {schema}.reopen_lane(int, bigint);

@@ -42,11 +42,11 @@ end $$;
 --   created | present (same idempotency key and body) | mismatch (same key, other body) | kept (supersede: keep-first)
 --   | deep (the lane is full) | busy (the lane changed or is locked, try again). Unknown lanes are missing.
 -- Besides, one row `superseded` for each action that was replaced, under the number of the one that replaced it.
--- `waits` says of what was created what stands in its way in its lane; what does not is not in it.
+-- `waits` says, if p_tell, of what was created what stands in its way in its lane; what does not is not in it.
 -- Takes no lock on a lane unless a supersede key asks for one: an open transaction elsewhere must not stall a batch.
 create function {schema}.enqueue_actions(
   p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads jsonb[],
-  p_options jsonb[]
+  p_options jsonb[], p_tell boolean default false
 ) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text, waits jsonb) language plpgsql as $$
 #variable_conflict use_column
 begin
@@ -124,7 +124,7 @@ begin
     ) d
     left join lateral (
       select p.action_id from {schema}.pending p
-      where w.adds = 1 and w.leased is null and p.tenant_id = w.tenant_id and p.lane_id = w.lane_id and {schema}.sought_by(p.lane_id)
+      where p_tell and w.adds = 1 and w.leased is null and p.tenant_id = w.tenant_id and p.lane_id = w.lane_id and {schema}.sought_by(p.lane_id)
         and p.channel = w.channel and not p.delayed and p.generation = w.generation and p.priority <= w.priority
         and not (w.mode = 'replace' and p.attempt = 0 and p.supersede_key is not distinct from w.supersede_key)
       order by p.priority, p.seq limit 1
@@ -219,7 +219,7 @@ begin
     case when j.verdict = 'created' and j.key is not null and j.action_id not in (select k.action_id from keyed k) then 'busy'
       else j.verdict end,
     case when j.verdict = 'created' then j.action_id else coalesce(j.key_action, j.kept_action) end, j.lane_id, j.runner_id, j.channel,
-    case when j.verdict = 'created' then
+    case when p_tell and j.verdict = 'created' then
       jsonb_strip_nulls(jsonb_build_object('lanePaused', nullif(j.paused, false), 'blocked', j.blocked, 'aheadId', j.ahead_id::text,
         'tenantPaused', (select true from {schema}.pauses x where x.tenant_id = j.tenant_id and x.tag = '' limit 1),
         'pausedTag', (select x.tag from {schema}.pauses x where x.tenant_id = j.tenant_id and x.tag <> '' and j.o->'tags' ? x.tag limit 1)))

@@ -11,7 +11,7 @@ afterAll(() => t.close());
 type Lane = { tenantId: number; laneId: string };
 const soon = () => new Date(t.clock().getTime() + 60_000);
 const put = (lane: Lane, more: Partial<NewAction> = {}) =>
-  t.engine.enqueue(t.db, { ...lane, kind: 'x', channel: 'c', ...more });
+  t.engine.enqueue(t.db, { ...lane, kind: 'x', channel: 'c', ...more }, { created: true });
 const claim = (lane: Lane) => t.engine.claim(t.db, { ...lane, channel: 'c', worker: 'w', leaseMs: 60_000 });
 
 test.each<[string, (lane: Lane) => Promise<unknown>, Partial<NewAction>, string]>([
@@ -95,6 +95,7 @@ test('G1: several of one statement stand behind each other', async () => {
   const made = await t.engine.enqueueMany(
     t.db,
     (['normal', 'urgent', 'normal', 'urgent'] as const).map((priority) => ({ ...lane, kind: 'x', priority })),
+    { created: true },
   );
   const ids = made.map((one) => ('id' in one ? one.id : ''));
   expect(made.map((one) => ('id' in one ? (one.created?.waitingFor?.actionId ?? null) : one))).toEqual([

@@ -15,9 +15,9 @@ import {
 import { createEnqueueAndClaim } from './enqueue-and-claim.ts';
 import { checkForRunners, type ForRunner } from './for-runners.ts';
 
-function tryToEncode(context: Context, action: NewAction): EncodedAction | EngineError {
+function tryToEncode(context: Context, action: NewAction, tell: boolean): EncodedAction | EngineError {
   try {
-    return encodeAction(context, action);
+    return encodeAction(context, action, tell);
   } catch (error) {
     if (error instanceof EngineError) return error;
     throw error;
@@ -61,24 +61,32 @@ export function createEnqueueOps(context: Context, calls: Calls) {
   }
 
   return {
-    /** Adds one action. Throws an EngineError if the lane is unknown or full, or the key was used for another body. */
-    async enqueue(client: Queryable, action: NewAction): Promise<Enqueued> {
-      const encoded = encodeAction(context, action);
-      const answer = await (encoded.key === null ? plain : keyed)(client, encoded);
-      if (answer instanceof EngineError) throw answer;
-      return enqueued(action, encoded, answer);
+    /** Adds one action; `created: true` asks for all of it in the answer. Throws an EngineError if the lane is unknown or full, or the key was used for another body. */
+    async enqueue(
+      client: Queryable,
+      action: NewAction,
+      answer: { created: boolean } = { created: false },
+    ): Promise<Enqueued> {
+      const encoded = encodeAction(context, action, answer.created);
+      const verdict = await (encoded.key === null ? plain : keyed)(client, encoded);
+      if (verdict instanceof EngineError) throw verdict;
+      return enqueued(action, encoded, verdict);
     },
 
     /** Adds many in the order given, in one transaction; each has its own answer or error, and none fails another. */
-    async enqueueMany(client: Queryable, actions: readonly NewAction[]): Promise<(Enqueued | EngineError)[]> {
-      const encoded = actions.map((action) => tryToEncode(context, action));
+    async enqueueMany(
+      client: Queryable,
+      actions: readonly NewAction[],
+      answer: { created: boolean } = { created: false },
+    ): Promise<(Enqueued | EngineError)[]> {
+      const encoded = actions.map((action) => tryToEncode(context, action, answer.created));
       const good = encoded.filter((action) => !(action instanceof EngineError));
       const answers = await calls.many(operation, client, good, { whole: true });
       let next = 0;
       return encoded.map((action, n) => {
         if (action instanceof EngineError) return action;
-        const answer = answers[next++] as Verdict | EngineError;
-        return answer instanceof EngineError ? answer : enqueued(actions[n] as NewAction, action, answer);
+        const verdict = answers[next++] as Verdict | EngineError;
+        return verdict instanceof EngineError ? verdict : enqueued(actions[n] as NewAction, action, verdict);
       });
     },
 

@@ -46,7 +46,7 @@ export interface Enqueued {
   readonly id: string;
   /** created; present: same idempotency key and body; kept: an earlier one with the supersede key stays. */
   readonly outcome: 'created' | 'present' | 'kept';
-  /** What was created, as it was then, whatever has become of it since; nothing if it was there before. */
+  /** If asked for: what was created, as it was then, whatever has become of it since; nothing if it was there before. */
   readonly created?: CreatedAction;
 }
 
@@ -55,7 +55,7 @@ export interface Verdict {
   readonly id: string;
   readonly outcome: Enqueued['outcome'];
   readonly at: Date;
-  readonly waits: Waits;
+  readonly waits: Waits | null;
 }
 
 type Waits = Partial<
@@ -74,6 +74,8 @@ export interface EncodedAction {
   readonly options: string | null;
   /** What must not share a statement with its like. */
   readonly key: string | null;
+  /** Whether somebody wants to know what stands in its way: a fifth of the database's time, a half of Node's. */
+  readonly tell: boolean;
 }
 
 interface Row {
@@ -88,7 +90,7 @@ interface Row {
   running: number | null;
 }
 
-export function encodeAction(context: Context, action: NewAction): EncodedAction {
+export function encodeAction(context: Context, action: NewAction, tell = false): EncodedAction {
   const options = encodeOptions(action);
   if (context.depthLimit !== 1000) options.depthLimit = context.depthLimit;
   return {
@@ -99,6 +101,7 @@ export function encodeAction(context: Context, action: NewAction): EncodedAction
     payload: encodeJson(action.payload === undefined ? {} : action.payload, 'payload'),
     options: Object.keys(options).length > 0 ? JSON.stringify(options) : null,
     key: keyOf(action),
+    tell,
   };
 }
 
@@ -149,10 +152,10 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
   const ask = context.effects.carry({
     name: 'muster_enqueue',
     text: () => `${ANSWER}
-      select e.*, r.slots, r.running from ${s}.enqueue_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::jsonb[]) e
+      select e.*, r.slots, r.running from ${s}.enqueue_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::jsonb[], $8) e
       left join lateral (
         select r.slots, r.running from ${s}.runner_loads r
-        where e.outcome = 'created' and r.tenant_id = ($2::int[])[e.ord] and r.runner_id = e.runner_id limit 1
+        where $8 and e.outcome = 'created' and r.tenant_id = ($2::int[])[e.ord] and r.runner_id = e.runner_id limit 1
       ) r on true`,
     transitions: `
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}], null::text, 'pending', 0, null::text, $1::timestamptz
@@ -180,6 +183,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
         items.map((item) => item.kind),
         jsonArray(items.map((item) => item.payload)),
         jsonArray(items.map((item) => item.options)),
+        items.some((item) => item.tell),
       ]);
       const unknown = new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
       const answers: (Verdict | EngineError | Busy)[] = items.map(() => unknown);
@@ -232,7 +236,7 @@ function answerOf(row: Row, context: Context, at: Date): Verdict | EngineError |
         id: row.action_id,
         outcome: row.outcome as Enqueued['outcome'],
         at,
-        waits: { ...row.waits, slots: row.slots, running: row.running },
+        waits: row.waits && { ...row.waits, slots: row.slots, running: row.running },
       };
   }
 }
@@ -240,7 +244,7 @@ function answerOf(row: Row, context: Context, at: Date): Verdict | EngineError |
 /** What the verdict and the caller's own words say together. */
 export function enqueued(action: NewAction, encoded: EncodedAction, verdict: Verdict): Enqueued {
   const { id, outcome, at, waits } = verdict;
-  if (outcome !== 'created') return { id, outcome };
+  if (outcome !== 'created' || !encoded.tell) return { id, outcome };
   const maxAttempts = action.maxAttempts ?? 3;
   const notBefore = action.notBefore ?? null;
   const created: CreatedAction = {

@@ -50,7 +50,7 @@ export function enqueueRoute(tools: {
         createdBy: caller.name,
       };
       const { id, created: made } = await lanes.with(tenantId, lane, (laneId) =>
-        engine.enqueue(engine.db, { ...action, laneId }),
+        engine.enqueue(engine.db, { ...action, laneId }, { created: true }),
       );
       if (!made) {
         const view = await readBack(`action ${id}`, () => views.get(tenantId, id));

@@ -16,8 +16,8 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
   const { db } = engine;
 
   /** In the transaction of the assignment: a device that waits gets it after that, so this says what was created. */
-  async function answer(tx: Queryable, tenantId: number, { id, created }: Enqueued) {
-    const view = created ? await engine.explain(tx, created) : await engine.get(tx, tenantId, id);
+  async function answer(tx: Queryable, tenantId: number, { id }: Enqueued) {
+    const view = await engine.get(tx, tenantId, id);
     return {
       id,
       status: wireStatus(view?.state ?? 'pending'),

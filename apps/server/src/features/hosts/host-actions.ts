@@ -45,19 +45,23 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
         async () => idempotencyKey !== undefined && engine.isKeyKnown(db, tenantId, idempotencyKey),
       );
       const payload: Payload = { hostId, serviceId: service.id, unitName: service.unitName };
-      const { id, created } = await engine.enqueue(db, {
-        tenantId,
-        laneId: service.laneId,
-        channel: CHANNEL,
-        kind: given.kind,
-        payload,
-        priority: given.priority,
-        deliverBy: given.deliverBy === undefined ? undefined : new Date(given.deliverBy),
-        tags: [tagOf(hostId)],
-        maxAttempts: TRIES,
-        idempotencyKey,
-        createdBy: caller.name,
-      });
+      const { id, created } = await engine.enqueue(
+        db,
+        {
+          tenantId,
+          laneId: service.laneId,
+          channel: CHANNEL,
+          kind: given.kind,
+          payload,
+          priority: given.priority,
+          deliverBy: given.deliverBy === undefined ? undefined : new Date(given.deliverBy),
+          tags: [tagOf(hostId)],
+          maxAttempts: TRIES,
+          idempotencyKey,
+          createdBy: caller.name,
+        },
+        { created: true },
+      );
       if (!created) {
         const action = await readBack(`action ${id}`, () => engine.get(db, tenantId, id));
         if (!action) throw unknownAction();
