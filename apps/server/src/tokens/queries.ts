@@ -353,13 +353,5 @@ export function createTokenQueries(s: string) {
       });
       return rows[0].found;
     },
-
-    async notify(client: Queryable, channel: string, words: readonly string[]): Promise<void> {
-      if (words.length === 0) return;
-      await client.query({
-        text: 'select pg_notify($1, w) from unnest($2::text[]) w',
-        values: [channel, words],
-      });
-    },
   };
 }

@@ -1,14 +1,14 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Role, TokenKind } from '@muster/contracts/words';
-import { type Database, isTransaction, type Queryable } from '@muster/engine';
+import type { Database, Queryable } from '@muster/engine';
 import { BoundedMap } from '../database/bounded-map.ts';
 import { gatherReads } from '../database/gathered-reads.ts';
+import { NotifiedCache } from '../database/notified-cache.ts';
 import { isId } from '../http/ids.ts';
 import type { Caller } from './caller.ts';
 import { tokenError } from './errors.ts';
 import { createTokenQueries, type TokenPage, type TokenRow } from './queries.ts';
 import { newSecret, type Presented, readSecret, sha256 } from './secret.ts';
-import { TokenCache } from './token-cache.ts';
 
 /**
  * Tokens of every kind: issued (the secret is shown once), looked up, revoked, rotated. A rotation leaves the old token
@@ -30,6 +30,8 @@ export interface TokenRequest {
   readonly createdBy?: string | null;
 }
 
+const KEPT_MS = 10_000;
+const MOST_CALLERS = 50_000;
 const MOST_RECENT = 20_000;
 const MOST_AT_ONCE = 1_000;
 
@@ -46,39 +48,36 @@ export type Tokens = ReturnType<typeof createTokens>;
 
 export function createTokens(db: Database, schema: string) {
   const queries = createTokenQueries(schema);
-  const channel = `${schema}_tokens`;
-  const cache = new TokenCache();
   // What a text says never changes, and its hash was a twentieth of a request; whether it is valid is asked of `cache`.
   const recent = new BoundedMap<string, Presented>(MOST_RECENT);
   const word = (tenantId: number, tokenId: string) => `${tenantId}:${tokenId}`;
 
   const watchers: Watcher[] = [];
 
-  function forget(told: string): void {
-    const [tenantId, tokenId] = told.split(':');
-    if (!tenantId || !tokenId) return;
-    cache.drop(Number(tenantId), tokenId);
-    for (const { revoked } of watchers) revoked(Number(tenantId), tokenId);
-  }
-
-  function forgetAll(): void {
-    cache.clear();
-    for (const { missed } of watchers) missed();
-  }
-
   /**
-   * In the transaction of the change, so the news and the change come together; this node need not wait for it. Nothing is
-   * forgotten before the commit: whoever waits with the token would be sent away for a change that may never happen.
+   * Callers by the hash of their token, for at most ten seconds, so that a busy worker does not cost a look-up per request.
+   * A revocation is told to every node at once; the ten seconds are for the case that the news is lost. Nobody is sent away
+   * before it is committed: it may never happen.
    */
-  async function tell(client: Queryable, tenantId: number, tokenIds: readonly string[]): Promise<void> {
-    const words = tokenIds.map((tokenId) => word(tenantId, tokenId));
-    await queries.notify(client, channel, words);
-    const forgetThem = () => {
-      for (const one of words) forget(one);
-    };
-    if (isTransaction(client)) client.afterCommit(forgetThem);
-    else forgetThem();
-  }
+  const cache = new NotifiedCache<Caller>(db, {
+    channel: `${schema}_tokens`,
+    most: MOST_CALLERS,
+    keptMs: KEPT_MS,
+    onTold(told) {
+      const [tenantId, tokenId] = told.split(':');
+      if (!tenantId || !tokenId) return;
+      for (const { revoked } of watchers) revoked(Number(tenantId), tokenId);
+    },
+    onMissed() {
+      for (const { missed } of watchers) missed();
+    },
+  });
+
+  const tell = (client: Queryable, tenantId: number, tokenIds: readonly string[]) =>
+    cache.tell(
+      client,
+      tokenIds.map((tokenId) => word(tenantId, tokenId)),
+    );
 
   const find = gatherReads(
     db,
@@ -257,7 +256,7 @@ export function createTokens(db: Database, schema: string) {
       }
       const { tenantId, tokenId, kind, role, name, restriction } = found;
       const caller: Caller = { tenantId, tokenId, kind, role, name, restriction };
-      if (isMarked) cache.keep(hash, caller, version);
+      if (isMarked) cache.keep(hash, caller, version, word(tenantId, tokenId));
       recent.set(text, presented);
       return caller;
     },
@@ -309,9 +308,6 @@ export function createTokens(db: Database, schema: string) {
     },
 
     /** Hears of revocations on other nodes. */
-    async start() {
-      const listener = await db.listen(channel, forget, forgetAll);
-      return { stop: () => listener.close() };
-    },
+    start: () => cache.start(),
   };
 }

@@ -16,7 +16,7 @@ import { createPressure } from './pressure.ts';
 import { createQueries } from './queries.ts';
 import { createReasons } from './reasons.ts';
 import { createReports } from './reports.ts';
-import { ServiceCache } from './service-cache.ts';
+import { createServiceCache } from './service-cache.ts';
 import { serviceRoutes } from './service-routes.ts';
 import { createServices } from './services.ts';
 import { CHANNEL } from './wire.ts';
@@ -43,7 +43,7 @@ export const hosts: CreateFeature = ({
   const mostMs = config.MUSTER_CONTROL_MAX_LEASE_SECONDS * 1_000;
   const contacts = shellContacts.of(CHANNEL, CONTACT_EVERY_MS);
   const queries = createQueries(engine.schema, contacts);
-  const cache = new ServiceCache(db, queries, engine.schema);
+  const cache = createServiceCache(db, queries, engine.schema);
   const handed = new HandedToHosts(engine);
   const handOut = createHandOut({ engine, log, longPolls }, CHANNEL);
   const metrics = createMetrics(registry);

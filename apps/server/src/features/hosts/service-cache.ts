@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '@muster/engine';
-import { BoundedMap } from '../../database/bounded-map.ts';
+import { NotifiedCache } from '../../database/notified-cache.ts';
 import type { ControlQueries, Service } from './queries.ts';
 
 /**
@@ -10,73 +10,39 @@ import type { ControlQueries, Service } from './queries.ts';
 const MOST = 100_000;
 const KEPT_MS = 60_000;
 
-export class ServiceCache {
-  readonly #db: Database;
-  readonly #queries: ControlQueries;
-  readonly #channel: string;
-  readonly #byId = new BoundedMap<string, { service: Service; until: number }>(MOST);
-  /** Raised by every change: what was read before it must not be remembered after it. */
-  #version = 0;
+export type ServiceCache = ReturnType<typeof createServiceCache>;
 
-  constructor(db: Database, queries: ControlQueries, schema: string) {
-    this.#db = db;
-    this.#queries = queries;
-    this.#channel = `${schema}_services`;
-  }
-
-  async get(tenantId: number, id: string): Promise<Service | null> {
-    return (await this.getMany(tenantId, [id])).get(id) ?? null;
-  }
+export function createServiceCache(db: Database, queries: ControlQueries, schema: string) {
+  const cache = new NotifiedCache<Service>(db, {
+    channel: `${schema}_services`,
+    most: MOST,
+    keptMs: KEPT_MS,
+  });
+  const word = (tenantId: number, id: string) => `${tenantId}:${id}`;
 
   /** What is not in the answer does not exist. */
-  async getMany(tenantId: number, ids: readonly string[]): Promise<Map<string, Service>> {
+  async function getMany(tenantId: number, ids: readonly string[]): Promise<Map<string, Service>> {
     const found = new Map<string, Service>();
     const missing: { tenantId: number; id: string }[] = [];
     for (const id of new Set(ids)) {
-      const known = this.#byId.get(`${tenantId}:${id}`);
-      if (known && performance.now() < known.until) found.set(id, known.service);
+      const known = cache.get(word(tenantId, id));
+      if (known) found.set(id, known);
       else missing.push({ tenantId, id });
     }
     if (missing.length === 0) return found;
-    const version = this.#version;
-    for (const service of await this.#queries.getServices(this.#db, missing)) {
+    const { version } = cache;
+    for (const service of await queries.getServices(db, missing)) {
       found.set(service.id, service);
-      if (version === this.#version)
-        this.#byId.set(`${tenantId}:${service.id}`, { service, until: performance.now() + KEPT_MS });
+      cache.keep(word(tenantId, service.id), service, version);
     }
     return found;
   }
 
-  /** In the transaction of the change, so that other nodes hear of it when it commits. */
-  async changed(client: Queryable, tenantId: number, ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return;
-    const words = ids.map((id) => `${tenantId}:${id}`);
-    await client.query({
-      text: 'select pg_notify($1, w) from unnest($2::text[]) w',
-      values: [this.#channel, words],
-    });
-  }
-
-  /** After the commit on this node, which need not wait for the news. */
-  forget(tenantId: number, ids: readonly string[]): void {
-    this.#version += 1;
-    for (const id of ids) this.#byId.delete(`${tenantId}:${id}`);
-  }
-
-  #forgetAll(): void {
-    this.#version += 1;
-    this.#byId.clear();
-  }
-
-  async start(): Promise<{ stop(): Promise<void> }> {
-    const listener = await this.#db.listen(
-      this.#channel,
-      (word) => {
-        const [tenantId, id] = word.split(':');
-        if (tenantId && id) this.forget(Number(tenantId), [id]);
-      },
-      () => this.#forgetAll(), // news may have been missed
-    );
-    return { stop: () => listener.close() };
-  }
+  return {
+    getMany,
+    get: async (tenantId: number, id: string) => (await getMany(tenantId, [id])).get(id) ?? null,
+    /** In the transaction of the change. */
+    changed: (client: Queryable, { tenantId, id }: Service) => cache.tell(client, [word(tenantId, id)]),
+    start: () => cache.start(),
+  };
 }

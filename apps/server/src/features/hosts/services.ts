@@ -28,19 +28,13 @@ export function createServices(tools: {
   const { audit, cache, engine, queries } = tools;
   const { db } = engine;
 
-  /** Other nodes hear of it with the commit; this one forgets right after it. */
-  async function tell(tx: Transaction, { tenantId, id }: Service): Promise<void> {
-    await cache.changed(tx, tenantId, [id]);
-    tx.afterCommit(() => cache.forget(tenantId, [id]));
-  }
-
   /** Whatever was queued or running for it ends as cancelled; nobody drives its lane any more. */
   async function removeInside(tx: Transaction, service: Service): Promise<void> {
     const { tenantId, laneId, hostId, id } = service;
     await queries.deleteService(tx, { tenantId, hostId, id });
     await engine.raiseGeneration(tx, { tenantId, laneId });
     await engine.assignRunner(tx, { tenantId, laneId }, null);
-    await tell(tx, service);
+    await cache.changed(tx, service);
   }
 
   async function get(caller: Caller, hostId: string, serviceId: string): Promise<Service> {
@@ -109,7 +103,7 @@ export function createServices(tools: {
             { displayName: to.displayName ?? null, description: to.description ?? null },
           );
           if (!service) throw unknownService();
-          await tell(tx, service);
+          await cache.changed(tx, service);
           return service;
         },
         { act: 'service.update', target: `service ${id}`, detail: to },

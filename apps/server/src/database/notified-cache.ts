@@ -1,0 +1,110 @@
+import { type Database, isTransaction, type Queryable } from '@muster/engine';
+
+/**
+ * What was looked up, for as long as nobody says that it has changed: whoever changes it tells its word, in the transaction
+ * of the change, to every node. If that news is lost, the time heals it; after a standstill everything is forgotten. Once it
+ * is full, it forgets what was put in first.
+ */
+export interface NotifiedCacheOptions {
+  /** Of LISTEN and NOTIFY. */
+  readonly channel: string;
+  readonly most: number;
+  readonly keptMs: number;
+  /** Somebody changed what has this word, here or on another node. */
+  readonly onTold?: (word: string) => void;
+  /** News may have been missed: anything may have changed. */
+  readonly onMissed?: () => void;
+  /** Milliseconds of a clock that never goes back; that of the process, if not given. */
+  readonly clock?: () => number;
+}
+
+interface Entry<V> {
+  readonly word: string;
+  readonly value: V;
+  readonly until: number;
+}
+
+export class NotifiedCache<V> {
+  readonly #db: Database;
+  readonly #options: NotifiedCacheOptions;
+  readonly #clock: () => number;
+  readonly #byKey = new Map<string, Entry<V>>();
+  readonly #keyOf = new Map<string, string>();
+  #version = 0;
+
+  constructor(db: Database, options: NotifiedCacheOptions) {
+    this.#db = db;
+    this.#options = options;
+    this.#clock = options.clock ?? (() => performance.now());
+  }
+
+  /** Raised by every change: what was read before it must not be remembered after it. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get(key: string): V | undefined {
+    const entry = this.#byKey.get(key);
+    if (!entry) return undefined;
+    if (this.#clock() < entry.until) return entry.value;
+    this.#drop(key);
+    return undefined;
+  }
+
+  /** `version` is that from before it was read; `word` is told when it changes, if that is not the key. */
+  keep(key: string, value: V, version: number, word = key): void {
+    if (version !== this.#version) return;
+    this.#drop(key);
+    this.#drop(this.#keyOf.get(word));
+    if (this.#byKey.size >= this.#options.most) this.#drop(this.#byKey.keys().next().value);
+    this.#byKey.set(key, { word, value, until: this.#clock() + this.#options.keptMs });
+    this.#keyOf.set(word, key);
+  }
+
+  /**
+   * In the transaction of the change, so the news and the change come together; this node need not wait for it. Nothing is
+   * forgotten before the commit: it may never come.
+   */
+  async tell(client: Queryable, words: readonly string[]): Promise<void> {
+    if (words.length === 0) return;
+    await client.query({
+      text: 'select pg_notify($1, w) from unnest($2::text[]) w',
+      values: [this.#options.channel, words],
+    });
+    const forget = () => {
+      for (const word of words) this.#told(word);
+    };
+    if (isTransaction(client)) client.afterCommit(forget);
+    else forget();
+  }
+
+  /** Hears of changes on other nodes. */
+  async start(): Promise<{ stop(): Promise<void> }> {
+    const listener = await this.#db.listen(
+      this.#options.channel,
+      (word) => this.#told(word),
+      () => this.#missed(),
+    );
+    return { stop: () => listener.close() };
+  }
+
+  #told(word: string): void {
+    this.#version += 1;
+    this.#drop(this.#keyOf.get(word));
+    this.#options.onTold?.(word);
+  }
+
+  #missed(): void {
+    this.#version += 1;
+    this.#byKey.clear();
+    this.#keyOf.clear();
+    this.#options.onMissed?.();
+  }
+
+  #drop(key: string | undefined): void {
+    const entry = key === undefined ? undefined : this.#byKey.get(key);
+    if (key === undefined || !entry) return;
+    this.#byKey.delete(key);
+    this.#keyOf.delete(entry.word);
+  }
+}

@@ -1,0 +1,62 @@
+import { testDatabase } from '@muster/engine/testing';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { NotifiedCache } from '../src/database/notified-cache.ts';
+
+let database: Awaited<ReturnType<typeof testDatabase>>;
+beforeAll(async () => {
+  database = await testDatabase({ migrated: false });
+});
+afterAll(() => database.drop());
+
+const time = { ms: 0 };
+const heard: string[] = [];
+const make = (most = 10) =>
+  new NotifiedCache<string>(database.db, {
+    channel: 'news_of_the_test',
+    most,
+    keptMs: 1_000,
+    clock: () => time.ms,
+    onTold: (word) => heard.push(word),
+  });
+
+test('it keeps so many, the newest, and each for so long', () => {
+  const cache = make(2);
+  for (const key of ['a', 'b', 'a', 'c']) cache.keep(key, key, cache.version);
+  expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual(['a', undefined, 'c']);
+  time.ms += 1_000;
+  expect(['a', 'c'].map((key) => cache.get(key))).toEqual([undefined, undefined]);
+});
+
+test('what is told is forgotten by its word after the commit, not before it and not without it', async () => {
+  const cache = make();
+  cache.keep('hash', 'caller', cache.version, 'word');
+  const undone = database.db.transaction(async (tx) => {
+    await cache.tell(tx, ['word']);
+    throw new Error('undone');
+  });
+  await expect(undone).rejects.toThrow('undone');
+  await database.db.transaction(async (tx) => {
+    await cache.tell(tx, ['word']);
+    expect(cache.get('hash')).toBe('caller');
+  });
+  expect(cache.get('hash')).toBeUndefined();
+});
+
+test('what was read before a change is not remembered after it', async () => {
+  const cache = make();
+  const { version } = cache;
+  await cache.tell(database.db, ['another']);
+  cache.keep('a', 'old', version);
+  expect(cache.get('a')).toBeUndefined();
+});
+
+test('another node hears of it', async () => {
+  const [here, there] = [make(), make()];
+  const listening = await there.start();
+  there.keep('a', 'old', there.version);
+  heard.length = 0;
+  await here.tell(database.db, ['a']);
+  await vi.waitFor(() => expect(heard).toEqual(['a', 'a']), { timeout: 10_000 });
+  expect(there.get('a')).toBeUndefined();
+  await listening.stop();
+});
