@@ -138,6 +138,11 @@ export const SETTINGS = {
     'How many MB of calls of one kind (queueing, reporting) may wait for the database, and half of what the bodies of all unanswered requests may hold; more is refused at once.',
     wholeNumber(1, 65_536),
   ),
+  MUSTER_MAX_STREAMS: setting(
+    '1000',
+    'How many event streams may be open at this node; one more is told to come back later.',
+    wholeNumber(1, 100_000),
+  ),
   MUSTER_MAX_WAITING: setting(
     '50000',
     'How many requests of all doors may wait at this node; whoever finds nothing and no place is told to come back later.',

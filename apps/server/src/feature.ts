@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import type { Audit } from './audit/audit.ts';
 import type { Config } from './config.ts';
 import type { Contacts } from './contacts/contacts.ts';
+import type { EventStream } from './events/event-stream.ts';
 import type { Fleet } from './fleet/index.ts';
 import type { Route } from './http/define-route.ts';
 import type { Log } from './http/logging.ts';
@@ -19,6 +20,7 @@ export interface Shell {
   readonly audit: Audit;
   readonly contacts: Contacts;
   readonly fleet: Fleet;
+  readonly events: EventStream;
   readonly longPolls: LongPolls;
   readonly log: Log;
   /** Of the metrics. */

@@ -11,11 +11,13 @@ import { Contacts } from './contacts/contacts.ts';
 import { migrations } from './database/migrations.ts';
 import { type OpenDatabase, openDatabase } from './database/open-database.ts';
 import { joinCatalogues } from './errors.ts';
+import { EventStream } from './events/event-stream.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
 import { actions, GENERIC } from './features/actions/index.ts';
 import { auditRoutes } from './features/audit/index.ts';
 import { batches } from './features/batches/index.ts';
 import { checkin } from './features/checkin/index.ts';
+import { events } from './features/events/index.ts';
 import { health } from './features/health/index.ts';
 import { hosts } from './features/hosts/index.ts';
 import { metrics } from './features/metrics/index.ts';
@@ -49,6 +51,7 @@ const FEATURES: readonly CreateFeature[] = [
   workflows,
   hosts,
   tasks,
+  events,
   health,
   metrics,
 ];
@@ -147,6 +150,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       audit,
       contacts,
       fleet,
+      events: new EventStream({ engine, log }),
       longPolls,
       log,
       registry,

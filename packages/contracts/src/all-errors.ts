@@ -2,6 +2,7 @@ import { ACTION_ERRORS } from './actions/errors.ts';
 import { BATCH_ERRORS } from './batches/errors.ts';
 import { CHECKIN_ERRORS } from './checkin/errors.ts';
 import { ENGINE_ERRORS } from './engine-errors.ts';
+import { FEED_ERRORS } from './feed/errors.ts';
 import { FLEET_ERRORS } from './fleet/errors.ts';
 import { HOST_ERRORS } from './hosts/errors.ts';
 import { HTTP_ERRORS } from './http-errors.ts';
@@ -15,6 +16,7 @@ export const ERRORS = {
   ...BATCH_ERRORS,
   ...CHECKIN_ERRORS,
   ...ENGINE_ERRORS,
+  ...FEED_ERRORS,
   ...FLEET_ERRORS,
   ...HOST_ERRORS,
   ...HTTP_ERRORS,

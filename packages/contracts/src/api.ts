@@ -2,6 +2,7 @@ import { actions } from './actions/endpoints.ts';
 import { audit } from './audit.ts';
 import { batches } from './batches/endpoints.ts';
 import { checkin } from './checkin/endpoints.ts';
+import { feed } from './feed/endpoints.ts';
 import { devices } from './fleet/endpoints.ts';
 import { control } from './hosts/control.ts';
 import { hosts } from './hosts/endpoints.ts';
@@ -22,6 +23,7 @@ export const api = {
   checkin,
   control,
   devices,
+  feed,
   hostActions,
   hosts,
   pcs,

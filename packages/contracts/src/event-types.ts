@@ -1,4 +1,4 @@
-/** What can happen to an action. */
+/** What can happen to an action; NOTED is what a door tells of its own. */
 export const EVENT_TYPES = [
   'CREATED',
   'SENT',
@@ -19,5 +19,6 @@ export const EVENT_TYPES = [
   'EXPIRED',
   'REDRIVEN',
   'MOVED',
+  'NOTED',
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];

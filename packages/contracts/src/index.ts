@@ -44,6 +44,7 @@ export {
   type QueryOf,
 } from './endpoint.ts';
 export type { ActionEvent } from './events.ts';
+export type { FeedEvent, FeedPage } from './feed/endpoints.ts';
 export type {
   ActionSource,
   CurrentAction,

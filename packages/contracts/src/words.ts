@@ -10,6 +10,7 @@ export { CHECKIN_ERRORS } from './checkin/errors.ts';
 export { ENGINE_ERRORS } from './engine-errors.ts';
 export type { ErrorCatalogue, ErrorEntry } from './error-catalogue.ts';
 export { EVENT_TYPES, type EventType } from './event-types.ts';
+export { FEED_ERRORS } from './feed/errors.ts';
 export { FLEET_ERRORS } from './fleet/errors.ts';
 export { MILESTONE_TYPES, type MilestoneType } from './fleet/milestone-types.ts';
 export { HOST_ERRORS } from './hosts/errors.ts';

@@ -204,7 +204,8 @@ create table {schema}.events (
   type smallint not null,
   attempt int not null,
   worker text,
-  reason text
+  reason text,
+  note jsonb -- of one that a door has written: it is called `reason`, and belongs to no action
 ) partition by range (at);
 create index events_of_action on {schema}.events (tenant_id, action_id, event_id);
 create index events_in_feed on {schema}.events (xid, event_id);

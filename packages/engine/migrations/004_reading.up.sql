@@ -26,7 +26,7 @@ create view {schema}.action_states as
 -- The history of every action that is kept. `event_id` is the order of one action's events.
 create view {schema}.action_events as
   select e.tenant_id, e.action_id, e.event_id, e.lane_id, e.at, {event_names}[e.type] as type, e.attempt, e.worker, e.reason
-  from {schema}.events e;
+  from {schema}.events e where e.action_id > 0;
 
 -- How much waits in a lane, since when, and what it is leased for.
 create view {schema}.lane_loads as

@@ -19,7 +19,7 @@ create function {schema}.read_feed(p_xid xid8, p_event bigint, p_tenant int, p_l
 returns table (
   incarnation uuid, next_xid xid8, passed int, last_xid xid8, last_event bigint,
   xid xid8, event_id bigint, tenant_id int, action_id bigint, lane_id bigint, type smallint, attempt int, at timestamptz,
-  worker text, reason text
+  worker text, reason text, note jsonb
 ) language plpgsql stable
   set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off set max_parallel_workers_per_gather = 0
 as $$
@@ -27,7 +27,7 @@ as $$
 begin
   return query
     with passing as materialized (
-      select e.xid, e.event_id, e.tenant_id, e.action_id, e.lane_id, e.type, e.attempt, e.at, e.worker, e.reason
+      select e.xid, e.event_id, e.tenant_id, e.action_id, e.lane_id, e.type, e.attempt, e.at, e.worker, e.reason, e.note
       from {schema}.events e
       where (e.xid, e.event_id) > (p_xid, p_event) and e.xid < pg_snapshot_xmin(pg_current_snapshot())
       order by e.xid, e.event_id limit p_window

@@ -24,6 +24,7 @@ export const EVENT_TYPES = {
   EXPIRED: 17,
   REDRIVEN: 18,
   MOVED: 19,
+  NOTED: 20, // by a door, about what is its own: part of no action's life
 } as const;
 
 export type EventType = keyof typeof EVENT_TYPES;
@@ -62,6 +63,7 @@ const NOTHING_FOLLOWS = {
   EXPIRED: null,
   REDRIVEN: null,
   MOVED: null,
+  NOTED: null,
 } as const;
 
 export const TRANSITIONS: Record<ActionState | 'none', Record<EventType, Next>> = {
@@ -86,6 +88,7 @@ export const TRANSITIONS: Record<ActionState | 'none', Record<EventType, Next>> 
     EXPIRED: 'expired',
     REDRIVEN: null,
     MOVED: 'pending',
+    NOTED: null,
   },
   claimed: {
     CREATED: null,
@@ -107,6 +110,7 @@ export const TRANSITIONS: Record<ActionState | 'none', Record<EventType, Next>> 
     EXPIRED: null,
     REDRIVEN: null,
     MOVED: null,
+    NOTED: null,
   },
   succeeded: { ...NOTHING_FOLLOWS, LATE: 'succeeded' },
   failed: { ...NOTHING_FOLLOWS, LATE: 'failed', REDRIVEN: 'pending', SUCCEEDED: 'succeeded' },

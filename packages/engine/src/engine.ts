@@ -35,6 +35,7 @@ import { createExtend, type ExtendItem } from './ops/extend.ts';
 import { createHeld } from './ops/held.ts';
 import { createLaneOps, type LaneRef } from './ops/lanes.ts';
 import { createLookUp } from './ops/look-up.ts';
+import { createNote, type Note } from './ops/note.ts';
 import { createPauseOps, type PauseScope } from './ops/pause.ts';
 import { createQueueReads } from './ops/queue.ts';
 import { createRunnerOps } from './ops/runners.ts';
@@ -104,6 +105,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   const calls = new Calls(db, context, wakeUps, observer, options.room);
 
   const lanes = createLaneOps(context, options.forgetLanes?.of ?? []);
+  const note = createNote(context);
   const runners = createRunnerOps(context);
   const pauses = createPauseOps(context);
   const lookUp = createLookUp(context, reasons);
@@ -288,6 +290,12 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     events: lookUp.events,
     ...createCounts(context),
     feed: adoptClients(createFeed(context), db, context),
+    /** Tells those who read the feed of what is a door's own. */
+    async note(client: Queryable, notes: readonly Note[]): Promise<void> {
+      await calls.inside(client, (inner) => note(inner, notes));
+    },
+    /** Called whenever the feed may have something new; says how to end it. Now and then something comes without a call. */
+    watchFeed: (watcher: () => void) => wakeUps.watch(watcher),
 
     /** A follow-up to transitions of some channels, as a part of the statement that makes them. */
     addEffect: (effect: Effect) => context.effects.add(effect),

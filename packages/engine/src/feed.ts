@@ -3,6 +3,7 @@ import type { Queryable } from './db.ts';
 import { EngineError } from './errors.ts';
 import { type FeedPlace, readCursor, writeCursor } from './feed-cursor.ts';
 import type { Context } from './operation.ts';
+import { ofLane, rows } from './sql.ts';
 import { checkTenant, checkWhole, ifGiven } from './values.ts';
 
 /**
@@ -19,13 +20,27 @@ import { checkTenant, checkWhole, ifGiven } from './values.ts';
 export interface FeedEvent {
   readonly eventId: string;
   readonly tenantId: number;
-  readonly actionId: string;
-  readonly laneId: string;
+  /** Null: a note of a door, called `reason`. */
+  readonly actionId: string | null;
+  /** Null: of none. */
+  readonly laneId: string | null;
   readonly type: EventType;
   readonly attempt: number;
   readonly at: Date;
   readonly worker: string | null;
   readonly reason: string | null;
+  readonly note: unknown;
+  /** The cursor behind it. */
+  readonly cursor: string;
+}
+
+/** What the event is about; null: it is not kept any more, or of none. */
+export interface FeedSubject {
+  readonly kind: string | null;
+  readonly channel: string | null;
+  readonly tags: readonly string[];
+  readonly space: string | null;
+  readonly laneName: string | null;
 }
 
 export interface FeedPage {
@@ -83,10 +98,31 @@ export function createFeed(context: Context) {
         eventId: last?.event_id ?? last_event ?? from?.eventId ?? '0',
       };
       return {
-        events: shown.map(feedEvent),
+        events: shown.map((row) => feedEvent(row, incarnation)),
         cursor: writeCursor({ incarnation, ...place }),
         more: full || passed === window,
       };
+    },
+
+    /** What they are about, in their order. */
+    async describe(client: Queryable, events: readonly FeedEvent[]): Promise<FeedSubject[]> {
+      if (events.length === 0) return [];
+      const { rows: subjects } = await client.query({
+        name: 'muster_feed_describe',
+        text: `select a.kind, a.channel, coalesce(a.tags, '{}') as tags, n.space, n.name as "laneName"
+          from ${rows(1, { tenant_id: 'int', action_id: 'bigint', lane_id: 'bigint' })}
+          left join lateral (
+            select * from ${s}.actions a where a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1
+          ) a on true
+          left join lateral (select * from ${s}.lane_names n where ${ofLane(s, 'n', 'i')} limit 1) n on true
+          order by i.ord`,
+        values: [
+          events.map(({ tenantId }) => tenantId),
+          events.map(({ actionId }) => actionId ?? '0'),
+          events.map(({ laneId }) => laneId ?? '0'),
+        ],
+      });
+      return subjects;
     },
 
     /** How old the oldest event is that the feed cannot show yet, in seconds. */
@@ -118,26 +154,33 @@ function refuseForeign(place: FeedPlace, incarnation: string, nextXid: string): 
     );
 }
 
-function feedEvent(row: {
-  event_id: string;
-  tenant_id: number;
-  action_id: string;
-  lane_id: string;
-  type: number;
-  attempt: number;
-  at: Date;
-  worker: string | null;
-  reason: string | null;
-}): FeedEvent {
+function feedEvent(
+  row: {
+    xid: string;
+    event_id: string;
+    tenant_id: number;
+    action_id: string;
+    lane_id: string;
+    type: number;
+    attempt: number;
+    at: Date;
+    worker: string | null;
+    reason: string | null;
+    note: unknown;
+  },
+  incarnation: string,
+): FeedEvent {
   return {
     eventId: row.event_id,
     tenantId: row.tenant_id,
-    actionId: row.action_id,
-    laneId: row.lane_id,
+    actionId: row.action_id === '0' ? null : row.action_id,
+    laneId: row.lane_id === '0' ? null : row.lane_id,
     type: eventName(row.type),
     attempt: row.attempt,
     at: row.at,
     worker: row.worker,
     reason: row.reason,
+    note: row.note,
+    cursor: writeCursor({ incarnation, xid: row.xid, eventId: row.event_id }),
   };
 }

@@ -30,7 +30,7 @@ export { dutyRun } from './duties/duty.ts';
 export type { Effect, EffectSql, Facts } from './effects.ts';
 export { createEngine, type Engine, type EngineOptions } from './engine.ts';
 export { EngineError, type EngineErrorCode, overloaded } from './errors.ts';
-export type { FeedEvent, FeedPage } from './feed.ts';
+export type { FeedEvent, FeedPage, FeedSubject } from './feed.ts';
 export { gather } from './gather.ts';
 export { type Restored, raiseIncarnation } from './incarnation.ts';
 export {

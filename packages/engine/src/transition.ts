@@ -22,6 +22,8 @@ export interface Wake {
   readonly tenantId: number;
   readonly laneId?: string;
   readonly runnerId?: string | null;
+  /** Nothing to claim: only those who follow the feed are told. */
+  readonly news?: true;
 }
 
 /** What an item may have made claimable, as far as it says so itself. */

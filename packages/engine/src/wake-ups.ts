@@ -6,7 +6,7 @@ import { Waiters } from './waiters.ts';
 /**
  * Tells those who wait that something may be claimable: on this node directly, on others by one notification per turn.
  * While no other node is alive nothing is sent at all. Words: `1:42` a lane of tenant 1, `1r7` a runner, `1*`
- * everything of the tenant, `*` everything. Other news: `tick` from the leader, `from <node> <words>`, `node <node>` when
+ * everything of the tenant, `*` everything, `-` nothing but that something has happened. Other news: `tick` from the leader, `from <node> <words>`, `node <node>` when
  * one has come, and `known <node>` as the answer to that.
  */
 const MOST_BYTES = 7_000;
@@ -22,6 +22,7 @@ export function runnerKey(tenantId: number, runnerId: string): string {
 }
 
 function wordsOf(wake: Wake): string[] {
+  if (wake.news) return ['-'];
   const words: string[] = [];
   if (wake.laneId) words.push(laneKey(wake.tenantId, wake.laneId));
   if (wake.runnerId) words.push(runnerKey(wake.tenantId, wake.runnerId));
@@ -42,6 +43,7 @@ export class WakeUps {
   readonly #onNode: () => void;
   #listener: Listener | undefined;
   #heardAt = 0;
+  readonly #watchers = new Set<() => void>();
   #toTell = new Set<string>();
   #scheduled = false;
   #stopped = false;
@@ -104,8 +106,15 @@ export class WakeUps {
     this.#listener = undefined;
   }
 
+  /** Called after every commit here, and of what other nodes tell; ends when the function that comes back is called. */
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
   /** After a commit of our own. */
   tell(wakes: readonly Wake[]): void {
+    for (const watcher of this.#watchers) watcher();
     this.#tellWords(wakes.flatMap(wordsOf));
   }
 
@@ -170,6 +179,7 @@ export class WakeUps {
     const [what = '', node, words = ''] = payload.split(' ');
     const isOurs = node === this.#nodeId;
     if (what === 'tick') return;
+    for (const watcher of this.#watchers) watcher();
     if (node === undefined) this.#wakeEach(what);
     else if (what === 'from' && !isOurs) this.#wakeEach(words);
     else if (what === 'known' && isOurs) this.waiters.wakeAll();

@@ -35,7 +35,7 @@ test('G43: a crash of the database gives numbers of transactions out again, and 
   const atEnd = await engine.feed.cursor(db, 'end');
   const read = async (from: string) => {
     const page = await engine.feed.read(db, { cursor: from });
-    seen.push(...page.events.map((event) => event.actionId));
+    seen.push(...page.events.map((event) => String(event.actionId)));
     return page.cursor;
   };
   cursor = await read(await read(cursor));

@@ -40,10 +40,11 @@ export function feedFaults(
   for (const event of shown) {
     if (seen.has(event.eventId)) faults.add('twice');
     seen.add(event.eventId);
-    const before = last.get(event.actionId);
+    const actionId = String(event.actionId);
+    const before = last.get(actionId);
     if (event.type === 'CREATED' && before !== undefined) faults.add('created-late');
     if (before !== undefined && before > BigInt(event.eventId)) faults.add('out-of-order');
-    last.set(event.actionId, BigInt(event.eventId));
+    last.set(actionId, BigInt(event.eventId));
   }
   if ([...due].some((id) => !seen.has(id))) faults.add('skipped');
   if ([...seen].some((id) => !due.has(id))) faults.add('twice');

@@ -11,7 +11,8 @@ export function checkFeed(seen: readonly SeenEvent[], events: readonly HistoryEv
   const shown = new Set<string>();
   const last = new Map<string, bigint>();
   const all = new Set(events.map(({ id }) => String(id)));
-  for (const { eventId, actionId, type } of seen) {
+  for (const { eventId, actionId: ofAction, type } of seen) {
+    const actionId = String(ofAction);
     const say = (what: string) =>
       found.push(finding('G43', actionId, `event ${eventId} (${type} of action ${actionId}) ${what}`));
     if (shown.has(eventId)) say('was shown twice by the feed');

@@ -7,7 +7,7 @@ import type { FeedPage } from '@muster/engine';
  */
 export interface SeenEvent {
   readonly eventId: string;
-  readonly actionId: string;
+  readonly actionId: string | null;
   readonly type: string;
 }
 

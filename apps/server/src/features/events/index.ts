@@ -1,0 +1,47 @@
+import { api } from '@muster/contracts';
+import { FEED_ERRORS } from '@muster/contracts/words';
+import { Gauge } from 'prom-client';
+import type { CreateFeature } from '../../feature.ts';
+import { operators } from '../../http/access.ts';
+import { defineRoute } from '../../http/define-route.ts';
+import { SseStreams } from './sse.ts';
+import { readPlace, wanted, wireEvent } from './wire.ts';
+
+/** Everything that happened, for whoever wants to follow it: pages by cursor, or a stream. */
+export const events: CreateFeature = ({ config, engine, events: stream, log, longPolls, registry }) => {
+  const streams = new SseStreams({ log, longPolls, most: config.MUSTER_MAX_STREAMS, stream });
+  new Gauge({
+    name: 'muster_event_streams',
+    help: 'Streams of events that are open.',
+    registers: [registry],
+    collect() {
+      this.set(streams.count);
+    },
+  });
+  return {
+    name: 'events',
+    errors: FEED_ERRORS,
+    routes: [
+      defineRoute(api.feed.read, {
+        access: operators('viewer'),
+        async handler({ caller, query, request, reply }) {
+          const { tenantId } = caller;
+          const place = (text: string | undefined) => readPlace(engine, text);
+          if (request.headers.accept?.includes('text/event-stream')) {
+            const last = request.headers['last-event-id'];
+            const given = typeof last === 'string' && last !== '' ? last : query.cursor;
+            return streams.open({ request, reply }, { tenantId, cursor: await place(given ?? 'end') }, query);
+          }
+          const page = await stream.page({
+            tenantId,
+            cursor: await place(query.cursor),
+            limit: query.limit ?? DEFAULT_LIMIT,
+          });
+          return { ...page, events: page.events.filter(wanted(query)).map(wireEvent) };
+        },
+      }),
+    ],
+  };
+};
+
+const DEFAULT_LIMIT = 100;

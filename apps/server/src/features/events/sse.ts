@@ -1,0 +1,134 @@
+import { EngineError } from '@muster/engine';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { MusterError } from '../../errors.ts';
+import type { EventStream } from '../../events/event-stream.ts';
+import type { Page } from '../../events/recent-events.ts';
+import type { Log } from '../../http/logging.ts';
+import type { LongPolls } from '../../http/long-poll.ts';
+import { feedError } from './errors.ts';
+import { type Filter, wanted, wireEvent } from './wire.ts';
+
+/**
+ * Streams of server-sent events. Each message has the cursor behind it as its id, so a client that comes back goes on where
+ * it was. What a client does not read fast enough is not kept for it: it is read again from the feed when there is room.
+ */
+interface Options {
+  readonly log: Log;
+  readonly longPolls: LongPolls;
+  readonly most: number;
+  readonly stream: EventStream;
+}
+
+/** A sign of life, for proxies and for the client's cursor. */
+const SIGN_MS = 15_000;
+/** Whoever reads nothing for so long is not there. */
+const PATIENCE_MS = 60_000;
+const COME_BACK_MS = 2_000;
+/** As long as it lasts. */
+const FOREVER_SECONDS = 7 * 86_400;
+const RETRY_SECONDS = 5;
+
+export class SseStreams {
+  readonly #options: Options;
+  #count = 0;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  async open(
+    { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+    from: { tenantId: number; cursor: string | undefined },
+    filter: Filter,
+  ): Promise<void> {
+    const { longPolls, most, stream } = this.#options;
+    if (this.#count >= most)
+      throw feedError('MUSTER_TOO_MANY_STREAMS', `${most} event streams are open here already.`, {
+        retryAfter: RETRY_SECONDS,
+      });
+    this.#count += 1;
+    try {
+      // what is wrong with the cursor is said before the stream begins
+      await stream.page({ ...from, limit: 1 });
+      await longPolls.run(
+        request,
+        FOREVER_SECONDS,
+        ({ signal = AbortSignal.abort() }) => this.#send(reply, { ...from, signal }, filter),
+        undefined,
+      );
+    } catch (error) {
+      if (!reply.raw.headersSent) throw error;
+      this.#sayWhy(reply, error);
+    } finally {
+      this.#count -= 1;
+      if (reply.raw.headersSent) reply.raw.end();
+    }
+  }
+
+  async #send(
+    reply: FastifyReply,
+    from: { tenantId: number; cursor: string | undefined; signal: AbortSignal },
+    filter: Filter,
+  ): Promise<void> {
+    const { raw } = reply;
+    const isWanted = wanted(filter);
+    reply.hijack();
+    raw.writeHead(200, {
+      ...(reply.getHeaders() as Record<string, string>),
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    });
+    raw.write(`retry: ${COME_BACK_MS}\n\n`);
+    let cursor = '';
+    const sign = setInterval(() => {
+      if (!raw.writableNeedDrain) raw.write(cursor === '' ? ':\n\n' : `id: ${cursor}\n\n`);
+    }, SIGN_MS);
+    try {
+      for await (const page of this.#options.stream.follow(from)) {
+        cursor = page.cursor;
+        const text = messages(page, isWanted);
+        if (text !== '' && !raw.write(text)) await drained(reply, from.signal);
+      }
+    } finally {
+      clearInterval(sign);
+    }
+  }
+
+  #sayWhy(reply: FastifyReply, error: unknown): void {
+    const known = error instanceof MusterError || error instanceof EngineError;
+    if (!known) this.#options.log.warn({ err: error }, 'A stream of events has broken off.');
+    const said = known
+      ? { error: error.message, code: error.code }
+      : { error: 'The stream has broken off. Come back.', code: 'MUSTER_INTERNAL' };
+    reply.raw.write(`event: refused\ndata: ${JSON.stringify(said)}\n\n`);
+  }
+}
+
+function messages({ events }: Page, isWanted: ReturnType<typeof wanted>): string {
+  let text = '';
+  for (const event of events)
+    if (isWanted(event)) text += `id: ${event.cursor}\ndata: ${JSON.stringify(wireEvent(event))}\n\n`;
+  return text;
+}
+
+/** Until there is room again; one that is gone or reads nothing is cut off. */
+async function drained({ raw }: FastifyReply, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => raw.destroy(), PATIENCE_MS);
+    const done = () => {
+      clearTimeout(timer);
+      raw.removeListener('drain', done);
+      raw.removeListener('close', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    raw.once('drain', done);
+    raw.once('close', done);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
