@@ -14,7 +14,18 @@ export interface Contract {
   check(method: string, path: string, status: number, body: unknown): void;
 }
 
-export async function contractOf(url: string): Promise<Contract> {
+/** Every server of a process publishes the same, so the first one is asked for all of them: making and compiling it takes half a second. */
+let known: Promise<Contract> | undefined;
+
+export function contractOf(url: string): Promise<Contract> {
+  known ??= readContract(url).catch((error) => {
+    known = undefined;
+    throw error;
+  });
+  return known;
+}
+
+async function readContract(url: string): Promise<Contract> {
   const description = (await (await fetch(`${url}/openapi.json`)).json()) as Description;
   const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
   ajv.addSchema({ $id: 'muster', components: description.components });

@@ -2,8 +2,19 @@ import { z } from 'zod';
 
 type Schema = Record<string, unknown>;
 
-/** For ajv, with named schemas in their places: its findings tell where they are by the path through one schema. */
+/**
+ * For ajv, with named schemas in their places: its findings tell where they are by the path through one schema. Made once for each:
+ * many routes share theirs, ajv knows again what it has compiled, and a second server of the process has nothing left to do.
+ */
 export function schemaForAjv(schema: z.ZodType): object {
+  const known = madeForAjv.get(schema) ?? makeForAjv(schema);
+  madeForAjv.set(schema, known);
+  return known;
+}
+
+const madeForAjv = new WeakMap<z.ZodType, object>();
+
+function makeForAjv(schema: z.ZodType): object {
   const {
     $schema: _,
     definitions = {},
