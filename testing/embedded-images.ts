@@ -2,7 +2,7 @@
 // server's too; the last also as a folder. Made once, they spare every test the seconds that PGlite needs to make a
 // cluster and to migrate it.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
@@ -14,6 +14,8 @@ import { imageName } from './provided.ts';
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(path.join(tmpdir(), 'muster-image-'));
   const dataDir = path.join(folder, 'data');
+  await (await PGlite.create(dataDir)).close();
+  await makeLight(dataDir);
   const images: Record<string, string> = { [imageName([])]: await imageOf(dataDir) };
   for (let some = 1; some <= LINES.length; some += 1) {
     const lines = LINES.slice(0, some);
@@ -25,6 +27,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('embeddedImages', images);
   project.provide('embeddedFolder', dataDir);
   return () => rm(folder, { recursive: true, force: true });
+}
+
+/** The databases from which others would be made, and most of the memory: they double what it takes to open one (0.4 of 0.9 s of CPU). */
+async function makeLight(dataDir: string): Promise<void> {
+  for (const template of ['1', '4']) {
+    const its = path.join(dataDir, 'base', template);
+    for (const file of await readdir(its)) if (file !== 'PG_VERSION') await rm(path.join(its, file));
+  }
+  await appendFile(path.join(dataDir, 'postgresql.conf'), `shared_buffers = '32MB'\n`);
 }
 
 async function imageOf(dataDir: string): Promise<string> {
