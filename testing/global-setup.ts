@@ -1,20 +1,25 @@
-// Gives the project `postgres` its server: the one in MUSTER_TEST_DATABASE_URL, or a throwaway cluster.
+// Gives the project `postgres` its server, the one in MUSTER_TEST_DATABASE_URL or a throwaway cluster, and databases on it to copy.
 
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { oldestMajor } from './postgres-binaries.mjs';
 import { startCluster } from './postgres-cluster.mjs';
+import { makeTemplates } from './postgres-templates.ts';
 import './provided.ts';
 
-export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env.MUSTER_TEST_DATABASE_URL;
   if (given) {
     await mustBeNewEnough(given);
+    const templates = await makeTemplates(given);
     project.provide('postgresUrl', given);
-    return undefined;
+    project.provide('postgresTemplates', templates.names);
+    return () => templates.drop();
   }
   const cluster = await startCluster();
+  const templates = await makeTemplates(cluster.url);
   project.provide('postgresUrl', cluster.url);
+  project.provide('postgresTemplates', templates.names);
   return () => cluster.stop();
 }
 

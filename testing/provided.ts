@@ -12,6 +12,8 @@ declare module 'vitest' {
     embeddedFolder: string | undefined;
     /** A superuser's URL of a PostgreSQL server. Only in the project `postgres`. */
     postgresUrl: string | undefined;
+    /** Databases there to copy, by the migrations that are in them. Only there. */
+    postgresTemplates: Readonly<Record<string, string>> | undefined;
   }
 }
 

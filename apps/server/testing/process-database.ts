@@ -3,10 +3,12 @@ import { cpSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { imageName } from '../../../testing/provided.ts';
+import { LINES } from '../src/database/migrations.ts';
 
 /**
- * What a server process needs to know to have a database of its own, on whichever the suite runs: a new one on the server, or
- * a data folder whose embedded database has the tables already (the first start takes seconds more).
+ * What a server process needs to know to have a database of its own, on whichever the suite runs: one on the server, or
+ * a data folder with an embedded one. Both have the tables already: making them takes longer than many a test.
  */
 export async function processDatabase(dataDir: string) {
   const adminUrl = inject('database') === 'postgres' ? inject('postgresUrl') : undefined;
@@ -18,7 +20,8 @@ export async function processDatabase(dataDir: string) {
   const name = `muster_process_${randomBytes(6).toString('hex')}`;
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
-  await admin(adminUrl, `create database ${name}`);
+  const template = inject('postgresTemplates')?.[imageName(LINES)];
+  await admin(adminUrl, `create database ${name}${template ? ` template ${template}` : ''}`);
   return {
     environment: { DATABASE_URL: url.href, MUSTER_DATA_DIR: dataDir },
     drop: () => admin(adminUrl, `drop database ${name} with (force)`),

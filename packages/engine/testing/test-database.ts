@@ -31,14 +31,12 @@ export async function testDatabase(
 ): Promise<TestDatabase> {
   const { schema = 'muster', lines = [ENGINE_LINE], migrated = true } = options;
   const kind = inject('database');
-  if (kind === 'pglite') {
-    const images = inject('embeddedImages');
-    const image = migrated && schema === 'muster' ? images?.[imageName(lines)] : undefined;
-    if (image !== undefined) return { ...(await embedded(image)), kind };
-  }
-  const opened =
-    kind === 'pglite' ? await embedded(inject('embeddedImages')?.[imageName([])]) : await onServer();
-  if (migrated) await createMigrate(opened.db, { schema, lines }).up();
+  const wanted = migrated && schema === 'muster' ? imageName(lines) : imageName([]);
+  const ready = inject(kind === 'pglite' ? 'embeddedImages' : 'postgresTemplates')?.[wanted];
+  const empty = inject('embeddedImages')?.[imageName([])];
+  const opened = kind === 'pglite' ? await embedded(ready ?? empty) : await onServer(ready);
+  const isReady = ready !== undefined && wanted !== imageName([]);
+  if (migrated && !isReady) await createMigrate(opened.db, { schema, lines }).up();
   return { ...opened, kind };
 }
 
@@ -61,11 +59,11 @@ async function embedded(image: string | undefined) {
   return { db, url: null, drop: () => db.close() };
 }
 
-async function onServer() {
+async function onServer(template: string | undefined) {
   const adminUrl = inject('postgresUrl');
   if (adminUrl === undefined) throw new Error('This project has no PostgreSQL server.');
   const name = `muster_test_${randomBytes(6).toString('hex')}`;
-  await admin(adminUrl, `create database ${name}`);
+  await admin(adminUrl, `create database ${name}${template ? ` template ${template}` : ''}`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   const db = openPostgres({ url: url.href, deadlineMs: DEADLINE_MS });

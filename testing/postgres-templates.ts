@@ -1,0 +1,45 @@
+// Databases on the test server that have the tables already, to be copied: with the engine's migrations, and with the server's
+// too. A copy costs the server a fifth of what migrating one costs it and the test together (0.03 against 0.15 s of CPU).
+
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { LINES } from '../apps/server/src/database/migrations.ts';
+import { createMigrate, openPostgres } from '../packages/engine/src/index.ts';
+import { imageName } from './provided.ts';
+
+export interface Templates {
+  /** Names of databases, by the migrations that are in them. */
+  readonly names: Readonly<Record<string, string>>;
+  drop(): Promise<void>;
+}
+
+export async function makeTemplates(adminUrl: string): Promise<Templates> {
+  const prefix = `muster_template_${randomBytes(6).toString('hex')}`;
+  const names: Record<string, string> = {};
+  for (let some = 1; some <= LINES.length; some += 1) {
+    const name = `${prefix}_${some}`;
+    const url = new URL(adminUrl);
+    url.pathname = `/${name}`;
+    const lines = LINES.slice(0, some);
+    await admin(adminUrl, `create database ${name}`);
+    const db = openPostgres({ url: url.href });
+    await createMigrate(db, { schema: 'muster', lines })
+      .up()
+      .finally(() => db.close());
+    // whoever is connected to it, if only to vacuum it, keeps it from being copied
+    await admin(adminUrl, `alter database ${name} with allow_connections false`);
+    names[imageName(lines)] = name;
+  }
+  return {
+    names,
+    async drop() {
+      for (const name of Object.values(names)) await admin(adminUrl, `drop database ${name}`);
+    },
+  };
+}
+
+async function admin(connectionString: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
