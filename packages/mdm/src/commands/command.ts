@@ -1,0 +1,54 @@
+/** Commands as devices get them: an id of ours and a dictionary of Apple's. */
+import { MdmError } from '../mdm-error.ts';
+import { buildPlist } from '../plist/build-plist.ts';
+import { isDict, type PlistDict, parsePlist } from '../plist/parse-plist.ts';
+import { checkKeys } from './known-commands.ts';
+
+export interface Command {
+  readonly requestType: string;
+  /** What stands beside RequestType. */
+  readonly keys: PlistDict;
+}
+
+/** The most that a profile in a command may take; devices read more, a queue should not. */
+export const MOST_COMMAND_BYTES = 1024 * 1024;
+
+/** The body of the answer that hands the command out; `application/xml; charset=UTF-8`. */
+export function buildCommand(commandUuid: string, command: Command, maxBytes = MOST_COMMAND_BYTES): Buffer {
+  checkCommand(command);
+  const bytes = buildPlist({
+    CommandUUID: commandUuid,
+    Command: { RequestType: command.requestType, ...command.keys },
+  });
+  if (bytes.byteLength > maxBytes)
+    throw new MdmError('COMMAND_INVALID', `The command is longer than ${maxBytes} bytes.`);
+  return bytes;
+}
+
+/** Refuses what a device would not understand, as far as that is known here. */
+export function checkCommand({ requestType, keys }: Command): void {
+  if (!/^[A-Za-z][A-Za-z0-9]{0,63}$/.test(requestType))
+    throw new MdmError('COMMAND_INVALID', 'RequestType is not the name of a command.');
+  if (Object.hasOwn(keys, 'RequestType'))
+    throw new MdmError('COMMAND_INVALID', 'RequestType stands beside the keys of a command, not among them.');
+  checkKeys(requestType, keys);
+}
+
+/** A command that somebody wrote as a property list, as operators of other servers do. */
+export function parseCommand(
+  bytes: Uint8Array,
+  maxBytes = MOST_COMMAND_BYTES,
+): Command & { commandUuid: string | null } {
+  const { CommandUUID: uuid, Command: inner } = parsePlist(bytes, {
+    maxBytes,
+    maxDepth: 32,
+    maxElements: 20_000,
+  });
+  if (!isDict(inner)) throw new MdmError('COMMAND_INVALID', 'There is no Command in the property list.');
+  const { RequestType: requestType, ...keys } = inner;
+  if (typeof requestType !== 'string')
+    throw new MdmError('COMMAND_INVALID', 'The command has no RequestType.');
+  const command = { requestType, keys };
+  checkCommand(command);
+  return { ...command, commandUuid: typeof uuid === 'string' && /^[!-~]{1,127}$/.test(uuid) ? uuid : null };
+}

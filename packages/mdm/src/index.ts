@@ -1,0 +1,25 @@
+/** The whole public surface, by name. */
+export {
+  buildCommand,
+  type Command,
+  checkCommand,
+  MOST_COMMAND_BYTES,
+  parseCommand,
+} from './commands/command.ts';
+export { mayBeNotNow } from './commands/known-commands.ts';
+export * as commands from './commands/make.ts';
+export { MdmError, type MdmErrorCode } from './mdm-error.ts';
+export type { Channel, UserOfDevice } from './messages/channel.ts';
+export { type Authenticate, type CheckIn, parseCheckIn, type TokenUpdate } from './messages/check-in.ts';
+export { isCheckIn } from './messages/content-type.ts';
+export { type ErrorLink, type ReadReport, type Report, readReport } from './messages/report.ts';
+export type { Salvaged } from './messages/salvage.ts';
+export { buildPlist } from './plist/build-plist.ts';
+export {
+  PLIST_LIMITS,
+  type PlistDict,
+  type PlistLimits,
+  type PlistValue,
+  parsePlist,
+} from './plist/parse-plist.ts';
+export { type Json, plistFromJson, plistToJson } from './plist/plist-json.ts';

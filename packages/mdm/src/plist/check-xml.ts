@@ -1,0 +1,130 @@
+/**
+ * Looks at the XML of a property list before the parser does. The parser's own XML library repairs what is not
+ * well-formed, prints about it, and follows nesting until the stack ends; what passes here has none of that.
+ */
+import { MdmError } from '../mdm-error.ts';
+import { forbiddenIn } from './xml-characters.ts';
+
+export interface XmlLimits {
+  /** Dictionaries and arrays inside each other. */
+  readonly maxDepth: number;
+  /** A tag of seven bytes becomes an object of some hundred, so bytes alone do not bound the memory. */
+  readonly maxElements: number;
+}
+
+const CONTAINERS = new Set(['plist', 'dict', 'array']);
+const LEAVES = new Set(['key', 'string', 'integer', 'real', 'data', 'date', 'true', 'false']);
+const DECLARATION = /<\?xml version="1\.[01]"(?: encoding="utf-8")?(?: standalone="(?:yes|no)")?\s*\?>/iy;
+// a quoted identifier is as far as a document type may go: what stands in brackets declares entities
+const DOCTYPE = /<!DOCTYPE\s+plist(?:\s+(?:PUBLIC\s+"[^"<>[\]]*"|SYSTEM)\s+"[^"<>[\]]*")?\s*>/y;
+const TAG = /<(\/?)([a-z]+)((?:\s+version="[\d.]{1,8}")?)\s*(\/?)>/y;
+const REFERENCE = /&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));/y;
+
+const malformed = (at: number, what: string) =>
+  new MdmError('PLIST_MALFORMED', `The property list is not well-formed at character ${at}: ${what}.`);
+
+export function checkXml(text: string, { maxDepth, maxElements }: XmlLimits): void {
+  const forbidden = forbiddenIn(text);
+  if (forbidden !== -1) throw malformed(forbidden, 'a character that XML does not allow');
+  const open: string[] = [];
+  let elements = 0;
+  let rootClosed = false;
+  let doctypeSeen = false;
+  let at = skipDeclaration(text);
+  while (at < text.length) {
+    const next = text.indexOf('<', at);
+    const end = next === -1 ? text.length : next;
+    checkText(text.slice(at, end), at, open.at(-1));
+    if (next === -1) break;
+    at = next;
+    if (text.startsWith('<!--', at)) {
+      at = afterComment(text, at);
+    } else if (text.startsWith('<![CDATA[', at)) {
+      if (!LEAVES.has(open.at(-1) ?? '')) throw malformed(at, 'text outside of a value');
+      at = after(text, ']]>', at);
+    } else if (text.startsWith('<!DOCTYPE', at)) {
+      if (doctypeSeen || elements > 0) throw malformed(at, 'a document type in the wrong place');
+      doctypeSeen = true;
+      at = afterDoctype(text, at);
+    } else {
+      TAG.lastIndex = at;
+      const [tag, closing, name = '', attribute, selfClosing] = TAG.exec(text) ?? [];
+      if (tag === undefined || (attribute !== '' && name !== 'plist'))
+        throw malformed(at, 'no tag of a property list');
+      if (closing) {
+        if (open.pop() !== name || selfClosing || attribute) throw malformed(at, `</${name}> closes nothing`);
+        rootClosed ||= open.length === 0;
+      } else {
+        checkPlace(name, open.at(-1), rootClosed, at);
+        elements += 1;
+        if (elements > maxElements)
+          throw new MdmError('PLIST_TOO_LARGE', 'The property list has too many values.');
+        // what is open are containers, and the plist tag does not count
+        if (CONTAINERS.has(name) && open.length > maxDepth)
+          throw new MdmError('PLIST_TOO_DEEP', `The property list is nested deeper than ${maxDepth}.`);
+        if (!selfClosing) open.push(name);
+        else rootClosed ||= open.length === 0;
+      }
+      at += tag.length;
+    }
+  }
+  if (!rootClosed || open.length > 0) throw malformed(text.length, 'it ends too early');
+}
+
+function skipDeclaration(text: string): number {
+  if (!text.startsWith('<?')) return 0;
+  DECLARATION.lastIndex = 0;
+  const [declaration] = DECLARATION.exec(text) ?? [];
+  if (declaration === undefined) throw malformed(0, 'an XML declaration that is not known');
+  return declaration.length;
+}
+
+function checkPlace(name: string, parent: string | undefined, rootClosed: boolean, at: number): void {
+  if (!CONTAINERS.has(name) && !LEAVES.has(name))
+    throw malformed(at, `<${name}> is no tag of a property list`);
+  if ((name === 'plist') !== (parent === undefined) || rootClosed)
+    throw malformed(at, `<${name}> is out of place`);
+  if (parent !== undefined && !CONTAINERS.has(parent)) throw malformed(at, `<${name}> inside of a value`);
+}
+
+function checkText(text: string, at: number, parent: string | undefined): void {
+  if (!CONTAINERS.has(parent ?? 'plist')) {
+    for (let ampersand = text.indexOf('&'); ampersand !== -1; ampersand = text.indexOf('&', ampersand + 1)) {
+      REFERENCE.lastIndex = ampersand;
+      const [found, , decimal, hex] = REFERENCE.exec(text) ?? [];
+      if (found === undefined)
+        throw new MdmError(
+          'PLIST_ENTITIES',
+          'The property list refers to an entity that XML does not have itself.',
+        );
+      const code = decimal ? Number.parseInt(decimal, 10) : hex ? Number.parseInt(hex, 16) : 0x20;
+      if (
+        code > 0x10ffff ||
+        (code >= 0xd800 && code < 0xe000) ||
+        forbiddenIn(String.fromCodePoint(code)) !== -1
+      )
+        throw malformed(at + ampersand, 'a character that XML does not allow');
+    }
+  } else if (/\S/.test(text)) throw malformed(at, 'text outside of a value');
+}
+
+function after(text: string, end: string, from: number): number {
+  const found = text.indexOf(end, from);
+  if (found === -1) throw malformed(from, `no ${end} follows`);
+  return found + end.length;
+}
+
+function afterComment(text: string, at: number): number {
+  const end = after(text, '-->', at + 4);
+  if (text.slice(at + 4, end - 3).includes('--') || text[end - 4] === '-')
+    throw malformed(at, 'a comment with -- in it');
+  return end;
+}
+
+function afterDoctype(text: string, at: number): number {
+  DOCTYPE.lastIndex = at;
+  const [doctype] = DOCTYPE.exec(text) ?? [];
+  if (doctype === undefined)
+    throw new MdmError('PLIST_ENTITIES', 'The property list brings a document type of its own.');
+  return at + doctype.length;
+}

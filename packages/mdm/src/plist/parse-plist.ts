@@ -1,0 +1,60 @@
+import { parse } from 'plist';
+import { MdmError } from '../mdm-error.ts';
+import { checkXml, type XmlLimits } from './check-xml.ts';
+
+export type PlistValue = string | number | boolean | Date | Uint8Array | PlistValue[] | PlistDict;
+export interface PlistDict {
+  [key: string]: PlistValue;
+}
+
+export interface PlistLimits extends XmlLimits {
+  readonly maxBytes: number;
+}
+
+/** Lists of installed apps are the largest that devices send, some hundred kilobytes of a few ten thousand values. */
+export const PLIST_LIMITS: PlistLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 32, maxElements: 100_000 };
+
+/** Bytes in XML to a dictionary, or an MdmError. Integers beyond 2^53 lose precision: no key of the protocol has such. */
+export function parsePlist(bytes: Uint8Array, limits: PlistLimits = PLIST_LIMITS): PlistDict {
+  if (bytes.byteLength > limits.maxBytes)
+    throw new MdmError('PLIST_TOO_LARGE', `The property list is longer than ${limits.maxBytes} bytes.`);
+  const text = decode(bytes).trim();
+  // the parser would take other notations too, by the first character
+  if (!text.startsWith('<')) throw new MdmError('PLIST_NOT_XML', 'The body is not a property list in XML.');
+  checkXml(text, limits);
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch (cause) {
+    throw new MdmError('PLIST_MALFORMED', 'The property list cannot be read.', { cause });
+  }
+  if (!isDict(value)) throw new MdmError('PLIST_NOT_A_DICT', 'The property list is not a dictionary.');
+  checkNumbers(value);
+  return value;
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new MdmError('PLIST_NOT_XML', 'The property list is not in UTF-8.', { cause });
+  }
+}
+
+export function isDict(value: unknown): value is PlistDict {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Date) &&
+    !(value instanceof Uint8Array)
+  );
+}
+
+/** What is no number or no date comes out of the parser as one that compares with nothing. */
+function checkNumbers(value: PlistValue): void {
+  if (Array.isArray(value)) for (const item of value) checkNumbers(item);
+  else if (isDict(value)) for (const item of Object.values(value)) checkNumbers(item);
+  else if (Number.isNaN(value instanceof Date ? value.getTime() : value))
+    throw new MdmError('PLIST_MALFORMED', 'The property list has a number or a date that is none.');
+}

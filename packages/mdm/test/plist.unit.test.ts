@@ -1,0 +1,135 @@
+import { expect, test, vi } from 'vitest';
+import { buildPlist } from '../src/plist/build-plist.ts';
+import { PLIST_LIMITS, parsePlist } from '../src/plist/parse-plist.ts';
+import { plistFromJson, plistToJson } from '../src/plist/plist-json.ts';
+
+const DOCTYPE =
+  '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">';
+const plist = (inner: string, doctype = DOCTYPE) =>
+  Buffer.from(
+    `<?xml version="1.0" encoding="UTF-8"?>\n${doctype}\n<plist version="1.0">\n${inner}\n</plist>\n`,
+  );
+const dict = (inner: string) => plist(`<dict><key>a</key>${inner}</dict>`);
+
+test('a property list is read with all its kinds of values', () => {
+  const read = parsePlist(
+    plist(`<dict>
+      <!-- as a Mac writes it -->
+      <key>text</key><string>5 &lt; 6 &amp; &#x1F600;<![CDATA[ <raw> ]]></string>
+      <key>empty</key><string/>
+      <key>number</key><integer>-7</integer>
+      <key>real</key><real>1.5</real>
+      <key>data</key><data>
+        AQID
+      </data>
+      <key>date</key><date>2026-05-01T10:00:00Z</date>
+      <key>yes</key><true/>
+      <key>list</key><array><dict/><false/></array>
+    </dict>`),
+  );
+  expect(read).toEqual({
+    text: '5 < 6 & 😀 <raw> ',
+    empty: '',
+    number: -7,
+    real: 1.5,
+    data: new Uint8Array([1, 2, 3]),
+    date: new Date('2026-05-01T10:00:00Z'),
+    yes: true,
+    list: [{}, false],
+  });
+});
+
+test('what is built is read as it was', () => {
+  const value = {
+    s: 'a & <b> ü 😀',
+    n: 3,
+    d: Uint8Array.of(0, 255),
+    on: false,
+    list: [{ x: 'y' }],
+    at: new Date(0),
+  };
+  expect(parsePlist(buildPlist(value))).toEqual(value);
+  expect(() => buildPlist({ s: 'a\u0000' })).toThrow(expect.objectContaining({ code: 'COMMAND_INVALID' }));
+  expect(() => buildPlist({ list: ['\ud800'] })).toThrow(
+    expect.objectContaining({ code: 'COMMAND_INVALID' }),
+  );
+});
+
+const nested = (depth: number) => dict(`${'<array>'.repeat(depth - 1)}${'</array>'.repeat(depth - 1)}`);
+const entity = (declaration: string) =>
+  plist('<dict><key>a</key><string>&x;</string></dict>', `<!DOCTYPE plist [${declaration}]>`);
+
+test.each([
+  ['nothing', Buffer.alloc(0), 'PLIST_NOT_XML'],
+  ['a binary one', Buffer.from('bplist00\u0001'), 'PLIST_NOT_XML'],
+  ['the notation of OpenStep', Buffer.from('{ a = b; }'), 'PLIST_NOT_XML'],
+  ['bytes that are no UTF-8', Buffer.from([0x3c, 0xff, 0xfe]), 'PLIST_NOT_XML'],
+  ['another document', Buffer.from('<html><body/></html>'), 'PLIST_MALFORMED'],
+  ['an entity of its own', entity('<!ENTITY x "y">'), 'PLIST_ENTITIES'],
+  ['an entity from a file', entity('<!ENTITY x SYSTEM "file:///etc/passwd">'), 'PLIST_ENTITIES'],
+  ['a document type from elsewhere with a subset', entity(''), 'PLIST_ENTITIES'],
+  ['an entity that nobody declared', dict('<string>&x;</string>'), 'PLIST_ENTITIES'],
+  ['a parameter entity', plist('<dict/>', '<!DOCTYPE plist SYSTEM "x" [ %remote; ]>'), 'PLIST_ENTITIES'],
+  ['33 levels', nested(33), 'PLIST_TOO_DEEP'],
+  ['20,000 levels', nested(20_000), 'PLIST_TOO_DEEP'],
+  ['a list as root', plist('<array/>'), 'PLIST_NOT_A_DICT'],
+  ['no root', plist(''), 'PLIST_NOT_A_DICT'],
+  ['two roots', plist('<dict/><dict/>'), 'PLIST_NOT_A_DICT'],
+  ['a plist after the plist', Buffer.from('<plist><dict/></plist><plist><dict/></plist>'), 'PLIST_MALFORMED'],
+  ['a plist inside', plist('<dict><key>a</key><plist/></dict>'), 'PLIST_MALFORMED'],
+  ['__proto__', plist('<dict><key>__proto__</key><dict/></dict>'), 'PLIST_MALFORMED'],
+  ['__proto__ in CDATA', plist('<dict><key><![CDATA[__proto__]]></key><dict/></dict>'), 'PLIST_MALFORMED'],
+  ['a tag that is not closed', plist('<dict><key>a</key><string>b</dict>'), 'PLIST_MALFORMED'],
+  ['an unknown tag', dict('<script/>'), 'PLIST_MALFORMED'],
+  ['an attribute', dict('<string id="1">x</string>'), 'PLIST_MALFORMED'],
+  ['text between values', plist('<dict>x</dict>'), 'PLIST_MALFORMED'],
+  ['a value that has no key', plist('<dict><string>b</string></dict>'), 'PLIST_MALFORMED'],
+  ['a half of a document', dict('<string>x</string>').subarray(0, 150), 'PLIST_MALFORMED'],
+  ['no base64', dict('<data>%%%</data>'), 'PLIST_MALFORMED'],
+  ['a number that is none', dict('<integer>many</integer>'), 'PLIST_MALFORMED'],
+  ['a date that is none', dict('<date>soon</date>'), 'PLIST_MALFORMED'],
+  ['a character that XML does not have', dict('<string>a\u0001b</string>'), 'PLIST_MALFORMED'],
+  ['the same by its number', dict('<string>&#0;</string>'), 'PLIST_MALFORMED'],
+  ['half a pair by its number', dict('<string>&#xd800;</string>'), 'PLIST_MALFORMED'],
+  ['a comment that is not closed', dict('<!-- <string/>'), 'PLIST_MALFORMED'],
+  ['a processing instruction', dict('<?php echo 1 ?>'), 'PLIST_MALFORMED'],
+])('%s is refused with a code, and nothing is printed', (_what, bytes, code) => {
+  const printed = [vi.spyOn(console, 'error'), vi.spyOn(console, 'warn'), vi.spyOn(process.stderr, 'write')];
+  try {
+    expect(() => parsePlist(bytes)).toThrow(expect.objectContaining({ name: 'MdmError', code }));
+    for (const spy of printed) expect(spy).not.toHaveBeenCalled();
+  } finally {
+    for (const spy of printed) spy.mockRestore();
+  }
+});
+
+test('32 levels are read', () => {
+  expect(parsePlist(nested(32))).toHaveProperty('a');
+});
+
+test('bytes and values have a limit each', () => {
+  const bytes = dict(`<array>${'<true/>'.repeat(50)}</array>`);
+  const tooLarge = expect.objectContaining({ code: 'PLIST_TOO_LARGE' });
+  expect(() => parsePlist(bytes, { ...PLIST_LIMITS, maxBytes: bytes.byteLength - 1 })).toThrow(tooLarge);
+  expect(() => parsePlist(bytes, { ...PLIST_LIMITS, maxElements: 53 })).toThrow(tooLarge);
+  expect(parsePlist(bytes, { ...PLIST_LIMITS, maxBytes: bytes.byteLength, maxElements: 54 })).toHaveProperty(
+    'a',
+  );
+});
+
+test('a property list goes through JSON and comes back as it was', () => {
+  const value = {
+    s: 'x',
+    n: 1,
+    d: Uint8Array.of(1, 2),
+    at: new Date('2026-01-01T00:00:00Z'),
+    list: [{ on: true }],
+  };
+  const json = JSON.parse(JSON.stringify(plistToJson(value)));
+  expect(json).toMatchObject({ d: { $data: 'AQI=' }, at: { $date: '2026-01-01T00:00:00.000Z' } });
+  expect(plistFromJson(json)).toEqual(value);
+  expect(plistFromJson({ a: null, b: { c: null } })).toEqual({ b: {} });
+  expect(() => plistFromJson(JSON.parse('{"__proto__": {"x": 1}}'))).toThrow(
+    expect.objectContaining({ code: 'COMMAND_INVALID' }),
+  );
+});
