@@ -1,4 +1,12 @@
 /** The whole public surface, by name. */
+
+export {
+  type Authority,
+  type AuthorityFiles,
+  createAuthority,
+  loadAuthority,
+  type NewAuthority,
+} from './ca/authority.ts';
 export {
   buildCommand,
   type Command,
@@ -8,6 +16,9 @@ export {
 } from './commands/command.ts';
 export { mayBeNotNow } from './commands/known-commands.ts';
 export * as commands from './commands/make.ts';
+export { certificateHash, readCertificate } from './identity/certificate.ts';
+export { type Identity, identify, type Presented } from './identity/identify.ts';
+export { Trust } from './identity/trust.ts';
 export { MdmError, type MdmErrorCode } from './mdm-error.ts';
 export type { Channel, UserOfDevice } from './messages/channel.ts';
 export { type Authenticate, type CheckIn, parseCheckIn, type TokenUpdate } from './messages/check-in.ts';
@@ -23,3 +34,12 @@ export {
   parsePlist,
 } from './plist/parse-plist.ts';
 export { type Json, plistFromJson, plistToJson } from './plist/plist-json.ts';
+export {
+  type Asked,
+  answerScep,
+  decodeMessage,
+  type ScepAnswer,
+  type ScepRequest,
+  type ScepServer,
+} from './scep/answer-scep.ts';
+export { commonNameOf, type SubjectName } from './scep/subject.ts';

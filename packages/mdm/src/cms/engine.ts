@@ -1,0 +1,15 @@
+import { webcrypto } from 'node:crypto';
+import * as asn1js from 'asn1js';
+import * as pkijs from 'pkijs';
+
+/** The library leaves out the NULL that an algorithm of RSA has beside its name (RFC 4055), and strict readers want it. */
+class Engine extends pkijs.CryptoEngine {
+  override async getSignatureParameters(key: webcrypto.CryptoKey, hash?: string) {
+    const found = await super.getSignatureParameters(key, hash);
+    if (key.algorithm.name === 'RSASSA-PKCS1-v1_5')
+      found.signatureAlgorithm.algorithmParams = new asn1js.Null();
+    return found;
+  }
+}
+
+export const engine = new Engine({ name: 'node', crypto: webcrypto });

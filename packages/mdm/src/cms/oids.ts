@@ -1,0 +1,22 @@
+/** Object identifiers, named. */
+export const OID = {
+  data: '1.2.840.113549.1.7.1',
+  signedData: '1.2.840.113549.1.7.2',
+  envelopedData: '1.2.840.113549.1.7.3',
+  contentType: '1.2.840.113549.1.9.3',
+  messageDigest: '1.2.840.113549.1.9.4',
+  challengePassword: '1.2.840.113549.1.9.7',
+  rsaEncryption: '1.2.840.113549.1.1.1',
+  commonName: '2.5.4.3',
+  organization: '2.5.4.10',
+  userId: '0.9.2342.19200300.100.1.1',
+  subjectKeyIdentifier: '2.5.29.14',
+  keyUsage: '2.5.29.15',
+  subjectAltName: '2.5.29.17',
+  basicConstraints: '2.5.29.19',
+  authorityKeyIdentifier: '2.5.29.35',
+  extendedKeyUsage: '2.5.29.37',
+  serverAuth: '1.3.6.1.5.5.7.3.1',
+  clientAuth: '1.3.6.1.5.5.7.3.2',
+  anyExtendedKeyUsage: '2.5.29.37.0',
+} as const;

@@ -1,0 +1,42 @@
+import type { X509Certificate } from 'node:crypto';
+import { MdmError } from '../mdm-error.ts';
+import { certificateHash, readCertificate } from './certificate.ts';
+import { verifyMdmSignature } from './mdm-signature.ts';
+import { readCertificateHeader } from './proxy-header.ts';
+import type { Trust } from './trust.ts';
+
+/** Where a certificate may come from. What cannot be trusted in an installation is not given. */
+export interface Presented {
+  /** Of the TLS connection, in DER. */
+  readonly tls?: Uint8Array | undefined;
+  /** Of a proxy that was made sure of. */
+  readonly header?: string | undefined;
+  /** `Mdm-Signature`, and the bytes that it signs. */
+  readonly signature?: string | undefined;
+  readonly body: Uint8Array;
+}
+
+export interface Identity {
+  readonly certificate: X509Certificate;
+  readonly hash: string;
+  readonly by: 'tls' | 'header' | 'signature';
+}
+
+/** The first that is there decides: what is wrong with it is not mended by another. */
+export async function identify(presented: Presented, trust: Trust, now: Date): Promise<Identity> {
+  const [by, certificate] = await certificateOf(presented);
+  trust.check(certificate, now);
+  return { by, certificate, hash: certificateHash(certificate) };
+}
+
+async function certificateOf({
+  tls,
+  header,
+  signature,
+  body,
+}: Presented): Promise<[Identity['by'], X509Certificate]> {
+  if (tls !== undefined && tls.byteLength > 0) return ['tls', readCertificate(tls)];
+  if (header) return ['header', readCertificateHeader(header)];
+  if (signature) return ['signature', await verifyMdmSignature(signature, body)];
+  throw new MdmError('CERTIFICATE_MISSING', 'The request has no certificate of a device.');
+}

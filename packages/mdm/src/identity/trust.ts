@@ -1,0 +1,40 @@
+import type { X509Certificate } from 'node:crypto';
+import { OID } from '../cms/oids.ts';
+import { MdmError } from '../mdm-error.ts';
+import { readCertificates } from './certificate.ts';
+
+/**
+ * Whom we believe: certificates that one of the given ones has issued itself. No path is searched for, and nothing
+ * that a device brings along is on it; who has intermediate authorities puts them into the file.
+ */
+export class Trust {
+  readonly #issuers: readonly X509Certificate[];
+
+  constructor(pem: string) {
+    this.#issuers = readCertificates(pem);
+    if (!this.#issuers.every(({ ca }) => ca))
+      throw new MdmError(
+        'CERTIFICATE_FOREIGN',
+        'A certificate that is to be believed is not of an authority.',
+      );
+  }
+
+  /** Throws unless the certificate is ours, valid at that time, and meant for clients. */
+  check(certificate: X509Certificate, now: Date): void {
+    const issuer = this.#issuers.find(
+      (one) => certificate.checkIssued(one) && certificate.verify(one.publicKey),
+    );
+    if (issuer === undefined)
+      throw new MdmError('CERTIFICATE_FOREIGN', 'The certificate is of an authority that is not believed.');
+    for (const one of [certificate, issuer])
+      if (now.getTime() < Date.parse(one.validFrom) || now.getTime() > Date.parse(one.validTo))
+        throw new MdmError('CERTIFICATE_NOT_NOW_VALID', 'The certificate is not valid yet, or not any more.');
+    // Node calls the extended key usage so; a certificate without it is for everything
+    const purposes = certificate.keyUsage;
+    if (
+      certificate.ca ||
+      (purposes && !purposes.some((oid) => oid === OID.clientAuth || oid === OID.anyExtendedKeyUsage))
+    )
+      throw new MdmError('CERTIFICATE_NOT_FOR_CLIENTS', 'The certificate is not one of a client.');
+  }
+}

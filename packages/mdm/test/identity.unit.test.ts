@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { signingKeyOf } from '../src/ca/authority.ts';
+import { signData } from '../src/cms/signed-data.ts';
+import { certificateHash } from '../src/identity/certificate.ts';
+import { identify, type Presented } from '../src/identity/identify.ts';
+import { Trust } from '../src/identity/trust.ts';
+import { type TestCertificate, testAuthority, testCertificate } from '../testing/certificates.ts';
+import { ecKeys, rsaKeys } from '../testing/keys.ts';
+
+const NOW = new Date('2026-05-01T12:00:00Z');
+const body = Buffer.from('<plist>the bytes of the wire</plist>\n');
+let ca: TestCertificate;
+let leaf: TestCertificate;
+let trust: Trust;
+
+beforeAll(async () => {
+  ca = await testAuthority('Fleet');
+  leaf = await testCertificate({ commonName: 'phone', issuer: ca, purposes: ['clientAuth'] });
+  trust = new Trust(ca.pem);
+});
+
+const refused = (code: string) => expect.objectContaining({ name: 'MdmError', code });
+const ask = (presented: Omit<Presented, 'body'>, now = NOW) => identify({ ...presented, body }, trust, now);
+async function sign(
+  by: TestCertificate,
+  content: Uint8Array = body,
+  more: { detached?: boolean; digest?: 'SHA-1' } = {},
+) {
+  const key = await signingKeyOf(by.keys.privateKey, more.digest);
+  return (await signData({ content, certificate: by.pki, key, detached: true, ...more })).toString('base64');
+}
+
+test('a certificate is the same by TLS, by a header of either form, and by a signature', async () => {
+  const raw = leaf.certificate.raw;
+  const seen = await Promise.all([
+    ask({ tls: raw }),
+    ask({ header: `:${raw.toString('base64')}:` }),
+    ask({ header: encodeURIComponent(leaf.pem) }),
+    ask({ signature: await sign(leaf) }),
+  ]);
+  expect(seen.map(({ by }) => by)).toEqual(['tls', 'header', 'header', 'signature']);
+  const hash = createHash('sha256').update(raw).digest('hex');
+  expect(seen.map((identity) => identity.hash)).toEqual([hash, hash, hash, hash]);
+  expect(certificateHash(leaf.certificate)).toBe(
+    leaf.certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+  );
+});
+
+test('RSA with SHA-1, as mdmb signs, is read too', async () => {
+  const phone = await testCertificate({ commonName: 'mdmb', issuer: ca, keys: rsaKeys('device') });
+  const signature = await sign(phone, body, { digest: 'SHA-1' });
+  expect(await ask({ signature })).toMatchObject({
+    by: 'signature',
+    hash: certificateHash(phone.certificate),
+  });
+});
+
+test('what OpenSSL has signed is read as well', async () => {
+  const file = path.join(import.meta.dirname, 'fixtures/openssl-signature.json');
+  const { body: signed, ca: pem, signature } = JSON.parse(readFileSync(file, 'utf8'));
+  const presented = { signature, body: Buffer.from(signed) };
+  const now = new Date('2027-01-01T00:00:00Z');
+  expect((await identify(presented, new Trust(pem), now)).certificate.subject).toBe('O=Fixture\nCN=phone');
+  const changed = { signature, body: Buffer.from(`${signed} `) };
+  await expect(identify(changed, new Trust(pem), now)).rejects.toThrow(refused('SIGNATURE_WRONG'));
+});
+
+test('a signature counts for its bytes alone', async () => {
+  const signature = await sign(leaf, Buffer.from('another body'));
+  await expect(ask({ signature })).rejects.toThrow(refused('SIGNATURE_WRONG'));
+  const [last] = Buffer.from(await sign(leaf), 'base64').subarray(-1);
+  const torn = Buffer.from(await sign(leaf), 'base64');
+  torn[torn.length - 1] = (last ?? 0) ^ 1;
+  await expect(ask({ signature: torn.toString('base64') })).rejects.toThrow(refused('SIGNATURE_WRONG'));
+});
+
+test('a signature that brings its own content is refused: it says nothing of the body', async () => {
+  const signature = await sign(leaf, Buffer.from('another body'), { detached: false });
+  await expect(ask({ signature })).rejects.toThrow(refused('SIGNATURE_UNREADABLE'));
+});
+
+test.each(['%%%', 'AAAA', 'MIIB', Buffer.alloc(40_000).toString('base64')])(
+  'the signature %.10s… is refused',
+  async (signature) => {
+    await expect(ask({ signature })).rejects.toThrow(refused('SIGNATURE_UNREADABLE'));
+  },
+);
+
+test.each([
+  ':AAAA:',
+  ':no',
+  '::',
+  '%E0%A4%A',
+  'hello',
+  encodeURIComponent('-----BEGIN CERTIFICATE-----\nAA\n'),
+])('the header %s is refused', async (header) => {
+  await expect(ask({ header })).rejects.toThrow(refused('CERTIFICATE_UNREADABLE'));
+});
+
+test('without a certificate there is a clear refusal; an empty header of a proxy is none', async () => {
+  await expect(ask({})).rejects.toThrow(refused('CERTIFICATE_MISSING'));
+  await expect(ask({ header: '', tls: new Uint8Array(0) })).rejects.toThrow(refused('CERTIFICATE_MISSING'));
+});
+
+test('certificates of others are refused, even under the name of the authority', async () => {
+  const foreign = await testAuthority('Fleet');
+  for (const issuer of [foreign, leaf]) {
+    const fake = await testCertificate({ commonName: 'phone', issuer, purposes: ['clientAuth'] });
+    await expect(ask({ signature: await sign(fake) })).rejects.toThrow(refused('CERTIFICATE_FOREIGN'));
+    await expect(ask({ tls: fake.certificate.raw })).rejects.toThrow(refused('CERTIFICATE_FOREIGN'));
+  }
+  const forged = await testCertificate({ commonName: 'phone', issuer: { ...ca, keys: ecKeys() } });
+  await expect(ask({ tls: forged.certificate.raw })).rejects.toThrow(refused('CERTIFICATE_FOREIGN'));
+  const lonely = await testCertificate({ commonName: 'phone' });
+  await expect(ask({ tls: lonely.certificate.raw })).rejects.toThrow(refused('CERTIFICATE_FOREIGN'));
+});
+
+test('the time of a certificate is held against the time that is given', async () => {
+  const wish = {
+    commonName: 'phone',
+    issuer: ca,
+    notBefore: new Date('2026-01-01'),
+    notAfter: new Date('2026-06-01'),
+  };
+  const tls = (await testCertificate(wish)).certificate.raw;
+  await expect(ask({ tls })).resolves.toMatchObject({ by: 'tls' });
+  for (const now of ['2025-12-31', '2026-06-02'])
+    await expect(ask({ tls }, new Date(now))).rejects.toThrow(refused('CERTIFICATE_NOT_NOW_VALID'));
+});
+
+test('a certificate of a server or of the authority itself is not one of a device', async () => {
+  const server = await testCertificate({ commonName: 'phone', issuer: ca, purposes: ['serverAuth'] });
+  await expect(ask({ tls: server.certificate.raw })).rejects.toThrow(refused('CERTIFICATE_NOT_FOR_CLIENTS'));
+  await expect(ask({ tls: ca.certificate.raw })).rejects.toThrow(refused('CERTIFICATE_NOT_FOR_CLIENTS'));
+});
+
+test('several authorities can be believed, and only authorities', async () => {
+  const second = await testAuthority('Second');
+  const phone = await testCertificate({ commonName: 'phone', issuer: second });
+  expect(() => new Trust(`${ca.pem}\n${second.pem}`).check(phone.certificate, NOW)).not.toThrow();
+  expect(() => new Trust(leaf.pem)).toThrow(refused('CERTIFICATE_FOREIGN'));
+  expect(() => new Trust('no pem')).toThrow(refused('CERTIFICATE_UNREADABLE'));
+});
