@@ -1,10 +1,12 @@
 -- breaking: no
 -- When a target (a host, a device, a PC) was last heard of over a channel. A table of its own, because it is written far more
--- often than everything else that is known of a target: many rows at once, every few seconds.
+-- often than everything else that is known of a target: many rows at once, every few seconds. `online_until` is what the setting
+-- made of it when it was written: for statements that nobody passes settings to.
 create table {schema}.contacts (
   tenant_id int not null,
   channel text collate "C" not null,
   target_id bigint not null,
   seen_at timestamptz not null,
+  online_until timestamptz not null,
   primary key (tenant_id, channel, target_id)
 ) with (fillfactor = 50);

@@ -1,3 +1,6 @@
+create or replace function {schema}.heard_on(p_tenant int, p_lane bigint) returns table (channel text, until timestamptz) language sql stable as $$
+  select null::text, null::timestamptz where false
+$$;
 drop function {schema}.lock_expiries(int[], bigint[], bigint[]);
 drop table {schema}.milestones;
 drop sequence {schema}.milestone_seq;

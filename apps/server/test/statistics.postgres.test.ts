@@ -62,7 +62,7 @@ beforeAll(async () => {
         select 1, 'device', 'device ' || d, sha256(convert_to('mst_device_1_' || lpad(d::text, 43, 'A'), 'UTF8')),
           jsonb_build_object('deviceId', d::text, 'laneId', l::text, 'generation', 1) from d
     ), c as (
-      insert into muster.contacts (tenant_id, channel, target_id, seen_at) select 1, 'checkin', d, ${now} from d
+      insert into muster.contacts (tenant_id, channel, target_id, seen_at, online_until) select 1, 'checkin', d, ${now}, ${now} from d
     ), a as (
       insert into muster.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, created_at, max_attempts,
           backoff_ms, backoff_max_ms, head_of_line, on_lease_end)
@@ -171,6 +171,12 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     const [held] = await pc.claim({ max: 1 });
     if (held) await pc.complete(held);
   },
+  'on which channel a device was heard of': () =>
+    counted.db.query({
+      text: `select h.* from (select d.lane_id from muster.devices d where d.tenant_id = 1 and d.device_id = $1 limit 1) d
+        cross join lateral muster.heard_on(1, d.lane_id) h`,
+      values: [fresh().id],
+    }),
   'a PC': () => pc.show(),
   'an action of a host': async () => {
     await ok(t.post(`/api/hosts/${host.id}/actions`, { serviceId: host.serviceId, kind: 'restart' }));

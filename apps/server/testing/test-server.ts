@@ -63,7 +63,7 @@ export interface TestServerOptions {
   readonly faults?: boolean;
 }
 
-const DUTIES = ['end-leases', 'make-due', 'expire', 'end-stale'];
+const DUTIES = ['end-leases', 'make-due', 'expire', 'end-stale', 'end-precedence'];
 
 export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
   const database = await testDatabase({ lines: LINES });

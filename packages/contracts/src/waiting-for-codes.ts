@@ -2,6 +2,7 @@
 export const WAITING_FOR_CODES = [
   // of every door
   'BEHIND',
+  'BEHIND_URGENT',
   'CANCEL_REQUESTED',
   'LANE_BLOCKED',
   'LANE_PAUSED',

@@ -1,3 +1,4 @@
+drop function {schema}.heard_on(int, bigint);
 drop table {schema}.nodes, {schema}.leaders, {schema}.count_changes, {schema}.events, {schema}.stale_lanes, {schema}.lanes_to_forget,
   {schema}.pauses, {schema}.idempotency_keys, {schema}.endings, {schema}.pending, {schema}.actions,
   {schema}.lane_names, {schema}.lanes, {schema}.runners;

@@ -123,6 +123,9 @@ create table {schema}.pending (
   primary key (tenant_id, action_id)
 ) with (fillfactor = 90);
 create index pending_in_order on {schema}.pending (tenant_id, lane_id, channel, delayed, priority, seq) where {schema}.sought_by(lane_id);
+-- What is urgent and may be handed out: a claim on another channel looks here whether something goes first.
+create index pending_urgent on {schema}.pending (tenant_id, lane_id, channel, seq)
+  where priority = 0 and not delayed and {schema}.sought_by(priority);
 create index pending_not_due on {schema}.pending (not_before) where not_before is not null;
 create index pending_deliver_by on {schema}.pending (deliver_by) where deliver_by is not null;
 create index pending_deadline on {schema}.pending (deadline) where deadline is not null;
@@ -229,3 +232,11 @@ create table {schema}.nodes (
   node_id text primary key,
   seen_at timestamptz not null
 );
+
+-- On which channels somebody was heard of who takes what is in the lane, and until when that counts: till then nothing normal
+-- is handed out on other channels while something urgent waits on that one. The engine asks and does not know: whoever keeps
+-- contacts puts his answer in the place of this one (`create or replace`), as one select, so that it is planned as a part of
+-- the statement that asks. Nothing is asked in lanes where nothing urgent waits.
+create function {schema}.heard_on(p_tenant int, p_lane bigint) returns table (channel text, until timestamptz) language sql stable as $$
+  select null::text, null::timestamptz where false
+$$;

@@ -43,6 +43,11 @@ create view {schema}.lane_leases as
   select l.tenant_id, l.lane_id, l.action_id, l.attempt, l.worker, l.leased_at, l.lease_until
   from {schema}.lanes l where l.action_id is not null;
 
+-- The urgent action of a lane that everything normal on that channel has to wait for, on which channel it waits, and until when it
+-- goes first unless somebody is heard of there again. The claims use the same text. To be joined laterally, for one lane at a time.
+create function {schema}.urgent_elsewhere(p_now timestamptz, p_tenant int, p_lane bigint, p_channel text)
+returns table (action_id bigint, channel text, until timestamptz) language sql stable as $$ {urgent_elsewhere} $$;
+
 -- What a lane would do now for somebody who asks on that channel, as far as can be seen without a lock: the statements of a
 -- claim use the same text. `is_stopped`: the lane is paused or blocked; `is_paused`: everything is, or one of those tags.
 -- `first_action` stands first in it, due or not; `hands_out` is what it would hand out; `takes_new` says whether a new action

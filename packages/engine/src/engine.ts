@@ -7,6 +7,7 @@ import { DatabaseClock } from './database-clock.ts';
 import type { Database, Queryable } from './db.ts';
 import type { Duty } from './duties/duty.ts';
 import { createEndLeases } from './duties/end-leases.ts';
+import { createEndPrecedence } from './duties/end-precedence.ts';
 import { createEndStale } from './duties/end-stale.ts';
 import { createExpire } from './duties/expire.ts';
 import { createFoldCounts } from './duties/fold-counts.ts';
@@ -116,6 +117,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     createMakeDue(context),
     createExpire(context),
     endStale,
+    createEndPrecedence(context),
     createFoldCounts(context),
     createPrune(context, retentionDays),
     createForgetLanes(context, { of: [], retentionDays, ...options.forgetLanes }),

@@ -3,7 +3,7 @@ import { statement as claimNamed } from './ops/claim-named.ts';
 import { statement as enqueueAndClaim } from './ops/enqueue-and-claim.ts';
 import { runningOf } from './ops/runner-slots.ts';
 import { statement as report } from './report/statement.ts';
-import { first, head, pauses, takesNew } from './sql.ts';
+import { first, head, pauses, takesNew, urgentElsewhere } from './sql.ts';
 
 /**
  * Pieces of the library's own statements that migrations install as functions, so that whoever speaks plain SQL gets the
@@ -17,6 +17,7 @@ export const installedSql = (s: string): Readonly<Record<string, string>> => ({
   lane_front: laneFront(s),
   report_statement: report(s),
   running_of_runner: runningOf(s, 'r'),
+  urgent_elsewhere: urgentOfLane(s),
 });
 
 /** The name of an event type is at the place of its number. */
@@ -37,3 +38,10 @@ const laneFront = (s: string) => `
     ${takesNew(s, { channel: '$4', priority: '1', tags: '$5' })} as takes_new
   from (select * from ${s}.lanes l where l.tenant_id = $2 and l.lane_id = $3 and not l.closing limit 1) l
   left join pz on pz.tenant_id = $2`;
+
+const urgentOfLane = (s: string) => `
+  with ${pauses(s)}
+  select u.action_id, u.channel, u.until
+  from (select * from ${s}.lanes l where l.tenant_id = $2 and l.lane_id = $3 limit 1) l
+  left join pz on pz.tenant_id = $2
+  cross join lateral (${urgentElsewhere(s, '$4')}) u`;

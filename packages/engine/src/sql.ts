@@ -65,11 +65,48 @@ export const pauses = (s: string) => `pz as materialized (
 /** Lane `l` hands out something at all, as soon as nobody holds it. */
 export const IS_OPEN = 'not l.paused and l.blocked is null and not coalesce(pz.everything, false)';
 
-const mayRun = (s: string) => `not p.delayed and p.generation = l.generation
-        and (p.deadline is null or p.deadline > ${NOW})
-        and (p.deliver_by is null or p.attempt > 0 or p.deliver_by > ${NOW})
+const mayRun = (s: string, p = 'p') => `not ${p}.delayed and ${p}.generation = l.generation
+        and (${p}.deadline is null or ${p}.deadline > ${NOW})
+        and (${p}.deliver_by is null or ${p}.attempt > 0 or ${p}.deliver_by > ${NOW})
         and (pz.tags is null or (
-          select 1 from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id and a.tags && pz.tags limit 1) is null)`;
+          select 1 from ${s}.actions a where a.tenant_id = ${p}.tenant_id and a.action_id = ${p}.action_id and a.tags && pz.tags limit 1) is null)`;
+
+/** `row` of pending is an urgent one and not delayed: the only ones in an index of their own. */
+export const isUrgent = (s: string, row: string) =>
+  `${row}.priority = 0 and not ${row}.delayed and ${soughtBy(s, `${row}.priority`)}`;
+
+/** On which channels somebody was heard of for this lane; by itself, whatever whoever answers makes of it: it must not be joined with all lanes. */
+export const heardOn = (s: string, of: string) =>
+  `(select h.channel, h.until from ${s}.heard_on(${of}.tenant_id, ${of}.lane_id) h offset 0) h`;
+
+/**
+ * The urgent action of lane `l` that everything normal on `channel` has to wait for: it could be handed out now on another
+ * channel, and somebody was heard of there lately (`heard_on`). Otherwise the channel that asks more often would always be
+ * the first. A lane that has nothing urgent for another channel pays one look into an index that is nearly empty; whom it
+ * was heard of is asked only behind that.
+ */
+export const urgentElsewhere = (s: string, channel: string) => {
+  const other = (row: string) => `${row}.channel <> ${channel} and ${row}.channel <> '${ANY_CHANNEL}'`;
+  return `
+        select u.action_id, u.channel, h.until
+        from (
+          select u.tenant_id, u.lane_id from ${s}.pending u
+          where u.tenant_id = l.tenant_id and u.lane_id = l.lane_id and ${isUrgent(s, 'u')} and ${other('u')} limit 1
+        ) g
+        cross join lateral ${heardOn(s, 'g')}
+        cross join lateral (
+          select u.action_id, u.channel, u.seq from ${s}.pending u
+          where u.tenant_id = g.tenant_id and u.lane_id = g.lane_id and ${isUrgent(s, 'u')} and u.channel = h.channel
+            and u.action_id is distinct from l.action_id and (u.not_before is null or u.not_before <= ${NOW}) and ${mayRun(s, 'u')}
+          order by u.seq limit 1
+        ) u
+        where h.until > ${NOW} and ${other('h')}
+        order by u.seq limit 1`;
+};
+
+/** One of that priority may be handed out in lane `l` on that channel, as far as other channels are concerned. */
+const isFirstOfAll = (s: string, on: { channel: string; priority: string }) =>
+  `(${on.priority} = 0 or (select u.action_id from (${urgentElsewhere(s, on.channel)}) u) is null)`;
 
 interface OnLane {
   readonly channel: string;
@@ -99,9 +136,13 @@ export const first = (s: string, on: OnLane) => {
 /** The action that lane `l` hands out next on that channel. */
 export const head = (s: string, on: OnLane) => `
       select * from (${first(s, on)}
-      ) p where (p.not_before is null or p.not_before <= ${NOW})${on.passes ? ` and p.action_id is distinct from ${on.except}` : ''}`;
+      ) p where (p.not_before is null or p.not_before <= ${NOW})${on.passes ? ` and p.action_id is distinct from ${on.except}` : ''}
+        and ${isFirstOfAll(s, { channel: on.channel, priority: 'p.priority' })}`;
 
-/** Lane `l` would hand out a new action at once: it passes nothing that was assigned before it, whatever that waits for. */
+/**
+ * Lane `l` would hand out a new action at once: it passes nothing that was assigned before it, whatever that waits for, and
+ * nothing urgent waits on another channel.
+ */
 export const takesNew = (
   s: string,
   on: { channel: string; priority: string; tags: string },
@@ -109,7 +150,8 @@ export const takesNew = (
         and not coalesce(pz.tags && ${on.tags}, false)
         and (select true from ${s}.pending p where ${ofLane(s, 'p', 'l')}
           and p.channel in (${on.channel}, '${ANY_CHANNEL}') and not p.delayed and p.generation = l.generation
-          and p.priority <= ${on.priority} limit 1) is null`;
+          and p.priority <= ${on.priority} limit 1) is null
+        and ${isFirstOfAll(s, on)}`;
 
 /** One that is not to be handed out now is passed over only while it is to be tried again under 'skip'. */
 export const passesOver = (

@@ -28,6 +28,8 @@ export interface WaitingFacts {
   readonly deferrals: number;
   readonly maxAttempts: number;
   readonly aheadId: string | null;
+  /** What goes first on another channel. */
+  readonly urgent: { readonly id: string; readonly channel: string; readonly until: Date } | null;
   readonly slots: number | null;
   readonly running: number | null;
   readonly leasedAt: Date | null;
@@ -105,6 +107,13 @@ function clock(facts: WaitingFacts): WaitingFor | null {
 function queue(facts: WaitingFacts): WaitingFor | null {
   if (facts.aheadId !== null)
     return { code: 'BEHIND', text: `Behind action ${facts.aheadId}.`, actionId: facts.aheadId };
+  if (facts.urgent !== null)
+    return {
+      code: 'BEHIND_URGENT',
+      text: `Urgent action ${facts.urgent.id} goes first: its worker was heard of on the channel ${facts.urgent.channel}.`,
+      until: facts.urgent.until,
+      actionId: facts.urgent.id,
+    };
   if (facts.slots !== null && facts.running !== null && facts.running >= facts.slots)
     return { code: 'NO_FREE_SLOT', text: `No free slot: ${facts.running} of ${facts.slots} are taken.` };
   return null;

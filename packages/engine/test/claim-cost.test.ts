@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Effects } from '../src/effects.ts';
 import { createClaim } from '../src/ops/claim.ts';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { keepContacts, type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
 beforeAll(async () => {
@@ -48,9 +48,10 @@ async function pagesOfClaim(laneId: string): Promise<number> {
 }
 
 test.each([
-  ['wait behind', 'null::timestamptz, 1'],
-  ['are not yet due', `timestamptz '2026-03-02', 1`],
-  ['are urgent and not yet due', `timestamptz '2026-03-02', 0`],
+  ['wait behind', `null::timestamptz, 1, 'any'`],
+  ['are not yet due', `timestamptz '2026-03-02', 1, 'any'`],
+  ['are urgent and not yet due', `timestamptz '2026-03-02', 0, 'any'`],
+  ['are urgent on another channel', `null::timestamptz, 0, 'river'`],
 ])('G47: a claim touches as few pages when 20,000 other actions %s', async (_name, columns) => {
   const { laneId } = await t.lane();
   const head = await t.enqueue(laneId);
@@ -60,12 +61,22 @@ test.each([
   // straight into the table: it is only the claim that counts here
   await t.db.query({
     text: `insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, delayed, seq, not_before, priority)
-      select 1, 1000000 + n, ${laneId}, 1, 'any', x.not_before is not null, 1000000 + n, x.not_before, x.priority
-      from generate_series(1, 20000) n, (select ${columns}) x(not_before, priority)`,
+      select 1, 1000000 + n, ${laneId}, 1, x.channel, x.not_before is not null, 1000000 + n, x.not_before, x.priority
+      from generate_series(1, 20000) n, (select ${columns}) x(not_before, priority, channel)`,
   });
   await t.db.query({ text: 'analyze muster.pending' });
   const many = await pagesOfClaim(laneId);
   await t.db.query({ text: 'delete from muster.pending where action_id > 1000000' });
   expect(many).toBeLessThan(few + 60);
   expect((await t.claim(laneId))?.id).toBe(head);
+});
+
+test('G47: where nothing urgent waits, that it would go first costs a claim a look at one index', async () => {
+  const { laneId } = await t.lane();
+  await t.enqueue(laneId);
+  await t.enqueue((await t.lane()).laneId, { channel: 'river', priority: 'urgent' });
+  await t.db.query({ text: 'analyze muster.pending' });
+  const without = await pagesOfClaim(laneId);
+  await keepContacts(t.db);
+  expect(await pagesOfClaim(laneId)).toBeLessThanOrEqual(without + 3);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createEngine, type Engine } from '../src/index.ts';
 import { BY_INDEX } from '../src/perform-duty.ts';
-import { pagesTouched, testClock, testDatabase } from '../testing/index.ts';
+import { keepContacts, pagesTouched, testClock, testDatabase } from '../testing/index.ts';
 
 /** What housekeeping reads, in pages, beside few lanes and little history and beside ten times as much. */
 const FEW = 2_000;
@@ -95,6 +95,35 @@ describe('G68: housekeeping touches as few pages beside ten times as many', () =
     expect(many.pages).toBeLessThan(few.pages + SAME);
     expect(manyDue.pages).toBeLessThan(fewDue.pages + SAME);
     expect(manyDue.pages).toBeLessThan(100);
+  });
+
+  test('urgent actions on a channel that nobody was heard of for long: each round looks at the next of them', async () => {
+    await keepContacts(d.db);
+    const urgent = (from: number, to: number) =>
+      query(`with n as (select generate_series(${from}, ${to}) as n), k as (
+          insert into muster.test_contacts select 1, n, 'river', ${at(-1)} from n
+        ), l as (insert into muster.lanes (tenant_id, lane_id) select 1, n from n)
+        insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq)
+          select 1, n, n, 1, 'river', 0, n from n`);
+    await urgent(1, FEW);
+    await query('analyze muster.test_contacts');
+    await settled();
+    const few = await pagesOf('end-precedence');
+    const fewDue = await pagesOfDue();
+    await urgent(FEW + 1, MANY);
+    await query('analyze muster.test_contacts');
+    await settled();
+    const rounds: number[] = [];
+    for (let round = 0; round <= MANY / FEW; round += 1) {
+      const { pages, count } = await pagesOf('end-precedence');
+      rounds.push(count);
+      expect(pages).toBeLessThan(few.pages * 1.2 + 1_000);
+    }
+    // the first of them were met before the others came
+    expect(rounds.reduce((sum, count) => sum + count, few.count)).toBe(MANY);
+    const manyDue = await pagesOfDue();
+    expect([fewDue.due, manyDue.due]).toEqual([['end-precedence'], ['end-precedence']]);
+    expect(manyDue.pages).toBeLessThan(fewDue.pages + SAME);
   });
 
   test('leases that are over: each round ends the first of them and does not look at the rest', async () => {

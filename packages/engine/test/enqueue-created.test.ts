@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { NewAction } from '../src/index.ts';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { type Contacts, keepContacts, type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
+let contacts: Contacts;
 beforeAll(async () => {
   t = await testEngine();
+  contacts = await keepContacts(t.db);
 });
 afterAll(() => t.close());
 
@@ -34,6 +36,15 @@ test.each<[string, (lane: Lane) => Promise<unknown>, Partial<NewAction>, string]
   ],
   ['one of less haste', (lane) => put(lane), { priority: 'urgent' }, 'NEXT_CONTACT'],
   ['one of another way', (lane) => put(lane, { channel: 'other' }), {}, 'NEXT_CONTACT'],
+  [
+    'an urgent one of another way, whose worker was heard of',
+    async (lane) => [
+      await put(lane, { channel: 'other', priority: 'urgent' }),
+      await contacts.heard(lane, 'other', soon()),
+    ],
+    {},
+    'BEHIND_URGENT',
+  ],
   ['one that is not due', (lane) => put(lane, { notBefore: soon() }), {}, 'NEXT_CONTACT'],
   [
     'one that it replaces',

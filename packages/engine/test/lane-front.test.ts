@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Queryable } from '../src/index.ts';
-import { pagesTouched, type TestEngine, testEngine } from '../testing/index.ts';
+import { type Contacts, keepContacts, pagesTouched, type TestEngine, testEngine } from '../testing/index.ts';
 
 /** What plain SQL is told of a lane is what a claim does with it: both are made of one text. */
 let t: TestEngine;
+let contacts: Contacts;
 beforeAll(async () => {
   t = await testEngine();
+  contacts = await keepContacts(t.db);
   await t.enqueue((await t.lane()).laneId); // the first one makes the days of the history
 });
 afterAll(() => t.close());
@@ -62,6 +64,19 @@ const situations: Record<string, (lane: Lane) => Promise<unknown>> = {
   'has an urgent one behind': async ({ laneId }) => {
     await t.enqueue(laneId, { channel: 'any' });
     await t.enqueue(laneId, { channel: CHANNEL, priority: 'urgent' });
+  },
+  'has an urgent one of another channel that was heard of': async (lane) => {
+    await t.enqueue(lane.laneId, { channel: CHANNEL });
+    await t.enqueue(lane.laneId, { channel: 'river', priority: 'urgent' });
+    await contacts.heard(lane, 'river', soon());
+  },
+  'has nothing but an urgent one of another channel that was heard of': async (lane) => {
+    await t.enqueue(lane.laneId, { channel: 'river', priority: 'urgent' });
+    await contacts.heard(lane, 'river', soon());
+  },
+  'has an urgent one of another channel': async ({ laneId }) => {
+    await t.enqueue(laneId, { channel: CHANNEL });
+    await t.enqueue(laneId, { channel: 'river', priority: 'urgent' });
   },
   'has one of a paused tag': async ({ laneId }) => {
     await t.enqueue(laneId, { channel: CHANNEL, tags: ['stopped'] });

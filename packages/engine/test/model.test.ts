@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createEngine, EVENT_TYPES } from '../src/index.ts';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { type Contacts, keepContacts, type TestEngine, testEngine } from '../testing/index.ts';
 import { type Command, command } from '../testing/model/commands.ts';
 import { clearWorld, createWorld, DEPTH_LIMIT, Parted, play, seen } from '../testing/model/play.ts';
 import { cut, type Sabotage, sabotage, swap } from '../testing/sabotage.ts';
@@ -13,9 +13,11 @@ const SEED = Number(process.env.MUSTER_TEST_SEED ?? Math.floor(Math.random() * 2
 const commands = fc.array(command, { minLength: 1, maxLength: 60, size: 'max' });
 
 let t: TestEngine;
+let contacts: Contacts;
 let tenants = 100;
 beforeAll(async () => {
   t = await testEngine({ depthLimit: DEPTH_LIMIT });
+  contacts = await keepContacts(t.db);
 });
 afterAll(() => t.close());
 
@@ -24,7 +26,7 @@ async function playOnce(
   on: Pick<TestEngine, 'engine' | 'clock'> = t,
 ): Promise<void> {
   tenants += 1;
-  const world = await createWorld(on.engine, on.clock, tenants);
+  const world = await createWorld(on.engine, on.clock, contacts, tenants);
   try {
     await play(world, list);
   } finally {
@@ -55,7 +57,7 @@ test('G1 G3 G4 G5 G9 G10 G13 G15 G16 G20 G44 G45: whatever is done, the engine a
 const MUST_BE_SEEN = [
   ...Object.keys(EVENT_TYPES),
   ...['created', 'present', 'mismatch', 'kept', 'full'],
-  ...'LANE_PAUSED TENANT_PAUSED TAG_PAUSED LANE_BLOCKED RETRY NOT_NOW NOT_BEFORE BEHIND NO_FREE_SLOT NEXT_CONTACT RUNNING CANCEL_REQUESTED'
+  ...'LANE_PAUSED TENANT_PAUSED TAG_PAUSED LANE_BLOCKED RETRY NOT_NOW NOT_BEFORE BEHIND BEHIND_URGENT NO_FREE_SLOT NEXT_CONTACT RUNNING CANCEL_REQUESTED'
     .split(' ')
     .map((code) => `waiting for ${code}`),
   ...'SUCCEEDED FAILED TIMEOUT DEADLINE DELIVER_BY CANCELLED GENERATION SUPERSEDED LEASE_END'
@@ -89,6 +91,9 @@ const BROKEN: Record<string, Sabotage> = {
     muster_claim: (sql) => swap(sql, 'order by p.priority, p.seq', 'order by p.seq desc'),
   },
   'a report needs no fence': { muster_report: (sql) => cut(sql, 'and l.attempt = i.attempt') },
+  'nothing gives way to what is urgent elsewhere': {
+    muster_claim: (sql) => swap(sql, 'where h.until >', 'where false and h.until >'),
+  },
   'a late report leads to the same action again': {
     muster_claim: (sql) => swap(sql, 'i.except_action', 'null::bigint'),
   },

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEngine, type Engine, type Queryable } from '../src/index.ts';
 import { BY_INDEX } from '../src/perform-duty.ts';
-import { pagesTouched, testClock, testDatabase } from '../testing/index.ts';
+import { keepContacts, pagesTouched, testClock, testDatabase } from '../testing/index.ts';
 
 /**
  * No statistics change the plan of a look-up by key. They are poisoned here: as an ANALYZE leaves them that ran while a
@@ -17,6 +17,7 @@ let engine: Engine;
 let runnerId: string;
 const clock = testClock();
 const TABLES = [
+  'test_contacts',
   'lanes',
   'lane_names',
   'actions',
@@ -73,6 +74,13 @@ beforeAll(async () => {
     `update muster.endings set ended_at = ${now} - interval '15 days' where action_id between ${LANES + 1} and ${LANES + 10}`,
   );
   await query(`delete from muster.pending where lane_id = ${EMPTY}`);
+  // everybody was heard of on the river, and something urgent waits there for some
+  await keepContacts(d.db);
+  await query(
+    `insert into muster.test_contacts select 1, n, 'river', ${later} from generate_series(1, ${LANES}) n`,
+  );
+  await query(`insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq)
+    select 1, ${2 * LANES} + n, n, 1, 'river', 0, ${2 * LANES} + n from generate_series(${WAITING[0]}, ${WAITING[0]} + 100) n`);
   await query(`select setval('muster.action_seq', ${3 * LANES}), setval('muster.lane_seq', ${3 * LANES})`);
   // all that follows is about these statistics and no others
   for (const table of TABLES)
@@ -107,6 +115,8 @@ const lanesFrom = (first: number) => Array.from({ length: ITEMS }, (_, n) => `${
 /** Free lanes with an action that waits, and lanes whose action runs. */
 const FREE = lanesFrom(1_000);
 const RUNNING = lanesFrom(3_000);
+/** Free lanes in which something urgent on another channel goes first. */
+const WAITING = lanesFrom(6_001);
 const each = async (ids: string[], run: (id: string) => Promise<unknown>) => {
   for (const id of ids) await run(id);
 };
@@ -115,6 +125,11 @@ const CALLS: Record<string, (client: Queryable) => Promise<unknown>> = {
     each(FREE, (laneId) =>
       engine.claim(c, { tenantId: 1, laneId, channel: 'any', worker: 'v', leaseMs: 1_000 }),
     ),
+  'claim where something goes first': (c) =>
+    each(WAITING, async (laneId) => {
+      const by = { channel: 'any', worker: 'v', leaseMs: 1_000 };
+      expect(await engine.claim(c, { tenantId: 1, laneId, ...by })).toBeNull();
+    }),
   redelivery: (c) =>
     each(RUNNING, (laneId) =>
       engine.claim(c, { tenantId: 1, laneId, channel: 'any', worker: 'w', leaseMs: 1_000 }),
@@ -190,7 +205,7 @@ const CALLS: Record<string, (client: Queryable) => Promise<unknown>> = {
   'a look at one action': (c) => each(FREE, (id) => engine.get(c, 1, id)),
   'the events of one action': (c) => each(FREE, (id) => engine.events(c, 1, id)),
 };
-const DUTIES = ['end-leases', 'make-due', 'expire', 'end-stale', 'prune', 'forget-lanes'];
+const DUTIES = ['end-leases', 'make-due', 'expire', 'end-stale', 'end-precedence', 'prune', 'forget-lanes'];
 
 const GENERIC_TOO = ['auto', 'force_generic_plan'];
 async function pagesOf(name: string, cache = 'auto'): Promise<number> {

@@ -3,6 +3,7 @@ export { checkHistory, type Violation, type ViolationKind } from './check-histor
 export { type TestClock, testClock } from './clock.ts';
 export { type History, type HistoryAction, type HistoryEvent, readHistory } from './history.ts';
 export { brokenInvariants } from './invariants.ts';
+export { type Contacts, keepContacts } from './keep-contacts.ts';
 export { countPages, pagesTouched } from './pages.ts';
 export { cut, type Sabotage, sabotage, swap } from './sabotage.ts';
 export { createSessions, type Sessions } from './sessions.ts';

@@ -34,7 +34,7 @@ export interface TestEngine extends TestDatabase {
 }
 
 export const TENANT = 1;
-const EVERY_SECOND = ['end-leases', 'make-due', 'expire', 'end-stale'];
+const EVERY_SECOND = ['end-leases', 'make-due', 'expire', 'end-stale', 'end-precedence'];
 let lanes = 0;
 
 export async function testEngine(options: EngineOptions = {}): Promise<TestEngine> {

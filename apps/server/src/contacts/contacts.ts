@@ -109,17 +109,19 @@ export class Contacts {
   }
 
   async #store(contacts: readonly Contact[]): Promise<void> {
-    const { db, schema: s } = this.#options;
+    const { db, onlineSeconds, schema: s } = this.#options;
     await db.query({
       name: 'muster_contacts',
-      text: `insert into ${s}.contacts as k (tenant_id, channel, target_id, seen_at)
-        select * from unnest($1::int[], $2::text[], $3::bigint[], $4::timestamptz[])
-        on conflict (tenant_id, channel, target_id) do update set seen_at = excluded.seen_at where k.seen_at < excluded.seen_at`,
+      text: `insert into ${s}.contacts as k (tenant_id, channel, target_id, seen_at, online_until)
+        select i.*, i.seen_at + make_interval(secs => $5) from unnest($1::int[], $2::text[], $3::bigint[], $4::timestamptz[]) i(tenant_id, channel, target_id, seen_at)
+        on conflict (tenant_id, channel, target_id) do update set seen_at = excluded.seen_at, online_until = excluded.online_until
+          where k.seen_at < excluded.seen_at`,
       values: [
         contacts.map(({ tenantId }) => tenantId),
         contacts.map(({ channel }) => channel),
         contacts.map(({ id }) => id),
         contacts.map(({ at }) => at),
+        onlineSeconds,
       ],
     });
   }

@@ -61,7 +61,7 @@ export interface Verdict {
 type Waits = Partial<
   Pick<
     WaitingFacts,
-    'lanePaused' | 'blocked' | 'aheadId' | 'tenantPaused' | 'pausedTag' | 'slots' | 'running'
+    'lanePaused' | 'blocked' | 'aheadId' | 'urgent' | 'tenantPaused' | 'pausedTag' | 'slots' | 'running'
   >
 >;
 
@@ -85,7 +85,8 @@ interface Row {
   lane_id: string;
   runner_id: string | null;
   channel: string;
-  waits: Waits | null;
+  /** As JSON. */
+  waits: (Omit<Waits, 'urgent'> & { urgent?: { id: string; channel: string; until: string } }) | null;
   slots: number | null;
   running: number | null;
 }
@@ -218,6 +219,8 @@ function transitionOf(tenantId: number, row: Row, now: Date): Transition {
 }
 
 function answerOf(row: Row, context: Context, at: Date): Verdict | EngineError | Busy {
+  const first = row.waits?.urgent;
+  const urgent = first ? { ...first, until: new Date(first.until) } : null;
   switch (row.outcome) {
     case 'busy':
       return BUSY;
@@ -236,7 +239,7 @@ function answerOf(row: Row, context: Context, at: Date): Verdict | EngineError |
         id: row.action_id,
         outcome: row.outcome as Enqueued['outcome'],
         at,
-        waits: row.waits && { ...row.waits, slots: row.slots, running: row.running },
+        waits: row.waits && { ...row.waits, urgent, slots: row.slots, running: row.running },
       };
   }
 }
@@ -289,6 +292,7 @@ const NOTHING = {
   failures: 0,
   deferrals: 0,
   aheadId: null,
+  urgent: null,
   slots: null,
   running: null,
   leasedAt: null,

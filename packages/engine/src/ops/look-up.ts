@@ -218,10 +218,14 @@ const select = (s: string, driver: Driver) => `
         select q.action_id from ${s}.pending q where ${ofLane(s, 'q', 'p')}
           and q.channel = p.channel and not q.delayed and q.generation = l.generation and (q.priority, q.seq) < (p.priority, p.seq)
         order by q.priority, q.seq limit 1)) end as ahead_id,
+    u.action_id as urgent_id, u.channel as urgent_channel, u.until as urgent_until,
     r.slots, case when r.slots is not null then ${runningOf(s, 'r')}::int end as running, ${NOW} as now
   ${from(s, driver).replace(
     'where a.tenant_id',
     `left join lateral (select * from ${s}.runners r where r.tenant_id = l.tenant_id and r.runner_id = l.runner_id limit 1) r on true
+    left join lateral (
+      select * from ${s}.urgent_elsewhere(${NOW}, p.tenant_id, p.lane_id, p.channel) u where p.priority = 1 and l.action_id is null
+    ) u on true
     where a.tenant_id`,
   )}`;
 
@@ -306,6 +310,9 @@ interface Row {
   ahead_id: string | null;
   slots: number | null;
   running: number | null;
+  urgent_id: string | null;
+  urgent_channel: string;
+  urgent_until: Date;
   now: Date;
 }
 
@@ -357,6 +364,10 @@ function facts(row: Row) {
     deferrals: row.deferrals ?? 0,
     maxAttempts: row.max_attempts,
     aheadId: row.ahead_id,
+    urgent:
+      row.urgent_id === null
+        ? null
+        : { id: row.urgent_id, channel: row.urgent_channel, until: row.urgent_until },
     slots: row.slots,
     running: row.running,
     leasedAt: row.leased ? row.leased_at : null,

@@ -22,7 +22,9 @@ export function createPauseOps(context: Context) {
         text: `insert into ${s}.pauses (tenant_id, tag, paused_at) values ($1, $2, $3) on conflict do nothing`,
         values: [scope.tenantId, tagOf(scope), context.now()],
       });
-      return { answers: [null], transitions: [], wakes: [] };
+      // what is paused by its tag holds up nothing any more
+      const wakes = scope.tag === undefined ? [] : [{ tenantId: scope.tenantId }];
+      return { answers: [null], transitions: [], wakes };
     },
 
     async resume(client: Queryable, scope: PauseScope): Promise<Run<null>> {

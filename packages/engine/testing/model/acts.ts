@@ -13,6 +13,7 @@ import {
   type Runner,
   runningUnder,
   unfinishedIn,
+  urgentElsewhere,
   type Wanted,
 } from './state.ts';
 
@@ -112,6 +113,7 @@ export function mayComeIntoBeing(model: Model, runner: Runner, lane: Lane, wante
     return false;
   if (runningUnder(model, runner) >= (runner.slots ?? Number.POSITIVE_INFINITY)) return false;
   if (wanted.tags.some((tag) => model.pausedTags.has(tag))) return false;
+  if (!wanted.urgent && urgentElsewhere(model, lane, wanted.channel)) return false;
   return !unfinishedIn(model, lane).some(
     (other) =>
       !other.apart &&
@@ -188,7 +190,7 @@ export function goOn(model: Model, ended: Lease, by: By & { channel: string }): 
     (lane.runner !== runner || runningUnder(model, runner) >= (runner.slots ?? Number.POSITIVE_INFINITY))
   )
     return null;
-  const next = nextOf(model, lane, by.channel, ended.action);
+  const next = nextOf(model, lane, by.channel, ended.action, ended.action);
   return next && lease(model, next, by, runner);
 }
 

@@ -36,6 +36,7 @@ export type Command =
   | { readonly op: 'pauseTag' | 'pauseTenant'; readonly on: boolean }
   | { readonly op: 'assignRunner'; readonly lane: number; readonly runner: number | null }
   | { readonly op: 'setSlots'; readonly runner: number; readonly slots: number | null }
+  | { readonly op: 'hear'; readonly lane: number; readonly channel: string; readonly ms: number }
   | { readonly op: 'pass'; readonly ms: number }
   | { readonly op: 'compare' };
 
@@ -156,6 +157,15 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: fc.record({
       op: op('pass'),
       ms: fc.constantFrom(0, 400, 2_000, 3_000, 10_000, 10_001, 60_000),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: op('hear'),
+      lane,
+      channel: fc.constantFrom('a', 'b'),
+      ms: fc.constantFrom(0, 3_000, 30_000),
     }),
   },
   { weight: 1, arbitrary: fc.record({ op: op('compare') }) },

@@ -2,6 +2,7 @@
 import type { ClaimedAction, Engine, NewAction, Queryable } from '../../src/index.ts';
 import { EngineError, eventName, replay } from '../../src/index.ts';
 import type { TestClock } from '../clock.ts';
+import type { Contacts } from '../keep-contacts.ts';
 import * as acts from './acts.ts';
 import { type Command, type Enqueue, LANES, LEASE_MS, RUNNERS, TAG } from './commands.ts';
 import {
@@ -19,7 +20,7 @@ import {
 
 export const DEPTH_LIMIT = 6;
 export const START = '2026-03-01T12:00:00.000Z';
-const EVERY_SECOND = ['end-leases', 'make-due', 'expire', 'end-stale'];
+const EVERY_SECOND = ['end-leases', 'make-due', 'expire', 'end-stale', 'end-precedence'];
 
 export class Parted extends Error {}
 
@@ -29,13 +30,19 @@ export const seen = new Set<string>();
 export interface World {
   readonly engine: Engine;
   readonly clock: TestClock;
+  readonly contacts: Contacts;
   readonly tenantId: number;
   readonly model: Model;
   readonly lanes: readonly Lane[];
   readonly runners: readonly Runner[];
 }
 
-export async function createWorld(engine: Engine, clock: TestClock, tenantId: number): Promise<World> {
+export async function createWorld(
+  engine: Engine,
+  clock: TestClock,
+  contacts: Contacts,
+  tenantId: number,
+): Promise<World> {
   clock.advanceTo(new Date(START));
   const { rows } = await engine.db.query({
     text: `with r as (insert into ${engine.schema}.runners (tenant_id, slots) select $1, 1 from generate_series(1, ${RUNNERS}) returning runner_id),
@@ -47,10 +54,19 @@ export async function createWorld(engine: Engine, clock: TestClock, tenantId: nu
   for (const id of rows[0].runners as string[]) model.runners.set(id, { id, slots: 1 });
   const runner = [...model.runners.values()][0] ?? null;
   for (const id of rows[0].lanes as string[])
-    model.lanes.set(id, { id, generation: 1, paused: false, blocked: null, runner, lease: null });
+    model.lanes.set(id, {
+      id,
+      generation: 1,
+      paused: false,
+      blocked: null,
+      runner,
+      lease: null,
+      heard: new Map(),
+    });
   return {
     engine,
     clock,
+    contacts,
     tenantId,
     model,
     lanes: [...model.lanes.values()],
@@ -62,7 +78,7 @@ export async function createWorld(engine: Engine, clock: TestClock, tenantId: nu
 export async function clearWorld(world: World): Promise<void> {
   const { engine, tenantId } = world;
   const tables =
-    'pending lanes runners pauses count_changes stale_lanes actions endings idempotency_keys events';
+    'pending lanes runners pauses count_changes stale_lanes actions endings idempotency_keys events test_contacts';
   const deletes = tables
     .split(' ')
     .map((table) => `d_${table} as (delete from ${engine.schema}.${table} where tenant_id = $1)`);
@@ -273,6 +289,12 @@ async function perform(world: World, command: Command): Promise<void> {
       for (const duty of EVERY_SECOND) await engine.runDuty(duty);
       acts.housekeep(model);
       return;
+    case 'hear': {
+      const until = model.now + command.ms;
+      await world.contacts.heard(ref(command.lane), command.channel, new Date(until));
+      laneOf(command.lane).heard.set(command.channel, until);
+      return;
+    }
     case 'compare':
       return compare(world);
   }

@@ -22,6 +22,8 @@ export interface Lane {
   blocked: string | null;
   runner: Runner | null;
   lease: Lease | null;
+  /** Until when somebody counts as heard of on a channel. */
+  readonly heard: Map<string, number>;
 }
 
 export interface Runner {
@@ -107,19 +109,45 @@ export function before(a: Action, b: Action): number {
   return Number(b.wanted.urgent) - Number(a.wanted.urgent) || a.place - b.place;
 }
 
-/** What the lane hands out next on a channel. `except` is passed over while it is to be tried again under `skip`. */
-export function nextOf(model: Model, lane: Lane, channel: string, except?: Action): Action | null {
-  if (lane.lease || lane.paused || lane.blocked !== null || model.pausedAll) return null;
-  const head = unfinishedIn(model, lane)
-    .filter((action) => action.wanted.channel === 'any' || action.wanted.channel === channel)
+/** Those that stand in line, due or held back for their next try. */
+const inLine = (model: Model, lane: Lane) =>
+  unfinishedIn(model, lane)
     .filter((action) => !action.apart && action.generation === lane.generation)
     .filter((action) => action.deadline === null || action.deadline > model.now)
     .filter((action) => action.deliverBy === null || action.attempt > 0 || action.deliverBy > model.now)
-    .filter((action) => !action.wanted.tags.some((tag) => model.pausedTags.has(tag)))
+    .filter((action) => !action.wanted.tags.some((tag) => model.pausedTags.has(tag)));
+
+const isDue = (model: Model, action: Action) => action.notBefore === null || action.notBefore <= model.now;
+
+/** Something urgent waits on another channel, and somebody was heard of there. `ended` is what this very breath gave back. */
+export function urgentElsewhere(model: Model, lane: Lane, channel: string, ended?: Action): boolean {
+  return inLine(model, lane).some(
+    (action) =>
+      action.wanted.urgent &&
+      action.wanted.channel !== 'any' &&
+      action.wanted.channel !== channel &&
+      action !== ended &&
+      !isRunning(action) &&
+      isDue(model, action) &&
+      (lane.heard.get(action.wanted.channel) ?? 0) > model.now,
+  );
+}
+
+/** What the lane hands out next on a channel. `except` is passed over while it is to be tried again under `skip`. */
+export function nextOf(
+  model: Model,
+  lane: Lane,
+  channel: string,
+  except?: Action,
+  ended?: Action,
+): Action | null {
+  if (lane.lease || lane.paused || lane.blocked !== null || model.pausedAll) return null;
+  const head = inLine(model, lane)
+    .filter((action) => action.wanted.channel === 'any' || action.wanted.channel === channel)
     .filter((action) => action !== except || action.wanted.hold || action.attempt === 0)
     .sort(before)[0];
-  if (!head || head === except || (head.notBefore !== null && head.notBefore > model.now)) return null;
-  return head;
+  if (!head || head === except || !isDue(model, head)) return null;
+  return head.wanted.urgent || !urgentElsewhere(model, lane, channel, ended) ? head : null;
 }
 
 export function lease(
@@ -161,6 +189,7 @@ export function waitingCode(model: Model, action: Action): string | null {
     (other) => !other.apart && other.wanted.channel === action.wanted.channel && before(other, action) < 0,
   );
   if (lane.lease || ahead) return 'BEHIND';
+  if (!action.wanted.urgent && urgentElsewhere(model, lane, action.wanted.channel)) return 'BEHIND_URGENT';
   if (lane.runner?.slots != null && runningUnder(model, lane.runner) >= lane.runner.slots)
     return 'NO_FREE_SLOT';
   return action.deferrals > 0 ? 'NOT_NOW' : 'NEXT_CONTACT';

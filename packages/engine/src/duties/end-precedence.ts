@@ -1,0 +1,62 @@
+import type { Context } from '../operation.ts';
+import { heardOn, isUrgent, laneOf, NOW } from '../sql.ts';
+import type { Wake } from '../transition.ts';
+import { type Duty, type DutyRun, dutyRun } from './duty.ts';
+
+/**
+ * What is urgent on one channel goes before what is normal on others for as long as somebody counts as heard of there. Nobody
+ * says that this time is over, so this looks for it and wakes those who waited. It goes round through what is urgent, some lanes
+ * a second: with few urgent actions each is met every second, with 100,000 every 50. Whose time ended since the round
+ * before is woken, once; the first round of a leader takes everybody whose time is over.
+ */
+const MOST = 2_000;
+const START = { tenantId: 0, laneId: '0', channel: '' };
+
+export function createEndPrecedence(context: Context): Duty {
+  const s = context.schema;
+  const text = statement(s);
+  let at = START;
+  let began: Date | null = null;
+  let since: Date | null = null;
+
+  return {
+    name: 'end-precedence',
+    everyMs: 1_000,
+    byIndex: true,
+    due: `(select p.lane_id from ${s}.pending p where ${isUrgent(s, 'p')} order by p.tenant_id, p.lane_id limit 1) is not null`,
+    async runOnce(client): Promise<DutyRun> {
+      const now = context.now();
+      if (at === START) began = now;
+      const { rows } = await client.query({
+        name: 'muster_end_precedence',
+        text,
+        values: [now, at.tenantId, at.laneId, at.channel, since],
+      });
+      const wakes = rows
+        .filter((row) => row.is_over)
+        .map((row): Wake => ({ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }));
+      const last = rows.find((row) => row.is_last);
+      if (last) at = { tenantId: last.tenant_id, laneId: last.lane_id, channel: last.channel };
+      else {
+        at = START;
+        since = began;
+      }
+      return { ...dutyRun(wakes.length, MOST, { wakes }), more: false };
+    },
+  };
+}
+
+/** A lane that is leased wakes when that ends. The last row says where the next round goes on, if there is more. */
+const statement = (s: string) => `
+  with x as materialized (
+    select p.tenant_id, p.lane_id, p.channel from ${s}.pending p
+    where ${isUrgent(s, 'p')} and (p.tenant_id, p.lane_id, p.channel) > ($2::int, $3::bigint, $4::text)
+    order by p.tenant_id, p.lane_id, p.channel limit ${MOST}
+  )
+  select x.tenant_id, x.lane_id, l.runner_id, x.channel, true as is_over, false as is_last
+  from (select distinct x.tenant_id, x.lane_id, x.channel from x) x
+  cross join lateral ${heardOn(s, 'x')}
+  cross join lateral ${laneOf(s, 'x')}
+  where h.channel = x.channel and h.until <= ${NOW} and ($5::timestamptz is null or h.until > $5) and l.action_id is null
+  union all
+  select x.tenant_id, x.lane_id, null, x.channel, false, true from (select * from x offset ${MOST - 1}) x`;

@@ -1,0 +1,27 @@
+import type { Queryable } from '../src/index.ts';
+
+/** Somebody who keeps contacts, as doors do: a table of his own, and his answer in the place of the engine's. */
+export interface Contacts {
+  /** The lane counts as heard of on the channel until then; null: it never was. */
+  heard(lane: { tenantId: number; laneId: string }, channel: string, until: Date | null): Promise<void>;
+}
+
+export async function keepContacts(db: Queryable): Promise<Contacts> {
+  await db.query({
+    text: `create table muster.test_contacts (tenant_id int, lane_id bigint, channel text, until timestamptz, primary key (tenant_id, lane_id, channel))`,
+  });
+  await db.query({
+    text: `create or replace function muster.heard_on(p_tenant int, p_lane bigint) returns table (channel text, until timestamptz) language sql stable as $$
+      select k.channel, k.until from muster.test_contacts k where k.tenant_id = p_tenant and k.lane_id = p_lane
+    $$`,
+  });
+  return {
+    async heard({ tenantId, laneId }, channel, until) {
+      await db.query({
+        text: `insert into muster.test_contacts values ($1, $2, $3, $4)
+          on conflict (tenant_id, lane_id, channel) do update set until = excluded.until`,
+        values: [tenantId, laneId, channel, until],
+      });
+    },
+  };
+}
