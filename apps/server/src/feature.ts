@@ -38,4 +38,8 @@ export interface Feature {
   stop?(): Promise<void>;
 }
 
-export type CreateFeature = (shell: Shell) => Feature;
+export interface CreateFeature {
+  (shell: Shell): Feature;
+  /** Spaces whose lanes belong to nobody: empty and unused for some days they are forgotten. Known before there is an engine. */
+  readonly lanesOfNobody?: readonly string[];
+}

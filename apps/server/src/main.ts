@@ -13,7 +13,7 @@ import { type OpenDatabase, openDatabase } from './database/open-database.ts';
 import { joinCatalogues } from './errors.ts';
 import { EventStream } from './events/event-stream.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
-import { actions, GENERIC } from './features/actions/index.ts';
+import { actions } from './features/actions/index.ts';
 import { auditRoutes } from './features/audit/index.ts';
 import { batches } from './features/batches/index.ts';
 import { checkin } from './features/checkin/index.ts';
@@ -121,7 +121,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       retentionDays: config.MUSTER_RETENTION_DAYS,
       depthLimit: config.MUSTER_LANE_DEPTH_LIMIT,
       room: { calls: MOST_CALLS, bytes: mostBytes },
-      forgetLanes: { of: [GENERIC], afterMs: config.MUSTER_FORGET_LANES_DAYS * 86_400_000 },
+      forgetLanes: {
+        of: FEATURES.flatMap(({ lanesOfNobody = [] }) => lanesOfNobody),
+        afterMs: config.MUSTER_FORGET_LANES_DAYS * 86_400_000,
+      },
       maxWaiting: config.MUSTER_MAX_WAITING,
       onError,
       observer: observeEngine(registry),

@@ -1,5 +1,5 @@
 import { ACTION_ERRORS } from '@muster/contracts/words';
-import type { CreateFeature } from '../../feature.ts';
+import type { CreateFeature, Feature, Shell } from '../../feature.ts';
 import { createHandOut } from '../../http/hand-out.ts';
 import { Handed } from '../../http/handed.ts';
 import { changeRoutes } from './change-routes.ts';
@@ -13,10 +13,8 @@ import { readRoutes } from './read-routes.ts';
 import { Views } from './views.ts';
 import { workerRoutes } from './worker-routes.ts';
 
-export { GENERIC };
-
 /** Generic lanes for anybody, and the operator's hand on the actions of every door. */
-export const actions: CreateFeature = (shell) => {
+function createActions(shell: Shell): Feature {
   const { audit, config, engine, log } = shell;
   const lanes = new Lanes(engine);
   const handed: HandedToWorkers = new Handed();
@@ -33,4 +31,7 @@ export const actions: CreateFeature = (shell) => {
       ...pauseRoutes({ audit, engine, lanes }),
     ],
   };
-};
+}
+
+/** Whoever names a generic lane makes it, and nobody deletes one. */
+export const actions: CreateFeature = Object.assign(createActions, { lanesOfNobody: [GENERIC] });
