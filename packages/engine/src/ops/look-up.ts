@@ -15,15 +15,15 @@ const STATES = ['pending', 'claimed', 'unfinished', ...FINAL_STATES];
 /** Reading: one action, a filtered page, a history. A read never repairs and never locks. */
 export interface ActionFilter {
   readonly tenantId: number;
-  readonly ids?: readonly string[];
-  readonly laneId?: string;
-  readonly channel?: string;
-  readonly kind?: string;
-  readonly tag?: string;
+  readonly ids?: readonly string[] | undefined;
+  readonly laneId?: string | undefined;
+  readonly channel?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly tag?: string | undefined;
   /** `unfinished` is pending or claimed. */
-  readonly state?: ActionState | 'unfinished';
-  readonly createdBefore?: Date;
-  readonly createdAfter?: Date;
+  readonly state?: ActionState | 'unfinished' | undefined;
+  readonly createdBefore?: Date | undefined;
+  readonly createdAfter?: Date | undefined;
 }
 
 export interface ActionView {
@@ -121,7 +121,7 @@ export function createLookUp(context: Context, reasons: Reasons) {
     async list(
       client: Queryable,
       filter: ActionFilter,
-      page: { cursor?: string; limit?: number } = {},
+      page: { cursor?: string | undefined; limit?: number | undefined } = {},
     ): Promise<ActionPage> {
       const limit = checkWhole(page.limit ?? 100, 'limit', 1, MOST_PER_PAGE);
       const { text, values } = filtered(context, filter, select(s, driverOf(filter)), page.cursor);

@@ -19,11 +19,7 @@ export function readRoutes({ engine, lanes }: { engine: Engine; lanes: Lanes }):
         const { cursor, limit, state, ...rest } = query;
         const filter: ActionFilter | null = await filterOf(lanes, caller.tenantId, rest);
         if (!filter) return { actions: [], cursor: null };
-        const found = await engine.list(
-          engine.db,
-          { ...filter, ...(state === undefined ? {} : { state }) },
-          { limit: limitOf(limit), ...(cursor === undefined ? {} : { cursor }) },
-        );
+        const found = await engine.list(engine.db, { ...filter, state }, { limit: limitOf(limit), cursor });
         return { actions: found.actions.map(wireAction), cursor: found.cursor };
       },
     }),

@@ -99,10 +99,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
           : { laneId: (await services.get(caller, hostId, given.serviceId)).laneId }),
         ...(given.status === undefined ? {} : { state: stateOf(given.status) }),
       };
-      return engine.list(db, filter, {
-        limit: given.limit,
-        ...(given.cursor === undefined ? {} : { cursor: given.cursor }),
-      });
+      return engine.list(db, filter, { limit: given.limit, cursor: given.cursor });
     },
 
     events: (caller: Caller, id: string) => engine.events(db, caller.tenantId, id),
