@@ -96,17 +96,10 @@ test('a success after the failure for good brings its days to both, counted from
   expect(await device.show()).toMatchObject({ projectedExpiresAt: START });
   const running = await device.assign('RUNNING', { moreDays: 3 });
   await device.checkIn();
-  await t.engine.db.transaction((tx) =>
-    t.engine.reportMany(
-      tx,
-      [running, late].map((actionId) => ({
-        tenantId: 1,
-        actionId,
-        attempt: 1,
-        status: 'succeeded' as const,
-      })),
-    ),
-  );
+  await t.engine.db.transaction(async (tx) => {
+    for (const actionId of [running, late])
+      await t.engine.report(tx, { tenantId: 1, actionId, attempt: 1, status: 'succeeded' });
+  });
   const ends = (await device.milestones()).slice(-2);
   expect(ends.map((m) => [m.actionId, m.type, m.expiresAt, m.projectedExpiresAt])).toEqual([
     [running, 'done', plus(3), plus(3)],

@@ -139,8 +139,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     ...(observer.duty ? { onDuty: observer.duty.bind(observer) } : {}),
   });
 
-  const report = createReport(context);
-  const gatheredReport = calls.gathered(report, (_, { next }) => takeBack(next ? [next] : []));
+  const gatheredReport = calls.gathered(createReport(context), (_, { next }) => takeBack(next ? [next] : []));
   const gatheredClaim = calls.gathered(createClaim(context), (_, answer) =>
     takeBack(answer.kind === 'claimed' ? [answer.action] : []),
   );
@@ -177,7 +176,6 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   });
   const reporting = createReporting({
     report: gatheredReport,
-    reportMany: (client, items) => calls.many(report, client, items),
     claim: gatheredClaim,
     ...(observer.late ? { onLate: observer.late.bind(observer) } : {}),
   });
@@ -196,7 +194,6 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     ...createEnqueueOps(context, calls),
     ...createActionOps(context, calls, lookUp),
     report: reporting.report,
-    reportMany: reporting.reportMany,
     release: reporting.release,
 
     /** The lane's next action, or null. With `waitMs` it waits for one, at the cost of no query. */
@@ -205,7 +202,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     /** The oldest heads of the runner's lanes, as many as slots are free and `max` allows. */
     claimSlots: (client: Queryable, request: ClaimSlotsRequest): Promise<ClaimedAction[]> =>
       claiming.claimSlots(client, request),
-    ...createClaimNamed(context, calls),
+    claimNamedMany: createClaimNamed(context, calls),
     /** A claim whose actions the caller supplies: what it names and makes, in the transaction that it is passed. */
     supplied: createSuppliedClaims(calls, claiming, onError),
     /** Something that only the caller knows of may be claimable now; told with the commit of his transaction. */
@@ -268,7 +265,6 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       return raised.answers[0]?.generation as number;
     },
     createRunner: runners.create,
-    runnerLoad: runners.load,
     async setSlots(client: Queryable, tenantId: number, runnerId: string, slots: number | null) {
       await calls.inside(client, (inner) => runners.setSlots(inner, tenantId, runnerId, slots));
     },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonArray, textArray } from '../src/binary-array.ts';
 import type { Query } from '../src/index.ts';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { enqueueAndClaim, type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
 beforeAll(async () => {
@@ -59,7 +59,7 @@ test('payloads, options, results and errors are never escaped into the text of a
   expect(await t.engine.get(t.db, 1, second)).toMatchObject({ payload: { large }, result: { large } });
   const empty = (await t.lane()).laneId;
   await t.engine.assignRunner(t.db, { tenantId, laneId: empty }, runnerId);
-  const [made] = await t.engine.enqueueAndClaim(client, {
+  const [made] = await enqueueAndClaim(t.engine, client, {
     ...{ tenantId, runnerId, worker: 'w', leaseMs: 1_000 },
     actions: [{ laneId: empty, kind: 'x', payload: { large } }],
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ClaimedAction } from '../src/index.ts';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { claimNamed, runnerLoad, type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
 beforeAll(async () => {
@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 const claim = (runnerId: string, actionIds: string[]) =>
-  t.engine.claimNamed(t.db, { tenantId: 1, runnerId, worker: 'pc', leaseMs: 60_000, actionIds });
+  claimNamed(t.engine, t.db, { tenantId: 1, runnerId, worker: 'pc', leaseMs: 60_000, actionIds });
 
 async function runner(slots: number | null, lanes: number) {
   const runnerId = await t.engine.createRunner(t.db, 1, slots);
@@ -32,7 +32,7 @@ test('G31: a runner gets the actions it names, in their order, never above its s
   const got = await claim(runnerId, wanted);
   expect(got.map(({ id }) => id)).toEqual(wanted.slice(0, 2));
   expect(got[0]).toMatchObject({ attempt: 1, worker: 'pc', channel: 'door' });
-  expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toEqual({ slots: 2, running: 2 });
+  expect(await runnerLoad(t.engine, 1, runnerId)).toEqual({ slots: 2, running: 2 });
   expect(await claim(runnerId, wanted)).toEqual([]);
 });
 
@@ -59,7 +59,7 @@ test('G31: of many claims at the same moment none goes above the slots', async (
   const named = await Promise.all(lanes.map((laneId) => t.enqueue(laneId)));
   const got = await Promise.all(named.map((id) => claim(runnerId, [id])));
   expect(got.flat()).toHaveLength(5);
-  expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toEqual({ slots: 5, running: 5 });
+  expect(await runnerLoad(t.engine, 1, runnerId)).toEqual({ slots: 5, running: 5 });
 });
 
 test('G31: after a move of many lanes the old runner finishes what it holds', async () => {
@@ -69,8 +69,8 @@ test('G31: after a move of many lanes the old runner finishes what it holds', as
   const other = await t.engine.createRunner(t.db, 1, 1);
   const moved = lanes.map((laneId) => ({ laneId, runnerId: other }));
   expect(await t.engine.assignRunners(t.db, 1, [...moved, { laneId: '999999999', runnerId: other }])).toBe(2);
-  expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toEqual({ slots: 5, running: 1 });
-  expect(await t.engine.runnerLoad(t.db, 1, other)).toEqual({ slots: 1, running: 0 });
+  expect(await runnerLoad(t.engine, 1, runnerId)).toEqual({ slots: 5, running: 1 });
+  expect(await runnerLoad(t.engine, 1, other)).toEqual({ slots: 1, running: 0 });
   expect((await t.engine.held(t.db, { tenantId: 1, runnerId })).map((action) => action.id)).toEqual([id]);
 });
 

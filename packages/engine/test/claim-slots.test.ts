@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { runnerLoad, type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
 beforeAll(async () => {
@@ -42,7 +42,7 @@ test('G31: never above its slots, and never more than asked for', async () => {
   expect(await claim(runnerId, 0)).toEqual([]);
   expect(await claim(runnerId)).toHaveLength(1);
   expect(await claim(runnerId)).toEqual([]);
-  expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toEqual({ slots: 3, running: 3 });
+  expect(await runnerLoad(t.engine, 1, runnerId)).toEqual({ slots: 3, running: 3 });
 });
 
 test('G31: a freed slot is filled again, 2 → 3', async () => {
@@ -72,7 +72,7 @@ test('G31 G32: the next action that comes with a report keeps its slot', async (
     next: { channel: 'any', worker: 'pc', leaseMs: 60_000 },
   });
   expect(answer.next).toMatchObject({ laneId: a });
-  expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toEqual({ slots: 2, running: 2 });
+  expect(await runnerLoad(t.engine, 1, runnerId)).toEqual({ slots: 2, running: 2 });
   expect(await claim(runnerId)).toEqual([]);
   expect(await held(runnerId)).toContain(answer.next?.id);
 });
@@ -93,7 +93,7 @@ test('G31: an addressed claim of a lane takes no slot of its runner', async () =
   const { runnerId, lanes } = await runner(1, 2);
   for (const { laneId } of lanes) await t.enqueue(laneId);
   await t.claim(lanes[0]?.laneId as string, 'device itself');
-  expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toEqual({ slots: 1, running: 0 });
+  expect(await runnerLoad(t.engine, 1, runnerId)).toEqual({ slots: 1, running: 0 });
   expect(await claim(runnerId)).toHaveLength(1);
 });
 
@@ -129,10 +129,10 @@ test('G31: a lane moved away and back while it runs counts once', async () => {
   await claim(home.runnerId);
   await t.engine.assignRunner(t.db, lane, other.runnerId);
   await t.engine.assignRunner(t.db, lane, null);
-  expect(await t.engine.runnerLoad(t.db, 1, home.runnerId)).toMatchObject({ running: 1 });
+  expect(await runnerLoad(t.engine, 1, home.runnerId)).toMatchObject({ running: 1 });
   await t.engine.assignRunner(t.db, lane, home.runnerId);
-  expect(await t.engine.runnerLoad(t.db, 1, home.runnerId)).toMatchObject({ running: 1 });
-  expect(await t.engine.runnerLoad(t.db, 1, other.runnerId)).toMatchObject({ running: 0 });
+  expect(await runnerLoad(t.engine, 1, home.runnerId)).toMatchObject({ running: 1 });
+  expect(await runnerLoad(t.engine, 1, other.runnerId)).toMatchObject({ running: 0 });
   expect(await held(home.runnerId)).toHaveLength(1);
 });
 
@@ -159,7 +159,7 @@ test('G51: another tenant neither uses nor sees the runner', async () => {
   await expect(
     t.engine.claimSlots(t.db, { tenantId: 2, runnerId, channel: 'any', worker: 'x', leaseMs: 1, max: 1 }),
   ).rejects.toMatchObject({ code: 'MUSTER_UNKNOWN_RUNNER' });
-  expect(await t.engine.runnerLoad(t.db, 2, runnerId)).toBeNull();
+  expect(await runnerLoad(t.engine, 2, runnerId)).toBeNull();
   await expect(t.engine.setSlots(t.db, 2, runnerId, 9)).rejects.toMatchObject({
     code: 'MUSTER_UNKNOWN_RUNNER',
   });

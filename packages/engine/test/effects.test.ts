@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { EVENT_TYPES } from '../src/index.ts';
-import { type TellingEffect, type TestEngine, tellingEffect, testEngine } from '../testing/index.ts';
+import {
+  runnerLoad,
+  type TellingEffect,
+  type TestEngine,
+  tellingEffect,
+  testEngine,
+} from '../testing/index.ts';
 
 let t: TestEngine;
 let door: TellingEffect;
@@ -269,7 +275,7 @@ describe('a hand-out that is a success as well', () => {
     }
     const ask = { tenantId: 1, runnerId, channel: 'silent', worker: 'w', leaseMs: 1_000, max: 1 };
     for (const _ of lanes) expect(await t.engine.claimSlots(t.db, ask)).toHaveLength(1);
-    expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toMatchObject({ running: 0 });
+    expect(await runnerLoad(t.engine, 1, runnerId)).toMatchObject({ running: 0 });
   });
 });
 

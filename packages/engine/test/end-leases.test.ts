@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { claimNamed, enqueueAndClaim, type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
 beforeAll(async () => {
@@ -75,7 +75,7 @@ test.each<[string, (laneId: string, runnerId: string, id: string) => Promise<unk
     async (laneId, runnerId) => {
       const { actions } = await t.engine.list(t.db, { tenantId: 1, laneId, state: 'pending' });
       const actionIds = actions.map((action) => action.id);
-      return t.engine.claimNamed(t.db, { tenantId: 1, runnerId, worker: 'w', leaseMs: 1_000, actionIds });
+      return claimNamed(t.engine, t.db, { tenantId: 1, runnerId, worker: 'w', leaseMs: 1_000, actionIds });
     },
   ],
   [
@@ -84,7 +84,7 @@ test.each<[string, (laneId: string, runnerId: string, id: string) => Promise<unk
       for (const action of (await t.engine.list(t.db, { tenantId: 1, laneId, state: 'pending' })).actions)
         await t.engine.cancel(t.db, { tenantId: 1, actionId: action.id });
       const actions = [{ laneId, kind: 'x', maxAttempts: 1 }];
-      return t.engine.enqueueAndClaim(t.db, { tenantId: 1, runnerId, worker: 'w', leaseMs: 1_000, actions });
+      return enqueueAndClaim(t.engine, t.db, { tenantId: 1, runnerId, worker: 'w', leaseMs: 1_000, actions });
     },
   ],
 ])(

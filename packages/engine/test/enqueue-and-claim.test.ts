@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { enqueueAndClaim, runnerLoad, type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ async function runner(slots: number | null, lanes: number) {
   return { runnerId, lanes: own };
 }
 const make = (runnerId: string, laneIds: string[], more: object = {}) =>
-  t.engine.enqueueAndClaim(t.db, {
+  enqueueAndClaim(t.engine, t.db, {
     tenantId: 1,
     runnerId,
     worker: 'pc',
@@ -108,7 +108,7 @@ test('G31 G32: many such calls at once fill the slots exactly', async () => {
   const { runnerId, lanes } = await runner(3, 9);
   const made = (await Promise.all(lanes.map(({ laneId }) => make(runnerId, [laneId])))).flat();
   expect(made.filter((action) => action !== null)).toHaveLength(3);
-  expect(await t.engine.runnerLoad(t.db, 1, runnerId)).toEqual({ slots: 3, running: 3 });
+  expect(await runnerLoad(t.engine, 1, runnerId)).toEqual({ slots: 3, running: 3 });
 });
 
 test('nothing asked for, nothing made', async () => {

@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Queryable } from '../src/index.ts';
-import { type Contacts, keepContacts, pagesTouched, type TestEngine, testEngine } from '../testing/index.ts';
+import {
+  type Contacts,
+  enqueueAndClaim,
+  keepContacts,
+  pagesTouched,
+  type TestEngine,
+  testEngine,
+} from '../testing/index.ts';
 
 /** What plain SQL is told of a lane is what a claim does with it: both are made of one text. */
 let t: TestEngine;
@@ -49,7 +56,7 @@ async function really({ laneId, runnerId }: { laneId: string; runnerId: string }
   });
   await trying(async (tx) => {
     const actions = [{ laneId, kind: 'x', channel: CHANNEL, tags: ['stopped'] }];
-    got.made = (await t.engine.enqueueAndClaim(tx, { ...by, runnerId, actions }))[0] !== null;
+    got.made = (await enqueueAndClaim(t.engine, tx, { ...by, runnerId, actions }))[0] !== null;
   });
   return got;
 }

@@ -90,19 +90,6 @@ test('a worker of an older generation gets no next action with its report', asyn
   });
 });
 
-test('many reports go in one transaction of the caller', async () => {
-  const lanes = [await t.lane(), await t.lane()];
-  const ids = await Promise.all(lanes.map(({ laneId }) => t.enqueue(laneId)));
-  for (const { laneId } of lanes) await t.claim(laneId);
-  const answers = await t.db.transaction((tx) =>
-    t.engine.reportMany(
-      tx,
-      ids.map((actionId) => ({ tenantId: 1, actionId, attempt: 1, status: 'succeeded' as const })),
-    ),
-  );
-  expect(answers.map((answer) => answer.state)).toEqual(['succeeded', 'succeeded']);
-});
-
 test('the views show states that others can join with', async () => {
   const { laneId } = await t.lane();
   const done = await t.enqueue(laneId);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { enqueueAndClaim, type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
 beforeAll(async () => {
@@ -72,7 +72,7 @@ test('a runner claims across its lanes, never above its slots', async () => {
   const fresh = await t.lane();
   await t.engine.assignRunner(t.db, fresh, runnerId);
   await t.engine.setSlots(t.db, 1, runnerId, 3);
-  const made = await t.engine.enqueueAndClaim(t.db, {
+  const made = await enqueueAndClaim(t.engine, t.db, {
     tenantId: 1,
     runnerId,
     worker: 'pc',

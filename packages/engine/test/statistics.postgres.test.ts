@@ -2,7 +2,14 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEngine, type Engine, type Queryable } from '../src/index.ts';
 import { BY_INDEX } from '../src/perform-duty.ts';
-import { keepContacts, pagesTouched, testClock, testDatabase } from '../testing/index.ts';
+import {
+  claimNamed,
+  enqueueAndClaim,
+  keepContacts,
+  pagesTouched,
+  testClock,
+  testDatabase,
+} from '../testing/index.ts';
 
 /**
  * No statistics change the plan of a look-up by key. They are poisoned here: as an ANALYZE leaves them that ran while a
@@ -183,7 +190,7 @@ const CALLS: Record<string, (client: Queryable) => Promise<unknown>> = {
   'claim by slots': (c) =>
     engine.claimSlots(c, { tenantId: 1, runnerId, channel: 'any', worker: 'pc', leaseMs: 1_000, max: ITEMS }),
   'claim of named actions': (c) =>
-    engine.claimNamed(c, {
+    claimNamed(engine, c, {
       tenantId: 1,
       runnerId,
       worker: 'pc',
@@ -191,7 +198,7 @@ const CALLS: Record<string, (client: Queryable) => Promise<unknown>> = {
       actionIds: [`${LANES - 1}`],
     }),
   'enqueue and claim': (c) =>
-    engine.enqueueAndClaim(c, {
+    enqueueAndClaim(engine, c, {
       ...{ tenantId: 1, runnerId, worker: 'pc', leaseMs: 1_000 },
       actions: [{ laneId: `${EMPTY}`, kind: 'x', payload: {} }],
     }),

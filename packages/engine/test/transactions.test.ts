@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Engine, Queryable } from '../src/index.ts';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { enqueueAndClaim, type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
 beforeAll(async () => {
@@ -40,7 +40,7 @@ const OPERATIONS: Record<string, (engine: Engine, client: Queryable, s: Scene) =
   'enqueue superseding': (e, c, s) =>
     e.enqueue(c, { ...s.lane, kind: 'x', supersede: { key: 'k', mode: 'replace' } }),
   enqueueAndClaim: (e, c, s) =>
-    e.enqueueAndClaim(c, {
+    enqueueAndClaim(e, c, {
       ...{ tenantId: 1, runnerId: s.runnerId, worker: 'w', leaseMs: 1_000 },
       actions: [{ laneId: s.other.laneId, kind: 'x' }],
     }),
@@ -86,7 +86,6 @@ const READS: Record<string, (engine: Engine, client: Queryable, s: Scene) => Pro
   counts: (e, c) => e.counts(c, 1),
   oldest: (e, c) => e.oldest(c),
   held: (e, c, s) => e.held(c, { tenantId: 1, runnerId: s.runnerId }),
-  runnerLoad: (e, c, s) => e.runnerLoad(c, 1, s.runnerId),
   findLane: (e, c) => e.findLane(c, 1, 'test', 'x'),
   listPauses: (e, c) => e.listPauses(c, 1),
 };

@@ -51,14 +51,16 @@ const claimSlots =
 const enqueueAndClaim =
   (field: (bad: never) => object): Call =>
   (engine, client, bad) =>
-    engine.enqueueAndClaim(client, {
-      tenantId: 1,
-      runnerId,
-      worker: 'w',
-      leaseMs: 1_000,
-      actions: [{ laneId: lane.laneId, kind: 'x' }],
-      ...field(bad),
-    });
+    engine.enqueueAndClaimMany(client, [
+      {
+        tenantId: 1,
+        runnerId,
+        worker: 'w',
+        leaseMs: 1_000,
+        actions: [{ laneId: lane.laneId, kind: 'x' }],
+        ...field(bad),
+      },
+    ]);
 const report =
   (field: (bad: never) => Partial<ReportRequest>): Call =>
   (engine, client, bad) =>
@@ -261,7 +263,6 @@ test.each(NO_IDS)('G28: what is no id (%j) is unknown, never an error of the dat
   expect((await engine.list(db, { tenantId: 1, laneId: id })).actions).toEqual([]);
   expect((await engine.list(db, { tenantId: 1, ids: [id] })).actions).toEqual([]);
   expect(await engine.held(db, { tenantId: 1, runnerId: id })).toEqual([]);
-  expect(await engine.runnerLoad(db, 1, id)).toBeNull();
   const noLane = { code: 'MUSTER_UNKNOWN_LANE' };
   const at = { tenantId: 1, laneId: id };
   await expect(engine.enqueue(db, { ...at, kind: 'x' })).rejects.toMatchObject(noLane);
@@ -280,7 +281,7 @@ test.each(NO_IDS)('G28: what is no id (%j) is unknown, never an error of the dat
   const runner = { tenantId: 1, runnerId: id, worker: 'w', leaseMs: 1 };
   await expect(engine.claimSlots(db, { ...runner, channel: 'any', max: 1 })).rejects.toMatchObject(noRunner);
   await expect(
-    engine.enqueueAndClaim(db, { ...runner, actions: [{ laneId: lane.laneId, kind: 'x' }] }),
+    engine.enqueueAndClaimMany(db, [{ ...runner, actions: [{ laneId: lane.laneId, kind: 'x' }] }]),
   ).rejects.toMatchObject(noRunner);
 });
 

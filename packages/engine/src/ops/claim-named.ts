@@ -78,20 +78,11 @@ export function createClaimNamed(context: Context, calls: Calls) {
     return { answers: [...claimed.values()], transitions, wakes, told };
   }
 
-  async function claimNamedMany(
-    client: Queryable,
-    requests: readonly ClaimNamedRequest[],
-  ): Promise<ClaimedAction[][]> {
+  /** One list for each request: several runners, each named once. */
+  return async (client: Queryable, requests: readonly ClaimNamedRequest[]): Promise<ClaimedAction[][]> => {
     checkForRunners(requests);
     if (requests.every(({ actionIds }) => actionIds.length === 0)) return requests.map(() => []);
     return (await calls.inside(client, (inner) => claim(inner, requests))).answers;
-  }
-
-  return {
-    /** One list for each request: several runners, each named once. */
-    claimNamedMany,
-    claimNamed: async (client: Queryable, request: ClaimNamedRequest): Promise<ClaimedAction[]> =>
-      (await claimNamedMany(client, [request]))[0] as ClaimedAction[],
   };
 }
 

@@ -45,21 +45,6 @@ export function createEnqueueOps(context: Context, calls: Calls) {
   const keyed = calls.gathered({ ...operation, name: 'enqueue-keyed' });
   const enqueueAndClaim = createEnqueueAndClaim(context);
 
-  async function enqueueAndClaimMany(
-    client: Queryable,
-    requests: readonly ToEnqueueAndClaim[],
-  ): Promise<(ClaimedAction | null)[][]> {
-    checkForRunners(requests);
-    const encoded = requests.map((request) => ({
-      ...request,
-      actions: request.actions.map((action) => {
-        refuseWaiting(action);
-        return encodeAction(context, { ...action, tenantId: request.tenantId });
-      }),
-    }));
-    return (await calls.inside(client, (inner) => enqueueAndClaim(inner, encoded))).answers;
-  }
-
   return {
     /** Adds one action; `created: true` asks for all of it in the answer. Throws an EngineError if the lane is unknown or full, or the key was used for another body. */
     async enqueue(
@@ -90,14 +75,23 @@ export function createEnqueueOps(context: Context, calls: Calls) {
       });
     },
 
-    /** One list for each request: several runners, each named once. */
-    enqueueAndClaimMany,
-
-    /** For each action whose lane is free, as long as the runner has slots: created and handed out in one statement. */
-    enqueueAndClaim: async (
+    /**
+     * For each action whose lane is free, as long as the runner has slots: created and handed out in one statement. One list for
+     * each request: several runners, each named once.
+     */
+    async enqueueAndClaimMany(
       client: Queryable,
-      request: ToEnqueueAndClaim,
-    ): Promise<(ClaimedAction | null)[]> =>
-      (await enqueueAndClaimMany(client, [request]))[0] as (ClaimedAction | null)[],
+      requests: readonly ToEnqueueAndClaim[],
+    ): Promise<(ClaimedAction | null)[][]> {
+      checkForRunners(requests);
+      const encoded = requests.map((request) => ({
+        ...request,
+        actions: request.actions.map((action) => {
+          refuseWaiting(action);
+          return encodeAction(context, { ...action, tenantId: request.tenantId });
+        }),
+      }));
+      return (await calls.inside(client, (inner) => enqueueAndClaim(inner, encoded))).answers;
+    },
   };
 }

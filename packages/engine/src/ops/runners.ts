@@ -1,8 +1,7 @@
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import type { Context, Run } from '../operation.ts';
-import { checkRunner, checkTenant, checkWhole, isId } from '../values.ts';
-import { runningOf } from './runner-slots.ts';
+import { checkRunner, checkTenant, checkWhole } from '../values.ts';
 
 /** Runners and their slots. A change of slots raises the version, so no claim that counted before wins after. */
 export function createRunnerOps(context: Context) {
@@ -28,20 +27,6 @@ export function createRunnerOps(context: Context) {
       });
       if (rows.length === 0) throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
       return { answers: [null], transitions: [], wakes: [{ tenantId, runnerId }] };
-    },
-
-    async load(
-      client: Queryable,
-      tenantId: number,
-      runnerId: string,
-    ): Promise<{ slots: number | null; running: number } | null> {
-      if (!isId(runnerId)) return null;
-      const { rows } = await client.query({
-        name: 'muster_runner_load',
-        text: `select r.slots, ${runningOf(s, 'r')}::int as running from ${s}.runners r where r.tenant_id = $1 and r.runner_id = $2`,
-        values: [tenantId, runnerId],
-      });
-      return rows[0] ?? null;
     },
   };
 }

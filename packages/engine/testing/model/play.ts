@@ -2,6 +2,7 @@
 import type { ClaimedAction, Engine, NewAction, Queryable } from '../../src/index.ts';
 import { EngineError, eventName, replay } from '../../src/index.ts';
 import type { TestClock } from '../clock.ts';
+import { enqueueAndClaim, runnerLoad } from '../for-runners.ts';
 import type { Contacts } from '../keep-contacts.ts';
 import * as acts from './acts.ts';
 import { type Command, type Enqueue, LANES, LEASE_MS, RUNNERS, TAG } from './commands.ts';
@@ -138,7 +139,7 @@ async function perform(world: World, command: Command): Promise<void> {
       const runner = at(runners, 0);
       const by = { worker: 'pc', leaseMs: LEASE_MS };
       const actions = [{ ...asked(wanted), laneId: laneOf(command.lane).id }];
-      const [answer] = await engine.enqueueAndClaim(db, { tenantId, runnerId: runner.id, ...by, actions });
+      const [answer] = await enqueueAndClaim(engine, db, { tenantId, runnerId: runner.id, ...by, actions });
       const made =
         acts.mayComeIntoBeing(model, runner, laneOf(command.lane), wanted) &&
         acts.enqueue(model, laneOf(command.lane), wanted, answer?.id ?? '0').action;
@@ -433,7 +434,7 @@ export async function compare(world: World): Promise<void> {
   ]);
   same('counts', Object.fromEntries(counted.sort()), Object.fromEntries([...counts].sort()));
   for (const runner of world.runners) {
-    const load = await engine.runnerLoad(engine.db, tenantId, runner.id);
+    const load = await runnerLoad(engine, tenantId, runner.id);
     const running = [...model.lanes.values()].filter((lane) => lane.lease?.runner === runner).length;
     same(`load of runner ${runner.id}`, load, { slots: runner.slots, running });
   }
