@@ -256,9 +256,24 @@ describe('bad input gets a sentence and a code', () => {
 
   test('unknown things are 404, and a claim takes 1 to 100 and waits at most 25 seconds', async () => {
     const pc = await fakePc(stage.t, 1);
-    expect(
-      (await stage.t.post('/api/tasks', { name: 'a', kind: 'A', targets: { pcIds: ['4711'] } })).body,
-    ).toMatchObject({ code: 'MUSTER_UNKNOWN_PC' });
+    const gone = (await fakePc(stage.t, 1)).devices[0]?.id as string;
+    await stage.t.del(`/api/devices/${gone}`);
+    const none = Array.from({ length: 22 }, (_, n) => String(4711 + n));
+    for (const [targets, code, error] of [
+      [{ pcIds: [pc.id, '4711'] }, 'PC', 'There is no PC with this id: 4711.'],
+      [{ pcIds: ['4712', '4711', '4712'] }, 'PC', 'There are no PCs with these ids: 4712, 4711.'],
+      [{ deviceIds: [pc.devices[0]?.id, gone] }, 'DEVICE', `There is no device with this id: ${gone}.`],
+      [
+        { deviceIds: none },
+        'DEVICE',
+        `There are no devices with these ids: ${none.slice(0, 20).join(', ')} and 2 more.`,
+      ],
+    ] as const)
+      expect(await stage.t.post('/api/tasks', { name: 'a', kind: 'A', targets })).toMatchObject({
+        status: 404,
+        body: { code: `MUSTER_UNKNOWN_${code}`, error },
+      });
+    expect((await stage.t.get('/api/tasks?status=running')).body.tasks).toEqual([]);
     for (const path of ['/api/tasks/x', '/api/tasks/4711', '/api/tasks/4711/devices'])
       expect(await stage.t.get(path)).toMatchObject({ status: 404, body: { code: 'MUSTER_UNKNOWN_TASK' } });
     for (const path of ['/api/task-devices/x', '/api/task-devices/4711/events'])
@@ -318,10 +333,12 @@ test('another tenant has a line of its own and sees nothing of this one', async 
   const { body: own } = await stage.t.post('/api/pcs', { name: 'pc' }, second);
   stage.t.secret(own.runnerToken);
   const body = { name: 'x', kind: 'X', targets: { deviceIds: [held.deviceId] } };
-  expect((await stage.t.post('/api/tasks', body, second)).body).toMatchObject({
-    status: 'success',
-    counts: { cancelled: 1 },
+  expect(await stage.t.post('/api/tasks', body, second)).toMatchObject({
+    status: 404,
+    body: { code: 'MUSTER_UNKNOWN_DEVICE' },
   });
+  const all = { name: 'x', kind: 'X', targets: { all: true } };
+  expect((await stage.t.post('/api/tasks', all, second)).body).toMatchObject({ total: 0 });
   expect((await stage.t.post(`/api/pcs/${own.id}/claim`, {}, { token: own.runnerToken })).body).toEqual({
     taskDevices: [],
   });

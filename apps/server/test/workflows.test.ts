@@ -256,14 +256,29 @@ test('a schedule that makes no sense is refused with a sentence', async () => {
     });
 });
 
-test('targets that are no ids of ours are refused rows of a run, by any schedule', async () => {
-  const device = await fakeDevice(t, { expiresAt: after(DAY) });
-  const targets = { deviceIds: [device.id, '99999999999999999999999', '-1', 'x', ''] };
+test('targets that are no devices are refused; those that are deleted later are refused rows of a run', async () => {
+  const [device, gone] = [await fakeDevice(t, { expiresAt: after(DAY) }), await fakeDevice(t)];
+  const none = ['99999999999999999999999', '-1', 'x'];
+  const targets = { deviceIds: [device.id, gone.id] };
   const id = await make({ targets, schedule: { at: after(HOUR) } });
-  expect((await t.post(`/api/workflows/${id}/run`)).status).toBe(201);
+  const wrong = { deviceIds: [device.id, ...none] };
+  const body = { name: 'w', schedule: { at: after(HOUR) }, targets: wrong, action: { kind: 'A' } };
+  for (const answer of [
+    await t.post('/api/workflows', body),
+    await t.send('PATCH', `/api/workflows/${id}`, { targets: wrong }),
+  ])
+    expect(answer).toMatchObject({
+      status: 404,
+      body: {
+        code: 'MUSTER_UNKNOWN_DEVICE',
+        error: `There are no devices with these ids: ${none.join(', ')}.`,
+      },
+    });
   const expiring = await make({ targets, schedule: { beforeExpiryDays: 7 } });
+  await t.del(`/api/devices/${gone.id}`);
+  expect((await t.post(`/api/workflows/${id}/run`)).status).toBe(201);
   await pass(MINUTE);
-  expect(await runs(id)).toMatchObject([{ status: 'supplied', targets: 5, actions: 1, refused: 4 }]);
+  expect(await runs(id)).toMatchObject([{ status: 'supplied', targets: 2, actions: 1, refused: 1 }]);
   expect(await runs(expiring)).toMatchObject([{ trigger: 'expiry', targets: 1, actions: 1 }]);
 });
 

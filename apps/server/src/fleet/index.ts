@@ -19,6 +19,7 @@ import { createDeviceQueries } from './queries.ts';
 import { createRegistry } from './registry.ts';
 import { createTargetSets } from './target-sets.ts';
 import { createDeviceViews } from './views.ts';
+import { createRefuseUnknown } from './who-is-meant.ts';
 
 /**
  * The fleet: which devices there are, their tokens, when they were last heard of, what happened to them. Open to every
@@ -72,6 +73,8 @@ export function createFleet(shell: {
     /** The same for a door that makes the actions of its channel itself. */
     addStepMilestones: (channel: string, source: string) => addStepMilestones(engine, channel, source),
     pcs,
+    /** Throws if one of these is no device, and says which. */
+    refuseUnknown: createRefuseUnknown(schema),
     targetSets: createTargetSets(schema, assigning),
     assignmentsOf: queries.assignmentsOf,
     offlineSince: queries.offlineSince,
@@ -91,4 +94,5 @@ export { type HandOutFacts, PENDING_UP_TO } from './milestones.ts';
 export { type Pcs, unknownPc } from './pcs.ts';
 export { createPruneNotices, createPruneSets } from './prune-sets.ts';
 export type { TargetCounts, TargetSets } from './target-sets.ts';
+export { isMeant } from './who-is-meant.ts';
 export { WHOLE_FLEET } from './whole-fleet.ts';

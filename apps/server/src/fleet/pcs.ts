@@ -1,5 +1,6 @@
 import type { Queryable } from '@muster/engine';
 import { deviceError } from './errors.ts';
+import { noSuch } from './who-is-meant.ts';
 
 /** Which runner drives the lanes of a PC's devices. The PCs themselves belong to the tasks door. */
 export type Pcs = ReturnType<typeof createPcs>;
@@ -36,4 +37,6 @@ export function createPcs(s: string) {
   };
 }
 
-export const unknownPc = () => deviceError('MUSTER_UNKNOWN_PC', 'There is no PC with this id.');
+/** Named one by one where a list was given. */
+export const unknownPc = (ids: readonly string[] = []) =>
+  deviceError('MUSTER_UNKNOWN_PC', ids.length > 0 ? noSuch('PC', ids) : 'There is no PC with this id.');

@@ -2,6 +2,7 @@ import type { DeviceAction, Targets } from '@muster/contracts';
 import { EngineError, type Queryable } from '@muster/engine';
 import type { Assigning, AssignmentSource } from './assigning.ts';
 import { days } from './milestones.ts';
+import { isMeant } from './who-is-meant.ts';
 
 /**
  * A frozen set of devices and the way of an action into their lanes: in chunks, each a transaction, so that it goes on
@@ -81,11 +82,12 @@ export function createTargetSets(s: string, assigning: Assigning) {
       tenantId: number,
       wanted: Targets,
     ): Promise<{ setId: string; total: number }> {
-      const alive = `from ${s}.devices d where d.tenant_id = $1 and d.deleted_at is null`;
-      const found = 'd.device_id as ord, d.device_id, null::text as target, null::text as error';
-      if ('all' in wanted) return insert(client, tenantId, `select ${found} ${alive}`, undefined);
+      const meant = (said: { all: string; tags: string }) =>
+        `select d.device_id as ord, d.device_id, null::text as target, null::text as error from ${s}.devices d
+          where d.tenant_id = $1 and ${isMeant('d', said)}`;
+      if ('all' in wanted) return insert(client, tenantId, meant({ all: 'true', tags: 'null' }), undefined);
       if ('tags' in wanted)
-        return insert(client, tenantId, `select ${found} ${alive} and d.tags @> $2::text[]`, wanted.tags);
+        return insert(client, tenantId, meant({ all: 'false', tags: '$2::text[]' }), wanted.tags);
       return insert(
         client,
         tenantId,
@@ -111,9 +113,8 @@ export function createTargetSets(s: string, assigning: Assigning) {
       const { rows } = await client.query({
         text: `insert into ${s}.expiry_notices (tenant_id, subject, device_id, expires_at)
           select d.tenant_id, $3, d.device_id, d.expires_at from ${s}.devices d
-          where d.tenant_id = $2 and d.deleted_at is null and d.expires_at > $1::timestamptz
-            and d.expires_at <= $1::timestamptz + ${days('$4::int')}
-            and ($5::text[] is null or d.tags @> $5) and ($6::text[] is null or d.device_id::text = any($6))
+          where d.tenant_id = $2 and d.expires_at > $1::timestamptz and d.expires_at <= $1::timestamptz + ${days('$4::int')}
+            and d.deleted_at is null and (${isMeant('d', { all: '$7::boolean', tags: '$5::text[]' })} or d.device_id::text = any($6::text[]))
             and not exists (select 1 from ${s}.expiry_notices x where x.tenant_id = d.tenant_id and x.subject = $3
               and x.device_id = d.device_id and x.expires_at = d.expires_at)
           order by d.device_id limit ${MOST_EXPIRING}
@@ -125,6 +126,7 @@ export function createTargetSets(s: string, assigning: Assigning) {
           asked.days,
           'tags' in wanted ? wanted.tags : null,
           'deviceIds' in wanted ? wanted.deviceIds : null,
+          'all' in wanted,
         ],
       });
       if (rows.length === 0) return null;

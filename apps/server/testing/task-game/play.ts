@@ -87,7 +87,7 @@ function createGame(inner: Database, house: GameHouse, die: Die) {
       { all: true },
       { tags: [die.of(TAGS)] },
       { pcIds: [die.of(pcs).id] },
-      { deviceIds: some.length > 0 ? some : ['999999'] },
+      some.length > 0 ? { deviceIds: some } : { tags: ['nobody'] },
     ]);
     const answer = await house.call('POST', '/api/tasks', {
       name: 'game',

@@ -1,4 +1,5 @@
 import type { Queryable } from '@muster/engine';
+import { isMeant } from '../../fleet/index.ts';
 import { eligible } from './eligible.ts';
 import { activeTask, countsOf } from './task-queries.ts';
 import { CHANNEL } from './wire.ts';
@@ -116,8 +117,10 @@ export function createAdvanceQueries(s: string, options: { now: () => Date; stal
             select * from ${s}.tasks where tenant_id = $2 and task_id = $3 and activated_at is null
           ), wanted as (
             select d.device_id, null::text as ended from t join ${s}.devices d on d.tenant_id = t.tenant_id and d.deleted_at is null
-            where not t.targets ? 'deviceIds' and (t.targets ? 'all'
-              or d.tags @> array(select jsonb_array_elements_text(t.targets->'tags')) and t.targets ? 'tags'
+            where not t.targets ? 'deviceIds' and (${isMeant('d', {
+              all: `t.targets ? 'all'`,
+              tags: `case when t.targets ? 'tags' then array(select jsonb_array_elements_text(t.targets->'tags')) end`,
+            })}
               or d.pc_id in (select (jsonb_array_elements_text(t.targets->'pcIds'))::bigint) and t.targets ? 'pcIds')
             union all
             select i.id, case when d.device_id is null then 'cancelled' end

@@ -94,6 +94,7 @@ export const tasks: CreateFeature = ({
           engine,
           places: fleet.pcs,
           queries,
+          refuseUnknown: fleet.refuseUnknown,
           soon,
           timeoutSeconds: config.MUSTER_TASK_TIMEOUT_SECONDS,
         }),

@@ -1,7 +1,7 @@
 import type { NewTask } from '@muster/contracts';
 import { type Engine, whileLocked } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
-import { type Pcs as PlacesOfPcs, unknownPc, WHOLE_FLEET } from '../../fleet/index.ts';
+import { type Fleet, type Pcs as PlacesOfPcs, unknownPc, WHOLE_FLEET } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
 import { refusePast } from '../../http/past-times.ts';
@@ -26,10 +26,11 @@ export function createTasks(tools: {
   engine: Engine;
   places: PlacesOfPcs;
   queries: TaskQueries;
+  refuseUnknown: Fleet['refuseUnknown'];
   soon: RunSoon;
   timeoutSeconds: number;
 }) {
-  const { advance, audit, engine, places, queries, soon, timeoutSeconds } = tools;
+  const { advance, audit, engine, places, queries, refuseUnknown, soon, timeoutSeconds } = tools;
   const { db } = engine;
 
   async function get(caller: Caller, taskId: string): Promise<TaskRow> {
@@ -41,7 +42,7 @@ export function createTasks(tools: {
   return {
     get,
 
-    /** Costs the same whoever is meant: who that is, is found out when the task becomes active. */
+    /** Who is meant is found out when the task becomes active; of a list it is only looked whether they exist. */
     async create(caller: Caller, body: NewTask): Promise<TaskRow> {
       const { tenantId } = caller;
       await refusePast(engine.now(), { deadline: body.deadline });
@@ -52,8 +53,10 @@ export function createTasks(tools: {
         async (tx) => {
           if ('pcIds' in targets) {
             const known = await places.runnersOf(tx, tenantId, targets.pcIds);
-            if (targets.pcIds.some((pcId) => !known.has(pcId))) throw unknownPc();
+            const unknown = targets.pcIds.filter((pcId) => !known.has(pcId));
+            if (unknown.length > 0) throw unknownPc([...new Set(unknown)]);
           }
+          if ('deviceIds' in targets) await refuseUnknown(tx, tenantId, targets.deviceIds);
           const taskId = await queries.insert(tx, {
             tenantId,
             name: body.name,
@@ -74,6 +77,7 @@ export function createTasks(tools: {
           target: `task ${taskId}`,
           detail: { name: body.name, kind: body.kind },
         }),
+        WHOLE_FLEET,
       );
       if (await queries.hasMoreDevicesThan(db, tenantId, FEW_DEVICES)) soon.soon();
       else await whileLocked(db, (tx) => advance.now(tx, tenantId), WHOLE_FLEET);

@@ -19,7 +19,7 @@ export const workflows: CreateFeature = (shell) => {
   return {
     name: 'workflows',
     errors: WORKFLOW_ERRORS,
-    routes: workflowRoutes({ ...tools, audit, supply }),
+    routes: workflowRoutes({ ...tools, audit, refuseUnknown: fleet.refuseUnknown, supply }),
     stop: () => supply.stop(),
   };
 };

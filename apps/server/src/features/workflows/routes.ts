@@ -1,7 +1,7 @@
-import { api, type DeviceAction } from '@muster/contracts';
+import { api, type DeviceAction, type Targets } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
-import { type TargetSets, WHOLE_FLEET } from '../../fleet/index.ts';
+import { type Fleet, type TargetSets, WHOLE_FLEET } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { isId } from '../../http/ids.ts';
@@ -22,16 +22,21 @@ export function workflowRoutes(tools: {
   audit: Audit;
   engine: Engine;
   queries: WorkflowQueries;
+  refuseUnknown: Fleet['refuseUnknown'];
   sets: TargetSets;
   supply: RunSoon;
 }): Route[] {
-  const { audit, engine, queries, sets, supply } = tools;
+  const { audit, engine, queries, refuseUnknown, sets, supply } = tools;
   const { db } = engine;
 
   async function known(client: Queryable, tenantId: number, id: string, lock: '' | 'for update' = '') {
     const row = isId(id) ? await queries.get(client, tenantId, id, lock) : null;
     if (!row) throw workflowError('MUSTER_UNKNOWN_WORKFLOW', 'There is no workflow with this id.');
     return row;
+  }
+
+  async function refuseUnknownTargets(tx: Queryable, tenantId: number, targets: Targets | undefined) {
+    if (targets && 'deviceIds' in targets) await refuseUnknown(tx, tenantId, targets.deviceIds);
   }
 
   async function wireRuns(tenantId: number, rows: readonly RunRow[]) {
@@ -66,6 +71,7 @@ export function workflowRoutes(tools: {
           async (tx) => {
             const now = engine.now();
             await refusePast(now, timesOf(body.action));
+            await refuseUnknownTargets(tx, caller.tenantId, body.targets);
             const given = {
               tenantId: caller.tenantId,
               ...body,
@@ -115,6 +121,7 @@ export function workflowRoutes(tools: {
             const before = await known(tx, caller.tenantId, params.id, 'for update');
             const now = engine.now();
             await refusePast(now, timesOf(body.action));
+            await refuseUnknownTargets(tx, caller.tenantId, body.targets);
             const row = { ...before, ...body } as WorkflowRow;
             const isNew = body.schedule !== undefined || (row.enabled && !before.enabled);
             const isPast =

@@ -1,0 +1,45 @@
+import type { Queryable } from '@muster/engine';
+import { deviceError } from './errors.ts';
+
+/**
+ * Who is meant by "all" and by tags, for every door that freezes targets: devices that are not deleted, and of tags those
+ * that have all of them. Both are expressions in SQL: a boolean, and a text[] that is null where no tags were said.
+ */
+export const isMeant = (d: string, said: { all: string; tags: string }) =>
+  `(${d}.deleted_at is null and (${said.all} or ${d}.tags @> ${said.tags}))`;
+
+/** A list may be wrong as a whole, and the sentence has to stay one. */
+const MOST_NAMED = 20;
+
+/** "There is no PC with this id: 7.", "There are no PCs with these ids: 7, 8 and 3 more." */
+export function noSuch(noun: string, ids: readonly string[], count = ids.length): string {
+  if (count === 1) return `There is no ${noun} with this id: ${ids[0]}.`;
+  const named = ids.slice(0, MOST_NAMED).join(', ');
+  const more = count > MOST_NAMED ? ` and ${count - MOST_NAMED} more` : '';
+  return `There are no ${noun}s with these ids: ${named}${more}.`;
+}
+
+export function createRefuseUnknown(s: string) {
+  /** A slip of the pen in a list is told at once, not found out when nothing happens. A deleted device is none. */
+  return async (client: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<void> => {
+    const { rows } = await client.query({
+      text: `select left(i.id, 40) as id, count(*) over ()::int as n
+        from (select u.id, min(u.ord) as ord from unnest((select $2::text[])) with ordinality u(id, ord) group by u.id) i
+        left join lateral (
+          select true as is_there from ${s}.devices d where d.tenant_id = $1 and d.deleted_at is null
+            and d.device_id = case when i.id ~ '^[1-9][0-9]{0,17}$' then i.id::bigint end limit 1
+        ) d on true
+        where d.is_there is null order by i.ord limit ${MOST_NAMED}`,
+      values: [tenantId, deviceIds],
+    });
+    if (rows.length === 0) return;
+    throw deviceError(
+      'MUSTER_UNKNOWN_DEVICE',
+      noSuch(
+        'device',
+        rows.map((row) => row.id),
+        rows[0].n,
+      ),
+    );
+  };
+}
