@@ -3,6 +3,6 @@ drop table {schema}.task_targets;
 drop table {schema}.tasks;
 drop sequence {schema}.task_seq;
 drop table {schema}.task_lines;
-alter table {schema}.devices drop column absent;
+alter table {schema}.devices drop column absent_since;
 drop table {schema}.pcs;
 drop sequence {schema}.pc_seq;

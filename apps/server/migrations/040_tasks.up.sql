@@ -14,8 +14,8 @@ create table {schema}.pcs (
 create unique index one_pc_per_name on {schema}.pcs (tenant_id, name);
 create unique index one_pc_per_runner on {schema}.pcs (tenant_id, runner_id);
 
--- Its runner has said that the device is not there.
-alter table {schema}.devices add column absent boolean not null default false;
+-- Since when its runner says that the device is not there; null: it is.
+alter table {schema}.devices add column absent_since timestamptz;
 
 -- Two rows per tenant that ever had a task. Whoever adds one holds `add`, so tasks come into being in the order of their
 -- numbers; whoever activates, ends, cancels or reopens one holds `advance`, so those come one after the other.

@@ -5,7 +5,7 @@
 create view {schema}_reports.tasks as
   select t.task_id as id, t.tenant_id, t.name, t.kind, t.payload,
     case when t.ended_at is null then case when t.task_id = o.task_id then 'running' else 'pending' end
-      when t.cancelled_at is not null then 'cancelled' when c.failed > 0 then 'failed' else 'success' end as status,
+      when t.cancelled_at is not null then 'cancelled' when c.failed > 0 then 'failed' when c.completed > 0 then 'success' else 'cancelled' end as status,
     t.max_attempts, t.timeout_seconds, coalesce(t.total, 0) as device_count, c.completed as completed_count, c.failed as failed_count,
     c.cancelled as cancelled_count, c.running as running_count, t.created_at, t.created_by, t.activated_at as started_at,
     t.ended_at as completed_at, t.deadline
@@ -65,8 +65,8 @@ create view {schema}_reports.pc_device_summary as
   join {schema}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
   left join {schema}.contacts c on c.tenant_id = p.tenant_id and c.channel = 'runner' and c.target_id = p.pc_id
   cross join lateral (
-    select count(*)::int as device_count, count(*) filter (where d.state = 'ok' and not d.absent)::int as eligible_device_count,
-      count(*) filter (where d.state = 'error')::int as error_count, count(*) filter (where d.absent)::int as absent_count
+    select count(*)::int as device_count, count(*) filter (where d.state = 'ok' and d.absent_since is null)::int as eligible_device_count,
+      count(*) filter (where d.state = 'error')::int as error_count, count(*) filter (where d.absent_since is not null)::int as absent_count
     from {schema}.devices d where d.tenant_id = p.tenant_id and d.pc_id = p.pc_id and {schema}.sought_by(d.pc_id) and d.deleted_at is null
   ) d;
 
@@ -129,7 +129,7 @@ begin
       join {schema}.task_targets x on x.tenant_id = p_tenant and x.task_id = v_task.task_id and x.device_id = d.device_id and x.ended is null
       join {schema}.unfinished_actions u on u.tenant_id = p_tenant and u.action_id = x.action_id
       cross join lateral {schema}.lane_front(v_now, p_tenant, u.lane_id, 'runner') f
-      where d.state = 'ok' and not d.absent and f.hands_out = u.action_id
+      where d.state = 'ok' and d.absent_since is null and f.hands_out = u.action_id
       order by u.seq limit v_free
     ) w;
     select coalesce(array_agg(w.device_id order by w.device_id), '{}') as devices, coalesce(array_agg(w.lane_id order by w.device_id), '{}') as lanes
@@ -141,7 +141,7 @@ begin
         join {schema}.task_targets x on x.tenant_id = p_tenant and x.task_id = v_task.task_id and x.device_id = d.device_id
           and x.action_id is null and x.ended is null
         cross join lateral {schema}.lane_front(v_now, p_tenant, d.lane_id, 'runner', array[v_tag]) f
-        where d.state = 'ok' and not d.absent and f.takes_new
+        where d.state = 'ok' and d.absent_since is null and f.takes_new
         order by d.device_id limit v_free - cardinality(v_again)
       ) y
       -- a cancel waits for this, and the other way round

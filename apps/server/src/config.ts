@@ -195,8 +195,13 @@ export const SETTINGS = {
   ),
   MUSTER_TASK_STALL_SECONDS: setting(
     '1200',
-    'A task in which nothing has happened for so long, and nothing can, ends.',
+    'A task of which nothing was heard for so long, by anybody who could go on with it, ends.',
     wholeNumber(10, 604_800),
+  ),
+  MUSTER_TASK_ABSENT_SECONDS: setting(
+    '600',
+    'How long tasks wait for a device of which its runner says that it is not there.',
+    wholeNumber(0, 604_800),
   ),
   MUSTER_ONLINE_WINDOW_SECONDS: setting(
     '900',

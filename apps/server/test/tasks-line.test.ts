@@ -114,13 +114,19 @@ describe('no task blocks the tenant for ever', () => {
       status: 'running',
       counts: { running: 1, pending: 4, cancelled: 0 },
     });
-    const told = await pc.complete(held, { claim: { max: 9 } });
+    // the absent one may come back; while it is waited for, nothing is decided of the others either
+    expect(await pc.complete(held, { claim: { max: 9 } })).toMatchObject({ taskDevices: [] });
+    await stage.pass(10 * MINUTE - 1);
+    expect(await show(task.id)).toMatchObject({ status: 'running', counts: { pending: 4 } });
+    const [waiting] = await rowsOf(task.id, '?status=pending&limit=1');
+    expect(waiting).not.toHaveProperty('absentSince');
+    await stage.pass(1);
     expect(await show(task.id)).toMatchObject({
       status: 'success',
       total: 5,
       counts: { completed: 1, cancelled: 4 },
     });
-    expect(told.taskDevices).toMatchObject([{ taskId: next.id }]);
+    expect(await pc.claim()).toMatchObject([{ taskId: next.id }]);
     expect(await rowsOf(task.id, '?status=cancelled')).toMatchObject(
       [inError, deleted, absent, homeless].map((deviceId) => ({
         deviceId,
@@ -145,9 +151,59 @@ describe('no task blocks the tenant for ever', () => {
 
   test('nothing meant, nothing to do: a task for nobody has ended when it becomes active', async () => {
     expect(await newTask(stage.t, { tags: ['nobody has this'] })).toMatchObject({
-      status: 'success',
+      status: 'cancelled',
+      reason: 'NOBODY_MEANT',
       total: 0,
     });
+  });
+
+  test('G60: a hub that resets does not empty a task: all are waited for, and who comes back runs', async () => {
+    const pc = await fakePc(stage.t, 3);
+    const say = (present: unknown[]) =>
+      stage.t.send('PUT', `/api/pcs/${pc.id}/devices`, { present }, { token: pc.token });
+    const [retried, back, away] = pc.devices.map(({ id }) => id);
+    const task = await newTask(stage.t, listOf(pc));
+    const [held] = (await pc.claim({ max: 1 })) as [Held];
+    await pc.fail(held);
+    const since = stage.t.clock().toISOString();
+    await say([]);
+    await stage.pass(5 * MINUTE);
+    await say([]); // what is said again is no news
+    await stage.pass(5 * MINUTE - 1);
+    expect(await show(task.id)).toMatchObject({ status: 'running', counts: { pending: 3 } });
+    expect(await rowsOf(task.id)).toMatchObject(pc.devices.map(() => ({ absentSince: since })));
+    expect((await stage.t.get(`/api/task-devices/${held.id}`)).body.waitingFor).toMatchObject({
+      code: 'DEVICE_ABSENT',
+      text: `Its PC says that the device is not there since ${since}.`,
+    });
+    await say([retried, back]);
+    await stage.pass(1);
+    const both = await pc.claim();
+    expect(deviceIds(both)).toEqual([retried, back]);
+    await say([]); // what runs is not asked whether it is there
+    for (const one of both) await pc.fail(one, { error: 'gone' });
+    await stage.pass(0);
+    expect(await show(task.id)).toMatchObject({ status: 'running', counts: { pending: 3 } });
+    await stage.pass(10 * MINUTE);
+    expect(await show(task.id)).toMatchObject({
+      status: 'cancelled',
+      reason: 'NOT_ELIGIBLE',
+      counts: { cancelled: 3 },
+    });
+    expect(await rowsOf(task.id)).toMatchObject([{}, {}, { deviceId: away, reason: 'NOT_ELIGIBLE' }]);
+  });
+
+  test('G60: the stall counts from the last sign of whoever could go on: one whose devices are away has given one', async () => {
+    const [dead, reset] = [await fakePc(stage.t, 1), await fakePc(stage.t, 1)];
+    const task = await newTask(stage.t, listOf(dead, reset), { retryBackoffSeconds: 3_600 });
+    for (const held of await reset.claim()) await reset.fail(held);
+    await stage.pass(19 * MINUTE);
+    await stage.t.send('PUT', `/api/pcs/${reset.id}/devices`, { present: [] }, { token: reset.token });
+    await flushContacts();
+    await stage.pass(20 * MINUTE - 1);
+    expect(await show(task.id)).toMatchObject({ status: 'running', counts: { pending: 2 } });
+    await stage.pass(1);
+    expect(await show(task.id)).toMatchObject({ status: 'failed', counts: { failed: 2 } });
   });
 
   test('G60: no hand-out, nothing running, no runner for twenty minutes: the rest has failed with the reason expired', async () => {
@@ -341,7 +397,11 @@ describe('cancelling', () => {
       total: 2,
       counts: { cancelled: 2 },
     });
-    expect((await cancel(predicate.id)).body).toMatchObject({ status: 'cancelled', total: 0 });
+    expect((await cancel(predicate.id)).body).toMatchObject({
+      status: 'cancelled',
+      reason: 'CANCELLED',
+      total: 0,
+    });
     expect(await cancel('4711')).toMatchObject({ status: 404, body: { code: 'MUSTER_UNKNOWN_TASK' } });
   });
 
@@ -379,7 +439,11 @@ test('a deleted or re-enrolled device ends what it runs as cancelled', async () 
   await stage.t.del(`/api/devices/${pc.devices[0]?.id}`);
   stage.t.secret((await stage.t.post(`/api/devices/${pc.devices[1]?.id}/re-enrol`)).body.deviceToken);
   await stage.pass(0);
-  expect(await show(task.id)).toMatchObject({ status: 'success', counts: { cancelled: 2 } });
+  expect(await show(task.id)).toMatchObject({
+    status: 'cancelled',
+    reason: 'NOT_ELIGIBLE',
+    counts: { cancelled: 2 },
+  });
   expect(await pc.show()).toMatchObject({ deviceCount: 1, runningCount: 0 });
 });
 

@@ -21,7 +21,9 @@ export {
   DEVICE_STATUSES,
   type DeviceStatus,
   type DeviceWord,
+  TASK_REASONS,
   TASK_STATUSES,
+  type TaskReason,
   type TaskStatus,
 } from './tasks/statuses.ts';
 export { TOKEN_ERRORS } from './tokens/errors.ts';

@@ -16,7 +16,7 @@ export interface DeviceRow {
   readonly projectedExpiresAt: Date | null;
   readonly pcId: string | null;
   /** Its PC has said that it is not there. */
-  readonly absent: boolean;
+  readonly absentSince: Date | null;
   readonly ack: 'onReport' | 'onDelivery';
   readonly createdAt: Date;
   readonly seenAt: Date | null;
@@ -64,7 +64,7 @@ export interface DeviceFilter {
 }
 
 const select = (s: string, contacts: ChannelContacts) => `
-  select d.tenant_id, d.device_id, d.lane_id, d.name, d.external_id, d.tags, d.state, d.state_reason, d.expires_at, d.pc_id, d.absent, d.ack,
+  select d.tenant_id, d.device_id, d.lane_id, d.name, d.external_id, d.tags, d.state, d.state_reason, d.expires_at, d.pc_id, d.absent_since, d.ack,
     d.created_at, ${contacts.seenAt('d.tenant_id', 'd.device_id')} as seen_at, d.expires_at + ${days(unfinishedDays(s, 'd'))} as projected_expires_at
   from ${s}.devices d
   where d.tenant_id = $1 and d.deleted_at is null`;
@@ -83,7 +83,7 @@ function device(row: any): DeviceRow {
     expiresAt: row.expires_at,
     projectedExpiresAt: row.projected_expires_at,
     pcId: row.pc_id,
-    absent: row.absent,
+    absentSince: row.absent_since,
     ack: row.ack,
     createdAt: row.created_at,
     seenAt: row.seen_at,
@@ -225,7 +225,7 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
     ): Promise<void> {
       await client.query({
         text: `update ${s}.devices d set name = i.name, expires_at = coalesce(i.expires_at, d.expires_at),
-            pc_id = coalesce(i.pc_id, d.pc_id), absent = d.absent and (i.pc_id is null or i.pc_id = d.pc_id),
+            pc_id = coalesce(i.pc_id, d.pc_id), absent_since = case when i.pc_id is null or i.pc_id = d.pc_id then d.absent_since end,
             ack = coalesce(i.ack, d.ack),
             tags = case when i.tags is null then d.tags else array(select jsonb_array_elements_text(i.tags)) end
           from (
@@ -265,7 +265,7 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
       add('tags', change.tags);
       add('expires_at', change.expiresAt);
       add('pc_id', change.pcId);
-      if (change.pcId !== undefined) add('absent', false); // what its old PC said of it does not count any more
+      if (change.pcId !== undefined) add('absent_since', null); // what its old PC said of it does not count any more
       add('ack', change.ack);
       const { rows } = await client.query({
         text: `update ${s}.devices set ${sets.length > 0 ? sets.join(', ') : 'name = name'}

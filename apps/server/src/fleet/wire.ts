@@ -30,7 +30,8 @@ export function wireDevice(
     expiresAt: row.expiresAt,
     projectedExpiresAt: row.projectedExpiresAt,
     pcId: row.pcId,
-    absent: row.absent || undefined,
+    absent: row.absentSince !== null || undefined,
+    absentSince: row.absentSince ?? undefined,
     ack: row.ack,
     createdAt: row.createdAt,
   };

@@ -5,7 +5,7 @@ import type { Queryable } from '@muster/engine';
  * door keeps for itself, except to compare it.
  */
 const OPEN = `(select t.task_id from muster.tasks t where t.tenant_id = 1 and t.ended_at is null order by t.task_id limit 1)`;
-const ELIGIBLE = `d.tenant_id = 1 and d.deleted_at is null and d.state = 'ok' and not d.absent`;
+const ELIGIBLE = `d.tenant_id = 1 and d.deleted_at is null and d.state = 'ok' and d.absent_since is null`;
 
 async function rowsOf(client: Queryable, text: string, ...values: unknown[]) {
   return (await client.query({ text, values })).rows;

@@ -58,6 +58,7 @@ type Die = ReturnType<typeof dieOf>;
 function createGame(inner: Database, house: GameHouse, die: Die) {
   const pcs: Pc[] = [];
   const devices: Device[] = [];
+  const deleted = new Set<string>();
   const tasks: string[] = [];
   let held: Held[] = [];
   const wrong: string[] = [];
@@ -82,7 +83,7 @@ function createGame(inner: Database, house: GameHouse, die: Die) {
   }
 
   async function newTask(): Promise<void> {
-    const some = devices.filter(() => die.below(2) === 0).map(({ id }) => id);
+    const some = devices.filter(({ id }) => !deleted.has(id) && die.below(2) === 0).map(({ id }) => id);
     const targets = die.of<object>([
       { all: true },
       { tags: [die.of(TAGS)] },
@@ -193,6 +194,7 @@ function createGame(inner: Database, house: GameHouse, die: Die) {
     const { id } = die.of(devices);
     switch (die.below(12)) {
       case 0:
+        deleted.add(id);
         await house.call('DELETE', `/api/devices/${id}`);
         return;
       case 1:

@@ -32,6 +32,7 @@ const deviceFields = {
   projectedExpiresAt: time.nullable().describe('If every unfinished action succeeds.'),
   pcId: z.string().nullable(),
   absent: z.literal(true).optional().describe('Its PC has said that it is not there.'),
+  absentSince: time.optional().describe('When its PC said so.'),
   ack: z.enum(['onReport', 'onDelivery']),
   createdAt: time,
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nextCursor, time } from '../values.ts';
 import { waitingFor } from '../waiting-for.ts';
-import { DEVICE_STATUSES, TASK_STATUSES } from './statuses.ts';
+import { DEVICE_STATUSES, TASK_REASONS, TASK_STATUSES } from './statuses.ts';
 
 /** What goes out; a test compares every answer with it. */
 const count = z.int().min(0);
@@ -51,6 +51,10 @@ export const task = z
       z.strictObject({ all: z.literal(true) }),
     ]),
     status: z.enum(TASK_STATUSES),
+    reason: z
+      .enum(TASK_REASONS)
+      .optional()
+      .describe('Of a cancelled one: by an operator, or because there was nothing that could be done.'),
     cancelRequested: z.boolean().optional(),
     maxAttempts: z.int(),
     timeoutSeconds: z.int(),
@@ -86,7 +90,12 @@ const taskDeviceFields = {
   createdAt: time.optional(),
   endedAt: time.optional(),
 };
-export const taskDeviceLine = z.strictObject(taskDeviceFields).meta({ id: 'TaskDeviceLine' });
+export const taskDeviceLine = z
+  .strictObject({
+    ...taskDeviceFields,
+    absentSince: time.optional().describe('It is pending, and its PC says since then that it is not there.'),
+  })
+  .meta({ id: 'TaskDeviceLine' });
 export type TaskDeviceLine = z.infer<typeof taskDeviceLine>;
 export const taskDevicePage = z
   .strictObject({

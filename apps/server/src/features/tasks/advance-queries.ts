@@ -1,6 +1,6 @@
 import type { Queryable } from '@muster/engine';
 import { isMeant } from '../../fleet/index.ts';
-import { eligible } from './eligible.ts';
+import { hopedFor } from './eligible.ts';
 import { activeTask, countsOf } from './task-queries.ts';
 import { CHANNEL } from './wire.ts';
 
@@ -13,7 +13,7 @@ export interface ActiveTask {
   readonly waiting: number;
   readonly pending: number;
   readonly running: number;
-  /** Nothing runs, and no device that is left may be handed out. */
+  /** Nothing runs, and no device that is left may be handed out or is waited for. */
   readonly nothingEligible: boolean;
   /** Nothing runs, nothing has changed for long, and no runner that could take what is left was heard of. */
   readonly stalled: boolean;
@@ -23,24 +23,30 @@ const NOW = '$1::timestamptz';
 
 export type AdvanceQueries = ReturnType<typeof createAdvanceQueries>;
 
-export function createAdvanceQueries(s: string, options: { now: () => Date; stallSeconds: number }) {
-  const { now, stallSeconds } = options;
-  const stale = `${NOW} - make_interval(secs => ${stallSeconds})`;
-  const eligibleDevice = `join ${s}.devices d on d.tenant_id = x.tenant_id and d.device_id = x.device_id and d.pc_id is not null and ${eligible('d')}`;
+export function createAdvanceQueries(
+  s: string,
+  options: { now: () => Date; absentSeconds: number; stallSeconds: number },
+) {
+  const { now, absentSeconds, stallSeconds } = options;
+  const ago = (seconds: number) => `${NOW} - make_interval(secs => ${seconds})`;
+  const stale = ago(stallSeconds);
+  const hopedForDevice = `join ${s}.devices d on d.tenant_id = x.tenant_id and d.device_id = x.device_id and d.pc_id is not null and ${hopedFor('d', ago(absentSeconds))}`;
 
   // Those that wait are found by their index; only if none of them will do, those that are to be tried again. `exists` would
   // be made a hash of all devices of the task (a second for 100,000); the first row is enough.
-  const isEligibleLeft = `(
-      (select true from ${s}.task_targets x ${eligibleDevice}
+  const isHopeLeft = `(
+      (select true from ${s}.task_targets x ${hopedForDevice}
         where x.tenant_id = t.tenant_id and x.task_id = t.task_id and x.action_id is null and x.ended is null limit 1) is not null
-      or (c.pending > 0 and (select true from ${s}.task_targets x ${eligibleDevice}
+      or (c.pending > 0 and (select true from ${s}.task_targets x ${hopedForDevice}
         join ${s}.unfinished_actions u on u.tenant_id = x.tenant_id and u.action_id = x.action_id
         where x.tenant_id = t.tenant_id and x.task_id = t.task_id and x.action_id is not null limit 1) is not null))`;
 
-  // A device whose lane is stopped or has something of somebody else at its head cannot be had by asking.
+  // A device whose lane is stopped or has something of somebody else at its head cannot be had by asking. That one went away is
+  // a sign of its runner too: what others were to do is not over the moment nobody hopes for it any more.
   const isRunnerThere = `exists (
       select 1 from ${s}.contacts k
-      join ${s}.devices d on d.tenant_id = k.tenant_id and d.pc_id = k.target_id and ${s}.sought_by(d.pc_id) and ${eligible('d')}
+      join ${s}.devices d on d.tenant_id = k.tenant_id and d.pc_id = k.target_id and ${s}.sought_by(d.pc_id)
+        and ${hopedFor('d', ago(Math.max(absentSeconds, stallSeconds)))}
       join ${s}.task_targets x on x.tenant_id = d.tenant_id and x.task_id = t.task_id and x.device_id = d.device_id and x.ended is null
       cross join lateral ${s}.lane_front(${NOW}, d.tenant_id, d.lane_id, '${CHANNEL}') l
       where k.tenant_id = t.tenant_id and k.channel = '${CHANNEL}' and k.seen_at > ${stale}
@@ -54,7 +60,7 @@ export function createAdvanceQueries(s: string, options: { now: () => Date; stal
         and greatest(t.activated_at, c.changed_at) <= ${stale} then not ${isRunnerThere} else false end as stalled`;
   const from = `cross join lateral ${countsOf(s, 't')} c
     cross join lateral (
-      select case when t.activated_at is not null and c.running = 0 and c.waiting + c.pending > 0 then not ${isEligibleLeft} else false end
+      select case when t.activated_at is not null and c.running = 0 and c.waiting + c.pending > 0 then not ${isHopeLeft} else false end
         as nothing_eligible
     ) e`;
 

@@ -12,7 +12,7 @@ import type { TaskQueries } from './task-queries.ts';
  *
  *   oldest unfinished ──freeze──► active ──nothing left──► ended ──► the next
  *                                   ├──past its deadline: what waits has failed
- *                                   ├──nothing runs, nothing left is eligible: the rest is cancelled
+ *                                   ├──nothing runs, nothing left is eligible or waited for: the rest is cancelled
  *                                   └──nothing runs, nothing happens, no runner comes: the rest has failed
  */
 export const ADVANCE_TASKS = 'advance-tasks';

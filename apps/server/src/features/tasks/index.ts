@@ -50,7 +50,11 @@ export const tasks: CreateFeature = ({
   const advance = createAdvance({
     engine,
     pcQueries,
-    queries: createAdvanceQueries(schema, { now, stallSeconds: config.MUSTER_TASK_STALL_SECONDS }),
+    queries: createAdvanceQueries(schema, {
+      now,
+      absentSeconds: config.MUSTER_TASK_ABSENT_SECONDS,
+      stallSeconds: config.MUSTER_TASK_STALL_SECONDS,
+    }),
     tasks: queries,
   });
   const soon = runSoon(engine, log, ADVANCE_TASKS);

@@ -45,7 +45,7 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
     join ${s}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
     cross join lateral (
       select count(*)::int as devices, count(*) filter (where ${eligible('d')})::int as eligible,
-        count(*) filter (where d.state = 'error')::int as in_error, count(*) filter (where d.absent)::int as absent
+        count(*) filter (where d.state = 'error')::int as in_error, count(*) filter (where d.absent_since is not null)::int as absent
       from ${s}.devices d where d.tenant_id = p.tenant_id and d.pc_id = p.pc_id and ${s}.sought_by(d.pc_id) and d.deleted_at is null
     ) d
     where p.tenant_id = $1`;
@@ -139,7 +139,7 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
         text: `with p as (
             delete from ${s}.pcs where tenant_id = $1 and pc_id = $2
           )
-          update ${s}.devices set pc_id = null, absent = false where tenant_id = $1 and pc_id = $2 returning lane_id`,
+          update ${s}.devices set pc_id = null, absent_since = null where tenant_id = $1 and pc_id = $2 returning lane_id`,
         values: [tenantId, pcId],
       });
       return rows.map((row) => row.lane_id);
@@ -171,7 +171,7 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
     ): Promise<{ id: string; present: boolean; appeared: boolean }[]> {
       const { rows } = await client.query({
         text: `with x as materialized (
-            select d.tenant_id, d.device_id, d.absent, coalesce(not i.present, $5::boolean or d.absent) as now_absent from (
+            select d.tenant_id, d.device_id, d.absent_since is not null as absent, coalesce(not i.present, $5::boolean or d.absent_since is not null) as now_absent from (
               select d.device_id from ${s}.devices d
               where d.tenant_id = $1 and d.pc_id = $2 and ${s}.sought_by(d.pc_id) and d.deleted_at is null order by d.device_id offset 0
             ) o
@@ -181,11 +181,18 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
             ) d
             left join unnest($3::bigint[], $4::boolean[]) i(device_id, present) on i.device_id = d.device_id
           ), u as (
-            update ${s}.devices d set absent = x.now_absent from x
+            update ${s}.devices d set absent_since = case when x.now_absent then $6::timestamptz end from x
             where d.tenant_id = any(array[x.tenant_id]) and d.device_id = x.device_id and x.absent <> x.now_absent
           )
           select device_id, absent, now_absent from x order by device_id`,
-        values: [tenantId, pcId, said.map(({ id }) => id), said.map(({ present }) => present), andNoOthers],
+        values: [
+          tenantId,
+          pcId,
+          said.map(({ id }) => id),
+          said.map(({ present }) => present),
+          andNoOthers,
+          now(),
+        ],
       });
       return rows.map((row) => ({
         id: row.device_id,

@@ -10,7 +10,7 @@ export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void
   engine.giveReasons(CHANNEL, async (client, waiting) => {
     const { rows } = await client.query({
       name: 'muster_task_reasons',
-      text: `select i.tenant_id, i.action_id, o.task_id as active_id, ${taskOf('a')} as task_id, d.state, d.state_reason, d.absent, d.pc_id,
+      text: `select i.tenant_id, i.action_id, o.task_id as active_id, ${taskOf('a')} as task_id, d.state, d.state_reason, d.absent_since, d.pc_id,
           d.deleted_at is not null as deleted, ${contacts.seenAt('d.tenant_id', 'd.pc_id')} as seen_at
         from unnest((select $1::int[]), (select $2::bigint[]), (select $3::bigint[])) i(tenant_id, action_id, lane_id)
         cross join lateral (select a.payload from ${s}.action_states a where a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1) a
@@ -44,7 +44,11 @@ export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void
     if (row.state === 'error')
       return held('DEVICE_IN_ERROR', `The device is in error: ${row.state_reason ?? 'unknown'}`);
     if (row.pc_id === null) return held('NO_PC', 'The device belongs to no PC.');
-    if (row.absent) return held('DEVICE_ABSENT', 'Its PC says that the device is not there.');
+    if (row.absent_since !== null)
+      return held(
+        'DEVICE_ABSENT',
+        `Its PC says that the device is not there since ${row.absent_since.toISOString()}.`,
+      );
     const seenAt = contacts.latest(row.tenant_id, row.pc_id, row.seen_at);
     if (contacts.isOnline(seenAt)) return null;
     const text = seenAt

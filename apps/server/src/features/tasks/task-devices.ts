@@ -55,7 +55,7 @@ export function createTaskDevices(engine: Engine) {
       page: { word?: DeviceWord | undefined; after: string; limit: number },
     ) {
       const { rows } = await db.query({
-        text: `select x.device_id, x.action_id, x.reason as unsupplied_reason, d.pc_id, t.max_attempts, t.timeout_seconds,
+        text: `select x.device_id, x.action_id, x.reason as unsupplied_reason, d.pc_id, d.absent_since, t.max_attempts, t.timeout_seconds,
             a.attempt, a.reason, a.created_at, a.ended_at, a.error, ${STATUS} as status
           from ${s}.task_targets x
           join ${s}.tasks t on t.tenant_id = x.tenant_id and t.task_id = x.task_id
@@ -86,6 +86,7 @@ export function createTaskDevices(engine: Engine) {
         error: row.error ?? (row.reason === 'TIMEOUT' ? timeoutText(row.timeout_seconds) : undefined),
         createdAt: row.created_at ?? undefined,
         endedAt: row.ended_at ?? undefined,
+        absentSince: row.status === 'pending' ? (row.absent_since ?? undefined) : undefined,
       }));
     },
 

@@ -1,4 +1,4 @@
-import type { TaskStatus } from '@muster/contracts/words';
+import type { TaskReason, TaskStatus } from '@muster/contracts/words';
 import type { Queryable } from '@muster/engine';
 
 /** The rows of tasks with their counts. Which of them is active follows from their order and is stored nowhere. */
@@ -28,6 +28,7 @@ export interface TaskRow {
   readonly total: number | null;
   readonly counts: Counts;
   readonly status: TaskStatus;
+  readonly reason: TaskReason | null;
 }
 
 export interface Counts {
@@ -67,7 +68,12 @@ export const activeTask = (s: string, tenant: string) =>
 
 const STATUS = `case
       when t.ended_at is null then case when t.task_id = o.task_id then 'running' else 'pending' end
-      when t.cancelled_at is not null then 'cancelled' when c.failed > 0 then 'failed' else 'success' end`;
+      when t.cancelled_at is not null then 'cancelled' when c.failed > 0 then 'failed' when c.completed > 0 then 'success'
+      else 'cancelled' end`;
+
+/** Why a task in which nothing was done is over; of those that were begun and went well or failed there is nothing to say. */
+const REASON = `case when ${STATUS} = 'cancelled' then case
+      when t.cancelled_at is not null then 'CANCELLED' when t.total = 0 then 'NOBODY_MEANT' else 'NOT_ELIGIBLE' end end`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of the statement below
 function taskRow(row: any): TaskRow {
@@ -97,6 +103,7 @@ function taskRow(row: any): TaskRow {
       cancelled: row.cancelled,
     },
     status: row.status,
+    reason: row.reason,
   };
 }
 
@@ -107,7 +114,7 @@ export function createTaskQueries(s: string, now: () => Date) {
       t.deadline, t.created_at, t.created_by, t.activated_at, t.cancelled_at, t.ended_at, t.total,
       case when t.targets ? 'deviceIds' then null else t.targets end as targets,
       case when t.targets ? 'deviceIds' then jsonb_array_length(t.targets->'deviceIds') end as device_count,
-      c.*, ${STATUS} as status
+      c.*, ${STATUS} as status, ${REASON} as reason
     from ${s}.tasks t
     left join lateral (${activeTask(s, 't.tenant_id')}) o on true
     cross join lateral ${countsOf(s, 't')} c

@@ -133,6 +133,7 @@ export function createTasks(tools: {
         payload: task.payload,
         targets: task.targets,
         status: task.status,
+        reason: task.reason ?? undefined,
         cancelRequested: (task.cancelledAt !== null && task.endedAt === null) || undefined,
         maxAttempts: task.maxAttempts,
         timeoutSeconds: task.timeoutSeconds,
