@@ -30,6 +30,7 @@ create view {schema}_reports.task_devices as
     a.lease_until as timeout_at, a.ended_at as completed_at, a.created_at, a.result,
     -- the words that reports search for
     case when a.state = 'succeeded' then null
+      when a.reason = 'DEADLINE' then 'DEADLINE'
       when f.type = 'TIMEOUT' then 'Task device timeout: exceeded ' || case when t.timeout_seconds % 60 = 0 then t.timeout_seconds / 60 || ' minutes'
         else t.timeout_seconds || ' seconds' end
       else coalesce(f.reason, case when a.state <> 'claimed' then a.reason end) end as error
@@ -55,7 +56,11 @@ create view {schema}_reports.execution_logs as
     e.at as created_at
   from {schema}.task_targets x
   join {schema}.tasks t on t.tenant_id = x.tenant_id and t.task_id = x.task_id
-  join {schema}.action_events e on e.tenant_id = x.tenant_id and e.action_id = x.action_id;
+  join {schema}.action_events e on e.tenant_id = x.tenant_id and e.action_id = x.action_id
+  -- the end of a lease by the deadline is no timeout: what was written with it says so
+  where e.type <> 'TIMEOUT' or not exists (
+    select 1 from {schema}.action_events f where f.tenant_id = e.tenant_id and f.action_id = e.action_id and f.type = 'FAILED_FINAL'
+      and f.reason = 'DEADLINE' and f.attempt = e.attempt and f.at = e.at);
 
 create view {schema}_reports.pc_device_summary as
   select p.pc_id, p.tenant_id, p.name as pc_name, r.slots, r.running as running_count, d.device_count, d.eligible_device_count,

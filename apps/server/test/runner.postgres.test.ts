@@ -79,6 +79,8 @@ it('ends what is cancelled, and what takes too long before the device is tried a
   const timed = await stage.task([slow], 'gate', { timeoutSeconds: 3, maxAttempts: 2 });
   expect(await stage.ended(timed)).toMatchObject({ status: 'failed', counts: { failed: 1 } });
   expect(attempts([slow])).toEqual([1, 2]);
+  const { id } = await rowOf(timed, slow);
+  expect((await stage.events(id)).filter(({ type }) => type === 'FAILED')).toEqual([]); // whoever noticed it first
   expect(attempts([unwanted])).toEqual([1]);
   // overlaps() says that the first was gone before the second began
   const ran = stage.record([unwanted, slow]).map(({ id, attempt }) => `${id} ${attempt}`);

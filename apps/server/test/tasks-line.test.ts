@@ -7,6 +7,10 @@ const stage = taskStage();
 const show = (id: string) => showTask(stage.t, id);
 const cancel = (id: string, body = {}) => stage.t.post(`/api/tasks/${id}/cancel`, body);
 const patch = (path: string, body: object) => stage.t.send('PATCH', path, body);
+const eventsOf = async (id: string): Promise<string[]> =>
+  (await stage.t.get(`/api/task-devices/${id}/events`)).body.events.map(
+    ({ type, reason }: { type: string; reason?: string }) => (reason ? `${type} ${reason}` : type),
+  );
 const rowsOf = async (id: string, query = '') =>
   (await stage.t.get(`/api/tasks/${id}/devices${query}`)).body.taskDevices;
 
@@ -250,16 +254,32 @@ describe('no task blocks the tenant for ever', () => {
   });
 
   test('G60: past its deadline what was not handed out has failed; a lease never reaches past it', async () => {
-    const pc = await fakePc(stage.t, 2, { slots: 1 });
+    const pc = await fakePc(stage.t, 4, { slots: 3 });
     const deadline = new Date(stage.t.clock().getTime() + 10 * MINUTE).toISOString();
-    const task = await newTask(stage.t, listOf(pc), { deadline });
-    expect(await pc.claim()).toMatchObject([{ timeoutAt: deadline }]);
-    await stage.pass(10 * MINUTE);
-    expect(await show(task.id)).toMatchObject({ status: 'failed', counts: { failed: 2 } });
-    expect((await rowsOf(task.id)).map((row: { reason: string }) => row.reason)).toEqual([
-      'DEADLINE',
-      'DEADLINE',
+    const task = await newTask(stage.t, listOf(pc), { deadline, retryBackoffSeconds: 900 });
+    const [runs, retried, says] = (await pc.claim()) as [Held, Held, Held];
+    expect(runs).toMatchObject({ timeoutAt: deadline });
+    await pc.fail(retried);
+    await stage.pass(10 * MINUTE - 1);
+    expect(await pc.fail(says, { timedOut: true })).toMatchObject({ accepted: true, status: 'failed' });
+    await stage.pass(1);
+    expect(await show(task.id)).toMatchObject({ status: 'failed', counts: { failed: 4 } });
+    expect(await rowsOf(task.id)).toMatchObject(pc.devices.map(() => ({ reason: 'DEADLINE' })));
+    // it is no timeout, and says nothing against the devices
+    for (const device of pc.devices) expect(await device.show()).toMatchObject({ state: 'ok' });
+    const sent = ['CREATED', 'SENT'];
+    expect(await eventsOf(runs.id)).toEqual([...sent, 'FAILED_FINAL DEADLINE']);
+    expect(await eventsOf(says.id)).toEqual([...sent, 'FAILED_FINAL DEADLINE']);
+    expect(await eventsOf(retried.id)).toEqual([
+      ...[...sent, 'FAILED', 'RETRY_SCHEDULED'],
+      'FAILED_FINAL DEADLINE',
     ]);
+    const { rows } = await stage.t.engine.db.query({
+      text: `select (select array_agg(distinct error) from muster_reports.task_devices where task_id = $1) as errors,
+        (select array_agg(event_type order by id) from muster_reports.execution_logs where task_device_id = $2) as types`,
+      values: [task.id, runs.id],
+    });
+    expect(rows[0]).toEqual({ errors: ['DEADLINE'], types: [...sent, 'FAILED_FINAL'] });
   });
 
   /** Contacts are written down a second later; the judgement of a stall reads what is written. */
@@ -317,6 +337,30 @@ describe('times and tries', () => {
     });
     expect(await show(task.id)).toMatchObject({ counts: { completed: 1, running: 1, failed: 0 } });
     expect(await pc.devices[0]?.show()).toMatchObject({ state: 'error' });
+  });
+
+  test('G59: a timeout is one, whoever notices it first', async () => {
+    const pc = await fakePc(stage.t, 1);
+    const task = await newTask(stage.t, listOf(pc), { maxAttempts: 2 });
+    const [first] = (await pc.claim()) as [Held];
+    const said = { timedOut: true, error: 'TIMEOUT: it was ended.' };
+    expect(await pc.fail(first, said)).toMatchObject({ accepted: true, status: 'pending' });
+    expect(await pc.fail(first, said)).toMatchObject({ accepted: true, status: 'pending' });
+    const [second] = (await pc.claim()) as [Held];
+    await stage.pass(20 * MINUTE);
+    expect(await pc.fail(second, said)).toMatchObject({ accepted: true, status: 'failed' });
+    const error = 'Task device timeout: exceeded 20 minutes';
+    expect(await rowsOf(task.id)).toMatchObject([{ status: 'failed', reason: 'TIMEOUT', error }]);
+    expect(await pc.devices[0]?.show()).toMatchObject({ state: 'error', stateReason: 'TIMEOUT' });
+    const { events } = (await stage.t.get(`/api/task-devices/${first.id}/events`)).body;
+    expect(events.filter(({ type }: { type: string }) => type === 'TIMEOUT')).toMatchObject([
+      { attempt: 1, error, reason: said.error },
+      { attempt: 2, error },
+    ]);
+    expect(await eventsOf(first.id)).toEqual([
+      ...['CREATED', 'SENT', `TIMEOUT ${said.error}`, 'RETRY_SCHEDULED'],
+      ...['SENT', 'TIMEOUT', 'FAILED_FINAL TIMEOUT'],
+    ]);
   });
 
   test('a heartbeat never moves the time, and an old attempt is refused and recorded', async () => {

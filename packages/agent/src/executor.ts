@@ -18,6 +18,8 @@ export interface Outcome {
   readonly exitCode?: number | undefined;
   readonly message?: string | undefined;
   readonly output?: string | undefined;
+  /** It failed because its time was over; only runners say so. */
+  readonly timedOut?: true | undefined;
   /** Any JSON; only runners have one. */
   readonly result?: unknown;
 }

@@ -5,6 +5,7 @@ export interface Report
   extends Readonly<Pick<HostReport, 'actionId' | 'status' | 'exitCode' | 'message' | 'output'>> {
   readonly attempt: number;
   readonly result?: unknown;
+  readonly timedOut?: true | undefined;
 }
 
 /** Whichever door it was told to. */

@@ -19,6 +19,8 @@ export interface Ended {
   readonly code: number | null;
   /** Null: it ended by itself, with a code. */
   readonly why: string | null;
+  /** Its time was over, and that is why. */
+  readonly timedOut?: boolean;
 }
 
 const KILL_AFTER_MS = 5_000;
@@ -46,6 +48,7 @@ export function runProcess(
     child.stdin?.end(stdin);
 
     let why: string | null = null;
+    let timedOut = false;
     let groupEnded: Promise<void> = Promise.resolve();
     const end = (reason: string) => {
       if (why !== null) return;
@@ -55,7 +58,10 @@ export function runProcess(
     const cancel = () => end(stopped(signal));
     // A longer time than a timer can have never ends here.
     const timer = setTimeout(
-      () => end(`TIMEOUT: it took longer than ${Math.round(timeoutMs / 100) / 10} s and was ended.`),
+      () => {
+        timedOut = why === null;
+        end(`TIMEOUT: it took longer than ${Math.round(timeoutMs / 100) / 10} s and was ended.`);
+      },
       Math.min(timeoutMs, 2_147_483_647),
     );
     signal.addEventListener('abort', cancel);
@@ -73,7 +79,7 @@ export function runProcess(
         void finish({ code: null, why: `${program} could not be run: ${error.message}` });
     });
     child.on('exit', (code, by) => {
-      const ended = { code, why: why ?? (code === null ? `It was ended by ${by}.` : null) };
+      const ended = { code, why: why ?? (code === null ? `It was ended by ${by}.` : null), timedOut };
       const late = setTimeout(() => void finish(ended), OUTPUT_AFTER_END_MS);
       child.on('close', () => {
         clearTimeout(late);

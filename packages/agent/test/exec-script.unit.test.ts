@@ -103,10 +103,13 @@ it('says how it failed: the code, and the end of what it said', async () => {
 it('ends a script and its children when the time is over, also those that do not listen', async () => {
   const words = `trap '' TERM; echo begun >&2; sh -c 'trap "" TERM; sleep 600; touch $FOLDER/late' & wait; sleep 600`;
   const outcome = await run(words, { endsAt: performance.now() + 200 });
-  expect(outcome).toMatchObject({ status: 'failed' });
+  expect(outcome).toMatchObject({ status: 'failed', timedOut: true });
   expect(outcome.message).toMatch(/^TIMEOUT/);
   expect(existsSync(path.join(folder, 'late'))).toBe(false);
-  expect((await run('echo no', { endsAt: performance.now() - 1 })).message).toMatch(/^TIMEOUT/);
+  expect(await run('echo no', { endsAt: performance.now() - 1 })).toMatchObject({
+    message: expect.stringMatching(/^TIMEOUT/),
+    timedOut: true,
+  });
 });
 
 it('ends a script that is cancelled', async () => {

@@ -111,6 +111,21 @@ it('repeats a report until it is answered, reduces one that is refused, and repo
   expect(said[4]).toBe(JSON.stringify({ attempt: 1, result: '{"a":1}' }));
 });
 
+it('says that the time of an attempt was over, not that it failed', async () => {
+  let failed: object | undefined;
+  const played = await scene((request, response, body) => {
+    if (request.url === '/api/pcs/2/running')
+      list(response, { ...given('1'), timeoutAt: new Date(Date.now() - 1_000).toISOString() });
+    else if (request.url?.endsWith('/fail')) {
+      failed = JSON.parse(body);
+      yes(response);
+    } else if (request.url !== '/api/pcs/2/claim') yes(response);
+  }, 'sleep 600');
+  await until(() => failed !== undefined);
+  await played.close();
+  expect(failed).toEqual({ attempt: 1, error: expect.stringMatching(/^TIMEOUT/), timedOut: true });
+});
+
 it.each([
   [{ accepted: true, status: 'running', cancelRequested: true }, 200, /^CANCELLED/],
   [{ accepted: false, status: 'pending', reason: 'LATE' }, 200, /^GIVEN_UP/],

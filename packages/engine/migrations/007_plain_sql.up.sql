@@ -57,7 +57,7 @@ begin
   end loop;
 end $$;
 
--- One attempt: succeeded, failed, not_now or released. Says what the action is now, or null if that attempt is not running.
+-- One attempt: succeeded, failed, timeout, not_now or released. Says what the action is now, or null if that attempt is not running.
 create function {schema}.report_attempt(
   p_tenant int, p_action bigint, p_attempt int, p_outcome text, p_error text default null, p_result jsonb default null
 ) returns text language plpgsql as $$

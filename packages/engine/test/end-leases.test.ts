@@ -45,6 +45,48 @@ test.each([
   },
 );
 
+test.each([
+  ['retry', 'pending', null, ['TIMEOUT', 'RETRY_SCHEDULED']],
+  ['fail', 'failed', 'TIMEOUT', ['TIMEOUT', 'FAILED_FINAL']],
+  ['succeed', 'succeeded', 'LEASE_END', ['TIMEOUT', 'SUCCEEDED']],
+] as const)(
+  'G7: a timeout that is reported means what the end of the lease means (%s), and is repeated like any report',
+  async (onLeaseEnd, state, reason, events) => {
+    const { id } = await running({ onLeaseEnd });
+    const say = () => t.report(id, 1, 'timedOut', { error: 'it hung', worker: 'w' });
+    expect(await say()).toMatchObject({ accepted: true, state, repeated: false });
+    expect(await say()).toMatchObject({ accepted: true, state, repeated: true });
+    expect(await t.engine.get(t.db, 1, id)).toMatchObject({ state, reason, error: null });
+    expect((await t.eventTypes(id)).slice(2)).toEqual(events);
+    expect((await t.engine.events(t.db, 1, id))[2]).toMatchObject({ type: 'TIMEOUT', reason: 'it hung' });
+  },
+);
+
+test('G7: whoever says that the time is over after housekeeping did is told the same', async () => {
+  const { laneId, id } = await running({ deadline: at(15_000) });
+  await t.pass(10_000);
+  expect(await t.report(id, 1, 'timedOut')).toMatchObject({
+    accepted: true,
+    state: 'pending',
+    repeated: true,
+  });
+  await t.pass(2_500);
+  await t.claim(laneId, 'w', 10_000);
+  await t.pass(2_500);
+  expect(await t.report(id, 2, 'timedOut')).toMatchObject({
+    accepted: true,
+    state: 'failed',
+    repeated: true,
+  });
+});
+
+test('G8: who had time until the deadline and says early that it is over means the deadline', async () => {
+  const { id } = await running({ deadline: at(5_000), maxAttempts: 5 });
+  await t.pass(4_900);
+  expect(await t.report(id, 1, 'timedOut')).toMatchObject({ accepted: true, state: 'failed' });
+  expect(await t.engine.get(t.db, 1, id)).toMatchObject({ state: 'failed', reason: 'DEADLINE' });
+});
+
 test.each(['retry', 'fail', 'succeed'] as const)(
   'G8: at the deadline it has failed, whatever its lease end means (%s)',
   async (onLeaseEnd) => {

@@ -41,14 +41,19 @@ export class RunnerClient implements WorkServer<TaskDevice> {
   }
 
   async report(report: Report, signal: AbortSignal): Promise<ReportAnswer> {
-    const { actionId: id, attempt, status, message = 'It failed.', result } = report;
+    const { actionId: id, attempt, status, message = 'It failed.', result, timedOut } = report;
     const key = keyOf({ id, attempt });
     this.#reported.add(key);
     try {
       await this.#talks.get(key);
       return status === 'succeeded'
         ? await this.#say('complete', { id, attempt }, { result }, signal)
-        : await this.#say('fail', { id, attempt }, { error: message }, signal);
+        : await this.#say(
+            'fail',
+            { id, attempt },
+            { error: message, ...(timedOut ? { timedOut } : {}) },
+            signal,
+          );
     } finally {
       this.#reported.delete(key);
     }

@@ -20,7 +20,8 @@ export function execScript(options: ScriptOptions): Executor<TaskDevice> {
   const { environment, killAfterMs, script } = options;
   return async (work, { begins, marks, signal }) => {
     const timeoutMs = work.endsAt - performance.now();
-    if (timeoutMs <= 0) return failed('TIMEOUT: its time was over before it could begin.');
+    if (timeoutMs <= 0)
+      return { ...failed('TIMEOUT: its time was over before it could begin.'), timedOut: true };
     const [stdout, stderr] = [new Tail(MOST_OUTPUT), new Tail(MOST_ERROR)];
     const ended = await runProcess(script, [], {
       timeoutMs,
@@ -34,7 +35,8 @@ export function execScript(options: ScriptOptions): Executor<TaskDevice> {
     });
     if (ended.code === 0 && ended.why === null)
       return { status: 'succeeded', exitCode: 0, ...resultOf(stdout) };
-    return failed(sentenceOf(ended, stderr.text() || stdout.text().slice(-MOST_ERROR)), ended.code);
+    const outcome = failed(sentenceOf(ended, stderr.text() || stdout.text().slice(-MOST_ERROR)), ended.code);
+    return ended.timedOut ? { ...outcome, timedOut: true } : outcome;
   };
 }
 

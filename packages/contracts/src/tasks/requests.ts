@@ -100,7 +100,19 @@ export const completeBody = z
   .strictObject({ attempt, result: z.unknown().optional(), claim })
   .meta({ id: 'CompleteDevice' });
 export type CompleteDevice = z.infer<typeof completeBody>;
-export const failBody = z.strictObject({ attempt, error: z.string(), claim }).meta({ id: 'FailDevice' });
+export const failBody = z
+  .strictObject({
+    attempt,
+    error: z.string(),
+    timedOut: z
+      .boolean()
+      .optional()
+      .describe(
+        'Its time is over: a TIMEOUT, as if the server had noticed first; error is kept in its history.',
+      ),
+    claim,
+  })
+  .meta({ id: 'FailDevice' });
 export type FailDevice = z.infer<typeof failBody>;
 export const attemptBody = z.strictObject({ attempt }).meta({ id: 'AttemptOnly' });
 export type AttemptOnly = z.infer<typeof attemptBody>;

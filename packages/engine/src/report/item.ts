@@ -5,7 +5,8 @@ export interface ReportItem {
   readonly tenantId: number;
   readonly actionId: string;
   readonly attempt: number;
-  readonly outcome: 'succeeded' | 'failed' | 'not_now' | 'released';
+  /** `timeout`: its time is over, and whoever works on it says so before housekeeping does. */
+  readonly outcome: 'succeeded' | 'failed' | 'timeout' | 'not_now' | 'released';
   readonly worker?: string | undefined;
   readonly error?: string | undefined;
   /** JSON text. */

@@ -26,6 +26,7 @@ interface Known {
 const EVENT_OF: Record<ReportItem['outcome'], EventType> = {
   succeeded: 'SUCCEEDED',
   failed: 'FAILED',
+  timeout: 'TIMEOUT',
   not_now: 'NOT_NOW',
   released: 'RELEASED',
 };
@@ -53,6 +54,10 @@ function judge(item: ReportItem, known: Known, events: readonly EventType[]): Ve
 function firstAnswer(item: ReportItem, events: readonly EventType[]): string {
   if (item.outcome === 'succeeded') return 'succeeded';
   const after = events[events.indexOf(EVENT_OF[item.outcome]) + 1];
+  if (item.outcome === 'timeout') {
+    if (after === undefined) return 'failed'; // by its deadline: see the look-up
+    if (after === 'SUCCEEDED') return 'succeeded';
+  }
   if (after === 'FAILED_FINAL') return 'failed';
   if (after === 'CANCELLED' && events.includes('CANCEL_REQUESTED')) return 'cancelled';
   return 'pending';

@@ -19,7 +19,8 @@ export interface ReportRequest {
   readonly tenantId: number;
   readonly actionId: string;
   readonly attempt: number;
-  readonly status: 'succeeded' | 'failed' | 'notNow';
+  /** timedOut: its time is over; it means what the end of its lease means, and an error is a line of the history alone. */
+  readonly status: 'succeeded' | 'failed' | 'timedOut' | 'notNow';
   readonly worker?: string | undefined;
   readonly error?: string | undefined;
   readonly result?: unknown;
@@ -54,7 +55,8 @@ const UNKNOWN: ReportAnswer = {
 };
 
 function outcomeOf(status: ReportRequest['status']): ReportItem['outcome'] {
-  checkOneOf(status, 'status', ['succeeded', 'failed', 'notNow']);
+  checkOneOf(status, 'status', ['succeeded', 'failed', 'timedOut', 'notNow']);
+  if (status === 'timedOut') return 'timeout';
   return status === 'notNow' ? 'not_now' : status;
 }
 

@@ -32,6 +32,9 @@ export const NO_NEXT = `null::bigint as n_action, null::int as n_attempt, null::
 
 const E = EVENT_TYPES;
 
+/** A timeout is one, whoever noticed it first; what he had to say of it is in the event. */
+const ERROR = `case when g.outcome <> 'timeout' then g.error end`;
+
 interface Settling {
   readonly set?: (until: string) => string;
   readonly ends?: string | null;
@@ -116,7 +119,7 @@ export const settle = (
     ) g where ${hasKeyOf('p', 'g', 'action_id')}
   ), z as (
     insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, error, result, ended_at)
-      select g.tenant_id, g.action_id, g.state, g.attempt, g.why, g.error, g.result, ${NOW} from g where g.state is not null
+      select g.tenant_id, g.action_id, g.state, g.attempt, g.why, ${ERROR}, g.result, ${NOW} from g where g.state is not null
       ${ends ? `union all select g.tenant_id, g.n_action, 'succeeded', g.n_attempt + 1, 'SUCCEEDED', null, null, ${NOW} from g where g.goes_on and g.n_ends` : ''}
   ), e as (
     -- branches, not a lateral list of values: that sets up its expressions anew for every row (12 of 60 ms per 500)
@@ -146,7 +149,7 @@ export const settle = (
   )
   ${ANSWER}
   select g.ord::int, g.tenant_id, g.lane_id, g.action_id as ended_action, g.attempt as ended_attempt, g.outcome,
-    g.channel as ended_channel, g.runner_id, g.lease_runner, g.state as ended_state, g.why, g.error, ${NOW} as at,
+    g.channel as ended_channel, g.runner_id, g.lease_runner, g.state as ended_state, g.why, ${ERROR} as error, ${NOW} as at,
     a.action_id, g.n_attempt + 1 as attempt, ${NOW} as leased_at, g.n_lease_until as lease_until, g.n_worker as worker,
     false as cancel_requested, g.goes_on and g.n_ends as ends, ${ACTION_COLUMNS}
   from g left join lateral (

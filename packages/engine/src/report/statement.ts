@@ -95,11 +95,14 @@ const mayGoOn = (s: string) => `(l.lease_runner is null or exists (
         select 1 from ${s}.runners r where r.tenant_id = l.tenant_id and r.runner_id = l.lease_runner and r.runner_id = l.runner_id
           and (r.slots is null or r.slots >= ${runningOf(s, 'r')})))`;
 
+/** Of an attempt that had time until the deadline, whoever says that its time is over says so of the deadline. */
+const DEADLINE = `case when i.outcome = 'timeout' and p.deadline <= l.lease_until then least(p.deadline, ${NOW}) else p.deadline end`;
+
 export const statement = (s: string, ends: string | null = null) => `
   with ${pauses(s)}, h as (
     select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, i.outcome, coalesce(i.worker, l.worker) as worker,
       i.error, i.result, i.delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
-      p.deferrals, p.deadline, o.max_attempts, o.backoff_ms, o.backoff_max_ms, o.head_of_line, o.on_lease_end,
+      p.deferrals, ${DEADLINE} as deadline, o.max_attempts, o.backoff_ms, o.backoff_max_ms, o.head_of_line, o.on_lease_end,
       n.action_id as n_action, n.attempt as n_attempt, n.deadline as n_deadline, n.channel as n_channel,
       n.priority as n_priority, n.seq as n_seq, i.next_worker as n_worker, i.next_lease_ms as n_lease_ms,
       -- would it stand in the line that the next one is taken from, if it went back?

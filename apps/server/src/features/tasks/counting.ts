@@ -2,7 +2,8 @@ import { type EffectSql, type Engine, EVENT_TYPES, FINAL_STATES, type Queryable 
 import { CHANNEL, statusOf } from './wire.ts';
 
 /**
- * Keeps the counts of tasks, in the statement of what they count, and puts a device into error whose tries are used up.
+ * Keeps the counts of tasks, in the statement of what they count, and puts a device into error whose tries are used up;
+ * a deadline is none of its tries.
  * It is an effect, so nothing that moves an action can forget it: not a report, not housekeeping, not a cancel. Each transition says the state before and after: minus one there, plus one here, nothing is looked up.
  *
  * What comes into being as it is handed out is counted by whoever supplies it: see supply.ts.
@@ -41,6 +42,10 @@ export const taskOf = (a: string) =>
 const wordOf = (state: string) =>
   `case ${state} ${(['pending', 'claimed', ...FINAL_STATES] as const).map((one) => `when '${one}' then '${statusOf(one)}'`).join(' ')} end`;
 
+/** It had no time any more, which says nothing against the device; a report that says this very word is a report. */
+const atItsDeadline = (i: string) =>
+  `(${i}.reason = 'DEADLINE' and not ${EVENT_TYPES.FAILED} = any (${i}.events))`;
+
 /**
  * A dead letter that is to be tried again makes its task unfinished again; as the oldest one it is active at once. Whoever
  * ends a task holds the lock of its line (`lockAdvance`); after it the task is updated as it is then, so without a look at it.
@@ -66,7 +71,7 @@ function counts(s: string, own: (name: string) => string): EffectSql {
     from (
       select i.tenant_id, i.reason, o.device_id from (
         select distinct on (tenant_id, lane_id) * from ${i} i
-        where ${EVENT_TYPES.FAILED_FINAL} = any (i.events) and i.task_id is not null order by tenant_id, lane_id
+        where ${EVENT_TYPES.FAILED_FINAL} = any (i.events) and not ${atItsDeadline('i')} and i.task_id is not null order by tenant_id, lane_id
       ) i
       cross join lateral (
         select o.device_id from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1

@@ -12,6 +12,8 @@ import { CHANNEL, statusOf, workerOf } from './wire.ts';
  */
 export type Reports = ReturnType<typeof createReports>;
 
+const LATE_AS = { succeeded: 'SUCCEEDED', failed: 'FAILED', timedOut: 'TIMEOUT' } as const;
+
 export function createReports(tools: { engine: Engine; handed: HandedToPcs; metrics: Metrics }) {
   const { engine, handed, metrics } = tools;
   const { db } = engine;
@@ -44,7 +46,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
       id: string,
       said: {
         attempt: number;
-        status: 'succeeded' | 'failed';
+        status: 'succeeded' | 'failed' | 'timedOut';
         error?: string | undefined;
         result?: unknown;
       },
@@ -52,7 +54,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
       const { tenantId, pcId } = runner;
       checkReportSize(said);
       if (!(await isOwn(runner, id, said.attempt)))
-        return refused(runner, id, said.attempt, said.status.toUpperCase());
+        return refused(runner, id, said.attempt, LATE_AS[said.status]);
       const answer = await engine.report(db, {
         tenantId,
         actionId: id,

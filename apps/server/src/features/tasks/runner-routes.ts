@@ -72,8 +72,9 @@ export function runnerRoutes(tools: {
       access: only('runner'),
       async handler({ body, caller, params, request, reply }) {
         const runner = heard(runnerOf(caller));
-        const { attempt, error } = body;
-        const told = await reports.report(runner, params.id, { attempt, status: 'failed', error });
+        const { attempt, error, timedOut } = body;
+        const status = timedOut ? 'timedOut' : 'failed';
+        const told = await reports.report(runner, params.id, { attempt, status, error });
         return andClaim({ runner, request, reply }, told, body.claim);
       },
     }),

@@ -115,15 +115,26 @@ export function createTaskDevices(engine: Engine) {
 
     async events(tenantId: number, id: string) {
       const { timeoutSeconds } = await known(tenantId, id);
-      return (await engine.events(db, tenantId, id)).map((event) => wireEvent(event, timeoutSeconds));
+      const events = await engine.events(db, tenantId, id);
+      return events
+        .filter((event, n) => !isAtDeadline(event, events[n + 1]))
+        .map((event) => wireEvent(event, timeoutSeconds));
     },
   };
 }
 
-/** What went wrong in an attempt is its error; why anything else happened, and what came too late, is a reason. */
+/** A lease that the deadline ended is no timeout of the device: FAILED_FINAL with its reason says it all. */
+function isAtDeadline({ type }: ActionEvent, next: ActionEvent | undefined): boolean {
+  return type === 'TIMEOUT' && next?.type === 'FAILED_FINAL' && next.reason === 'DEADLINE';
+}
+
+/**
+ * What went wrong in an attempt is its error; why anything else happened, what came too late, and what a runner said of a
+ * timeout that it noticed first, is a reason.
+ */
 function wireEvent({ type, attempt, at, worker, reason }: ActionEvent, timeoutSeconds: number) {
   const said = { type, attempt, at, worker: worker ?? undefined };
-  if (type === 'TIMEOUT') return { ...said, error: timeoutText(timeoutSeconds) };
+  if (type === 'TIMEOUT') return { ...said, error: timeoutText(timeoutSeconds), reason: reason ?? undefined };
   if (type === 'FAILED') return { ...said, error: reason ?? undefined };
   return { ...said, reason: type === 'RETRY_SCHEDULED' ? undefined : (reason ?? undefined) };
 }
