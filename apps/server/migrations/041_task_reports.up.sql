@@ -1,6 +1,6 @@
 -- breaking: no
--- For readers who know tasks by the tables of the former system: views under its names, all derived, and the two functions
--- by which its scripts took work and gave it back. Read-only: each is a view over several tables.
+-- For readers who know tasks by the tables of the former system: views under its names, all derived, and the functions
+-- by which its scripts took work, gave it back and looked for timeouts. Read-only: each is a view over several tables.
 
 create view {schema}_reports.tasks as
   select t.task_id as id, t.tenant_id, t.name, t.kind, t.payload,
@@ -82,6 +82,19 @@ create view {schema}_reports.workers as
   join {schema}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
   left join {schema}.contacts c on c.tenant_id = p.tenant_id and c.channel = 'runner' and c.target_id = p.pc_id;
 
+-- `online` and `busy` are those that tasks may have: of a PC they are its eligible_device_count. `offline` is one that its PC says
+-- is not there, or that has no PC.
+create view {schema}_reports.devices as
+  select d.device_id as id, d.tenant_id, d.name, d.external_id, d.pc_id, d.tags,
+    case when d.state = 'error' then 'error' when d.pc_id is null or d.absent_since is not null then 'offline'
+      when l.action_id is not null then 'busy' else 'online' end as status,
+    d.state_reason as error, d.absent_since, greatest(c.seen_at, r.seen_at) as last_seen_at, d.created_at
+  from {schema}.devices d
+  left join {schema}.lane_leases l on l.tenant_id = d.tenant_id and l.lane_id = d.lane_id
+  left join {schema}.contacts c on c.tenant_id = d.tenant_id and c.channel = 'checkin' and c.target_id = d.device_id
+  left join {schema}.contacts r on r.tenant_id = d.tenant_id and r.channel = 'runner' and r.target_id = d.pc_id
+  where d.deleted_at is null;
+
 -- What happened to the devices of these actions, as the library's effect writes it for everybody else.
 create function {schema}_reports.add_task_milestones(p_tenant int, p_actions bigint[], p_type text, p_at timestamptz) returns void language sql as $$
   insert into {schema}.milestones (tenant_id, device_id, type, action_id, source, at, expires_at, projected_expires_at)
@@ -112,6 +125,9 @@ declare
   v_got bigint[];
   v_all bigint[] := '{}';
 begin
+  if max_to_claim is null then
+    raise exception 'max_to_claim must be a number, not null.' using errcode = 'null_value_not_allowed';
+  end if;
   perform {schema}.ensure_event_day(v_now);
   select p.runner_id into v_runner from {schema}.pcs p where p.tenant_id = p_tenant and p.pc_id = p_pc for no key update;
   if v_runner is null then
@@ -192,31 +208,76 @@ begin
   return query select * from {schema}_reports.task_devices x where x.tenant_id = p_tenant and x.id = any(v_all) order by array_position(v_all, x.id);
 end $$;
 
+-- What the library's effects do when the attempt of a task's device has ended: the counts of its task, its milestone, and the
+-- device in error if its tries are used up. A deadline says nothing against the device.
+create function {schema}_reports.note_ended_attempt(p_tenant int, p_task_device bigint, p_state text, p_error text)
+returns void language plpgsql as $$
+declare
+  v record;
+begin
+  select a.lane_id, a.reason, (a.payload->>'taskId')::bigint as task_id into v from {schema}.action_states a
+    where a.tenant_id = p_tenant and a.action_id = p_task_device;
+  insert into {schema}.task_counts (tenant_id, task_id, state, change, at)
+    values (p_tenant, v.task_id, 'running', -1, statement_timestamp()), (p_tenant, v.task_id, p_state, 1, statement_timestamp());
+  perform {schema}_reports.add_task_milestones(p_tenant, array[p_task_device],
+    case p_state when 'pending' then 'retrying' else p_state end, statement_timestamp());
+  if p_state = 'failed' and v.reason is distinct from 'DEADLINE' then
+    update {schema}.devices d set state = 'error', state_reason = left(coalesce(p_error, v.reason, 'FAILED_FINAL'), 1000)
+      where d.tenant_id = p_tenant and d.deleted_at is null and d.device_id = (
+        select x.device_id from {schema}.devices x where x.tenant_id = p_tenant and x.lane_id = v.lane_id and {schema}.sought_by(x.lane_id));
+  end if;
+end $$;
+
 -- An attempt failed: pending again, or failed for good and the device in error. Says which, or null if it is not running
 -- (any more). The attempt is the fence; without it the running one is meant.
 create function {schema}_reports.fail_or_retry_task_device(p_tenant int, p_task_device bigint, p_error text, p_attempt int default null)
 returns text language plpgsql as $$
 declare
-  v record;
+  v_attempt int;
   v_state text;
 begin
-  select a.lane_id, a.attempt, (a.payload->>'taskId')::bigint as task_id into v from {schema}.action_states a
+  select a.attempt into v_attempt from {schema}.action_states a
     where a.tenant_id = p_tenant and a.action_id = p_task_device and a.channel = 'runner' and a.payload ? 'taskId'
       and a.state = 'claimed' and (p_attempt is null or a.attempt = p_attempt);
   if not found then
     return null;
   end if;
-  v_state := {schema}.report_attempt(p_tenant, p_task_device, v.attempt, 'failed', p_error);
+  v_state := {schema}.report_attempt(p_tenant, p_task_device, v_attempt, 'failed', p_error);
   if v_state is not null then
-    insert into {schema}.task_counts (tenant_id, task_id, state, change, at)
-      values (p_tenant, v.task_id, 'running', -1, statement_timestamp()), (p_tenant, v.task_id, v_state, 1, statement_timestamp());
-    perform {schema}_reports.add_task_milestones(p_tenant, array[p_task_device],
-      case v_state when 'pending' then 'retrying' else v_state end, statement_timestamp());
-  end if;
-  if v_state = 'failed' then
-    update {schema}.devices d set state = 'error', state_reason = left(coalesce(p_error, 'FAILED_FINAL'), 1000)
-      where d.tenant_id = p_tenant and d.deleted_at is null and d.device_id = (
-        select x.device_id from {schema}.devices x where x.tenant_id = p_tenant and x.lane_id = v.lane_id and {schema}.sought_by(x.lane_id));
+    perform {schema}_reports.note_ended_attempt(p_tenant, p_task_device, v_state, p_error);
   end if;
   return v_state;
+end $$;
+
+-- Ends the attempts of task devices whose time is over, of all tenants or one, and says how many those were. Housekeeping does
+-- this every second, and whatever it has at hand is left to it: whoever still calls this finds nothing to do, mostly.
+create function {schema}_reports.fn_timeout_tasks_and_task_devices(p_tenant int default null) returns int language plpgsql as $$
+declare
+  v_now timestamptz := statement_timestamp();
+  v_over record;
+  v record;
+  v_count int := 0;
+begin
+  perform {schema}.ensure_event_day(v_now);
+  select coalesce(array_agg(l.tenant_id order by l.tenant_id, l.lane_id), '{}') as tenants,
+      coalesce(array_agg(l.action_id order by l.tenant_id, l.lane_id), '{}') as actions,
+      coalesce(array_agg(l.attempt order by l.tenant_id, l.lane_id), '{}') as attempts
+    into v_over
+    from {schema}.lane_leases l
+    join {schema}.action_states a on a.tenant_id = l.tenant_id and a.action_id = l.action_id
+    where l.lease_until <= v_now and (p_tenant is null or l.tenant_id = p_tenant) and a.channel = 'runner' and a.payload ? 'taskId';
+  for v in
+    select i.tenant_id, r.* from {schema}.report_attempts(v_now, v_over.tenants, v_over.actions, v_over.attempts,
+      array(select 'timeout' from unnest(v_over.actions)), array(select null::text from unnest(v_over.actions)),
+      array(select null::text from unnest(v_over.actions)), array(select null::jsonb from unnest(v_over.actions)),
+      array(select null::int from unnest(v_over.actions)), array(select null::text from unnest(v_over.actions)),
+      array(select null::text from unnest(v_over.actions)), array(select null::text from unnest(v_over.actions)),
+      array(select null::int from unnest(v_over.actions)), array(select null::bigint from unnest(v_over.actions))) r
+    join unnest(v_over.tenants, v_over.actions) i(tenant_id, action_id) on i.action_id = r.action_id
+  loop
+    perform {schema}_reports.note_ended_attempt(v.tenant_id, v.action_id, v.state, null);
+    perform {schema}.notify_lanes(array[v.tenant_id, v.tenant_id], array[v.lane_id, v.lane_id], array[v.runner_id, v.lease_runner]);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
 end $$;

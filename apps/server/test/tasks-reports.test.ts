@@ -52,7 +52,20 @@ test('reports read tasks under the names and columns that they know', async () =
     [b.id, 'FAILED_FINAL', 1],
   ]);
   expect(logs[6]).toMatchObject({ level: 'error', message: 'broken', worker: `pc:${pc.id}` });
-  for (const view of ['tasks', 'task_devices', 'execution_logs', 'pc_device_summary', 'workers'])
+  const [busy] = (await pc.claim()) as [Held];
+  await stage.t.send('PUT', `/api/pcs/${pc.id}/devices`, { devices: [{ id: a.deviceId, present: false }] });
+  const devices = await rowsOf('devices', 'pc_id = $1', pc.id);
+  expect(devices.map(({ id, status, error }) => [id, status, error])).toEqual([
+    [a.deviceId, 'offline', null],
+    [b.deviceId, 'error', 'broken'],
+    [busy.deviceId, 'busy', null],
+  ]);
+  await stage.t.post(`/api/devices/${b.deviceId}/clear-error`);
+  expect(await rowsOf('devices', `pc_id = $1 and status = 'online'`, pc.id)).toMatchObject([
+    { id: b.deviceId, absent_since: null },
+  ]);
+  await pc.complete(busy);
+  for (const view of ['tasks', 'task_devices', 'execution_logs', 'pc_device_summary', 'workers', 'devices'])
     await expect(query(`delete from muster_reports.${view}`)).rejects.toThrow(/cannot delete from view/);
 });
 
@@ -71,6 +84,35 @@ test('a timeout has the text that reports search for', async () => {
   expect(await rowsOf('execution_logs', `task_id = $1 and message like '%timeout%'`, task.id)).toMatchObject([
     { event_type: 'TIMEOUT', level: 'error', message: text },
   ]);
+});
+
+test('a script that looks for timeouts ends what is over as housekeeping does, and finds nothing the second time', async () => {
+  const pc = await fakePc(stage.t, 3, { slots: 2 });
+  const task = await newTask(stage.t, listOf(pc), { maxAttempts: 1 });
+  const [late, fine] = (await pc.claim()) as [Held, Held];
+  const look = async () =>
+    (await query('select muster_reports.fn_timeout_tasks_and_task_devices() as count'))[0].count;
+  expect(await look()).toBe(0);
+  const waiting = pc.claim({ wait: 25, max: 1 });
+  await parked(stage);
+  await query(
+    `update muster.lanes set lease_until = now() - interval '1 minute' where action_id = $1`,
+    late.id,
+  );
+  expect(await look()).toBe(1);
+  expect(await look()).toBe(0);
+  expect(await waiting).toMatchObject([{ deviceId: pc.devices[2]?.id }]); // the slot is free, and who waits was told
+  expect(await rowsOf('task_devices', 'task_id = $1', task.id)).toMatchObject([
+    { id: late.id, status: 'failed', error: 'Task device timeout: exceeded 20 minutes' },
+    { id: fine.id, status: 'running' },
+    { status: 'running' },
+  ]);
+  expect(await rowsOf('devices', `status = 'error' and pc_id = $1`, pc.id)).toMatchObject([
+    { id: late.deviceId, error: 'TIMEOUT' },
+  ]);
+  expect(await showTask(stage.t, task.id)).toMatchObject({ counts: { failed: 1, running: 2 } });
+  for (const held of await pc.running()) await pc.complete(held);
+  expect(await brokenInvariants(stage.t.engine.db)).toEqual([]);
 });
 
 test('a script takes work and gives it back in plain SQL, beside runners that do so over HTTP', async () => {
@@ -135,6 +177,9 @@ test('a script takes work and gives it back in plain SQL, beside runners that do
   await expect(query('select * from muster_reports.claim_task_devices_for_pc(1, 4711)')).rejects.toThrow(
     'no PC 4711',
   );
+  await expect(
+    query('select * from muster_reports.claim_task_devices_for_pc(1, $1, null)', pc.id),
+  ).rejects.toThrow('max_to_claim must be a number, not null.');
   for (const held of await pc.running()) await pc.complete(held);
   expect(await brokenInvariants(stage.t.engine.db)).toEqual([]);
 });
