@@ -14,6 +14,9 @@ create table {schema}.pcs (
 create unique index one_pc_per_name on {schema}.pcs (tenant_id, name);
 create unique index one_pc_per_runner on {schema}.pcs (tenant_id, runner_id);
 
+-- Those that are left of deleted PCs are looked for all the time, and most tokens are those of devices.
+create index runner_tokens on {schema}.tokens (tenant_id, owner) where kind = 'runner' and revoked_at is null;
+
 -- Since when its runner says that the device is not there; null: it is.
 alter table {schema}.devices add column absent_since timestamptz;
 

@@ -66,6 +66,36 @@ test('a deleted PC leaves its devices behind, and what ran there ends with its t
   expect((await stage.t.get(`/api/tasks/${task.id}`)).body.counts).toMatchObject({ running: 2 });
 });
 
+test('the runner of a deleted PC may report what it holds, gets nothing more, and is let in until then', async () => {
+  const pc = await fakePc(stage.t, 3, { slots: 2 });
+  const task = await newTask(stage.t, listOf(pc));
+  const [a, b] = (await pc.claim()) as [Held, Held];
+  await stage.t.del(`/api/pcs/${pc.id}`);
+  const end = () => stage.t.engine.runDuty('end-deleted-pcs');
+  expect(await end()).toBe(0);
+  expect(await pc.running()).toMatchObject([{ id: a.id }, { id: b.id }]);
+  expect(await pc.say('heartbeat', a)).toMatchObject({ accepted: true, status: 'running' });
+  expect(await pc.complete(a, { claim: { max: 9 } })).toMatchObject({
+    accepted: true,
+    status: 'completed',
+    taskDevices: [],
+  });
+  expect(await pc.claim()).toEqual([]);
+  expect(
+    (await stage.t.send('PUT', `/api/pcs/${pc.id}/devices`, { present: [] }, { token: pc.token })).status,
+  ).toBe(404);
+  expect(await end()).toBe(0);
+  expect(await pc.fail(b)).toMatchObject({ accepted: true, status: 'pending' });
+  expect(await end()).toBe(1);
+  expect(await end()).toBe(0);
+  expect((await ask(pc)).status).toBe(401);
+  await stage.pass(0);
+  expect((await stage.t.get(`/api/tasks/${task.id}`)).body).toMatchObject({
+    status: 'success',
+    counts: { completed: 1, cancelled: 2 },
+  });
+});
+
 test('slots are from 1 to 20; more only if the setting allows it', async () => {
   for (const slots of [0, -1, 1.5, '3'])
     expect((await stage.t.post('/api/pcs', { name: 'x', slots })).body).toMatchObject({

@@ -6,6 +6,7 @@ import { createAdvanceQueries } from './advance-queries.ts';
 import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
 import { createClaiming } from './claiming.ts';
 import { countTransitions } from './counting.ts';
+import { createEndDeletedPcs } from './end-deleted-pcs.ts';
 import { createFoldTaskCounts } from './fold-task-counts.ts';
 import { HandedToPcs } from './handed.ts';
 import { createMetrics } from './metrics.ts';
@@ -79,6 +80,7 @@ export const tasks: CreateFeature = ({
   fleet.addStepMilestones(CHANNEL, 'task');
   countTransitions(engine, soon.soon);
   engine.addDuty(advance.duty);
+  engine.addDuty(createEndDeletedPcs(engine, { contacts, tokens }));
   engine.addDuty(createFoldTaskCounts(engine));
   engine.addDuty(createPruneTasks(engine, config.MUSTER_RETENTION_DAYS));
   giveTaskReasons(engine, contacts);

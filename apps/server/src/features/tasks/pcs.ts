@@ -110,7 +110,10 @@ export function createPcs(tools: {
         { act: 'token.revoke', target: `pc ${pcId}` },
       ),
 
-    /** Its runner is not let in any more; its devices belong to no PC; what runs there ends with its time. */
+    /**
+     * Its devices belong to no PC, and its runner gets nothing more. What runs there may still be reported (`end-deleted-pcs`)
+     * and ends with its time otherwise; if nothing does, the runner is not let in any more.
+     */
     remove: (caller: Caller, pcId: string) =>
       audit.change(
         caller,
@@ -118,7 +121,9 @@ export function createPcs(tools: {
           const { tenantId } = caller;
           const pc = isId(pcId) ? await queries.lockToDelete(tx, tenantId, pcId) : null;
           if (!pc) throw unknownPc();
-          await tokens.revokeOf(tx, tenantId, 'runner', pcId);
+          // claims hold the row of the PC: nothing is handed out between this look and the deletion
+          const held = await engine.held(tx, { tenantId, runnerId: pc.runnerId });
+          if (held.length === 0) await tokens.revokeOf(tx, tenantId, 'runner', pcId);
           const lanes = await queries.lanesOf(tx, tenantId, pcId);
           await engine.assignRunners(
             tx,

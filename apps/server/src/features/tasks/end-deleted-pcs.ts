@@ -1,0 +1,38 @@
+import { type Duty, dutyRun, type Engine } from '@muster/engine';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
+import type { Tokens } from '../../tokens/tokens.ts';
+
+/**
+ * A deleted PC keeps its token until what ran there has ended, so that its runner can report it; it gets nothing more. Then
+ * the token is over. Whoever must be gone at once is revoked before.
+ */
+export const END_DELETED_PCS = 'end-deleted-pcs';
+const MOST = 100;
+
+export function createEndDeletedPcs(
+  { schema: s }: Engine,
+  tools: { contacts: ChannelContacts; tokens: Tokens },
+): Duty {
+  const left = `from ${s}.tokens t
+      where t.kind = 'runner' and t.revoked_at is null
+        and not exists (select 1 from ${s}.pcs p where p.tenant_id = t.tenant_id and p.pc_id = t.owner)`;
+  return {
+    name: END_DELETED_PCS,
+    everyMs: 10_000,
+    due: `exists (select 1 ${left})`,
+    async runOnce(client) {
+      const { rows } = await client.query({
+        name: 'muster_deleted_pcs',
+        text: `select distinct t.tenant_id, t.owner ${left} and exists (
+            select 1 from ${s}.runner_loads r where r.tenant_id = t.tenant_id
+              and r.runner_id = (t.restriction->>'runnerId')::bigint and r.running = 0)
+          order by 1, 2 limit ${MOST}`,
+      });
+      for (const { tenant_id: tenantId, owner } of rows) {
+        await tools.tokens.revokeOf(client, tenantId, 'runner', owner);
+        await tools.contacts.forget(client, tenantId, owner);
+      }
+      return dutyRun(rows.length, MOST);
+    },
+  };
+}
