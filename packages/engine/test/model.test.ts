@@ -85,7 +85,11 @@ test('G16: a release is answered the same way again, even after the deadline has
   await playOnce([enqueue, claim, release, { op: 'pass', ms: 60_000 }, release]);
 });
 
-/** Broken on purpose: within some hundred runs the model parts from each of them. */
+/**
+ * Broken on purpose: within some hundred runs the model parts from each of them. Any seed does; with this one the dice come to it
+ * soon, after 313 commands for all six (2,374 with the seed 1).
+ */
+const FINDS_SOON = 3;
 const BROKEN: Record<string, Sabotage> = {
   'hands out in no order': {
     muster_claim: (sql) => swap(sql, 'order by p.priority, p.seq', 'order by p.seq desc'),
@@ -120,7 +124,7 @@ test.each(Object.entries(BROKEN))(
     const engine = createEngine(sabotage(t.db, by), { clock: t.clock, depthLimit: DEPTH_LIMIT });
     const result = await fc.check(
       fc.asyncProperty(commands, (list) => playOnce(list, { engine, clock: t.clock })),
-      { numRuns: 1_000, seed: 1, endOnFailure: true },
+      { numRuns: 1_000, seed: FINDS_SOON, endOnFailure: true },
     );
     expect(result.failed).toBe(true);
     expect(result.errorInstance).toBeInstanceOf(Parted);
