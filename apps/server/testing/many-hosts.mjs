@@ -29,6 +29,8 @@ export async function manyHosts(client, count) {
       insert into muster.services (tenant_id, service_id, host_id, lane_id, unit_name, display_name, description)
         select 1, l.service_id, l.host_id, l.lane_id, 'web.service', 'web', '' from l returning service_id, host_id`,
   });
+  // nobody has counted the new rows yet, and by a guess every lane is compared with every host
+  await client.query({ text: 'analyze muster.hosts, muster.services, muster.lanes' });
   await client.query({
     text: `update muster.lanes l set runner_id = h.runner_id from muster.services s
       join muster.hosts h on h.tenant_id = s.tenant_id and h.host_id = s.host_id
