@@ -23,6 +23,7 @@ export function createRefuseUnknown(s: string) {
   /** A slip of the pen in a list is told at once, not found out when nothing happens. A deleted device is none. */
   return async (client: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<void> => {
     const { rows } = await client.query({
+      name: 'muster_unknown_devices',
       text: `select left(i.id, 40) as id, count(*) over ()::int as n
         from (select u.id, min(u.ord) as ord from unnest((select $2::text[])) with ordinality u(id, ord) group by u.id) i
         left join lateral (
