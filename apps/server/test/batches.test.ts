@@ -219,12 +219,24 @@ test('cancel ends what waits and tells what runs; retry takes up what failed and
   expect((await t.post(`/api/batches/${id}/cancel`)).body.status).toBe('cancelled');
   await supplied();
   expect(await counts(id)).toEqual({ done: 1, failed: 1, sent: 1, cancelled: 1, stopped: 1 });
+  const stopped = await t.get(`/api/batches/${id}/targets?state=stopped`);
+  expect(stopped.body.targets).toEqual([{ deviceId: devices[4]?.id, state: 'stopped' }]);
+  expect((await t.get(`/api/batches/${id}/targets?state=waiting`)).body.targets).toEqual([]);
+  const { targets } = (await t.get(`/api/batches/${id}/targets`)).body;
+  expect(targets.map(({ state }: { state: string }) => state)).toEqual([
+    'done',
+    'failed',
+    'sent',
+    'cancelled',
+    'stopped',
+  ]);
   expect((await c.checkIn()).action).toMatchObject({ id: action.id, cancelRequested: true });
   await c.report(action, 'failed');
   expect(await counts(id)).toEqual({ done: 1, failed: 1, cancelled: 2, stopped: 1 });
   expect((await t.post(`/api/batches/${id}/pause`)).body).toMatchObject({ code: 'MUSTER_FINISHED' });
 
   expect((await t.post(`/api/batches/${id}/retry`)).body).toEqual({ id, redriven: 1, again: 1 });
+  expect((await t.get(`/api/batches/${id}/targets?state=stopped`)).body.targets).toEqual([]);
   await t.pass(MINUTE);
   await supplied();
   // c was stopped while it ran: it had begun, so it is not retried

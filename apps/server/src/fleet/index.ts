@@ -93,6 +93,6 @@ export { unknownDevice } from './errors.ts';
 export { type HandOutFacts, PENDING_UP_TO } from './milestones.ts';
 export { type Pcs, unknownPc } from './pcs.ts';
 export { createPruneNotices, createPruneSets } from './prune-sets.ts';
-export type { TargetCounts, TargetSets } from './target-sets.ts';
+export type { Target, TargetCounts, TargetSets } from './target-sets.ts';
 export { isMeant } from './who-is-meant.ts';
 export { WHOLE_FLEET } from './whole-fleet.ts';

@@ -32,7 +32,7 @@ export const batchBody = z
 export type NewBatch = z.infer<typeof batchBody>;
 
 export const targetsQuery = z.strictObject({
-  state: z.enum(COUNTED).exclude(['stopped']).optional(),
+  state: z.enum(COUNTED).optional(),
   cursor: placeCursor.optional(),
   limit: limit.optional(),
 });

@@ -1,6 +1,6 @@
 import type { NewBatch } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
-import type { TargetCounts, TargetSets } from '../../fleet/index.ts';
+import type { Target, TargetCounts, TargetSets } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
 import { refusePast } from '../../http/past-times.ts';
@@ -90,6 +90,25 @@ export function createBatches(tools: { engine: Engine; queries: BatchQueries; se
       return { id, redriven, again };
     },
 
+    /**
+     * What was not put into a lane before a batch was stopped waits for nothing any more: it is called stopped, as in its
+     * counts.
+     */
+    async targets(
+      client: Queryable,
+      batch: BatchRow,
+      page: { state?: string | undefined; after: number; limit: number },
+    ): Promise<Target[]> {
+      const isOver = isStopped(batch);
+      const { state } = page;
+      if (state === (isOver ? 'waiting' : 'stopped')) return [];
+      const rows = await sets.list(client, batch.tenantId, batch.setId, {
+        ...page,
+        state: state === 'stopped' ? 'waiting' : state,
+      });
+      return rows.map((row) => (isOver && row.state === 'waiting' ? { ...row, state: 'stopped' } : row));
+    },
+
     async show(client: Queryable, rows: readonly BatchRow[]) {
       if (rows.length === 0) return [];
       const counts = await sets.counts(
@@ -108,8 +127,10 @@ export function createBatches(tools: { engine: Engine; queries: BatchQueries; se
   };
 }
 
+const isStopped = (row: BatchRow) => row.cancelledAt !== null || row.abortedAt !== null;
+
 function wire(row: BatchRow, counts: TargetCounts) {
-  const isStopped = row.cancelledAt !== null || row.abortedAt !== null;
+  const isOver = isStopped(row);
   return {
     id: row.batchId,
     name: row.name,
@@ -117,8 +138,8 @@ function wire(row: BatchRow, counts: TargetCounts) {
     total: row.total,
     counts: {
       ...counts,
-      waiting: isStopped ? 0 : counts.waiting,
-      stopped: isStopped ? counts.waiting : 0,
+      waiting: isOver ? 0 : counts.waiting,
+      stopped: isOver ? counts.waiting : 0,
     },
     action: row.action,
     ratePerMinute: row.ratePerMinute ?? undefined,

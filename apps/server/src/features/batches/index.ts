@@ -24,7 +24,6 @@ export const batches: CreateFeature = (shell) => {
       batches: createBatches({ engine, queries, sets }),
       db,
       queries,
-      sets,
       supply,
     }),
     stop: () => supply.stop(),

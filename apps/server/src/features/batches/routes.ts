@@ -1,7 +1,7 @@
 import { api } from '@muster/contracts';
 import type { Database } from '@muster/engine';
 import type { Act, Audit } from '../../audit/audit.ts';
-import { type TargetSets, WHOLE_FLEET } from '../../fleet/index.ts';
+import { WHOLE_FLEET } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { readPage } from '../../http/page.ts';
@@ -18,10 +18,9 @@ export function batchRoutes(tools: {
   batches: Batches;
   db: Database;
   queries: BatchQueries;
-  sets: TargetSets;
   supply: RunSoon;
 }): Route[] {
-  const { audit, batches, db, queries, sets, supply } = tools;
+  const { audit, batches, db, queries, supply } = tools;
 
   const show = async (tenantId: number, id: string) =>
     (await batches.show(db, [await batches.known(db, tenantId, id)]))[0];
@@ -80,11 +79,11 @@ export function batchRoutes(tools: {
     defineRoute(api.batches.targets, {
       access: operators('viewer'),
       async handler({ caller, params, query }) {
-        const { setId, tenantId } = await batches.known(db, caller.tenantId, params.id);
+        const batch = await batches.known(db, caller.tenantId, params.id);
         const after = Number(query.cursor ?? 0);
         const { items, cursor } = await readPage(
           query.limit,
-          (limit) => sets.list(db, tenantId, setId, { state: query.state, after, limit }),
+          (limit) => batches.targets(db, batch, { state: query.state, after, limit }),
           (row) => String(row.n),
         );
         return {
