@@ -329,14 +329,24 @@ test('a device that enrols again with actions in flight gets none of them, and t
   const device = await fakeDevice(t);
   const [running, waiting] = [await device.assign('LOCK'), await device.assign('WIPE')];
   const { action } = await device.checkIn();
+  const other = await fakeDevice(t);
+  const parked = t.post('/api/checkin', { wait: 25 }, { token: other.token });
+  await until(() => t.engine.parkedWaiters > 0);
+  t.secret((await t.post(`/api/devices/${other.id}/re-enrol`)).body.deviceToken);
+  expect((await parked).body).toMatchObject({ code: 'MUSTER_DEVICE_REPLACED' });
+
   const again = await t.post(`/api/devices/${device.id}/re-enrol`);
   expect(again.status).toBe(201);
   const result = { actionId: action.id, attempt: 1, status: 'done' };
   for (const body of [{}, { result }])
     expect(await t.post('/api/checkin', body, { token: device.token })).toMatchObject({
       status: 401,
-      body: { code: 'MUSTER_UNAUTHORIZED' },
+      body: { code: 'MUSTER_DEVICE_REPLACED' },
     });
+  const guessed = `${device.token.slice(0, -4)}aaaa`;
+  expect((await t.post('/api/checkin', {}, { token: guessed })).body.code).toBe('MUSTER_UNAUTHORIZED');
+  // elsewhere it is a token like any other that is over
+  expect((await t.get('/api/devices', { token: device.token })).body.code).toBe('MUSTER_UNAUTHORIZED');
   for (const id of [running, waiting]) {
     expect(await look(id)).toMatchObject({ state: 'cancelled', reason: 'GENERATION' });
     expect((await types(id)).at(-1)).toBe('CANCELLED');

@@ -70,7 +70,10 @@ test('a device is registered, shown, changed and deleted', async () => {
   const action = await device.assign('LOCK');
   expect(await t.del(`/api/devices/${id}`)).toMatchObject({ status: 204, body: '' });
   expect((await t.get(`/api/devices/${id}`)).status).toBe(404);
-  expect((await t.post('/api/checkin', {}, { token: deviceToken })).status).toBe(401);
+  expect(await t.post('/api/checkin', {}, { token: deviceToken })).toMatchObject({
+    status: 401,
+    body: { code: 'MUSTER_DEVICE_REPLACED' },
+  });
   expect((await t.get(`/api/actions/${action}`)).body).toMatchObject({
     state: 'cancelled',
     reason: 'GENERATION',
@@ -179,8 +182,12 @@ test('a rotated token leaves the old one valid until the new one is used', async
   const id = await device.assign('LOCK');
   expect((await device.checkIn()).action).toMatchObject({ id, attempt: 1 });
   expect((await withNew.checkIn()).action).toMatchObject({ id, attempt: 1, redelivered: true });
+  // it is the same device still
   for (const token of [device.token, first.body.deviceToken])
-    expect((await t.post('/api/checkin', {}, { token })).status).toBe(401);
+    expect(await t.post('/api/checkin', {}, { token })).toMatchObject({
+      status: 401,
+      body: { code: 'MUSTER_UNAUTHORIZED' },
+    });
 });
 
 test('devices register themselves with a reusable token', async () => {

@@ -1,3 +1,4 @@
+import type { Engine } from '@muster/engine';
 import type { Caller } from '../tokens/caller.ts';
 
 /** What a device's token carries, so that a check-in needs no look-up of its device. */
@@ -9,6 +10,12 @@ export interface DeviceOf {
 
 export function deviceOf(caller: Caller): DeviceOf {
   return caller.restriction as DeviceOf;
+}
+
+/** The device has enrolled again or was deleted since: both raise the generation of its lane. */
+export async function isOfFormerLife(engine: Engine, tenantId: number, token: DeviceOf): Promise<boolean> {
+  const [lane] = await engine.laneLoads(engine.db.reserved, [{ tenantId, laneId: token.laneId }], 1);
+  return lane === undefined || lane.generation > token.generation;
 }
 
 /** Under this name a device holds its lease, whatever token it uses. */

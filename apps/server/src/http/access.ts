@@ -1,6 +1,7 @@
 import type { BlockList } from 'node:net';
 import type { Role, TokenKind } from '@muster/contracts/words';
 import type { MusterError } from '../errors.ts';
+import type { FormerToken } from '../tokens/tokens.ts';
 
 /** What is said instead of the usual sentences; a token of a wrong kind is refused like an unknown one. */
 export interface Refusals {
@@ -25,6 +26,8 @@ export type Access =
       readonly wholeInstallation?: boolean;
       /** Clients that are no browsers: a cookie is a sign that somebody is being used. */
       readonly refuseCookies?: boolean;
+      /** What is said to somebody whose token was valid once; null: what is said of any other. */
+      readonly former?: (token: FormerToken) => Promise<MusterError | null>;
       /** A protocol of its own has its own words for a refusal. */
       readonly refusals?: Refusals;
     };
@@ -36,7 +39,12 @@ export function operators(role: Role, ...kinds: Exclude<TokenKind, 'operator'>[]
   return { public: false, role, kinds };
 }
 
+/** Operators of the default tenant: what is shown or changed belongs to the whole installation. */
+export function wholeInstallation(role: Role): Access {
+  return { public: false, role, kinds: [], wholeInstallation: true };
+}
+
 /** Only these kinds of tokens, without cookies. */
-export function only(...kinds: Exclude<TokenKind, 'operator'>[]): Access {
+export function only(...kinds: Exclude<TokenKind, 'operator'>[]): Extract<Access, { public: false }> {
   return { public: false, role: null, kinds, refuseCookies: true };
 }

@@ -56,12 +56,19 @@ export function bearerOf(request: FastifyRequest): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
-/** What is said of a token that is not valid, in the words of the route. */
-export function refuseToken(request: FastifyRequest): MusterError {
+/**
+ * What is said of a token that is not valid, in the words of the route. Only who has a secret that was ours once may hear
+ * more than a stranger does.
+ */
+export async function refusalOf(request: FastifyRequest, tokens: Tokens): Promise<MusterError> {
   const { access } = request.routeOptions.config;
-  const refusals = access && !access.public ? access.refusals : undefined;
-  return refusals?.token() ?? httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
+  if (!access || access.public) return unknownToken();
+  const former = access.former && (await tokens.former(bearerOf(request) ?? ''));
+  const said = former && access.kinds.includes(former.kind) ? await access.former?.(former) : null;
+  return said ?? access.refusals?.token() ?? unknownToken();
 }
+
+const unknownToken = () => httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
 
 async function authenticate(
   request: FastifyRequest,
@@ -80,5 +87,5 @@ async function authenticate(
     throw httpError('MUSTER_TOO_MANY_FAILURES', 'Too many unknown tokens came from this address. Wait.', {
       retryAfter,
     });
-  throw refuseToken(request);
+  throw await refusalOf(request, tokens);
 }

@@ -2,7 +2,7 @@ import { EngineError } from '@muster/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../tokens/caller.ts';
 import type { Tokens } from '../tokens/tokens.ts';
-import { bearerOf, refuseToken } from './auth.ts';
+import { bearerOf, refusalOf } from './auth.ts';
 
 /**
  * Requests that wait. Ten thousand of them may be parked, so each costs one controller and one listener on its socket,
@@ -62,11 +62,11 @@ export class LongPolls {
     this.#park(request.caller, controller);
     try {
       const result = await work({ waitMs: waitSeconds * 1_000, signal: controller.signal });
-      if (controller.signal.reason === REVOKED) throw refuseToken(request);
+      if (controller.signal.reason === REVOKED) throw await refusalOf(request, this.#tokens);
       // Whatever was claimed after the end of the wait has been given back.
       return controller.signal.aborted ? ifEnded : result;
     } catch (error) {
-      if (controller.signal.reason === REVOKED) throw refuseToken(request);
+      if (controller.signal.reason === REVOKED) throw await refusalOf(request, this.#tokens);
       if (mustAnswer && isFull(error)) return ifEnded;
       throw error;
     } finally {
@@ -114,7 +114,7 @@ export class LongPolls {
     while (request.caller && request.tokenVersion !== this.#tokens.version) {
       request.tokenVersion = this.#tokens.version;
       const caller = await this.#tokens.authenticate(bearerOf(request) ?? '');
-      if (!caller) throw refuseToken(request);
+      if (!caller) throw await refusalOf(request, this.#tokens);
     }
   }
 

@@ -30,6 +30,9 @@ export interface TokenRequest {
   readonly createdBy?: string | null;
 }
 
+/** One that was valid once, and what it was for. */
+export type FormerToken = Pick<Caller, 'tenantId' | 'kind' | 'restriction'>;
+
 const KEPT_MS = 10_000;
 const MOST_CALLERS = 50_000;
 const MOST_RECENT = 20_000;
@@ -259,6 +262,15 @@ export function createTokens(db: Database, schema: string) {
       if (isMarked) cache.keep(hash, caller, version, word(tenantId, tokenId));
       recent.set(text, presented);
       return caller;
+    },
+
+    /** What a bearer text was for, if it is that of a revoked token; null: it never was one of ours, or is still valid. */
+    async former(text: string): Promise<FormerToken | null> {
+      const presented = readSecret(text);
+      if (!presented) return null;
+      const [found] = await queries.withHashes(db.reserved, presented.tenantId, [presented.sha256]);
+      if (!found?.revokedAt || !timingSafeEqual(found.sha256, presented.sha256)) return null;
+      return { tenantId: found.tenantId, kind: found.kind, restriction: found.restriction };
     },
 
     /** Makes sure of an admin token that the server was told: valid, and the only one of its origin. */

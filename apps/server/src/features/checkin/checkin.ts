@@ -14,7 +14,7 @@ import type { HandOut, To } from '../../http/hand-out.ts';
 import { isId } from '../../http/ids.ts';
 import { checkReportSize } from '../../http/report-size.ts';
 import type { Caller } from '../../tokens/caller.ts';
-import { checkinError } from './errors.ts';
+import { replacedDevice } from './former-token.ts';
 import { sourceOf, wireStatus } from './wire.ts';
 
 /**
@@ -145,7 +145,6 @@ function onlyId(id: string | undefined): string | undefined {
 }
 
 function replaced(error: unknown): never {
-  if (error instanceof EngineError && error.code === 'MUSTER_WRONG_GENERATION')
-    throw checkinError('MUSTER_DEVICE_REPLACED', 'This device has enrolled again; its old token is over.');
+  if (error instanceof EngineError && error.code === 'MUSTER_WRONG_GENERATION') throw replacedDevice();
   throw error;
 }

@@ -20,6 +20,6 @@ export const checkin: CreateFeature = ({ audit, config, engine, fleet, log, long
   return {
     name: 'checkin',
     errors: CHECKIN_ERRORS,
-    routes: [...queueRoutes({ audit, engine, fleet }), checkinRoute(checkIn)],
+    routes: [...queueRoutes({ audit, engine, fleet }), checkinRoute(engine, checkIn)],
   };
 };
