@@ -22,6 +22,7 @@ import { health } from './features/health/index.ts';
 import { hosts } from './features/hosts/index.ts';
 import { metrics } from './features/metrics/index.ts';
 import { tasks } from './features/tasks/index.ts';
+import { tenants } from './features/tenants/index.ts';
 import { tokenRoutes } from './features/tokens/index.ts';
 import { workflows } from './features/workflows/index.ts';
 import { createFleet } from './fleet/index.ts';
@@ -45,6 +46,7 @@ import { createTokens } from './tokens/tokens.ts';
 const FEATURES: readonly CreateFeature[] = [
   actions,
   tokenRoutes,
+  tenants,
   auditRoutes,
   checkin,
   batches,

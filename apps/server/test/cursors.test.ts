@@ -28,6 +28,7 @@ async function lists(): Promise<string[]> {
     const pcId = await add('/api/pcs', { name });
     await add('/api/devices', { name, pcId });
     await add('/api/hosts', { name });
+    await add('/api/tenants', { name });
     await add('/api/workflows', { ...workflow, name });
     await add('/api/lanes/printer/actions', { kind: 'X' });
     await t.token({ kind: 'worker', name });
@@ -56,6 +57,7 @@ async function lists(): Promise<string[]> {
     '/api/pcs',
     '/api/tasks',
     `/api/tasks/${ids['/api/tasks']?.[0]}/devices`,
+    '/api/tenants',
     '/api/tokens',
     '/api/workflows',
     `/api/workflows/${cron}/runs`,

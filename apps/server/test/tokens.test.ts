@@ -204,15 +204,14 @@ test('a changed MUSTER_OPERATOR_TOKEN ends the old one, and without it an issued
 });
 
 test('another tenant has its own tokens, lanes and actions', async () => {
-  const { db, schema } = t.engine;
-  await db.query({ text: `insert into ${schema}.tenants (tenant_id, name) values (2, 'acme')` });
-  const { secret } = await createTokens(db, schema).create(db, {
-    tenantId: 2,
-    kind: 'operator',
-    role: 'admin',
-    name: 'acme',
+  expect(await t.post('/api/tenants', { name: 'acme' })).toMatchObject({
+    status: 201,
+    body: { id: '2', name: 'acme' },
   });
-  const acme = { token: t.secret(secret) };
+  const admin = { kind: 'operator', role: 'admin', name: 'acme' };
+  const { body: issued } = await t.post('/api/tenants/2/tokens', admin);
+  const secret = t.secret(issued.token);
+  const acme = { token: secret };
   const ours = (await t.post('/api/lanes/shared/actions', { kind: 'x' })).body.id;
   const theirs = (await t.post('/api/lanes/shared/actions', { kind: 'x' }, acme)).body.id;
   expect(await t.get(`/api/actions/${ours}`, acme)).toMatchObject({ status: 404 });
@@ -221,11 +220,55 @@ test('another tenant has its own tokens, lanes and actions', async () => {
     { id: theirs },
   ]);
   expect((await t.get('/api/tokens', acme)).body.tokens).toMatchObject([{ name: 'acme' }]);
-  expect((await t.get('/api/audit', acme)).body.audit).toHaveLength(1);
+  expect((await t.get('/api/audit', acme)).body.audit).toHaveLength(2);
   expect((await t.post(`/api/actions/${ours}/cancel`, {}, acme)).status).toBe(404);
   expect((await t.get('/metrics', acme)).status).toBe(403);
+  // tenants belong to the whole installation
+  for (const answer of [
+    await t.get('/api/tenants', acme),
+    await t.post('/api/tenants', { name: 'theirs' }, acme),
+    await t.post('/api/tenants/1/tokens', admin, acme),
+    await t.post('/api/tenants/2/tokens', admin, acme),
+  ])
+    expect(answer).toMatchObject({ status: 403, body: { code: 'MUSTER_FORBIDDEN' } });
   // a token of one tenant under the number of another is none
   expect(await status(secret.replace('_2_', '_1_'))).toBe(401);
+});
+
+test('admins of the default tenant make tenants and their first tokens, and it is in the audit logs', async () => {
+  const names = ['Nord', 'Süd', 'West 3'];
+  const made = await Promise.all(names.map((name) => t.post('/api/tenants', { name })));
+  expect(made.map(({ status }) => status)).toEqual([201, 201, 201]);
+  expect(new Set(made.map(({ body }) => body.id)).size).toBe(3);
+  const [first] = made.map(({ body }) => body.id as string) as [string];
+  expect((await t.get('/api/tenants')).body.tenants).toEqual(
+    expect.arrayContaining([expect.objectContaining({ id: '1', name: 'default' }), made[0]?.body]),
+  );
+  expect(await t.post('/api/tenants', { name: 'Nord' })).toMatchObject({
+    status: 409,
+    body: { code: 'MUSTER_TENANT_EXISTS' },
+  });
+  for (const name of ['', ' x', 'a/b', 'x'.repeat(101)])
+    expect((await t.post('/api/tenants', { name })).status).toBe(400);
+  const body = { kind: 'operator', role: 'admin', name: 'boss' };
+  for (const id of ['99', '0', 'x', '99999999999'])
+    expect(await t.post(`/api/tenants/${id}/tokens`, body)).toMatchObject({
+      status: 404,
+      body: { code: 'MUSTER_UNKNOWN_TENANT' },
+    });
+  const operator = await t.token({ kind: 'operator', role: 'operator', name: 'no admin' });
+  expect((await t.get('/api/tenants', { token: operator.token })).status).toBe(403);
+
+  const issued = (await t.post(`/api/tenants/${first}/tokens`, body)).body;
+  const theirs = (await t.get('/api/audit', { token: t.secret(issued.token) })).body.audit;
+  expect(theirs).toMatchObject([{ act: 'token.create', target: `token ${issued.id}` }]);
+  const ours = (await t.get('/api/audit?limit=20')).body.audit;
+  expect(ours).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ act: 'tenant.create', target: `tenant ${first}` }),
+      expect.objectContaining({ act: 'token.create', target: `token ${issued.id} of tenant ${first}` }),
+    ]),
+  );
 });
 
 test('lists come in pages, and show the tokens of a fleet only if they are asked for', async () => {

@@ -7,6 +7,7 @@ import { FLEET_ERRORS } from './fleet/errors.ts';
 import { HOST_ERRORS } from './hosts/errors.ts';
 import { HTTP_ERRORS } from './http-errors.ts';
 import { TASK_ERRORS } from './tasks/errors.ts';
+import { TENANT_ERRORS } from './tenants/errors.ts';
 import { TOKEN_ERRORS } from './tokens/errors.ts';
 import { WORKFLOW_ERRORS } from './workflows/errors.ts';
 
@@ -21,6 +22,7 @@ export const ERRORS = {
   ...HOST_ERRORS,
   ...HTTP_ERRORS,
   ...TASK_ERRORS,
+  ...TENANT_ERRORS,
   ...TOKEN_ERRORS,
   ...WORKFLOW_ERRORS,
 } as const;

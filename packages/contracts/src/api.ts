@@ -12,6 +12,7 @@ import { server } from './server.ts';
 import { tasks } from './tasks/endpoints.ts';
 import { pcs } from './tasks/pcs.ts';
 import { runners } from './tasks/runners.ts';
+import { tenants } from './tenants/endpoints.ts';
 import { tokens } from './tokens/endpoints.ts';
 import { workflows } from './workflows/endpoints.ts';
 
@@ -31,6 +32,7 @@ export const api = {
   server,
   services,
   tasks,
+  tenants,
   tokens,
   workflows,
 };

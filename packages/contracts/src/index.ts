@@ -124,6 +124,7 @@ export type {
   Presence,
   TaskTargets,
 } from './tasks/requests.ts';
+export type { NewTenant, Tenant, TenantPage } from './tenants/endpoints.ts';
 export type { IssuedToken, Token, TokenPage } from './tokens/answers.ts';
 export type { NewToken } from './tokens/requests.ts';
 export * from './values.ts';

@@ -26,6 +26,8 @@ export {
   type TaskReason,
   type TaskStatus,
 } from './tasks/statuses.ts';
+export { TENANT_ERRORS } from './tenants/errors.ts';
+export { TENANT_NAME } from './tenants/name.ts';
 export { TOKEN_ERRORS } from './tokens/errors.ts';
 export {
   atLeast,

@@ -1,19 +1,19 @@
+import { TENANT_NAME } from '@muster/contracts/words';
 import { COMMAND_LINE, createAudit } from '../audit/audit.ts';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import { createTenantQueries } from '../tenants/queries.ts';
 import { type Command, CommandError } from './command.ts';
 import { table } from './table.ts';
 
-const LONGEST = 100;
 const AT_THE_SERVER = { tenantId: DEFAULT_TENANT, ...COMMAND_LINE };
 
 export const tenantCreate: Command<{ name: string }> = {
   besideServer: true,
   needsSchema: true,
   async run({ config, db }, { name }, out) {
-    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._-]*$/u.test(name) || name.length > LONGEST)
+    if (!TENANT_NAME.form.test(name) || name.length > TENANT_NAME.longest)
       throw new CommandError(
-        `The name of a tenant has up to ${LONGEST} letters, digits, spaces, dots, dashes and underscores.`,
+        `The name of a tenant has up to ${TENANT_NAME.longest} ${TENANT_NAME.described}.`,
       );
     const tenant = await createAudit(db, config.MUSTER_SCHEMA).change(
       AT_THE_SERVER,

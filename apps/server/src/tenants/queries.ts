@@ -22,8 +22,15 @@ export function createTenantQueries(s: string) {
       });
     },
 
-    /** Null: the name is taken. Numbers are never used twice, because tokens of a tenant carry its number. */
+    /**
+     * Null: the name is taken. Numbers are never used twice, because tokens of a tenant carry its number; two that make
+     * one at the same moment wait for each other, in their transactions.
+     */
     async create(client: Queryable, name: string): Promise<Tenant | null> {
+      await client.query({
+        text: `select 1 from ${s}.tenants where tenant_id = $1 for update`,
+        values: [DEFAULT_TENANT],
+      });
       const { rows } = await client.query({
         text: `insert into ${s}.tenants (tenant_id, name)
           select coalesce(max(tenant_id), $2) + 1, $1 from ${s}.tenants on conflict (name) do nothing
@@ -41,9 +48,19 @@ export function createTenantQueries(s: string) {
       return rows[0] ? tenant(rows[0]) : null;
     },
 
-    async list(client: Queryable): Promise<Tenant[]> {
+    async get(client: Queryable, tenantId: number): Promise<Tenant | null> {
       const { rows } = await client.query({
-        text: `select tenant_id, name, created_at from ${s}.tenants order by tenant_id`,
+        text: `select tenant_id, name, created_at from ${s}.tenants where tenant_id = $1`,
+        values: [tenantId],
+      });
+      return rows[0] ? tenant(rows[0]) : null;
+    },
+
+    /** Oldest first; all of them unless a page is asked for. */
+    async list(client: Queryable, page: { after?: number; limit?: number } = {}): Promise<Tenant[]> {
+      const { rows } = await client.query({
+        text: `select tenant_id, name, created_at from ${s}.tenants where tenant_id > $1 order by tenant_id limit $2`,
+        values: [page.after ?? 0, page.limit ?? null],
       });
       return rows.map(tenant);
     },
