@@ -13,6 +13,8 @@ create table {schema}.devices (
   -- error keeps a device out of tasks until an operator clears it; check-in serves it all the same
   state text collate "C" not null default 'ok' constraint device_state_is_known check (state in ('ok', 'error')),
   state_reason text,
+  -- the action whose failure it was: if it turns out to have succeeded, the error goes with it
+  state_action bigint,
   expires_at timestamptz,
   pc_id bigint,
   -- whether an action ends when it is handed out, or when the device reports it

@@ -9,6 +9,7 @@ import type { Fleet } from './fleet/index.ts';
 import type { Route } from './http/define-route.ts';
 import type { Log } from './http/logging.ts';
 import type { LongPolls } from './http/long-poll.ts';
+import type { Redriving } from './redriving/redriving.ts';
 import type { Tokens } from './tokens/tokens.ts';
 
 /** What the shell offers to a feature. */
@@ -23,6 +24,7 @@ export interface Shell {
   readonly events: EventStream;
   readonly longPolls: LongPolls;
   readonly log: Log;
+  readonly redriving: Redriving;
   /** Of the metrics. */
   readonly registry: Registry;
   /** Throws if a newer version has migrated the database. */

@@ -35,6 +35,7 @@ import { SignInFailures } from './http/sign-in-failures.ts';
 import { VERSION } from './http/version.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
+import { createRedriving } from './redriving/redriving.ts';
 import { createTenantQueries } from './tenants/queries.ts';
 import { ensureOperatorToken, type OperatorToken } from './tokens/operator-token.ts';
 import { createTokens } from './tokens/tokens.ts';
@@ -146,7 +147,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       onlineSeconds: config.MUSTER_ONLINE_WINDOW_SECONDS,
       schema,
     });
-    const fleet = createFleet({ audit, config, contacts, db, engine, log, tokens });
+    const redriving = createRedriving(engine);
+    const fleet = createFleet({ audit, config, contacts, db, engine, log, redriving, tokens });
     const shell: Shell = {
       config,
       db,
@@ -158,6 +160,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       events: new EventStream({ engine, log }),
       longPolls,
       log,
+      redriving,
       registry,
       checkSchema: () => migrate.checkNotTooNew(db.reserved),
     };

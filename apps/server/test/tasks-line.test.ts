@@ -330,13 +330,14 @@ describe('times and tries', () => {
     expect(deviceIds(await pc.claim())).toEqual([pc.devices[1]?.id]);
     await pc.devices[0]?.assign('LOCK');
     expect((await pc.devices[0]?.checkIn())?.action).toMatchObject({ kind: 'LOCK' });
-    // a success that comes after all counts; the device stays in error until somebody clears it
+    // a success that comes after all counts, and takes back the error that the device had by it
     expect(await pc.complete({ id: failed.id, attempt: 3 })).toMatchObject({
       accepted: true,
       status: 'completed',
     });
     expect(await show(task.id)).toMatchObject({ counts: { completed: 1, running: 1, failed: 0 } });
-    expect(await pc.devices[0]?.show()).toMatchObject({ state: 'error' });
+    expect(await pc.devices[0]?.show()).toMatchObject({ state: 'ok' });
+    expect(await pc.devices[0]?.show()).not.toHaveProperty('stateReason');
   });
 
   test('G59: a timeout is one, whoever notices it first', async () => {

@@ -14,7 +14,17 @@ export type {
   RedrivenMatching,
   Reported,
 } from './actions/answers.ts';
-export type { ActionFilter, Claim, Extend, NewAction, Pause, Release, Report } from './actions/requests.ts';
+export type {
+  ActionFilter,
+  Claim,
+  Extend,
+  NewAction,
+  Pause,
+  Redrive,
+  RedriveFilter,
+  Release,
+  Report,
+} from './actions/requests.ts';
 export { api } from './api.ts';
 export type { AuditLine } from './audit.ts';
 export type {

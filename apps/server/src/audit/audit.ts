@@ -60,7 +60,7 @@ export function createAudit(db: Database, s: string) {
     1,
   );
 
-  async function write(tx: Transaction, actor: Actor, line: AuditLine): Promise<void> {
+  async function write(tx: Queryable, actor: Actor, line: AuditLine): Promise<void> {
     await insert(tx, [{ actor, line }]);
   }
 

@@ -132,7 +132,7 @@ export function deviceRoutes(tools: {
           caller,
           async (tx) => {
             const { laneId, pcId } = await known(tx, tenantId, params.id);
-            await queries.setState(tx, tenantId, [params.id], 'ok', null);
+            await queries.clearErrors(tx, tenantId, [params.id]);
             // its PC may have been waiting for just this
             await engine.wake(tx, [{ tenantId, laneId, runnerId: await pcs.runnerOf(tx, tenantId, pcId) }]);
           },

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import type { Contacts } from '../contacts/contacts.ts';
 import { isId } from '../http/ids.ts';
 import type { Log } from '../http/logging.ts';
+import type { Redriving } from '../redriving/redriving.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { createAssigning } from './assigning.ts';
 import { deviceRoutes } from './device-routes.ts';
@@ -16,6 +17,7 @@ import { createMilestoneLog } from './milestone-log.ts';
 import { addMilestones, addStepMilestones } from './milestones.ts';
 import { createPcs } from './pcs.ts';
 import { createDeviceQueries } from './queries.ts';
+import { createRedriveRule } from './redrive-rule.ts';
 import { createRegistry } from './registry.ts';
 import { createTargetSets } from './target-sets.ts';
 import { createDeviceViews } from './views.ts';
@@ -38,6 +40,7 @@ export function createFleet(shell: {
   readonly db: Database;
   readonly engine: Engine;
   readonly log: Log;
+  readonly redriving: Redriving;
   readonly tokens: Tokens;
 }) {
   const { audit, config, db, engine, tokens } = shell;
@@ -49,6 +52,9 @@ export function createFleet(shell: {
   const registry = createRegistry({ engine, log, pcs, queries, tokens });
   const views = createDeviceViews(engine, contacts);
   const assigning = createAssigning(engine, log);
+
+  const ofPcs = new Set<string>();
+  shell.redriving.add(createRedriveRule(schema, { audit, ofPcs, queries }));
 
   engine.addDuty({
     name: 'prune-milestones',
@@ -72,6 +78,8 @@ export function createFleet(shell: {
     addMilestones: (channel: string) => addMilestones(engine, channel),
     /** The same for a door that makes the actions of its channel itself. */
     addStepMilestones: (channel: string, source: string) => addStepMilestones(engine, channel, source),
+    /** Actions of this channel are for devices that are not in error, and get to them by their PCs only. */
+    addChannelOfPcs: (channel: string) => void ofPcs.add(channel),
     pcs,
     /** Throws if one of these is no device, and says which. */
     refuseUnknown: createRefuseUnknown(schema),

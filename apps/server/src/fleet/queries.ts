@@ -275,18 +275,13 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
       return rows.length > 0;
     },
 
-    async setState(
-      client: Queryable,
-      tenantId: number,
-      deviceIds: readonly string[],
-      state: 'ok' | 'error',
-      reason: string | null,
-    ): Promise<string[]> {
+    /** Whatever their errors were. */
+    async clearErrors(client: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<string[]> {
       const { rows } = await client.query({
-        text: `update ${s}.devices set state = $3, state_reason = $4
+        text: `update ${s}.devices set state = 'ok', state_reason = null, state_action = null
           from (select distinct $1::int as of_tenant, i.id from unnest((select $2::bigint[])) i(id)) i
           where tenant_id = any(array[i.of_tenant]) and device_id = i.id and deleted_at is null returning device_id`,
-        values: [tenantId, deviceIds, state, reason],
+        values: [tenantId, deviceIds],
       });
       return rows.map((row) => row.device_id);
     },

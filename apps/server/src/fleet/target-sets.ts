@@ -246,6 +246,21 @@ export function createTargetSets(s: string, assigning: Assigning) {
       return rows.map((row) => row.action_id);
     },
 
+    /**
+     * The next dead letters of a set whose devices are there; the others stay what they are. Until the end of the
+     * transaction nobody deletes these devices.
+     */
+    async deadLetters(client: Queryable, tenantId: number, setId: string, most: number): Promise<string[]> {
+      const { rows } = await client.query({
+        text: `select x.action_id from ${s}.targets t
+          join ${s}.action_states x on x.tenant_id = t.tenant_id and x.action_id = t.action_id
+          join ${s}.devices d on d.tenant_id = t.tenant_id and d.device_id = t.device_id and d.deleted_at is null
+          where t.tenant_id = $1 and t.set_id = $2 and x.state = 'failed' order by t.n limit $3 for share of d`,
+        values: [tenantId, setId, most],
+      });
+      return rows.map((row) => row.action_id);
+    },
+
     /** Those that never got to their device are to be supplied again, with a new action. */
     async supplyAgain(client: Queryable, tenantId: number, setId: string): Promise<number> {
       const { rows } = await client.query({

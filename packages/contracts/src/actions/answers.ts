@@ -103,7 +103,16 @@ export const cancelledMatching = z
   .strictObject({ cancelled: z.int(), requested: z.int() })
   .meta({ id: 'CancelledMatching' });
 export type CancelledMatching = z.infer<typeof cancelledMatching>;
-export const redrivenMatching = z.strictObject({ redriven: z.int() }).meta({ id: 'RedrivenMatching' });
+export const redrivenMatching = z
+  .strictObject({
+    redriven: z.int(),
+    refused: z.int().describe('How many stay dead letters, because nobody could have them.'),
+    refusals: z
+      .array(z.strictObject({ id: z.string(), code: z.string(), error: z.string() }))
+      .max(1_000)
+      .describe('The first thousand of those, with what would be answered to each alone.'),
+  })
+  .meta({ id: 'RedrivenMatching' });
 export type RedrivenMatching = z.infer<typeof redrivenMatching>;
 export const laneState = z.strictObject({ lane: z.string(), paused: z.boolean() }).meta({ id: 'LaneState' });
 export type LaneState = z.infer<typeof laneState>;

@@ -23,6 +23,8 @@ import {
   laneParams,
   listQuery,
   pauseBody,
+  redriveBody,
+  redriveFilterBody,
   releaseBody,
   reportBody,
 } from './requests.ts';
@@ -62,9 +64,9 @@ export const actions = {
     method: 'POST',
     path: '/api/actions/redrive',
     summary: 'Queue every dead letter that matches again',
-    body: filterBody,
+    body: redriveFilterBody,
     responses: {
-      200: { description: 'How many are pending again.', schema: redrivenMatching },
+      200: { description: 'How many are pending again, and which are not.', schema: redrivenMatching },
     },
   }),
   list: endpoint({
@@ -151,7 +153,7 @@ export const actions = {
     path: '/api/actions/:id/redrive',
     summary: 'Queue a dead letter again, at the end of its class',
     params: idParams,
-    body: reasonBody,
+    body: redriveBody,
     responses: asItIsNow,
   }),
   moveToFront: endpoint({

@@ -93,3 +93,14 @@ export const filterBody = z
   })
   .meta({ id: 'ActionFilter' });
 export type ActionFilter = z.infer<typeof filterBody>;
+
+const clearError = z
+  .boolean()
+  .optional()
+  .describe('Also clear the error of the device, which would keep it from getting the action.');
+export const redriveBody = z.strictObject({ reason: reason.optional(), clearError }).meta({ id: 'Redrive' });
+export type Redrive = z.infer<typeof redriveBody>;
+export const redriveFilterBody = z
+  .strictObject({ ...filterBody.shape, clearError })
+  .meta({ id: 'RedriveFilter' });
+export type RedriveFilter = z.infer<typeof redriveFilterBody>;

@@ -10,9 +10,19 @@ export const FLEET_ERRORS = {
     status: 409,
     meaning: 'Another device of the tenant has this externalId.',
   },
+  MUSTER_DEVICE_IN_ERROR: {
+    status: 409,
+    meaning:
+      'The device of this dead letter is in error, so no PC would get it. Clear the error first, or redrive with `clearError: true`.',
+  },
   MUSTER_IMPORT_RUNNING: {
     status: 409,
     meaning: 'Another import of the tenant is running at this node. Send this one when it has ended.',
+  },
+  MUSTER_TARGET_GONE: {
+    status: 409,
+    meaning:
+      'What this dead letter was for is deleted: its device, its PC, its service or its host. It is not redriven, because nobody could ever have it.',
   },
   MUSTER_UNKNOWN_DEVICE: { status: 404, meaning: 'There is no device with this id.' },
   MUSTER_UNKNOWN_PC: { status: 404, meaning: 'There is no PC with this id.' },

@@ -3,10 +3,11 @@ import type { Queryable } from '../db.ts';
 import type { Context, Operation } from '../operation.ts';
 import { checkText } from '../text.ts';
 import { checkName, checkTenant, ifGiven, isId } from '../values.ts';
+import { whileLocked } from '../while-locked.ts';
 import { forEachMatch } from './by-filter.ts';
 import { type CancelAnswer, createCancel } from './cancel.ts';
 import type { ActionRef } from './change-named.ts';
-import { createExpireNamed } from './expire-named.ts';
+import { createEndNamed } from './end-named.ts';
 import type { ActionFilter, createLookUp } from './look-up.ts';
 import { createMoveToFront, type MoveAnswer } from './move-to-front.ts';
 import { createRedrive, type RedriveAnswer } from './redrive.ts';
@@ -14,13 +15,23 @@ import { createRedrive, type RedriveAnswer } from './redrive.ts';
 /** What an operator does to actions: one by id, or all that match a filter. */
 const UNFINISHED = ['pending', 'claimed', 'unfinished'];
 
+export interface Named {
+  readonly tenantId: number;
+  readonly actionIds: readonly string[];
+  readonly reason: string;
+}
+
+/** Those of these actions that may be changed; what it looks at it must hold until the end of the transaction. */
+export type Allow = (tx: Queryable, ids: readonly string[]) => Promise<readonly string[]>;
+
 const checkReason = (reason: string | undefined) => ifGiven(reason, (text) => checkText(text, 'reason'));
 
 export function createActionOps(context: Context, calls: Calls, lookUp: ReturnType<typeof createLookUp>) {
   const cancel = createCancel(context);
   const redrive = createRedrive(context);
   const move = createMoveToFront(context);
-  const expireNamed = createExpireNamed(context);
+  const expireNamed = createEndNamed(context, 'expired');
+  const failNamed = createEndNamed(context, 'failed');
 
   async function one<Answer>(
     operation: Operation<ActionRef, Answer>,
@@ -39,15 +50,33 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
     client: Queryable,
     filter: ActionFilter,
     reason: string | undefined,
+    allow?: Allow,
   ): Promise<Answer[]> {
     checkReason(reason);
-    return forEachMatch(lookUp, client, filter, (ids) =>
+    const perform = (on: Queryable, ids: readonly string[]) =>
       calls.many(
         operation,
-        client,
+        on,
         ids.map((actionId) => ({ tenantId: filter.tenantId, actionId, reason })),
-      ),
+      );
+    const performAllowed = async (on: Queryable, ids: readonly string[]) =>
+      allow ? perform(on, await allow(on, ids)) : perform(on, ids);
+    return forEachMatch(lookUp, client, filter, (ids) =>
+      allow && client === calls.db
+        ? whileLocked(calls.db, (tx) => performAllowed(tx, ids))
+        : performAllowed(client, ids),
     );
+  }
+
+  async function endNamed(
+    operation: ReturnType<typeof createEndNamed>,
+    client: Queryable,
+    named: Named,
+  ): Promise<number> {
+    checkTenant(named.tenantId);
+    checkName(named.reason, 'reason');
+    const items = named.actionIds.filter(isId).map((actionId) => ({ ...named, actionId }));
+    return (await calls.many(operation, client, items)).filter((answer) => answer === 'ended').length;
   }
 
   const count = (answers: readonly { outcome: string }[], outcome: string) =>
@@ -62,16 +91,9 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
       one(move, client, action, { outcome: 'unknown', state: null }),
 
     /** Those among these that nobody holds end as expired. Says how many. */
-    async expire(
-      client: Queryable,
-      named: { readonly tenantId: number; readonly actionIds: readonly string[]; readonly reason: string },
-    ): Promise<number> {
-      checkTenant(named.tenantId);
-      checkName(named.reason, 'reason');
-      const items = named.actionIds.filter(isId).map((actionId) => ({ ...named, actionId }));
-      const ended = await calls.many(expireNamed, client, items);
-      return ended.filter((answer) => answer === 'expired').length;
-    },
+    expire: (client: Queryable, named: Named) => endNamed(expireNamed, client, named),
+    /** The same, as dead letters: they can be redriven. */
+    fail: (client: Queryable, named: Named) => endNamed(failNamed, client, named),
 
     /** Everything unfinished that matches and was there when the call began. */
     async cancelMatching(
@@ -85,14 +107,15 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
       return { cancelled: count(answers, 'cancelled'), requested: count(answers, 'requested') };
     },
 
-    /** Every dead letter that matches. */
+    /** Every dead letter that matches; with `allow` only those that it lets pass, in the same transaction. */
     async redriveMatching(
       client: Queryable,
       filter: ActionFilter,
       reason?: string,
+      allow?: Allow,
     ): Promise<{ redriven: number }> {
       if (filter.state !== undefined && filter.state !== 'failed') return { redriven: 0 };
-      const answers = await byFilter(redrive, client, { ...filter, state: 'failed' }, reason);
+      const answers = await byFilter(redrive, client, { ...filter, state: 'failed' }, reason, allow);
       return { redriven: count(answers, 'redriven') };
     },
   };

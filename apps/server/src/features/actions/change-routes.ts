@@ -1,10 +1,12 @@
-import { api } from '@muster/contracts';
+import { api, type Redrive } from '@muster/contracts';
 import type { Engine, Transaction } from '@muster/engine';
 import type { Act, Audit } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
 import { type CallOf, defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
+import { isId } from '../../http/ids.ts';
 import { readBack } from '../../http/read-back.ts';
+import type { Redriving } from '../../redriving/redriving.ts';
 import { actionError } from './errors.ts';
 import { unknownAction } from './restriction.ts';
 import { wireAction } from './wire.ts';
@@ -19,7 +21,9 @@ type Ref = { tenantId: number; actionId: string; reason: string | undefined };
 type OneEndpoint = typeof api.actions.cancel | typeof api.actions.redrive | typeof api.actions.moveToFront;
 type OneCall = CallOf<OneEndpoint>;
 
-export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }): Route[] {
+export function changeRoutes(tools: { audit: Audit; engine: Engine; redriving: Redriving }): Route[] {
+  const { audit, engine, redriving } = tools;
+
   /** In one transaction with its line in the audit log; a refusal leaves neither. */
   async function perform(
     act: Act,
@@ -37,7 +41,7 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
         if (refused) throw refused;
         return answer;
       },
-      { act, target: `action ${params.id}`, detail: { reason: body.reason } },
+      { act, target: `action ${params.id}`, detail: body },
     );
     const action = await readBack(`action ${params.id}`, () => engine.get(engine.db, tenantId, params.id));
     if (!action) throw unknownAction();
@@ -63,7 +67,14 @@ export function changeRoutes({ audit, engine }: { audit: Audit; engine: Engine }
       perform(
         'action.redrive',
         call,
-        (tx, ref) => engine.redrive(tx, ref),
+        async (tx, ref) => {
+          const { tenantId, actionId } = ref;
+          const wish = { caller: call.caller, clearError: (call.body as Redrive).clearError };
+          const ids = isId(actionId) ? [actionId] : [];
+          const refused = (await redriving.refusals(tx, tenantId, ids, wish)).get(actionId);
+          if (refused) throw refused;
+          return engine.redrive(tx, ref);
+        },
         ({ outcome, state }) =>
           outcome === 'refused'
             ? actionError('MUSTER_NOT_FAILED', `Only failed actions are redriven, and this one is ${state}.`)

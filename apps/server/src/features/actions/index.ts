@@ -15,7 +15,7 @@ import { workerRoutes } from './worker-routes.ts';
 
 /** Generic lanes for anybody, and the operator's hand on the actions of every door. */
 function createActions(shell: Shell): Feature {
-  const { audit, config, engine, log } = shell;
+  const { audit, config, engine, log, redriving } = shell;
   const lanes = new Lanes(engine);
   const handed: HandedToWorkers = new Handed();
   const handingOut = createHandingOut({ engine, handed, handOut: createHandOut(shell, GENERIC) });
@@ -26,8 +26,8 @@ function createActions(shell: Shell): Feature {
       enqueueRoute({ audit, engine, lanes, log, views: new Views(engine) }),
       ...workerRoutes({ engine, handed, handingOut, lanes, leaseSeconds: config.MUSTER_LEASE_SECONDS }),
       ...readRoutes({ engine, lanes }),
-      ...changeRoutes({ audit, engine }),
-      ...filterRoutes({ audit, engine, lanes }),
+      ...changeRoutes({ audit, engine, redriving }),
+      ...filterRoutes({ audit, engine, lanes, redriving }),
       ...pauseRoutes({ audit, engine, lanes }),
     ],
   };

@@ -75,7 +75,7 @@ export function createBatches(tools: { engine: Engine; queries: BatchQueries; se
       const batch = await locked(client, tenantId, id);
       let redriven = 0;
       for (;;) {
-        const failed = await sets.actionsIn(client, tenantId, batch.setId, ['failed'], MOST_REDRIVEN_AT_ONCE);
+        const failed = await sets.deadLetters(client, tenantId, batch.setId, MOST_REDRIVEN_AT_ONCE);
         if (failed.length === 0) break;
         const done = await engine.redriveMatching(
           client,

@@ -15,6 +15,7 @@ import { createMetrics } from './metrics.ts';
 import { createPressure } from './pressure.ts';
 import { createQueries } from './queries.ts';
 import { createReasons } from './reasons.ts';
+import { createRedriveRule } from './redrive-rule.ts';
 import { createReports } from './reports.ts';
 import { createServiceCache } from './service-cache.ts';
 import { serviceRoutes } from './service-routes.ts';
@@ -36,6 +37,7 @@ export const hosts: CreateFeature = ({
   engine,
   log,
   longPolls,
+  redriving,
   registry,
   tokens,
 }) => {
@@ -50,6 +52,7 @@ export const hosts: CreateFeature = ({
   const services = createServices({ audit, cache, engine, queries });
   const hosts = createHosts({ audit, contacts, engine, queries, services, tokens });
   engine.giveReasons(CHANNEL, createReasons(queries, contacts));
+  redriving.add(createRedriveRule(queries));
 
   let listening: { stop(): Promise<void> } | undefined;
   return {

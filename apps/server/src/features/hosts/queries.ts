@@ -205,6 +205,20 @@ export function createQueries(s: string, contacts: ChannelContacts) {
     },
 
     /** When the hosts of these lanes were last heard of; lanes without a service are missing. */
+    /** Those of these lanes that are services; until the end of the transaction nobody deletes them. */
+    async keepServices(
+      client: Queryable,
+      tenantId: number,
+      laneIds: readonly string[],
+    ): Promise<ReadonlySet<string>> {
+      const { rows } = await client.query({
+        text: `select lane_id from ${s}.services where tenant_id = $1 and lane_id = any($2::bigint[])
+          order by service_id for key share`,
+        values: [tenantId, laneIds],
+      });
+      return new Set(rows.map((row) => row.lane_id));
+    },
+
     async contactsOfLanes(
       client: Queryable,
       lanes: readonly { tenantId: number; laneId: string }[],

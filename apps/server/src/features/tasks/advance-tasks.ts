@@ -34,12 +34,17 @@ export function createAdvance(tools: {
   async function endPending(
     client: Queryable,
     { tenantId, taskId }: ActiveTask,
+    reason: string,
     end: (ids: string[]) => Promise<unknown>,
   ): Promise<void> {
     for (;;) {
       const ids = await tasks.openActions(client, tenantId, taskId, 'pending', CHUNK);
       if (ids.length === 0) return;
-      await end(ids);
+      // What was a dead letter is one again: an operator wanted it done, and can want it again.
+      const redriven = await tasks.redriven(client, tenantId, ids);
+      if (redriven.size > 0) await engine.fail(client, { tenantId, actionIds: [...redriven], reason });
+      const others = ids.filter((id) => !redriven.has(id));
+      if (others.length > 0) await end(others);
       if (ids.length < CHUNK) return;
     }
   }
@@ -82,13 +87,13 @@ export function createAdvance(tools: {
     // What nobody can have any more, or nobody came for.
     if (task.nothingEligible) {
       await tasks.endWaiting(client, task, { ended: 'cancelled', reason: 'NOT_ELIGIBLE' });
-      await endPending(client, task, (ids) =>
+      await endPending(client, task, 'NOT_ELIGIBLE', (ids) =>
         engine.cancelMatching(client, { tenantId, ids }, 'not_eligible'),
       );
       return true;
     }
     await tasks.endWaiting(client, task, { ended: 'failed', reason: 'EXPIRED' });
-    await endPending(client, task, (actionIds) =>
+    await endPending(client, task, 'EXPIRED', (actionIds) =>
       engine.expire(client, { tenantId, actionIds, reason: 'EXPIRED' }),
     );
     return true;

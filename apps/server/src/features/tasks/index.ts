@@ -78,6 +78,7 @@ export const tasks: CreateFeature = ({
     tasks: queries,
   });
   fleet.addStepMilestones(CHANNEL, 'task');
+  fleet.addChannelOfPcs(CHANNEL);
   countTransitions(engine, soon.soon);
   engine.addDuty(advance.duty);
   engine.addDuty(createEndDeletedPcs(engine, { contacts, tokens }));

@@ -221,6 +221,18 @@ export function createTaskQueries(s: string, now: () => Date) {
       return rows.map((row) => row.action_id);
     },
 
+    /** Those of these that were dead letters, and were not handed out since they were redriven. */
+    async redriven(client: Queryable, tenantId: number, actionIds: readonly string[]): Promise<Set<string>> {
+      const { rows } = await client.query({
+        text: `select a.action_id from unnest((select $2::bigint[])) i(action_id)
+          cross join lateral (select * from ${s}.action_states a where a.tenant_id = $1 and a.action_id = i.action_id limit 1) a
+          where exists (select 1 from ${s}.action_events e
+            where e.tenant_id = $1 and e.action_id = a.action_id and e.type = 'REDRIVEN' and e.attempt = a.attempt)`,
+        values: [tenantId, actionIds],
+      });
+      return new Set(rows.map((row) => row.action_id));
+    },
+
     async markCancelled(client: Queryable, tenantId: number, taskId: string): Promise<void> {
       await client.query({
         text: `update ${s}.tasks set cancelled_at = $1::timestamptz where tenant_id = $2 and task_id = $3`,

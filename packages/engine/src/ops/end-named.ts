@@ -4,18 +4,24 @@ import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { laneOf, pendingOf, rows } from '../sql.ts';
 
 /** Ends actions that somebody has given up waiting for. One that is running, or has ended, is left as it is. */
-export interface ExpireItem {
+export interface EndItem {
   readonly tenantId: number;
   readonly actionId: string;
   readonly reason: string;
 }
 
-export function createExpireNamed(context: Context): Operation<ExpireItem, 'expired' | 'left'> {
+const EVENT = { expired: EVENT_TYPES.EXPIRED, failed: EVENT_TYPES.FAILED_FINAL };
+const VERB = { expired: 'expire', failed: 'fail' };
+
+export function createEndNamed(
+  context: Context,
+  state: 'expired' | 'failed',
+): Operation<EndItem, 'ended' | 'left'> {
   const s = context.schema;
   const text = `
     with i as materialized (
-      select i.ord, p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel, 'expired' as state,
-        ${EVENT_TYPES.EXPIRED} as type, i.reason as why, i.reason as note, null::text as worker, null::jsonb as result
+      select i.ord, p.tenant_id, p.lane_id, l.ver, l.runner_id, p.action_id, p.attempt, p.channel, '${state}' as state,
+        ${EVENT[state]} as type, i.reason as why, i.reason as note, null::text as worker, null::jsonb as result
       from ${rows(2, { tenant_id: 'int', action_id: 'bigint', reason: 'text' })}
       cross join lateral ${pendingOf(s, 'i')}
       cross join lateral ${laneOf(s, 'p')}
@@ -24,12 +30,12 @@ export function createExpireNamed(context: Context): Operation<ExpireItem, 'expi
     union all select i.ord::int, i.tenant_id, i.lane_id, null, i.action_id, i.attempt, i.channel, null, null, null, null
     from i where i.ord not in (select k.ord from k)`;
   const ask = context.effects.carry({
-    name: 'muster_expire_named',
+    name: `muster_${VERB[state]}_named`,
     text: () => text,
     transitions: endedPending(),
   });
   return {
-    name: 'expire-named',
+    name: `${VERB[state]}-named`,
     key: (item) => `${item.tenantId}:${item.actionId}`,
     touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
     async run(client, items) {
@@ -39,10 +45,10 @@ export function createExpireNamed(context: Context): Operation<ExpireItem, 'expi
         items.map((item) => item.actionId),
         items.map((item) => item.reason),
       ]);
-      const answers: ('expired' | 'left' | Busy)[] = items.map(() => 'left');
+      const answers: ('ended' | 'left' | Busy)[] = items.map(() => 'left');
       const ended: EndedRow[] = [];
       for (const row of found as (EndedRow & { state: string | null })[]) {
-        answers[row.ord - 1] = row.state === null ? BUSY : 'expired';
+        answers[row.ord - 1] = row.state === null ? BUSY : 'ended';
         if (row.state !== null) ended.push(row);
       }
       return {

@@ -1,0 +1,63 @@
+import type { Queryable } from '@muster/engine';
+import type { Audit } from '../audit/audit.ts';
+import type { RedriveRule } from '../redriving/redriving.ts';
+import { deviceError } from './errors.ts';
+import type { DeviceQueries } from './queries.ts';
+
+/**
+ * What was for a device that is deleted is for nobody. On channels that serve no device in error, and only by its PC (those of
+ * `ofPcs`), neither is what is for one of those, until the error is cleared.
+ */
+export function createRedriveRule(
+  s: string,
+  { audit, ofPcs, queries }: { audit: Audit; ofPcs: ReadonlySet<string>; queries: DeviceQueries },
+): RedriveRule {
+  /** Locked: nobody deletes them, moves them, or puts them into error before the end of the transaction. */
+  async function devicesOf(tx: Queryable, tenantId: number, laneIds: readonly string[]) {
+    const { rows } = await tx.query({
+      text: `select d.* from (
+          select d.device_id from unnest((select $2::bigint[])) i(lane_id)
+          cross join lateral (
+            select d.device_id from ${s}.devices d where d.tenant_id = $1 and d.lane_id = i.lane_id and ${s}.sought_by(d.lane_id) limit 1
+          ) d order by d.device_id
+        ) i
+        cross join lateral (
+          select d.device_id, d.lane_id, d.state, d.state_reason, d.pc_id, d.deleted_at from ${s}.devices d
+          where d.tenant_id = $1 and d.device_id = i.device_id limit 1 for no key update
+        ) d`,
+      values: [tenantId, [...new Set(laneIds)]],
+    });
+    return new Map(rows.map((row) => [row.lane_id as string, row]));
+  }
+
+  return async (tx, tenantId, letters, { caller, clearError }) => {
+    const devices = await devicesOf(
+      tx,
+      tenantId,
+      letters.map(({ laneId }) => laneId),
+    );
+    const cleared = new Set<string>();
+    const refused = new Map<string, ReturnType<typeof deviceError>>();
+    for (const { id, laneId, channel } of letters) {
+      const device = devices.get(laneId);
+      if (!device) continue;
+      if (device.deleted_at) refused.set(id, gone('Its device is deleted.'));
+      else if (!ofPcs.has(channel)) continue;
+      else if (device.pc_id === null) refused.set(id, gone('Its device belongs to no PC.'));
+      else if (device.state === 'error' && clearError) cleared.add(device.device_id);
+      else if (device.state === 'error') refused.set(id, inError(device.device_id, device.state_reason));
+    }
+    for (const deviceId of await queries.clearErrors(tx, tenantId, [...cleared]))
+      await audit.write(tx, caller, { act: 'device.clear-error', target: `device ${deviceId}` });
+    return refused;
+  };
+}
+
+const gone = (why: string) =>
+  deviceError('MUSTER_TARGET_GONE', `${why} Nobody could have this action; it stays a dead letter.`);
+
+const inError = (deviceId: string, reason: string | null) =>
+  deviceError(
+    'MUSTER_DEVICE_IN_ERROR',
+    `Its device ${deviceId} is in error (${reason ?? 'unknown'}). Clear the error first, or say "clearError": true.`,
+  );
