@@ -10,6 +10,7 @@ import type { Route } from './http/define-route.ts';
 import type { Log } from './http/logging.ts';
 import type { LongPolls } from './http/long-poll.ts';
 import type { Redriving } from './redriving/redriving.ts';
+import type { Repeats } from './repeats/repeats.ts';
 import type { Tokens } from './tokens/tokens.ts';
 
 /** What the shell offers to a feature. */
@@ -25,6 +26,7 @@ export interface Shell {
   readonly longPolls: LongPolls;
   readonly log: Log;
   readonly redriving: Redriving;
+  readonly repeats: Repeats;
   /** Of the metrics. */
   readonly registry: Registry;
   /** Throws if a newer version has migrated the database. */

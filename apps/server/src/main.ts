@@ -36,6 +36,7 @@ import { VERSION } from './http/version.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
 import { createRedriving } from './redriving/redriving.ts';
+import { createRepeats } from './repeats/repeats.ts';
 import { createTenantQueries } from './tenants/queries.ts';
 import { ensureOperatorToken, type OperatorToken } from './tokens/operator-token.ts';
 import { createTokens } from './tokens/tokens.ts';
@@ -148,6 +149,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       schema,
     });
     const redriving = createRedriving(engine);
+    const repeats = createRepeats(schema, engine.now);
+    engine.addDuty(repeats.pruning(config.MUSTER_RETENTION_DAYS));
     const fleet = createFleet({ audit, config, contacts, db, engine, log, redriving, tokens });
     const shell: Shell = {
       config,
@@ -161,6 +164,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       longPolls,
       log,
       redriving,
+      repeats,
       registry,
       checkSchema: () => migrate.checkNotTooNew(db.reserved),
     };

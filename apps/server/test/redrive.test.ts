@@ -131,6 +131,7 @@ test('G60: a redriven one that nobody can have after all is a dead letter again'
   expect(await action(id)).toMatchObject({ state: 'failed', reason: 'EXPIRED' });
   expect((await redrive(id)).status).toBe(200);
   await pc.complete((await pc.claim())[0] as Held);
+  await stage.pass(0);
   expect(await showTask(stage.t, taskId)).toMatchObject({ status: 'success', counts: { completed: 1 } });
 });
 

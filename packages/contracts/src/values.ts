@@ -44,5 +44,6 @@ export const emptyBody = z.strictObject({});
 export const reasonBody = z.strictObject({ reason: reason.optional() }).meta({ id: 'WithReason' });
 /** For `headers` of an endpoint that can be repeated safely. */
 export const IDEMPOTENCY_KEY = {
-  'Idempotency-Key': 'The same key and body again answer 200 with the action that is there.',
+  'Idempotency-Key':
+    'The same key and request again make nothing new: 200 with what is there. Another request with the key is refused (409).',
 } as const;

@@ -51,3 +51,64 @@ test('a default or a transform would be noticed, wherever it hides', () => {
   ])
     expect(isAsItCame(z.strictObject({ n }))).toBe(false);
 });
+
+/** What an operator or a worker may send twice without queueing twice, and why. All others that are sent take a key. */
+const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
+  'makes no action': [
+    'devices.create',
+    'devices.enrol',
+    'devices.import',
+    'devices.clearError',
+    'devices.reEnrol',
+    'devices.rotateToken',
+    'hosts.create',
+    'hosts.enrol',
+    'hosts.rotateToken',
+    'pcs.create',
+    'pcs.rotateToken',
+    'services.create',
+    'tenants.create',
+    'tenants.createToken',
+    'tokens.create',
+    'tokens.rotate',
+    'workflows.create',
+  ],
+  'changes what is there already, and finds it changed the second time': [
+    'actions.cancel',
+    'actions.cancelMatching',
+    'actions.moveToFront',
+    'actions.pause',
+    'actions.pauseLane',
+    'actions.redrive',
+    'actions.redriveMatching',
+    'actions.resume',
+    'actions.resumeLane',
+    'batches.cancel',
+    'batches.pause',
+    'batches.resume',
+    'batches.retry',
+    'hostActions.cancel',
+    'tasks.cancel',
+  ],
+  'takes work or tells of it; the attempt is the fence': [
+    'actions.claim',
+    'actions.extend',
+    'actions.release',
+    'actions.report',
+    'checkin.checkIn',
+    'control.heartbeat',
+    'control.report',
+    'runners.acknowledge',
+    'runners.claim',
+    'runners.complete',
+    'runners.fail',
+    'runners.heartbeat',
+  ],
+};
+
+test('whatever queues something takes an Idempotency-Key', () => {
+  const without = endpoints.flatMap(([name, { headers = {}, method }]) =>
+    method === 'POST' && !('Idempotency-Key' in headers) ? [name] : [],
+  );
+  expect(without.sort()).toEqual(Object.values(QUEUES_NOTHING_NEW).flat().sort());
+});

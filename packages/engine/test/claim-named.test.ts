@@ -113,6 +113,13 @@ test('G6: what nobody holds can be ended as expired by name; what runs is left',
   expect(await t.engine.get(t.db, 1, waiting)).toMatchObject({ state: 'expired', reason: 'given up' });
   expect([await t.state(running), await t.state(done)]).toEqual(['claimed', 'cancelled']);
   expect(await t.eventTypes(waiting)).toEqual(['CREATED', 'EXPIRED']);
+  const again = await t.enqueue(laneId);
+  const named = { tenantId: 1, actionIds: [running, again], reason: 'given up' };
+  expect(await t.engine.fail(t.db, named)).toBe(1);
+  expect(await t.eventTypes(again)).toEqual(['CREATED', 'FAILED_FINAL']);
+  expect(await t.engine.redrive(t.db, { tenantId: 1, actionId: again })).toMatchObject({
+    outcome: 'redriven',
+  });
 });
 
 test('G31: several runners take what they name at once, each within its own slots', async () => {

@@ -1,5 +1,5 @@
 import { endpoint } from '../endpoint.ts';
-import { idParams, pageQuery } from '../values.ts';
+import { IDEMPOTENCY_KEY, idParams, pageQuery } from '../values.ts';
 import { accepted, batch, batchPage, retried, targetPage } from './answers.ts';
 import { batchBody, targetsQuery } from './requests.ts';
 
@@ -10,7 +10,11 @@ export const batches = {
     path: '/api/batches',
     summary: 'One action for many devices, at a pace and with a rule for stopping if you like',
     body: batchBody,
-    responses: { 201: { description: 'The targets are frozen; their actions follow.', schema: accepted } },
+    headers: IDEMPOTENCY_KEY,
+    responses: {
+      200: { description: 'It was there already, by its Idempotency-Key.', schema: accepted },
+      201: { description: 'The targets are frozen; their actions follow.', schema: accepted },
+    },
   }),
   list: endpoint({
     method: 'GET',

@@ -1,5 +1,5 @@
 import { endpoint } from '../endpoint.ts';
-import { idParams, reasonBody } from '../values.ts';
+import { IDEMPOTENCY_KEY, idParams, reasonBody } from '../values.ts';
 import { task, taskDevice, taskDeviceEvents, taskDevicePage, taskPage } from './answers.ts';
 import { newTask, taskDeviceQuery, taskQuery } from './requests.ts';
 
@@ -10,7 +10,11 @@ export const tasks = {
     path: '/api/tasks',
     summary: 'Something to be done by many devices, through their PCs; it waits for the tasks before it',
     body: newTask,
-    responses: { 201: { description: 'It is in the line.', schema: task } },
+    headers: IDEMPOTENCY_KEY,
+    responses: {
+      200: { description: 'It was there already, by its Idempotency-Key.', schema: task },
+      201: { description: 'It is in the line.', schema: task },
+    },
   }),
   list: endpoint({
     method: 'GET',

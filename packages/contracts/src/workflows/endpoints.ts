@@ -1,5 +1,5 @@
 import { endpoint } from '../endpoint.ts';
-import { idParams, pageQuery } from '../values.ts';
+import { IDEMPOTENCY_KEY, idParams, pageQuery } from '../values.ts';
 import { run, runPage, workflow, workflowPage } from './answers.ts';
 import { changeBody, workflowBody } from './requests.ts';
 
@@ -46,7 +46,11 @@ export const workflows = {
     path: '/api/workflows/:id/run',
     summary: 'Run a workflow now, whatever its schedule says',
     params: idParams,
-    responses: { 201: { description: 'Its targets are frozen; their actions follow.', schema: run } },
+    headers: IDEMPOTENCY_KEY,
+    responses: {
+      200: { description: 'It was there already, by its Idempotency-Key.', schema: run },
+      201: { description: 'Its targets are frozen; their actions follow.', schema: run },
+    },
   }),
   runs: endpoint({
     method: 'GET',

@@ -32,13 +32,13 @@ export function createBatches(tools: { engine: Engine; queries: BatchQueries; se
 
   return {
     /** Freezes the targets. Their actions follow: see supply-batches.ts. */
-    async accept(client: Queryable, tenantId: number, body: NewBatch, by: string) {
+    async accept(client: Queryable, tenantId: number, body: NewBatch, by: string): Promise<string> {
       await refusePast(engine.now(), {
         'action.deliverBy': body.action.deliverBy,
         'action.deadline': body.action.deadline,
       });
-      const { setId, total } = await sets.freeze(client, tenantId, body.targets);
-      const batchId = await queries.insert(client, {
+      const { setId } = await sets.freeze(client, tenantId, body.targets);
+      return queries.insert(client, {
         tenantId,
         setId,
         name: body.name ?? null,
@@ -48,7 +48,6 @@ export function createBatches(tools: { engine: Engine; queries: BatchQueries; se
         abort: body.abort ?? null,
         createdBy: by,
       });
-      return { id: batchId, total };
     },
 
     async pause(client: Queryable, tenantId: number, id: string): Promise<void> {

@@ -9,7 +9,7 @@ import { createSupplyBatches, SUPPLY_BATCHES } from './supply-batches.ts';
 
 /** One action for many devices. */
 export const batches: CreateFeature = (shell) => {
-  const { audit, config, db, engine, fleet, log } = shell;
+  const { audit, config, db, engine, fleet, log, repeats } = shell;
   const queries = createBatchQueries(engine.schema, engine.now);
   const sets = fleet.targetSets;
   const supply = runSoon(engine, log, SUPPLY_BATCHES);
@@ -24,6 +24,7 @@ export const batches: CreateFeature = (shell) => {
       batches: createBatches({ engine, queries, sets }),
       db,
       queries,
+      repeats,
       supply,
     }),
     stop: () => supply.stop(),

@@ -4,10 +4,12 @@ import type { Act, Audit } from '../../audit/audit.ts';
 import { WHOLE_FLEET } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { readPage } from '../../http/page.ts';
 import { readBack } from '../../http/read-back.ts';
 import { created } from '../../http/replies.ts';
 import type { RunSoon } from '../../http/run-soon.ts';
+import type { Repeats } from '../../repeats/repeats.ts';
 import type { Batches } from './batches.ts';
 import type { BatchQueries } from './queries.ts';
 
@@ -18,9 +20,10 @@ export function batchRoutes(tools: {
   batches: Batches;
   db: Database;
   queries: BatchQueries;
+  repeats: Repeats;
   supply: RunSoon;
 }): Route[] {
-  const { audit, batches, db, queries, supply } = tools;
+  const { audit, batches, db, queries, repeats, supply } = tools;
 
   const show = async (tenantId: number, id: string) =>
     (await batches.show(db, [await batches.known(db, tenantId, id)]))[0];
@@ -42,19 +45,30 @@ export function batchRoutes(tools: {
     defineRoute(api.batches.create, {
       access: operators('operator'),
       bodyLimit: LARGEST_BODY,
-      async handler({ body, caller, reply }) {
-        const answer = await audit.change(
+      async handler({ body, caller, reply, request }) {
+        const { tenantId } = caller;
+        const key = readIdempotencyKey(request);
+        const { answer, isNew } = await audit.change(
           caller,
-          (tx) => batches.accept(tx, caller.tenantId, body, caller.name),
-          (made) => ({
-            act: 'batch.create',
-            target: `batch ${made.id}`,
-            detail: { kind: body.action.kind, total: made.total },
-          }),
+          async (tx) => {
+            const { id, isNew } = await repeats.once(tx, { tenantId, key, said: body }, () =>
+              batches.accept(tx, tenantId, body, caller.name),
+            );
+            const { total } = await batches.known(tx, tenantId, id);
+            return { answer: { id, total }, isNew };
+          },
+          ({ answer, isNew }) =>
+            isNew
+              ? {
+                  act: 'batch.create',
+                  target: `batch ${answer.id}`,
+                  detail: { kind: body.action.kind, total: answer.total },
+                }
+              : null,
           WHOLE_FLEET,
         );
         supply.soon();
-        created(reply);
+        if (isNew) created(reply);
         return answer;
       },
     }),

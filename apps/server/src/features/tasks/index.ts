@@ -40,6 +40,7 @@ export const tasks: CreateFeature = ({
   log,
   longPolls,
   registry,
+  repeats,
   tokens,
 }) => {
   const { now, schema } = engine;
@@ -102,6 +103,7 @@ export const tasks: CreateFeature = ({
           places: fleet.pcs,
           queries,
           refuseUnknown: fleet.refuseUnknown,
+          repeats,
           soon,
           timeoutSeconds: config.MUSTER_TASK_TIMEOUT_SECONDS,
         }),

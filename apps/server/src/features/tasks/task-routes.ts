@@ -3,6 +3,7 @@ import type { TaskStatus } from '@muster/contracts/words';
 import type { Database } from '@muster/engine';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { readPage } from '../../http/page.ts';
 import { created } from '../../http/replies.ts';
 import type { TaskDevices } from './task-devices.ts';
@@ -30,10 +31,10 @@ export function taskRoutes(tools: {
     defineRoute(api.tasks.create, {
       access: operators('operator'),
       bodyLimit: LARGEST_BODY,
-      async handler({ body, caller, reply }) {
-        const made = await tasks.create(caller, body);
-        created(reply);
-        return tasks.show(made);
+      async handler({ body, caller, reply, request }) {
+        const { task, isNew } = await tasks.create(caller, body, readIdempotencyKey(request));
+        if (isNew) created(reply);
+        return tasks.show(task);
       },
     }),
 

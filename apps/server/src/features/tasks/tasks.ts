@@ -1,11 +1,12 @@
 import type { NewTask } from '@muster/contracts';
-import { type Engine, whileLocked } from '@muster/engine';
+import { type Engine, type Queryable, whileLocked } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
 import { type Fleet, type Pcs as PlacesOfPcs, unknownPc, WHOLE_FLEET } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
 import { refusePast } from '../../http/past-times.ts';
 import type { RunSoon } from '../../http/run-soon.ts';
+import type { Repeats } from '../../repeats/repeats.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Advance } from './advance-tasks.ts';
 import { lockAdvance } from './counting.ts';
@@ -27,10 +28,11 @@ export function createTasks(tools: {
   places: PlacesOfPcs;
   queries: TaskQueries;
   refuseUnknown: Fleet['refuseUnknown'];
+  repeats: Repeats;
   soon: RunSoon;
   timeoutSeconds: number;
 }) {
-  const { advance, audit, engine, places, queries, refuseUnknown, soon, timeoutSeconds } = tools;
+  const { advance, audit, engine, places, queries, refuseUnknown, repeats, soon, timeoutSeconds } = tools;
   const { db } = engine;
 
   async function get(caller: Caller, taskId: string): Promise<TaskRow> {
@@ -43,45 +45,53 @@ export function createTasks(tools: {
     get,
 
     /** Who is meant is found out when the task becomes active; of a list it is only looked whether they exist. */
-    async create(caller: Caller, body: NewTask): Promise<TaskRow> {
+    async create(
+      caller: Caller,
+      body: NewTask,
+      key: string | undefined,
+    ): Promise<{ task: TaskRow; isNew: boolean }> {
       const { tenantId } = caller;
-      await refusePast(engine.now(), { deadline: body.deadline });
       const targets: StoredTargets =
         'deviceIds' in body.targets ? { deviceIds: [...new Set(body.targets.deviceIds)] } : body.targets;
-      const id = await audit.change(
+      const insert = async (tx: Queryable) => {
+        await refusePast(engine.now(), { deadline: body.deadline });
+        if ('pcIds' in targets) {
+          const known = await places.runnersOf(tx, tenantId, targets.pcIds);
+          const unknown = targets.pcIds.filter((pcId) => !known.has(pcId));
+          if (unknown.length > 0) throw unknownPc([...new Set(unknown)]);
+        }
+        if ('deviceIds' in targets) await refuseUnknown(tx, tenantId, targets.deviceIds);
+        return queries.insert(tx, {
+          tenantId,
+          name: body.name,
+          kind: body.kind,
+          payload: body.payload ?? {},
+          targets,
+          total: 'deviceIds' in targets ? targets.deviceIds.length : null,
+          maxAttempts: body.maxAttempts ?? DEFAULT_ATTEMPTS,
+          timeoutSeconds: body.timeoutSeconds ?? timeoutSeconds,
+          retryBackoffSeconds: body.retryBackoffSeconds ?? 0,
+          deadline: body.deadline === undefined ? null : new Date(body.deadline),
+          createdBy: caller.name,
+        });
+      };
+      const { id, isNew } = await audit.change(
         caller,
-        async (tx) => {
-          if ('pcIds' in targets) {
-            const known = await places.runnersOf(tx, tenantId, targets.pcIds);
-            const unknown = targets.pcIds.filter((pcId) => !known.has(pcId));
-            if (unknown.length > 0) throw unknownPc([...new Set(unknown)]);
-          }
-          if ('deviceIds' in targets) await refuseUnknown(tx, tenantId, targets.deviceIds);
-          const taskId = await queries.insert(tx, {
-            tenantId,
-            name: body.name,
-            kind: body.kind,
-            payload: body.payload ?? {},
-            targets,
-            total: 'deviceIds' in targets ? targets.deviceIds.length : null,
-            maxAttempts: body.maxAttempts ?? DEFAULT_ATTEMPTS,
-            timeoutSeconds: body.timeoutSeconds ?? timeoutSeconds,
-            retryBackoffSeconds: body.retryBackoffSeconds ?? 0,
-            deadline: body.deadline === undefined ? null : new Date(body.deadline),
-            createdBy: caller.name,
-          });
-          return taskId;
-        },
-        (taskId) => ({
-          act: 'task.create',
-          target: `task ${taskId}`,
-          detail: { name: body.name, kind: body.kind },
-        }),
+        (tx) => repeats.once(tx, { tenantId, key, said: body }, () => insert(tx)),
+        (made) =>
+          made.isNew
+            ? {
+                act: 'task.create',
+                target: `task ${made.id}`,
+                detail: { name: body.name, kind: body.kind },
+              }
+            : null,
         WHOLE_FLEET,
       );
+      if (!isNew) return { task: await get(caller, id), isNew };
       if (await queries.hasMoreDevicesThan(db, tenantId, FEW_DEVICES)) soon.soon();
       else await whileLocked(db, (tx) => advance.now(tx, tenantId), WHOLE_FLEET);
-      return get(caller, id);
+      return { task: await get(caller, id), isNew };
     },
 
     /** What was not handed out ends, running devices are told; the next task follows when the last of them has ended. */

@@ -8,7 +8,7 @@ import { workflowRoutes } from './routes.ts';
 
 /** Actions that come by themselves, at their time. */
 export const workflows: CreateFeature = (shell) => {
-  const { audit, config, engine, fleet, log } = shell;
+  const { audit, config, engine, fleet, log, repeats } = shell;
   const tools = { engine, queries: createWorkflowQueries(engine.schema), sets: fleet.targetSets };
   const supply = runSoon(engine, log, SUPPLY_RUNS);
   engine.addDuty(createBeginRuns(tools));
@@ -19,7 +19,7 @@ export const workflows: CreateFeature = (shell) => {
   return {
     name: 'workflows',
     errors: WORKFLOW_ERRORS,
-    routes: workflowRoutes({ ...tools, audit, refuseUnknown: fleet.refuseUnknown, supply }),
+    routes: workflowRoutes({ ...tools, audit, refuseUnknown: fleet.refuseUnknown, repeats, supply }),
     stop: () => supply.stop(),
   };
 };

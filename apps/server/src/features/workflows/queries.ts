@@ -209,6 +209,14 @@ export function createWorkflowQueries(s: string) {
       return rows.map(run);
     },
 
+    async getRun(client: Queryable, tenantId: number, runId: string): Promise<RunRow | null> {
+      const { rows } = await client.query({
+        text: `select * from ${s}.workflow_runs where tenant_id = $1 and run_id = $2`,
+        values: [tenantId, runId],
+      });
+      return rows[0] ? run(rows[0]) : null;
+    },
+
     /** Newest first. */
     async listRuns(
       client: Queryable,

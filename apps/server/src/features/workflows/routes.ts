@@ -4,29 +4,29 @@ import type { Audit } from '../../audit/audit.ts';
 import { type Fleet, type TargetSets, WHOLE_FLEET } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { isId } from '../../http/ids.ts';
 import { readPage } from '../../http/page.ts';
 import { refusePast } from '../../http/past-times.ts';
 import { readBack } from '../../http/read-back.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { RunSoon } from '../../http/run-soon.ts';
+import type { Repeats } from '../../repeats/repeats.ts';
 import { beginRun } from './duties.ts';
 import { workflowError } from './errors.ts';
 import type { RunRow, WorkflowQueries, WorkflowRow } from './queries.ts';
 import { firstTime } from './schedule.ts';
-
-/** A run that was just begun is among so many of the newest. */
-const NEWEST = 100;
 
 export function workflowRoutes(tools: {
   audit: Audit;
   engine: Engine;
   queries: WorkflowQueries;
   refuseUnknown: Fleet['refuseUnknown'];
+  repeats: Repeats;
   sets: TargetSets;
   supply: RunSoon;
 }): Route[] {
-  const { audit, engine, queries, refuseUnknown, sets, supply } = tools;
+  const { audit, engine, queries, refuseUnknown, repeats, sets, supply } = tools;
   const { db } = engine;
 
   async function known(client: Queryable, tenantId: number, id: string, lock: '' | 'for update' = '') {
@@ -152,33 +152,32 @@ export function workflowRoutes(tools: {
 
     defineRoute(api.workflows.run, {
       access: operators('operator'),
-      async handler({ caller, params, reply }) {
+      async handler({ caller, params, reply, request }) {
         const { tenantId } = caller;
-        const runId = await audit.change(
+        const key = readIdempotencyKey(request);
+        const { id: runId, isNew } = await audit.change(
           caller,
           async (tx) => {
             const row = await known(tx, tenantId, params.id);
-            const now = engine.now();
-            const id = await beginRun(tx, tools, row, {
-              trigger: 'manual',
-              scheduledAt: now,
-              startedAt: now,
-              startedBy: caller.name,
+            return repeats.once(tx, { tenantId, key, said: params }, async () => {
+              const now = engine.now();
+              const id = await beginRun(tx, tools, row, {
+                trigger: 'manual',
+                scheduledAt: now,
+                startedAt: now,
+                startedBy: caller.name,
+              });
+              return id as string;
             });
-            return id as string;
           },
-          { act: 'workflow.run', target: `workflow ${params.id}` },
+          ({ isNew }) => (isNew ? { act: 'workflow.run', target: `workflow ${params.id}` } : null),
           WHOLE_FLEET,
         );
         supply.soon();
-        created(reply);
+        if (isNew) created(reply);
         return readBack(`run ${runId}`, async () => {
-          const rows = await queries.listRuns(db, tenantId, params.id, { limit: NEWEST });
-          const [made] = await wireRuns(
-            tenantId,
-            rows.filter((row) => row.runId === runId),
-          );
-          return made;
+          const row = await queries.getRun(db, tenantId, runId);
+          return (await wireRuns(tenantId, row ? [row] : []))[0];
         });
       },
     }),
