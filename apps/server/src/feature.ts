@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import type { Audit } from './audit/audit.ts';
 import type { Config } from './config.ts';
 import type { Contacts } from './contacts/contacts.ts';
+import type { Copying } from './copying/copying.ts';
 import type { EventStream } from './events/event-stream.ts';
 import type { Fleet } from './fleet/index.ts';
 import type { Route } from './http/define-route.ts';
@@ -21,6 +22,7 @@ export interface Shell {
   readonly tokens: Tokens;
   readonly audit: Audit;
   readonly contacts: Contacts;
+  readonly copying: Copying;
   readonly fleet: Fleet;
   readonly events: EventStream;
   readonly longPolls: LongPolls;

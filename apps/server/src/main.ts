@@ -8,6 +8,7 @@ import { listenForCommands } from './command-socket/server.ts';
 import { socketPath } from './command-socket/socket-path.ts';
 import { type Config, SettingError } from './config.ts';
 import { Contacts } from './contacts/contacts.ts';
+import { createCopying } from './copying/copying.ts';
 import { migrations } from './database/migrations.ts';
 import { type OpenDatabase, openDatabase } from './database/open-database.ts';
 import { joinCatalogues } from './errors.ts';
@@ -159,6 +160,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       tokens,
       audit,
       contacts,
+      copying: createCopying(engine),
       fleet,
       events: new EventStream({ engine, log }),
       longPolls,

@@ -286,7 +286,11 @@ test('many are cancelled and redriven by filter, never all by accident', async (
   const dead = await queue(lane, { maxAttempts: 1 });
   await claim(lane);
   await report(dead, { attempt: 1, status: 'failed' });
-  expect((await t.post('/api/actions/redrive', { lane })).body).toEqual({ redriven: 1 });
+  expect((await t.post('/api/actions/redrive', { lane })).body).toEqual({
+    redriven: 1,
+    refused: 0,
+    refusals: [],
+  });
   expect(await look(dead)).toMatchObject({ state: 'pending' });
   for (const empty of [{}, { reason: 'all of them' }, { space: 'generic' }])
     for (const act of ['cancel', 'redrive'])

@@ -35,6 +35,7 @@ async function lists(): Promise<string[]> {
   }
   const [device] = ids['/api/devices'] as [string];
   const [host] = ids['/api/hosts'] as [string];
+  const [pc] = ids['/api/pcs'] as [string];
   const [cron] = ids['/api/workflows'] as [string];
   const service = await add(`/api/hosts/${host}/services`, { unitName: 'nginx.service' });
   for (const kind of ['start', 'restart']) {
@@ -44,17 +45,23 @@ async function lists(): Promise<string[]> {
     await add(`/api/workflows/${cron}/run`, {});
     await add('/api/tasks', { name: kind, kind, targets: { all: true } });
   }
+  const { db } = t.engine;
+  const [assigned] = ids[`/api/devices/${device}/actions`] as [string];
+  const { laneId } = (await t.engine.get(db, 1, assigned)) as { laneId: string };
+  for (const kind of ['A', 'B']) await t.engine.enqueue(db, { tenantId: 1, laneId, channel: 'runner', kind });
   return [
     '/api/actions',
     '/api/audit',
     '/api/batches',
     `/api/batches/${ids['/api/batches']?.[0]}/targets`,
     '/api/devices',
+    `/api/devices/${device}/actions`,
     `/api/devices/${device}/milestones`,
     '/api/hosts',
     '/api/hosts/load',
     `/api/hosts/${host}/actions`,
     '/api/pcs',
+    `/api/pcs/${pc}/actions`,
     '/api/tasks',
     `/api/tasks/${ids['/api/tasks']?.[0]}/devices`,
     '/api/tenants',

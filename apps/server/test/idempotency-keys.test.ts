@@ -33,6 +33,13 @@ const requests: Readonly<Record<string, () => Promise<Asked>>> = {
     const count = () => inPath('/api/actions', 'actions');
     return { path, body: { kind: 'a' }, other: { path, body: { kind: 'b' } }, count };
   },
+  async 'actions.copy'() {
+    const { id } = (await t.post('/api/lanes/copies/actions', { kind: 'a' })).body;
+    await t.post(`/api/actions/${id}/cancel`);
+    const path = `/api/actions/${id}/copy`;
+    const count = () => inPath('/api/actions', 'actions');
+    return { path, body: { payload: 1 }, other: { path, body: { payload: 2 } }, count };
+  },
   async 'checkin.assign'() {
     const [one, two] = [await fakeDevice(t), await fakeDevice(t)];
     const path = `/api/devices/${one.id}/actions`;

@@ -15,6 +15,7 @@ export type {
   Reported,
 } from './actions/answers.ts';
 export type {
+  ActionCopy,
   ActionFilter,
   Claim,
   Extend,

@@ -20,6 +20,8 @@ export interface AssignmentSource {
   /** So that all of a batch can be paused or cancelled at once. */
   readonly tags?: readonly string[] | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** The action that this one is an edited copy of. */
+  readonly copiedFrom?: string | undefined;
 }
 
 export interface DevicePlace {
@@ -85,6 +87,7 @@ export function createAssigning(engine: Engine, log: MilestoneLog) {
           mode: action.supersede.mode ?? 'replace',
         },
         idempotencyKey: from.idempotencyKey,
+        copiedFrom: from.copiedFrom,
         tags: from.tags,
         createdBy: from.by ?? undefined,
       };

@@ -7,6 +7,7 @@ import { isId } from '../http/ids.ts';
 import type { Log } from '../http/logging.ts';
 import type { Redriving } from '../redriving/redriving.ts';
 import type { Tokens } from '../tokens/tokens.ts';
+import { createActionsOfPc } from './actions-of-pc.ts';
 import { createAssigning } from './assigning.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { CHECKIN } from './device-token.ts';
@@ -15,6 +16,7 @@ import { unknownDevice } from './errors.ts';
 import { importRoute } from './import/import-route.ts';
 import { createMilestoneLog } from './milestone-log.ts';
 import { addMilestones, addStepMilestones } from './milestones.ts';
+import { createOrigins } from './origins.ts';
 import { createPcs } from './pcs.ts';
 import { createDeviceQueries } from './queries.ts';
 import { createRedriveRule } from './redrive-rule.ts';
@@ -52,6 +54,7 @@ export function createFleet(shell: {
   const registry = createRegistry({ engine, log, pcs, queries, tokens });
   const views = createDeviceViews(engine, contacts);
   const assigning = createAssigning(engine, log);
+  const origins = createOrigins(schema);
 
   const ofPcs = new Set<string>();
   shell.redriving.add(createRedriveRule(schema, { audit, ofPcs, queries }));
@@ -85,6 +88,13 @@ export function createFleet(shell: {
     refuseUnknown: createRefuseUnknown(schema),
     targetSets: createTargetSets(schema, assigning),
     assignmentsOf: queries.assignmentsOf,
+    /** What made these actions of devices; of others it says nothing. */
+    originsOf: origins.of,
+    /** By whom runs of workflows are named. */
+    nameRuns: origins.nameRuns,
+    deviceOfLane: queries.deviceOfLane,
+    actionsOfPc: createActionsOfPc(schema, ofPcs),
+    saidOf: log.saidOf,
     offlineSince: queries.offlineSince,
 
     /** The lane of a device that is there; of any other it throws. */

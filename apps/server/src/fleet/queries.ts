@@ -113,6 +113,15 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
       return rows[0]?.lane_id ?? null;
     },
 
+    /** Also of one that is deleted. */
+    async deviceOfLane(client: Queryable, tenantId: number, laneId: string): Promise<string | null> {
+      const { rows } = await client.query({
+        text: `select device_id from ${s}.devices where tenant_id = $1 and lane_id = $2 and ${s}.sought_by(lane_id)`,
+        values: [tenantId, laneId],
+      });
+      return rows[0]?.device_id ?? null;
+    },
+
     async list(client: Queryable, filter: DeviceFilter): Promise<DeviceRow[]> {
       const values: unknown[] = [filter.tenantId];
       const conditions: string[] = [];

@@ -47,7 +47,26 @@ export function createRedriving({ schema: s }: Engine) {
     return rows.map((row) => ({ id: row.action_id, laneId: row.lane_id, channel: row.channel }));
   }
 
+  async function check(
+    tx: Queryable,
+    tenantId: number,
+    letters: readonly DeadLetter[],
+    wish: RedriveWish,
+  ): Promise<Map<string, MusterError>> {
+    const refused = new Map<string, MusterError>();
+    let left = letters;
+    for (const rule of rules) {
+      if (left.length === 0) break;
+      for (const [id, error] of await rule(tx, tenantId, left, wish)) refused.set(id, error);
+      left = left.filter(({ id }) => !refused.has(id));
+    }
+    return refused;
+  }
+
   return {
+    /** The same for actions that ended in any way and are to be done once more. */
+    check,
+
     add: (rule: RedriveRule) => void rules.push(rule),
 
     /** Those of these dead letters that must stay what they are, and why. */
@@ -57,14 +76,7 @@ export function createRedriving({ schema: s }: Engine) {
       ids: readonly string[],
       wish: RedriveWish,
     ): Promise<Map<string, MusterError>> {
-      const refused = new Map<string, MusterError>();
-      let left = await lettersOf(tx, tenantId, ids);
-      for (const rule of rules) {
-        if (left.length === 0) break;
-        for (const [id, error] of await rule(tx, tenantId, left, wish)) refused.set(id, error);
-        left = left.filter(({ id }) => !refused.has(id));
-      }
-      return refused;
+      return check(tx, tenantId, await lettersOf(tx, tenantId, ids), wish);
     },
   };
 }

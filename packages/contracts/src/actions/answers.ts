@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { actionEvent } from '../events.ts';
+import { origin } from '../fleet/answers.ts';
 import { attempt, headOfLine, nextCursor, priority, time } from '../values.ts';
 import { waitingFor } from '../waiting-for.ts';
 import { state } from './requests.ts';
@@ -34,6 +35,7 @@ const fields = {
   error: z.string().optional(),
   result: z.unknown().optional(),
   copiedFrom: z.string().optional(),
+  ...origin,
 };
 
 export const action = z.strictObject(fields).meta({ id: 'Action' });

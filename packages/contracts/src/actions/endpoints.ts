@@ -17,6 +17,7 @@ import {
 } from './answers.ts';
 import {
   claimBody,
+  copyBody,
   enqueueBody,
   extendBody,
   filterBody,
@@ -147,6 +148,18 @@ export const actions = {
     params: idParams,
     body: reasonBody,
     responses: asItIsNow,
+  }),
+  copy: endpoint({
+    method: 'POST',
+    path: '/api/actions/:id/copy',
+    summary: 'Edit and run again: queue a copy of a finished action, with what the body changes',
+    params: idParams,
+    body: copyBody,
+    headers: IDEMPOTENCY_KEY,
+    responses: {
+      200: { description: 'It was there already, by its Idempotency-Key.', schema: action },
+      201: { description: 'Queued; it names the old one.', schema: action },
+    },
   }),
   redrive: endpoint({
     method: 'POST',

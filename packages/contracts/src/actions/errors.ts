@@ -10,8 +10,16 @@ export const ACTION_ERRORS = {
     meaning: 'An operation on many actions needs a filter. Without one it would mean all of them.',
   },
   MUSTER_LANE_NOT_ALLOWED: { status: 403, meaning: 'The worker token is for other lanes than this one.' },
+  MUSTER_NOT_COPIED: {
+    status: 409,
+    meaning: 'Actions of a task are not copied: redrive them, or make a task for the device.',
+  },
   MUSTER_NOT_FAILED: {
     status: 409,
     meaning: 'Only an action that failed for good can be redriven. The sentence says what state it is in.',
+  },
+  MUSTER_NOT_FINISHED: {
+    status: 409,
+    meaning: 'Only an action that has ended can be copied. The sentence says what state it is in.',
   },
 } as const satisfies ErrorCatalogue;

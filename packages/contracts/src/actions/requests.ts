@@ -77,7 +77,7 @@ const filters = {
 
 export const listQuery = z.strictObject({
   ...filters,
-  state: z.enum([...state.options, 'unfinished']).optional(),
+  state: z.enum([...state.options, 'unfinished', 'finished']).optional(),
   cursor: cursor.optional(),
   limit: limit.optional(),
 });
@@ -104,3 +104,27 @@ export const redriveFilterBody = z
   .strictObject({ ...filterBody.shape, clearError })
   .meta({ id: 'RedriveFilter' });
 export type RedriveFilter = z.infer<typeof redriveFilterBody>;
+
+/** Of the actions of one target. */
+export const targetActionsQuery = z.strictObject({
+  state: z
+    .enum([...state.options, 'running', 'unfinished', 'finished'])
+    .optional()
+    .describe('running is claimed, unfinished is pending or claimed, finished is ended in any way.'),
+  cursor: cursor.optional(),
+  limit: limit.optional(),
+});
+
+export const copyBody = z
+  .strictObject({
+    kind: name.optional(),
+    payload: z.unknown().optional(),
+    priority: priority.optional(),
+    notBefore: time.optional(),
+    deliverBy: time.optional(),
+    deadline: time.optional(),
+    maxAttempts: z.int().min(1).max(1_000).optional(),
+    headOfLine: headOfLine.optional(),
+  })
+  .meta({ id: 'ActionCopy' });
+export type ActionCopy = z.infer<typeof copyBody>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { source } from '../fleet/answers.ts';
+import { origin, source } from '../fleet/answers.ts';
 import { priority, time } from '../values.ts';
 import { waitingFor } from '../waiting-for.ts';
 
@@ -26,6 +26,7 @@ export const queuedAction = z
     payload: z.unknown(),
     status,
     source,
+    ...origin,
     channel: z.string(),
     assignedAt: time,
     assignedBy: z.string().nullable(),

@@ -1,3 +1,5 @@
+import { page } from '../actions/answers.ts';
+import { targetActionsQuery } from '../actions/requests.ts';
 import { endpoint } from '../endpoint.ts';
 import { deviceAction } from '../fleet/requests.ts';
 import { IDEMPOTENCY_KEY, idParams } from '../values.ts';
@@ -33,6 +35,14 @@ export const checkin = {
       },
       201: { description: 'In the queue of the device.', schema: assigned },
     },
+  }),
+  actions: endpoint({
+    method: 'GET',
+    path: '/api/devices/:id/actions',
+    summary: 'The actions of a device by whatever door, finished ones too, newest first',
+    params: idParams,
+    query: targetActionsQuery,
+    responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: page } },
   }),
   queue: endpoint({
     method: 'GET',

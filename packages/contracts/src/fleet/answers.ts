@@ -6,6 +6,15 @@ import { MILESTONE_TYPES } from './milestone-types.ts';
 export const source = z.enum(['assign', 'workflow', 'batch', 'task', 'sql']).meta({ id: 'ActionSource' });
 export type ActionSource = z.infer<typeof source>;
 
+/** What made an action of a device, where that is not an operator. */
+export const origin = {
+  workflow: z
+    .strictObject({ id: z.string(), name: z.string(), runId: z.string() })
+    .optional()
+    .describe('The workflow that made it, in which of its runs.'),
+  batch: z.strictObject({ id: z.string() }).optional().describe('The batch that it belongs to.'),
+};
+
 const currentAction = z
   .strictObject({
     id: z.string(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { targetActionsQuery } from '../actions/requests.ts';
 import { attempt, cursor, limit, name, priority, time } from '../values.ts';
 import { HOST_STATUSES } from './statuses.ts';
 
@@ -64,6 +65,7 @@ export type NewHostAction = z.infer<typeof newAction>;
 
 export const actionQuery = z.strictObject({
   status: z.enum([...HOST_STATUSES, 'unfinished']).optional(),
+  state: targetActionsQuery.shape.state,
   serviceId: id.optional(),
   limit: limit.optional(),
   cursor: cursor.optional(),

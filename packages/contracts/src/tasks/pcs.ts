@@ -1,3 +1,5 @@
+import { page } from '../actions/answers.ts';
+import { targetActionsQuery } from '../actions/requests.ts';
 import { endpoint } from '../endpoint.ts';
 import { idParams, pageQuery } from '../values.ts';
 import { pc, pcPage, pcWithToken, presentDevices } from './answers.ts';
@@ -25,6 +27,14 @@ export const pcs = {
     summary: 'One PC: what runs there, what could, and when its runner was last heard of',
     params: idParams,
     responses: { 200: { description: 'As it is now.', schema: pc } },
+  }),
+  actions: endpoint({
+    method: 'GET',
+    path: '/api/pcs/:id/actions',
+    summary: 'What tasks have for the devices that belong to a PC, finished ones too, newest first',
+    params: idParams,
+    query: targetActionsQuery,
+    responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: page } },
   }),
   update: endpoint({
     method: 'PATCH',

@@ -10,7 +10,7 @@ import { type DoorReason, type WaitingFor, waitingFor, withDoor } from '../waiti
 import { runningOf } from './runner-slots.ts';
 
 const MOST_PER_PAGE = 10_000;
-const STATES = ['pending', 'claimed', 'unfinished', ...FINAL_STATES];
+const STATES = ['pending', 'claimed', 'unfinished', 'finished', ...FINAL_STATES];
 
 /** Reading: one action, a filtered page, a history. A read never repairs and never locks. */
 export interface ActionFilter {
@@ -20,8 +20,8 @@ export interface ActionFilter {
   readonly channel?: string | undefined;
   readonly kind?: string | undefined;
   readonly tag?: string | undefined;
-  /** `unfinished` is pending or claimed. */
-  readonly state?: ActionState | 'unfinished' | undefined;
+  /** `unfinished` is pending or claimed, `finished` is ended in any way. */
+  readonly state?: ActionState | 'unfinished' | 'finished' | undefined;
   readonly createdBefore?: Date | undefined;
   readonly createdAfter?: Date | undefined;
 }

@@ -3,6 +3,7 @@ import type { CreateFeature, Feature, Shell } from '../../feature.ts';
 import { createHandOut } from '../../http/hand-out.ts';
 import { Handed } from '../../http/handed.ts';
 import { changeRoutes } from './change-routes.ts';
+import { copyRoute } from './copy-route.ts';
 import { enqueueRoute } from './enqueue-route.ts';
 import { filterRoutes } from './filter-routes.ts';
 import type { HandedToWorkers } from './handed.ts';
@@ -10,12 +11,15 @@ import { createHandingOut } from './handing-out.ts';
 import { GENERIC, Lanes } from './lanes.ts';
 import { pauseRoutes } from './pause-routes.ts';
 import { readRoutes } from './read-routes.ts';
+import { createShow } from './show.ts';
+import { targetRoutes } from './target-routes.ts';
 import { Views } from './views.ts';
 import { workerRoutes } from './worker-routes.ts';
 
 /** Generic lanes for anybody, and the operator's hand on the actions of every door. */
 function createActions(shell: Shell): Feature {
-  const { audit, config, engine, log, redriving } = shell;
+  const { audit, config, copying, engine, fleet, log, redriving } = shell;
+  const show = createShow(engine, fleet);
   const lanes = new Lanes(engine);
   const handed: HandedToWorkers = new Handed();
   const handingOut = createHandingOut({ engine, handed, handOut: createHandOut(shell, GENERIC) });
@@ -25,7 +29,9 @@ function createActions(shell: Shell): Feature {
     routes: [
       enqueueRoute({ audit, engine, lanes, log, views: new Views(engine) }),
       ...workerRoutes({ engine, handed, handingOut, lanes, leaseSeconds: config.MUSTER_LEASE_SECONDS }),
-      ...readRoutes({ engine, lanes }),
+      ...readRoutes({ engine, lanes, show }),
+      ...targetRoutes({ engine, fleet, show }),
+      copyRoute({ audit, copying, engine, redriving, show }),
       ...changeRoutes({ audit, engine, redriving }),
       ...filterRoutes({ audit, engine, lanes, redriving }),
       ...pauseRoutes({ audit, engine, lanes }),

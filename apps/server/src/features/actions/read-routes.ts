@@ -6,12 +6,13 @@ import { limitOf } from '../../http/page.ts';
 import { filterOf } from './filter.ts';
 import type { Lanes } from './lanes.ts';
 import { unknownAction } from './restriction.ts';
-import { wireAction, wireEvent } from './wire.ts';
+import type { Show } from './show.ts';
+import { wireEvent } from './wire.ts';
 
 /** Reading, over the actions of every door. */
 const viewers = operators('viewer');
 
-export function readRoutes({ engine, lanes }: { engine: Engine; lanes: Lanes }): Route[] {
+export function readRoutes({ engine, lanes, show }: { engine: Engine; lanes: Lanes; show: Show }): Route[] {
   return [
     defineRoute(api.actions.list, {
       access: viewers,
@@ -20,7 +21,7 @@ export function readRoutes({ engine, lanes }: { engine: Engine; lanes: Lanes }):
         const filter: ActionFilter | null = await filterOf(lanes, caller.tenantId, rest);
         if (!filter) return { actions: [], cursor: null };
         const found = await engine.list(engine.db, { ...filter, state }, { limit: limitOf(limit), cursor });
-        return { actions: found.actions.map(wireAction), cursor: found.cursor };
+        return { actions: await show(caller.tenantId, found.actions), cursor: found.cursor };
       },
     }),
 
@@ -30,7 +31,8 @@ export function readRoutes({ engine, lanes }: { engine: Engine; lanes: Lanes }):
         const action = await engine.get(engine.db, caller.tenantId, params.id);
         if (!action) throw unknownAction();
         const events = await engine.events(engine.db, caller.tenantId, params.id);
-        return { ...wireAction(action), events: events.map(wireEvent) };
+        const [shown] = await show(caller.tenantId, [action]);
+        return { ...shown, events: events.map(wireEvent) };
       },
     }),
 

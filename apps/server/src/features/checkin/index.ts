@@ -3,14 +3,16 @@ import type { CreateFeature } from '../../feature.ts';
 import { CHECKIN } from '../../fleet/index.ts';
 import { createHandOut } from '../../http/hand-out.ts';
 import { createCheckin } from './checkin.ts';
+import { copyAssignment } from './copy.ts';
 import { queueRoutes } from './queue-routes.ts';
 import { giveOfflineReasons } from './reasons.ts';
 import { checkinRoute } from './routes.ts';
 
 /** The check-in door: what waits for a device, and what it gets when it comes. */
-export const checkin: CreateFeature = ({ audit, config, engine, fleet, log, longPolls }) => {
+export const checkin: CreateFeature = ({ audit, config, copying, engine, fleet, log, longPolls }) => {
   fleet.addMilestones(CHECKIN);
   giveOfflineReasons(engine, fleet);
+  copying.of(CHECKIN, copyAssignment(fleet));
   const checkIn = createCheckin({
     contacts: fleet.contacts,
     engine,

@@ -77,9 +77,17 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
           tenantId,
           actions.map((action) => action.id),
         );
+        const origins = await fleet.originsOf(
+          db,
+          tenantId,
+          actions.map((action) => action.id),
+        );
         const running = actions[0]?.state === 'claimed' ? 0 : 1;
         return {
-          actions: actions.map((action, n) => wireQueued(action, n + running, known.get(action.id))),
+          actions: actions.map((action, n) => ({
+            ...wireQueued(action, n + running, known.get(action.id)),
+            ...origins.get(action.id),
+          })),
         };
       },
     }),

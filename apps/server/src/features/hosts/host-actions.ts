@@ -1,4 +1,4 @@
-import type { ActionFilter, ActionView, Engine } from '@muster/engine';
+import type { ActionFilter, ActionState, ActionView, Engine } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
 import { noteCommitted } from '../../audit/note-committed.ts';
 import { httpError } from '../../http/errors.ts';
@@ -86,6 +86,8 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
       hostId: string,
       given: {
         status?: Status | 'unfinished' | undefined;
+        /** The same in the engine's words. */
+        state?: ActionState | 'running' | 'unfinished' | 'finished' | undefined;
         serviceId?: string | undefined;
         cursor?: string | undefined;
         limit: number;
@@ -98,6 +100,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
           ? { tag: tagOf(hostId) }
           : { laneId: (await services.get(caller, hostId, given.serviceId)).laneId }),
         ...(given.status === undefined ? {} : { state: stateOf(given.status) }),
+        ...(given.state === undefined ? {} : { state: given.state === 'running' ? 'claimed' : given.state }),
       };
       return engine.list(db, filter, { limit: given.limit, cursor: given.cursor });
     },

@@ -3,6 +3,7 @@ import type { CreateFeature } from '../../feature.ts';
 import { createHandOut } from '../../http/hand-out.ts';
 import { actionRoutes } from './action-routes.ts';
 import { agentRoutes } from './agent-routes.ts';
+import { copyHostAction } from './copy.ts';
 import { HandedToHosts } from './handed.ts';
 import { createHandingOut } from './handing-out.ts';
 import { createHeartbeats } from './heartbeats.ts';
@@ -33,6 +34,7 @@ export const hosts: CreateFeature = ({
   audit,
   config,
   contacts: shellContacts,
+  copying,
   db,
   engine,
   log,
@@ -53,6 +55,7 @@ export const hosts: CreateFeature = ({
   const hosts = createHosts({ audit, contacts, engine, queries, services, tokens });
   engine.giveReasons(CHANNEL, createReasons(queries, contacts));
   redriving.add(createRedriveRule(queries));
+  copying.of(CHANNEL, copyHostAction(copying));
 
   let listening: { stop(): Promise<void> } | undefined;
   return {

@@ -7,6 +7,7 @@ import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
 import { createClaiming } from './claiming.ts';
 import { countTransitions } from './counting.ts';
 import { createEndDeletedPcs } from './end-deleted-pcs.ts';
+import { notCopied } from './errors.ts';
 import { createFoldTaskCounts } from './fold-task-counts.ts';
 import { HandedToPcs } from './handed.ts';
 import { createMetrics } from './metrics.ts';
@@ -34,6 +35,7 @@ export const tasks: CreateFeature = ({
   audit,
   config,
   contacts: shellContacts,
+  copying,
   db,
   engine,
   fleet,
@@ -80,6 +82,9 @@ export const tasks: CreateFeature = ({
   });
   fleet.addStepMilestones(CHANNEL, 'task');
   fleet.addChannelOfPcs(CHANNEL);
+  copying.of(CHANNEL, () => {
+    throw notCopied();
+  });
   countTransitions(engine, soon.soon);
   engine.addDuty(advance.duty);
   engine.addDuty(createEndDeletedPcs(engine, { contacts, tokens }));

@@ -11,6 +11,7 @@ export const workflows: CreateFeature = (shell) => {
   const { audit, config, engine, fleet, log, repeats } = shell;
   const tools = { engine, queries: createWorkflowQueries(engine.schema), sets: fleet.targetSets };
   const supply = runSoon(engine, log, SUPPLY_RUNS);
+  fleet.nameRuns(tools.queries.workflowsOfRuns);
   engine.addDuty(createBeginRuns(tools));
   engine.addDuty(createSupplyRuns(tools));
   const owner = { duty: 'prune-workflow-runs', table: 'workflow_runs', id: 'run_id', doneAt: 'supplied_at' };

@@ -217,6 +217,21 @@ export function createWorkflowQueries(s: string) {
       return rows[0] ? run(rows[0]) : null;
     },
 
+    /** Of which workflow they are, deleted ones too. */
+    async workflowsOfRuns(
+      client: Queryable,
+      tenantId: number,
+      runIds: readonly string[],
+    ): Promise<Map<string, { id: string; name: string }>> {
+      const { rows } = await client.query({
+        text: `select r.run_id, w.workflow_id, w.name from ${s}.workflow_runs r
+          join ${s}.workflows w on w.tenant_id = r.tenant_id and w.workflow_id = r.workflow_id
+          where r.tenant_id = $1 and r.run_id = any($2::bigint[])`,
+        values: [tenantId, runIds],
+      });
+      return new Map(rows.map((row) => [row.run_id, { id: row.workflow_id, name: row.name }]));
+    },
+
     /** Newest first. */
     async listRuns(
       client: Queryable,

@@ -1,0 +1,16 @@
+import type { Copy, Copying } from '../../copying/copying.ts';
+import { httpError } from '../../http/errors.ts';
+
+const KINDS = ['start', 'stop', 'restart'];
+
+/** What is done with a service can be another thing than before; which service it is, is not for the copy to say. */
+export const copyHostAction =
+  ({ plain }: Copying): Copy =>
+  (tx, old, request) => {
+    const { kind, payload } = request.changes;
+    if (payload !== undefined)
+      throw httpError('MUSTER_BAD_BODY', 'payload is not that of an action of a host: it names its service.');
+    if (kind !== undefined && !KINDS.includes(kind))
+      throw httpError('MUSTER_BAD_BODY', `kind must be one of ${KINDS.join(', ')}.`);
+    return plain(tx, old, request);
+  };
