@@ -122,3 +122,12 @@ test('G72: a token that a rotation is just ending waits for nobody, ends nothing
   for (const token of [middle, old.token, newest, old.token]) statuses.push((await claim(token)).status);
   expect(statuses).toEqual([401, 200, 200, 401]);
 });
+
+test('two tenants that are made at the same moment have numbers of their own', async () => {
+  const [first, second] = await overlapping(
+    (tx) => createTenantQueries(t.engine.schema).create(tx, 'made first'),
+    () => t.post('/api/tenants', { name: 'made meanwhile' }),
+  );
+  expect(second.status).toBe(201);
+  expect(second.body.id).toBe(String((first?.tenantId ?? 0) + 1));
+});
