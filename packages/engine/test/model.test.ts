@@ -87,9 +87,9 @@ test('G16: a release is answered the same way again, even after the deadline has
 
 /**
  * Broken on purpose: within some hundred runs the model parts from each of them. Any seed does; with this one the dice come to it
- * soon, after 313 commands for all six (2,374 with the seed 1).
+ * soon, after 731 commands for all seven. Whoever changes the commands looks for another.
  */
-const FINDS_SOON = 3;
+const FINDS_SOON = 1;
 const BROKEN: Record<string, Sabotage> = {
   'hands out in no order': {
     muster_claim: (sql) => swap(sql, 'order by p.priority, p.seq', 'order by p.seq desc'),
