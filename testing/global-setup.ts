@@ -9,7 +9,7 @@ import './provided.ts';
 
 /**
  * Nobody crashes or follows this one (suites that do start their own), so its log need not allow for it; and small memory is cheaper
- * to share with hundreds of short sessions. An eighth less CPU than with the defaults.
+ * to share with hundreds of short sessions.
  */
 const CHEAP = { full_page_writes: false, max_wal_senders: 0, shared_buffers: '64MB', wal_level: 'minimal' };
 
