@@ -14,7 +14,6 @@ afterAll(async () => {
   await t.close();
 });
 
-const PATIENCE = { timeout: 60_000 };
 const put = async (lane: string, kind = 'x') =>
   (await t.post(`/api/lanes/${lane}/actions`, { kind })).body.id as string;
 
@@ -43,7 +42,7 @@ async function follow(query = '', options: { token?: string; cursor?: string } =
   );
   source.addEventListener('refused', (message) => refusals.push(JSON.parse(message.data)));
   closing.push(() => source.close());
-  await expect.poll(() => opened, PATIENCE).toBeGreaterThan(0);
+  await expect.poll(() => opened).toBeGreaterThan(0);
   return {
     source,
     messages,
@@ -95,14 +94,14 @@ test('bad cursors and filters are refused in words, for a stream as for a page',
 test('G43: a stream shows what happens as it happens, and a client that comes back misses nothing', async () => {
   const stream = await follow();
   const first = await put('stream-a');
-  await expect.poll(() => stream.of(first), PATIENCE).toEqual(['CREATED']);
+  await expect.poll(() => stream.of(first)).toEqual(['CREATED']);
   const cursor = stream.messages.at(-1)?.id as string;
   stream.source.close();
-  await expect.poll(async () => openStreams(), PATIENCE).toBe(0);
+  await expect.poll(async () => openStreams()).toBe(0);
   const missed = await Promise.all(Array.from({ length: 20 }, () => put('stream-b')));
   const again = await follow('?target=generic:stream-b', { cursor });
   const live = await put('stream-b');
-  await expect.poll(() => again.messages.length, PATIENCE).toBe(21);
+  await expect.poll(() => again.messages.length).toBe(21);
   expect(again.messages.map(({ data }) => data.actionId)).toEqual([...missed.sort(byNumber), live]);
   again.source.close();
 });
@@ -119,7 +118,7 @@ test('a note of a door comes in the transaction in which it was written, to its 
   ).rejects.toThrow('undo');
   const stream = await follow('?kind=bell.rung');
   await t.engine.note(db, [note, { ...note, tenantId: 2 }]);
-  await expect.poll(() => stream.messages.length, PATIENCE).toBe(1);
+  await expect.poll(() => stream.messages.length).toBe(1);
   const { events } = (await t.get(`/api/events?cursor=${from}&kind=bell.rung`)).body;
   expect(events).toEqual([stream.messages[0]?.data]);
   expect(events).toMatchObject([
@@ -129,7 +128,7 @@ test('a note of a door comes in the transaction in which it was written, to its 
 });
 
 test('a stream ends when its token is revoked, and one too many is told to come back', async () => {
-  await expect.poll(() => openStreams(), PATIENCE).toBe(0);
+  await expect.poll(() => openStreams()).toBe(0);
   const { id, token } = await t.token({ kind: 'operator', name: 'short', role: 'viewer' });
   const stream = await follow('', { token });
   await follow();
@@ -138,9 +137,9 @@ test('a stream ends when its token is revoked, and one too many is told to come 
   expect(refused).toMatchObject({ status: 503, body: { code: 'MUSTER_TOO_MANY_STREAMS' } });
   expect(refused.headers.get('retry-after')).toBe('5');
   await t.del(`/api/tokens/${id}`);
-  await expect.poll(() => stream.refusals, PATIENCE).toMatchObject([{ code: 'MUSTER_UNAUTHORIZED' }]);
+  await expect.poll(() => stream.refusals).toMatchObject([{ code: 'MUSTER_UNAUTHORIZED' }]);
   stream.source.close();
-  await expect.poll(() => openStreams(), PATIENCE).toBe(2);
+  await expect.poll(() => openStreams()).toBe(2);
 });
 
 test('whoever falls behind what is kept reads for himself, in order and without a gap', async () => {
