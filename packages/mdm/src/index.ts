@@ -1,5 +1,15 @@
 /** The whole public surface, by name. */
 
+export { choosePushes, type DuePush } from './apns/choose.ts';
+export { ApnsClient, type ApnsOptions } from './apns/client.ts';
+export { nextPushInMs, nextTryInMs } from './apns/ladder.ts';
+export type { PushOutcome } from './apns/outcome.ts';
+export { alertPush, mdmPush, type Push } from './apns/push.ts';
+export {
+  type PushCertificate,
+  type PushCertificateFiles,
+  readPushCertificate,
+} from './apns/push-certificate.ts';
 export {
   type Authority,
   type AuthorityFiles,
@@ -34,6 +44,11 @@ export {
   parsePlist,
 } from './plist/parse-plist.ts';
 export { type Json, plistFromJson, plistToJson } from './plist/plist-json.ts';
+export {
+  buildEnrolmentProfile,
+  type EnrolmentProfile,
+  PROFILE_CONTENT_TYPE,
+} from './profile/enrolment-profile.ts';
 export {
   type Asked,
   answerScep,

@@ -21,7 +21,8 @@ export type MdmErrorCode =
   | 'KEY_UNREADABLE'
   | 'KEY_DOES_NOT_MATCH'
   | 'REQUEST_UNREADABLE'
-  | 'TOPIC_MISSING';
+  | 'TOPIC_MISSING'
+  | 'PUSH_TOO_LARGE';
 
 /** None of these means that a device has to leave: a server answers them with 400, never with 401. */
 export class MdmError extends Error {
