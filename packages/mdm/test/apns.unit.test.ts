@@ -225,6 +225,14 @@ test('a renewed certificate is used from the next push on, without anything lost
   expect(apns.pushes.map(({ topic }) => topic)).toEqual([TOPIC, 'com.apple.mgmt.other']);
 });
 
+test('a certificate that cannot be used changes nothing', async () => {
+  const pushes = await open();
+  expect(() => pushes.useCertificate({ certificate: 'x', key: 'y' })).toThrow(
+    expect.objectContaining({ code: 'CERTIFICATE_UNREADABLE' }),
+  );
+  expect([pushes.topic, (await pushes.push(wake(1))).kind]).toEqual([TOPIC, 'accepted']);
+});
+
 test('close answers everybody', async () => {
   const pushes = await open({ maxStreams: 1 });
   apns.hold();

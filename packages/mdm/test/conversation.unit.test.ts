@@ -7,7 +7,7 @@ import {
   loadAuthority,
   mdmPush,
 } from '../src/index.ts';
-import { FakeApns, Phone, Refused, ScepRefused } from '../testing/index.ts';
+import { FakeApns, issuerOf, Phone, Refused, ScepRefused, testCertificate } from '../testing/index.ts';
 import { PlayedGateway } from './played-gateway.ts';
 
 const NOW = new Date('2026-05-01T12:00:00Z');
@@ -136,6 +136,16 @@ test('tokens change, certificates are renewed, and the old and the new one are t
   await phone.authenticate();
   const hashes = new Set(gateway.checkIns.map(({ identity }) => identity.hash));
   expect(hashes.size).toBe(2);
+});
+
+test('a phone with a certificate that the test has issued needs no SCEP', async () => {
+  const issuer = issuerOf({
+    certificate: authority.pem,
+    key: authority.key.export({ format: 'pem', type: 'pkcs8' }).toString(),
+  });
+  const identity = await testCertificate({ commonName: 'enrolment-1', issuer, purposes: ['clientAuth'] });
+  await new Phone().enrol(gateway.profile(), { identity });
+  expect(gateway.checkIns.map(({ checkIn }) => checkIn.type)).toEqual(['Authenticate', 'TokenUpdate']);
 });
 
 test('a proxy shows the certificate of a phone in a header', async () => {

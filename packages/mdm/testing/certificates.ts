@@ -1,5 +1,5 @@
 /** Certificates as tests need them, wrong ones included. */
-import { randomBytes, X509Certificate } from 'node:crypto';
+import { createPrivateKey, createPublicKey, randomBytes, X509Certificate } from 'node:crypto';
 import * as pkijs from 'pkijs';
 import { signingKeyOf } from '../src/ca/authority.ts';
 import { buildCertificate, nameOf, toPem } from '../src/ca/build-certificate.ts';
@@ -63,6 +63,16 @@ export function certificateWith(keys: KeyPair, pki: pkijs.Certificate): TestCert
     pem: toPem('CERTIFICATE', der),
     keyPem: keys.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
   };
+}
+
+/** An authority of a server under test as one that tests can issue with: a thousand devices need no thousand requests. */
+export function issuerOf(files: { readonly certificate: string; readonly key: string }): TestCertificate {
+  const privateKey = createPrivateKey(files.key);
+  const { raw } = new X509Certificate(files.certificate);
+  return certificateWith(
+    { privateKey, publicKey: createPublicKey(privateKey) },
+    pkijs.Certificate.fromBER(copy(raw)),
+  );
 }
 
 export const testAuthority = (commonName = 'Test CA', keys?: KeyPair) =>

@@ -1,6 +1,7 @@
 /** For tests of whoever uses this package: certificates, a fake APNs, a simulated device. */
 export {
   type CertificateWish,
+  issuerOf,
   type TestCertificate,
   testAuthority,
   testCertificate,

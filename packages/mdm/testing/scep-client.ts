@@ -24,15 +24,19 @@ export interface RequestWish {
   readonly messageType?: string;
   readonly cipher?: CipherName;
   readonly digest?: 'SHA-256' | 'SHA-1';
+  /** For what no client would send: changes the request before it is encrypted, or the envelope before it is signed. */
+  readonly damageRequest?: (csr: Buffer) => Buffer;
+  readonly damageEnvelope?: (envelope: Buffer) => Buffer;
 }
 
 export async function scepRequest(wish: RequestWish): Promise<{ message: Buffer; transactionId: string }> {
   const { cipher = 'aes128', digest = 'SHA-256', messageType = '19', signer } = wish;
-  const csr = await certificateRequest(wish);
+  const { damageRequest = (csr) => csr, damageEnvelope = (envelope) => envelope } = wish;
+  const csr = damageRequest(await certificateRequest(wish));
   const transactionId = createHash('sha1').update(csr).digest('hex');
   const ca = pkijs.Certificate.fromBER(copy(wish.ca));
   const message = await signData({
-    content: sealEnvelope(csr, ca, cipher),
+    content: damageEnvelope(sealEnvelope(csr, ca, cipher)),
     certificate: signer.pki,
     key: await signingKeyOf(signer.keys.privateKey, digest),
     digest,

@@ -17,7 +17,7 @@ const SHORT: Readonly<Record<string, string>> = {
 export function readSubject(name: pkijs.RelativeDistinguishedNames): SubjectName {
   return name.typesAndValues.map(({ type, value }) => ({
     type: SHORT[type] ?? type,
-    value: String(value.valueBlock.value),
+    value: typeof value.valueBlock.value === 'string' ? value.valueBlock.value : '',
   }));
 }
 

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { beforeAll, expect, test, vi } from 'vitest';
+import { signingKeyOf } from '../src/ca/authority.ts';
+import { signData } from '../src/cms/signed-data.ts';
+import {
+  type Authority,
+  answerScep,
+  buildPlist,
+  createAuthority,
+  identify,
+  loadAuthority,
+  MdmError,
+  parseCheckIn,
+  parseCommand,
+  readReport,
+  Trust,
+} from '../src/index.ts';
+import { rsaKeys, type TestCertificate, testAuthority, testCertificate } from '../testing/index.ts';
+import { type RequestWish, scepRequest } from '../testing/scep-client.ts';
+
+const NOW = new Date('2026-05-01T12:00:00Z');
+let ca: TestCertificate;
+let signature: Buffer;
+let authority: Authority;
+let wish: RequestWish;
+const message = buildPlist({
+  MessageType: 'TokenUpdate',
+  UDID: 'x',
+  Topic: 'com.apple.mgmt.x',
+  Token: Uint8Array.of(1, 2, 3),
+  PushMagic: 'magic & <more>',
+  Status: 'Acknowledged',
+  CommandUUID: 'c-1',
+  Command: { RequestType: 'ProfileList' },
+});
+
+beforeAll(async () => {
+  ca = await testAuthority();
+  const leaf = await testCertificate({ commonName: 'phone', issuer: ca });
+  const key = await signingKeyOf(leaf.keys.privateKey);
+  signature = await signData({ content: message, detached: true, certificate: leaf.pki, key });
+  authority = await loadAuthority(await createAuthority({ commonName: 'CA', now: NOW }));
+  const signer = await testCertificate({ commonName: 'signer', keys: rsaKeys('signer') });
+  const subject = [['2.5.4.3', 'x']] as const;
+  wish = { ca: authority.certificate.raw, subject, keys: rsaKeys('device'), signer, challenge: 'once' };
+});
+
+/** One to three places of the bytes are overwritten, or taken out. */
+const damage = fc.array(
+  fc.record({
+    at: fc.double({ min: 0, max: 1, noNaN: true }),
+    bytes: fc.uint8Array({ maxLength: 4 }),
+    out: fc.nat(8),
+  }),
+  { minLength: 1, maxLength: 3 },
+);
+type Damage = typeof damage extends fc.Arbitrary<infer D> ? D : never;
+function damaged(bytes: Buffer, wounds: Damage): Buffer {
+  let torn = bytes;
+  for (const { at, bytes: written, out } of wounds) {
+    const place = Math.floor(at * torn.length);
+    torn = Buffer.concat([torn.subarray(0, place), written, torn.subarray(place + out)]);
+  }
+  return torn;
+}
+
+const onlyRefused = (run: () => unknown) => {
+  try {
+    run();
+  } catch (error) {
+    if (!(error instanceof MdmError)) throw error;
+  }
+};
+
+test('whatever is done to a message, it is read or refused, and nothing is printed', () => {
+  const printed = [vi.spyOn(console, 'error'), vi.spyOn(console, 'warn'), vi.spyOn(console, 'log')];
+  fc.assert(
+    fc.property(damage, (wounds) => {
+      const torn = damaged(message, wounds);
+      onlyRefused(() => parseCheckIn(torn));
+      onlyRefused(() => parseCommand(torn));
+      readReport(torn);
+    }),
+    { numRuns: 300 },
+  );
+  for (const spy of printed) {
+    expect(spy).not.toHaveBeenCalled();
+    spy.mockRestore();
+  }
+});
+
+test('whatever is done to a signature, it fits or is refused', async () => {
+  const trust = new Trust(ca.pem);
+  const whole = await identify({ signature: signature.toString('base64'), body: message }, trust, NOW);
+  await fc.assert(
+    fc.asyncProperty(damage, async (wounds) => {
+      const torn = damaged(signature, wounds).toString('base64');
+      try {
+        const { hash } = await identify({ signature: torn, body: message }, trust, NOW);
+        expect(hash).toBe(whole.hash);
+      } catch (error) {
+        if (!(error instanceof MdmError)) throw error;
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test.each([
+  ['a message', {}, (torn: (bytes: Buffer) => Buffer, message: Buffer) => torn(message)],
+  [
+    'an envelope, by somebody who can sign',
+    { damageEnvelope: true },
+    (_: unknown, message: Buffer) => message,
+  ],
+  [
+    'a request, by somebody who can sign and encrypt',
+    { damageRequest: true },
+    (_: unknown, message: Buffer) => message,
+  ],
+])(
+  'whatever is done to %s of SCEP, there is an answer, and no certificate for another name',
+  async (_what, inside, outside) => {
+    const checkChallenge = async (challenge: string) => challenge === 'once';
+    const server = { authority, days: 1, checkChallenge, checkRenewal: async () => true };
+    await fc.assert(
+      fc.asyncProperty(damage, async (wounds) => {
+        const tear = (bytes: Buffer) => damaged(bytes, wounds);
+        const damages = Object.fromEntries(Object.keys(inside).map((key) => [key, tear]));
+        const message = outside(tear, (await scepRequest({ ...wish, ...damages })).message);
+        const { issued, status } = await answerScep(server, { operation: 'PKIOperation', message }, NOW);
+        expect([200, 400]).toContain(status);
+        // what nobody has signed may be torn without harm
+        if (issued) expect(issued.subject).toBe('CN=x');
+      }),
+      { numRuns: 40 },
+    );
+  },
+);
