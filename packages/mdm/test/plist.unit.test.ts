@@ -103,6 +103,13 @@ test.each([
   }
 });
 
+test('a document type that names itself oddly is no reason to print', () => {
+  const printed = vi.spyOn(console, 'error');
+  expect(parsePlist(plist('<dict/>', '<!DOCTYPE plist PUBLIC "-//Äpple^" "x">'))).toEqual({});
+  expect(printed).not.toHaveBeenCalled();
+  printed.mockRestore();
+});
+
 test('32 levels are read', () => {
   expect(parsePlist(nested(32))).toHaveProperty('a');
 });

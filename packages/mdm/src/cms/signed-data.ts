@@ -9,24 +9,21 @@ import { OID } from './oids.ts';
 export interface Signed {
   /** The certificate of the one who signed. Whether it may be trusted is another question. */
   readonly signer: pkijs.Certificate;
-  /** What was signed, if it is in the message. */
+  /** What was signed; null if it is not in the message. */
   readonly content: Uint8Array | null;
   readonly attributes: readonly pkijs.Attribute[];
 }
 
-/** Reads a message that exactly one has signed, and checks the signature; `detached` is what it is about, if not inside. */
-export async function verifySignedData(der: Uint8Array, detached?: Uint8Array): Promise<Signed> {
+/** Reads a message that exactly one has signed, and checks the signature. */
+export async function verifySignedData(der: Uint8Array): Promise<Signed> {
   const signedData = read(der);
   const [signerInfo, ...more] = signedData.signerInfos;
   if (signerInfo === undefined || more.length > 0) throw unreadable('has not exactly one signer');
   if (signedData.encapContentInfo.eContentType !== OID.data)
     throw unreadable('is about something else than data');
   const { eContent } = signedData.encapContentInfo;
-  // the library would check what is inside and never look at the body
-  if (detached !== undefined && eContent !== undefined) throw unreadable('brings its own content');
-  const verified = await verify(signedData, detached);
   return {
-    signer: verified,
+    signer: await verify(signedData),
     content: eContent === undefined ? null : new Uint8Array(eContent.getValue()),
     attributes: signerInfo.signedAttrs?.attributes ?? [],
   };
@@ -42,16 +39,12 @@ function read(der: Uint8Array): pkijs.SignedData {
   }
 }
 
-async function verify(
-  signedData: pkijs.SignedData,
-  detached: Uint8Array | undefined,
-): Promise<pkijs.Certificate> {
+async function verify(signedData: pkijs.SignedData): Promise<pkijs.Certificate> {
   try {
     const { signatureVerified, signerCertificate } = await signedData.verify({
       signer: 0,
       checkChain: false,
       extendedMode: true,
-      ...(detached && { data: copy(detached) }),
     });
     if (signatureVerified && signerCertificate) return signerCertificate;
   } catch (cause) {

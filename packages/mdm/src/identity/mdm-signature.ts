@@ -1,7 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
-import { verifySignedData } from '../cms/signed-data.ts';
+import { verifyDetached } from '../cms/verify-detached.ts';
 import { MdmError } from '../mdm-error.ts';
-import { readCertificate } from './certificate.ts';
 
 const MOST_CHARACTERS = 32 * 1024;
 
@@ -9,10 +8,9 @@ const MOST_CHARACTERS = 32 * 1024;
  * Who signed a body, by its header `Mdm-Signature`. The bytes must be those of the wire, before anything has read
  * them as text. That the signer is one of ours is for `Trust` to say.
  */
-export async function verifyMdmSignature(header: string, body: Uint8Array): Promise<X509Certificate> {
+export function verifyMdmSignature(header: string, body: Uint8Array): X509Certificate {
   const base64 = header.replace(/\s+/g, '');
   if (base64.length > MOST_CHARACTERS || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
     throw new MdmError('SIGNATURE_UNREADABLE', 'The header Mdm-Signature is not base64.');
-  const { signer } = await verifySignedData(Buffer.from(base64, 'base64'), body);
-  return readCertificate(Buffer.from(signer.toSchema().toBER()));
+  return verifyDetached(Buffer.from(base64, 'base64'), body);
 }

@@ -23,11 +23,13 @@ const REFERENCE = /&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));/y
 const malformed = (at: number, what: string) =>
   new MdmError('PLIST_MALFORMED', `The property list is not well-formed at character ${at}: ${what}.`);
 
-export function checkXml(text: string, { maxDepth, maxElements }: XmlLimits): void {
+/** Gives back where the root begins: what stands before it nobody else has to read. */
+export function checkXml(text: string, { maxDepth, maxElements }: XmlLimits): number {
   const forbidden = forbiddenIn(text);
   if (forbidden !== -1) throw malformed(forbidden, 'a character that XML does not allow');
   const open: string[] = [];
   let elements = 0;
+  let root = 0;
   let rootClosed = false;
   let doctypeSeen = false;
   let at = skipDeclaration(text);
@@ -56,6 +58,7 @@ export function checkXml(text: string, { maxDepth, maxElements }: XmlLimits): vo
         rootClosed ||= open.length === 0;
       } else {
         checkPlace(name, open.at(-1), rootClosed, at);
+        if (elements === 0) root = at;
         elements += 1;
         if (elements > maxElements)
           throw new MdmError('PLIST_TOO_LARGE', 'The property list has too many values.');
@@ -69,6 +72,7 @@ export function checkXml(text: string, { maxDepth, maxElements }: XmlLimits): vo
     }
   }
   if (!rootClosed || open.length > 0) throw malformed(text.length, 'it ends too early');
+  return root;
 }
 
 function skipDeclaration(text: string): number {

@@ -24,10 +24,10 @@ export function parsePlist(bytes: Uint8Array, limits: PlistLimits = PLIST_LIMITS
   const text = decode(bytes).trim();
   // the parser would take other notations too, by the first character
   if (!text.startsWith('<')) throw new MdmError('PLIST_NOT_XML', 'The body is not a property list in XML.');
-  checkXml(text, limits);
+  const root = checkXml(text, limits);
   let value: unknown;
   try {
-    value = parse(text);
+    value = parse(text.slice(root));
   } catch (cause) {
     throw new MdmError('PLIST_MALFORMED', 'The property list cannot be read.', { cause });
   }
