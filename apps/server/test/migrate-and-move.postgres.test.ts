@@ -75,7 +75,7 @@ test('validate tells a changed view or function, of the reports too, and takes n
       ],
       [await body('muster.lane_front'), 'limit 1) is null', 'limit 2) is null', 'function lane_front('],
       [
-        ...[await body('muster_reports.fail_or_retry_task_device'), `'error'`, `'ok'`],
+        ...[await body('muster_reports.fail_or_retry_task_device'), `'failed'`, `'succeeded'`],
         'function {schema}_reports.fail_or_retry_task_device(',
       ],
     ] as [text: string, piece: string, by: string, told: string][];

@@ -6,7 +6,6 @@ import { type TestServer, testServer } from '../testing/test-server.ts';
 
 /** Clients that go away while the server works for them, and a server that goes away while clients wait. */
 /** For what comes by itself, on a busy machine. */
-const PATIENCE = { timeout: 20_000 };
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer();
@@ -29,9 +28,9 @@ function rawClaim(url: string, token: string, lane: string, body: object): Socke
 
 test('whoever hangs up while waiting is not waited with', async () => {
   const socket = rawClaim(t.server.url, t.operator, 'hung-up', { wait: 25 });
-  await expect.poll(() => t.engine.parkedWaiters, PATIENCE).toBe(1);
+  await expect.poll(() => t.engine.parkedWaiters).toBe(1);
   socket.destroy();
-  await expect.poll(() => t.engine.parkedWaiters, PATIENCE).toBe(0);
+  await expect.poll(() => t.engine.parkedWaiters).toBe(0);
   const { id } = (await t.post('/api/lanes/hung-up/actions', { kind: 'x' })).body;
   expect(await events(id)).toEqual(['CREATED']);
 });
@@ -51,9 +50,9 @@ test('an action claimed for a connection that is gone is pending again at once',
       socket.destroy();
       await pause(n * 20);
     });
-    await expect.poll(async () => (await t.get(`/api/actions/${id}`)).body.state, PATIENCE).toBe('pending');
+    await expect.poll(async () => (await t.get(`/api/actions/${id}`)).body.state).toBe('pending');
     if ((await events(id)).length === 1) continue;
-    await expect.poll(() => events(id), PATIENCE).toEqual(['CREATED', 'SENT', 'RELEASED']);
+    await expect.poll(() => events(id)).toEqual(['CREATED', 'SENT', 'RELEASED']);
     return;
   }
   throw new Error('The server never began a claim before its connection was gone.');
@@ -62,7 +61,7 @@ test('an action claimed for a connection that is gone is pending again at once',
 test('a stop answers everybody who waits, and the next one is refused', async () => {
   const own = await testServer();
   const waiting = [1, 2, 3].map((n) => own.post(`/api/lanes/stop-${n}/claim`, { worker: 'w', wait: 25 }));
-  await expect.poll(() => own.engine.parkedWaiters, PATIENCE).toBe(3);
+  await expect.poll(() => own.engine.parkedWaiters).toBe(3);
   const began = performance.now();
   const stopped = own.close();
   for (const answer of await Promise.all(waiting))

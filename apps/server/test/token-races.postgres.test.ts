@@ -18,7 +18,6 @@ afterAll(async () => {
   await t.close();
 });
 
-const PATIENCE = { timeout: 20_000, interval: 10 };
 const WAITING = `select count(*)::int as n from pg_stat_activity
   where wait_event_type = 'Lock' and datname = current_database() and backend_type = 'client backend'`;
 
@@ -47,7 +46,7 @@ async function overlapping<T>(
     answers += 1;
   });
   await expect
-    .poll(async () => answers || (mayWait && (await outside.query(WAITING)).rows[0].n), PATIENCE)
+    .poll(async () => answers || (mayWait && (await outside.query(WAITING)).rows[0].n))
     .toBeTruthy();
   commit();
   return Promise.all([changed as Promise<T>, asked]);

@@ -71,7 +71,7 @@ describe('a token that is revoked while its holder waits', () => {
         wait: () => t.post('/api/checkin', { wait: WAIT }, { token: device.token }),
         end: () => t.del(`/api/devices/${device.id}`),
         enqueue: async () => {},
-        code: 'MUSTER_UNAUTHORIZED',
+        code: 'MUSTER_DEVICE_REPLACED',
       };
     },
     'the runner of a PC': async () => {

@@ -82,7 +82,7 @@ test('event numbers are those that are stored: they never change', () => {
       '8 TIMEOUT',
     ],
     ...['9 RETRY_SCHEDULED', '10 FAILED_FINAL', '11 NOT_NOW', '12 RELEASED', '13 LATE', '14 SUPERSEDED'],
-    ...['15 CANCEL_REQUESTED', '16 CANCELLED', '17 EXPIRED', '18 REDRIVEN', '19 MOVED'],
+    ...['15 CANCEL_REQUESTED', '16 CANCELLED', '17 EXPIRED', '18 REDRIVEN', '19 MOVED', '20 NOTED'],
   ]);
   expect(eventName(13)).toBe('LATE');
   expect(() => eventName(99)).toThrow('Unknown event type 99');
