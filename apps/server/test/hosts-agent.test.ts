@@ -48,19 +48,17 @@ it('runs systemctl for the unit, without a shell, and reports output and exit co
 it('touches only units that the host allows, whatever the server says', async () => {
   const id = await stage.queue(await stage.service('shadow.service', false));
   const on = stage;
-  const action = await until(async () => {
-    const found = await on.look(id);
-    return types(found).includes('FAILED') ? found : null;
-  });
-  expect(action.events.find(({ type }: { type: string }) => type === 'FAILED').reason).toMatch(
-    /^NOT_ALLOWED/,
-  );
+  const refused = await ended(stage, id);
+  expect(refused).toMatchObject({ status: 'failed', attempt: 1, maxAttempts: 3 });
+  expect(refused.message).toMatch(/^NOT_ALLOWED/);
+  expect(types(refused)).toEqual(['CREATED', 'SENT', 'FAILED', 'FAILED_FINAL']);
   expect(calls(stage, id)).toEqual([]);
   const said = `Action ${id}, attempt 1: failed: NOT_ALLOWED: the unit shadow.service is not on the list of this host.\n`;
   await until(() => on.agent.output().includes(said));
   expect(stage.agent.output()).not.toContain(`Action ${id}, attempt 1: restart shadow.service begins.`);
-  // allowed now, and the next try runs
+  // allowed now, and run again by hand it runs
   writeFileSync(path.join(stage.folder, 'units'), 'shadow\n', { flag: 'a' });
+  await stage.call('POST', `/api/actions/${id}/redrive`, {});
   expect((await ended(stage, id)).status).toBe('succeeded');
 });
 
@@ -101,19 +99,27 @@ it('keeps a result over an outage of the server and a crash of its own, and deli
   expect(calls(stage, id)).toHaveLength(1);
 });
 
-it('reports an attempt that it did not survive as interrupted, ends what is left of it, and never runs it again', async () => {
-  const id = await stage.queue(await stage.service('gate-b.service'));
+it('G13: reports an attempt that it did not survive as interrupted, ends what is left of it, never runs it again, and keeps the order', async () => {
+  const service = await stage.service('gate-b.service');
+  const id = await stage.queue(service);
   await begun(stage, id);
+  const stop = await stage.queue(service, 'stop');
   await stage.agent.kill();
   await stage.agent.start();
   await begun(stage, id, 2);
   stage.openGate('gate-b.service');
-  const action = await ended(stage, id);
+  // whatever failed before, the service ends as it was asked for last
+  expect(await ended(stage, stop)).toMatchObject({ status: 'succeeded', attempt: 1 });
+  const action = await stage.look(id);
   expect(action).toMatchObject({ status: 'succeeded', attempt: 2 });
   expect(action.events.find(({ type }: { type: string }) => type === 'FAILED').reason).toMatch(
     /^INTERRUPTED/,
   );
-  expect(calls(stage, id).map(({ attempt }) => attempt)).toEqual([1, 2]);
+  expect(calls(stage, id, stop).map(({ attempt, words }) => `${words.split(' ')[0]} ${attempt}`)).toEqual([
+    'restart 1',
+    'restart 2',
+    'stop 1',
+  ]);
   expect(stage.finished().filter((line) => line.startsWith(`${id} `))).toEqual([`${id} 2`]);
   expect(stage.overlaps()).toEqual([]);
 });

@@ -55,6 +55,78 @@ describe('a report', () => {
     expect(events.map((event: { type: string }) => event.type)).toEqual(['CREATED', 'SENT', 'SUCCEEDED']);
   });
 
+  it('G4: of a failure that says it is final is the last, however many tries there are', async () => {
+    const { hostId, token, actionId } = await running({ maxAttempts: 5 });
+    const body = { actionId, attempt: 1, status: 'failed', final: true, message: 'NOT_ALLOWED: x' };
+    for (const _ of ['first', 'again'])
+      expect((await house.report(token, body)).body).toEqual({ accepted: true, status: 'failed' });
+    const { events, ...action } = await house.action(hostId, actionId);
+    expect(action).toMatchObject({ status: 'failed', reason: 'FAILED', attempt: 1, maxAttempts: 5 });
+    expect(events.map((event: { type: string }) => event.type)).toEqual([
+      'CREATED',
+      'SENT',
+      'FAILED',
+      'FAILED_FINAL',
+    ]);
+    const done = await running();
+    const success = { actionId: done.actionId, attempt: 1, status: 'succeeded', final: true };
+    expect((await house.report(done.token, success)).body).toEqual({ accepted: true, status: 'succeeded' });
+  });
+
+  it('G13: a service keeps its order over a failure, unless the action says skip', async () => {
+    for (const [more, comesNext] of [
+      [{}, 'nobody'],
+      [{ headOfLine: 'hold' }, 'nobody'],
+      [{ headOfLine: 'skip' }, 'stop'],
+    ] as const) {
+      const { hostId, token, service, actionId } = await running(more);
+      await house.queue(hostId, service, { kind: 'stop' });
+      const next = { max: 1 };
+      const failed = { actionId, attempt: 1, status: 'failed', next };
+      const { actions } = (await house.report(token, failed)).body;
+      expect(actions[0]?.kind ?? 'nobody').toBe(comesNext);
+      if (comesNext === 'nobody') expect((await house.poll(token)).status).toBe(204);
+      await pass(10);
+      const then = comesNext === 'nobody' ? { id: actionId, attempt: 2, kind: 'restart' } : undefined;
+      expect((await house.poll(token)).body?.actions[0]).toEqual(then && expect.objectContaining(then));
+    }
+  });
+
+  it('has as many tries and as long a lease as the action says, heartbeats and a redrive included', async () => {
+    const { hostId, token, actionId } = await running({ maxAttempts: 1, leaseSeconds: 40 });
+    const untilIn = async () => Date.parse((await house.action(hostId, actionId)).leaseUntil) - now.getTime();
+    expect(await untilIn()).toBe(40_000);
+    await pass(30);
+    const actions = [{ id: actionId, attempt: 1 }];
+    await house.call('POST', '/api/control/heartbeat', { token, body: { actions } });
+    expect(await untilIn()).toBe(40_000);
+    await pass(40);
+    expect(await house.action(hostId, actionId)).toMatchObject({
+      status: 'failed',
+      reason: 'TIMEOUT',
+      maxAttempts: 1,
+      leaseSeconds: 40,
+    });
+    await house.call('POST', `/api/actions/${actionId}/redrive`, { body: {} });
+    expect((await house.poll(token)).body.actions).toMatchObject([{ id: actionId, attempt: 2 }]);
+    expect(await untilIn()).toBe(40_000);
+  });
+
+  it.each([
+    [{ headOfLine: 'first' }, 'headOfLine must be one of skip, hold.'],
+    [{ maxAttempts: 0 }, 'maxAttempts must be from 1 to 1000.'],
+    [{ maxAttempts: 1.5 }, 'maxAttempts must be a whole number.'],
+    [{ leaseSeconds: 0 }, 'leaseSeconds must be from 1 to 86400.'],
+    [{ leaseSeconds: 86_401 }, 'leaseSeconds must be from 1 to 86400.'],
+  ])('of nothing that was asked for with %o', async (more, error) => {
+    const { id: hostId } = await house.host();
+    const body = { serviceId: await house.service(hostId), kind: 'stop', ...more };
+    expect(await house.call('POST', `/api/hosts/${hostId}/actions`, { body })).toMatchObject({
+      status: 400,
+      body: { error, code: 'MUSTER_BAD_BODY' },
+    });
+  });
+
   it('of a failure is tried again, three times in all, and then it is a dead letter', async () => {
     const { hostId, token, actionId } = await running();
     let startedAt = '';

@@ -15,6 +15,8 @@ export interface ExecutionContext {
 
 export interface Outcome {
   readonly status: 'succeeded' | 'failed';
+  /** Of a failure: there is no use in another try. */
+  readonly final?: true | undefined;
   readonly exitCode?: number | undefined;
   readonly message?: string | undefined;
   readonly output?: string | undefined;

@@ -2,7 +2,7 @@ import type { HostReport, HostReported, TaskDeviceReported } from '@muster/contr
 
 /** How an attempt ended, from the journal to the server. */
 export interface Report
-  extends Readonly<Pick<HostReport, 'actionId' | 'status' | 'exitCode' | 'message' | 'output'>> {
+  extends Readonly<Pick<HostReport, 'actionId' | 'status' | 'final' | 'exitCode' | 'message' | 'output'>> {
   readonly attempt: number;
   readonly result?: unknown;
   readonly timedOut?: true | undefined;

@@ -90,6 +90,8 @@ create table {schema}.actions (
   backoff_max_ms int not null,
   head_of_line text collate "C" not null constraint head_of_line_is_known check (head_of_line in ('skip', 'hold')),
   on_lease_end text collate "C" not null constraint on_lease_end_is_known check (on_lease_end in ('retry', 'fail', 'succeed')),
+  -- how long an attempt is held, if not as long as whoever claims it says
+  lease_ms int constraint lease_takes_time check (lease_ms > 0),
   supersede_key text,
   copied_from bigint,
   -- whoever writes it, nothing is stored that can never run or that no list can show
@@ -119,6 +121,7 @@ create table {schema}.pending (
   not_before timestamptz,
   deliver_by timestamptz,
   deadline timestamptz,
+  lease_ms int,
   supersede_key text,
   primary key (tenant_id, action_id)
 ) with (fillfactor = 90);

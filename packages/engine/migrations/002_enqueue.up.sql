@@ -179,25 +179,25 @@ begin
   ), policy as materialized (
     select go.tenant_id, go.action_id, go.lane_id, go.generation, go.channel, go.kind, go.payload, go.o, go.supersede_key,
       go.priority, (go.o->>'notBefore')::timestamptz as not_before,
-      (go.o->>'deliverBy')::timestamptz as deliver_by, (go.o->>'deadline')::timestamptz as deadline
+      (go.o->>'deliverBy')::timestamptz as deliver_by, (go.o->>'deadline')::timestamptz as deadline, (go.o->>'leaseMs')::int as lease_ms
     from go
   ), added as (
     insert into {schema}.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, tags, created_at,
         created_by, not_before, deliver_by, deadline, max_attempts, backoff_ms, backoff_max_ms, head_of_line,
-        on_lease_end, supersede_key, copied_from)
+        on_lease_end, lease_ms, supersede_key, copied_from)
       select a.tenant_id, a.action_id, a.lane_id, a.channel, a.kind, a.payload, a.priority,
         case when a.o ? 'tags' then array(select jsonb_array_elements_text(a.o->'tags')) end,
         p_now, a.o->>'createdBy', a.not_before, a.deliver_by, a.deadline, coalesce((a.o->>'maxAttempts')::smallint, 3),
         coalesce((a.o->>'backoffMs')::int, 2000), coalesce((a.o->>'backoffMaxMs')::int, 300000),
-        coalesce(a.o->>'headOfLine', 'skip'), coalesce(a.o->>'onLeaseEnd', 'retry'), a.supersede_key,
+        coalesce(a.o->>'headOfLine', 'skip'), coalesce(a.o->>'onLeaseEnd', 'retry'), a.lease_ms, a.supersede_key,
         (a.o->>'copiedFrom')::bigint
       from policy a
   ), waiting as (
     insert into {schema}.pending (tenant_id, action_id, lane_id, generation, channel, delayed, priority, seq, not_before,
-        deliver_by, deadline, supersede_key)
+        deliver_by, deadline, lease_ms, supersede_key)
       select a.tenant_id, a.action_id, a.lane_id, a.generation, a.channel, coalesce(a.not_before > p_now, false),
         a.priority, a.action_id, case when a.not_before > p_now then a.not_before end, a.deliver_by, a.deadline,
-        a.supersede_key
+        a.lease_ms, a.supersede_key
       from policy a
   ), history as (
     insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
@@ -298,6 +298,10 @@ begin
         if v_type <> 'number' or v_text::numeric not between 0 and 2147483647 or v_text::numeric <> trunc(v_text::numeric) then
           v_wrong := 'a whole number from 0 to 2147483647';
         end if;
+      when 'leaseMs' then
+        if v_type <> 'number' or v_text::numeric not between 1 and 2147483647 or v_text::numeric <> trunc(v_text::numeric) then
+          v_wrong := 'a whole number from 1 to 2147483647';
+        end if;
       when 'priority' then
         if v_text not in ('urgent', 'normal') then v_wrong := 'one of urgent, normal'; end if;
       when 'headOfLine' then
@@ -334,7 +338,7 @@ end $$;
 -- For an application that shares the database: an action in the transaction of its own change.
 --   select {schema}.enqueue(1, {schema}.ensure_lane(1, 'generic', 'printer-7'), 'print', '{"copies": 2}');
 -- Options as in the HTTP body: priority, notBefore, deliverBy, deadline, maxAttempts, backoffMs, backoffMaxMs,
--- headOfLine, onLeaseEnd, supersedeKey, supersedeMode, tags, idempotencyKey, createdBy, channel. One that is null is not given.
+-- headOfLine, onLeaseEnd, leaseMs, supersedeKey, supersedeMode, tags, idempotencyKey, createdBy, channel. One that is null is not given.
 create function {schema}.enqueue(
   p_tenant int, p_lane bigint, p_kind text, p_payload jsonb default '{}', p_options jsonb default '{}'
 ) returns bigint language plpgsql as $$

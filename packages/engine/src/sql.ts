@@ -121,7 +121,7 @@ interface OnLane {
  */
 export const first = (s: string, on: OnLane) => {
   const probe = (which: string) => `(
-        select p.action_id, p.attempt, p.priority, p.seq, p.deadline, p.not_before, p.channel
+        select p.action_id, p.attempt, p.priority, p.seq, p.deadline, p.lease_ms, p.not_before, p.channel
         from ${s}.pending p
         where ${on.when} and ${IS_OPEN}
           and ${ofLane(s, 'p', 'l')} and ${which}

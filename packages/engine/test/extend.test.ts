@@ -93,3 +93,40 @@ test('G12: an action of another channel is not there', async () => {
   expect(await extend(id, 5_000, { channel: 'other' })).toMatchObject({ extended: false });
   expect(await extend(id, 5_000, { channel: 'mine' })).toMatchObject({ extended: true });
 });
+
+test('G7 G33: an action may have a lease of its own, whichever way it is claimed', async () => {
+  const runnerId = await t.engine.createRunner(t.db, 1, null);
+  const own = { leaseMs: 1_234, channel: 'c' };
+  const by = { tenantId: 1, channel: 'c', worker: 'w', leaseMs: 60_000 };
+  const lane = async () => {
+    const { laneId } = await t.lane();
+    await t.engine.assignRunner(t.db, { tenantId: 1, laneId }, runnerId);
+    return laneId;
+  };
+  const lasts = (action: { leasedAt: Date; leaseUntil: Date } | null | undefined) =>
+    action && action.leaseUntil.getTime() - action.leasedAt.getTime();
+  const a = await lane();
+  const first = await t.enqueue(a, own);
+  await t.enqueue(a, own);
+  await t.enqueue(a, { channel: 'c' });
+  const claimed = await t.engine.claim(t.db, { ...by, laneId: a });
+  expect(lasts(claimed)).toBe(1_234);
+  const report = { tenantId: 1, status: 'succeeded', next: by } as const;
+  const second = await t.engine.report(t.db, { ...report, actionId: first, attempt: 1 });
+  expect(lasts(second.next)).toBe(1_234);
+  const third = await t.engine.report(t.db, { ...report, actionId: second.next?.id ?? '', attempt: 1 });
+  expect(lasts(third.next)).toBe(60_000);
+  const b = await lane();
+  await t.enqueue(b, own);
+  expect((await t.engine.claimSlots(t.db, { ...by, runnerId, max: 9 })).map(lasts)).toEqual([1_234]);
+  const c = await lane();
+  const named = await t.enqueue(c, own);
+  const wish = { ...by, runnerId, actionIds: [named] };
+  expect((await t.engine.claimNamedMany(t.db, [wish])).flat().map(lasts)).toEqual([1_234]);
+  const d = await lane();
+  const actions = [{ laneId: d, kind: 'k', ...own }];
+  const made = (await t.engine.enqueueAndClaimMany(t.db, [{ ...by, runnerId, actions }])).flat();
+  expect(made.map(lasts)).toEqual([1_234]);
+  const extended = await t.engine.extend(t.db, { ...by, actionId: named, attempt: 1 });
+  expect(extended.leaseUntil).toEqual(new Date(t.clock().getTime() + 1_234));
+});

@@ -111,8 +111,8 @@ const BROKEN: Record<string, Sabotage> = {
     muster_redrive: (sql) =>
       swap(
         swap(sql, 'seq, attempt,', 'seq, failures, attempt,'),
-        'x.attempt, x.supersede_key',
-        '2, x.attempt, x.supersede_key',
+        'x.attempt, x.lease_ms',
+        '2, x.attempt, x.lease_ms',
       ),
   },
 };

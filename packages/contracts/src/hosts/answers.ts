@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { actionEvent } from '../events.ts';
-import { nextCursor, priority, time } from '../values.ts';
+import { headOfLine, nextCursor, priority, time } from '../values.ts';
 import { waitingFor } from '../waiting-for.ts';
 import { HOST_STATUSES } from './statuses.ts';
 
@@ -47,6 +47,8 @@ const actionFields = {
   priority,
   attempt: z.int().min(0),
   maxAttempts: z.int(),
+  headOfLine,
+  leaseSeconds: z.int().optional().describe('If it has one of its own.'),
   requestedAt: time,
   requestedBy: z.string().nullable(),
   startedAt: time.optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { targetActionsQuery } from '../actions/requests.ts';
-import { attempt, cursor, limit, name, priority, time } from '../values.ts';
+import { attempt, cursor, headOfLine, limit, name, priority, time } from '../values.ts';
 import { HOST_STATUSES } from './statuses.ts';
 
 /** What comes in. A unit is named as systemd allows it, without globs; an escape (\x2d) is written with two lower-case digits. */
@@ -59,6 +59,18 @@ export const newAction = z
     kind: z.enum(['start', 'stop', 'restart']),
     priority: priority.optional(),
     deliverBy: time.optional().describe('Not handed out by then: expired.'),
+    headOfLine: headOfLine
+      .optional()
+      .describe(
+        'While it waits for its next try, what is behind it for the same service waits too (hold, the default), or passes it (skip).',
+      ),
+    maxAttempts: z.int().min(1).max(1_000).optional().describe('How often it is tried; 3 by default.'),
+    leaseSeconds: z
+      .int()
+      .min(1)
+      .max(86_400)
+      .optional()
+      .describe('How long an attempt is held without a heartbeat; MUSTER_CONTROL_LEASE_SECONDS by default.'),
   })
   .meta({ id: 'NewHostAction' });
 export type NewHostAction = z.infer<typeof newAction>;
@@ -98,6 +110,10 @@ export const reportBody = z
     actionId: id,
     attempt: attempt.optional(),
     status: z.enum(['succeeded', 'failed']),
+    final: z
+      .boolean()
+      .optional()
+      .describe('Of a failure: it would fail again however often it is tried, so there is no other try.'),
     exitCode: z.int().min(-2_147_483_648).max(4_294_967_295).optional(),
     message: z.string().max(10_000).optional(),
     output: z.string().optional().describe('Its last 64 KiB are kept.'),

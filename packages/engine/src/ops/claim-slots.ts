@@ -93,7 +93,7 @@ const SPARE_LANES = 10;
 const statement = (s: string, ends: string | null) => `
   with ${pauses(s)}, ${freeSlots(s, { channel: 'text', worker: 'text', lease_ms: 'int', most: 'int' }, 'i.most')}, h as materialized (
     select * from (
-      select f.ord, f.tenant_id, f.runner_id, f.runner_ver, f.worker, f.lease_ms, f.free, l.lane_id, l.ver, n.action_id, n.attempt,
+      select f.ord, f.tenant_id, f.runner_id, f.runner_ver, f.worker, coalesce(n.lease_ms, f.lease_ms) as lease_ms, f.free, l.lane_id, l.ver, n.action_id, n.attempt,
         n.deadline, n.channel, row_number() over (partition by f.ord order by n.priority, n.seq) as nth
       from f
       cross join lateral (select * from ${s}.lanes l where ${ofRunner(s, 'f')} offset 0) l

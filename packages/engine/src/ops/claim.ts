@@ -111,7 +111,7 @@ function values(context: Context, items: readonly ClaimItem[]): unknown[] {
 
 const statement = (s: string, ends: string | null) => `
   with ${pauses(s)}, h as materialized (
-    select i.ord, i.tenant_id, i.lane_id, i.worker, i.lease_ms, l.ver, l.worker as held_by,
+    select i.ord, i.tenant_id, i.lane_id, i.worker, coalesce(n.lease_ms, i.lease_ms) as lease_ms, l.ver, l.worker as held_by,
       coalesce(i.generation = l.generation, l.generation is not null) as right_generation, l.ver is not null as known,
       l.runner_id, n.action_id, n.attempt, n.deadline, n.channel
     from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', channel: 'text', worker: 'text', lease_ms: 'int', generation: 'int', except_action: 'bigint' })}

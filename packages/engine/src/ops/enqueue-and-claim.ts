@@ -92,7 +92,8 @@ const created = (row: ClaimedRow): Transition => ({
 export const statement = (s: string) => `
   with ${pauses(s)}, ${freeSlots(s, RUNNER_COLUMNS, `${UNLIMITED}`)}, h as materialized (
     select * from (
-      select f.ord, i.nth, l.tenant_id, l.lane_id, l.ver, i.channel, i.kind, i.payload, i.o, f.runner_id, f.runner_ver, f.worker, f.lease_ms,
+      select f.ord, i.nth, l.tenant_id, l.lane_id, l.ver, i.channel, i.kind, i.payload, i.o, f.runner_id, f.runner_ver, f.worker,
+        coalesce((i.o->>'leaseMs')::int, f.lease_ms) as lease_ms,
         f.free, row_number() over (partition by f.ord order by i.nth) as place
       from (
         select i.*, row_number() over (partition by i.of, i.lane_id order by i.nth) as of_lane

@@ -6,7 +6,16 @@ import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { ANY_CHANNEL } from '../sql.ts';
 import { encodeJson } from '../text.ts';
 import type { Transition, Wake } from '../transition.ts';
-import { checkLane, checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
+import {
+  checkLane,
+  checkLease,
+  checkName,
+  checkOneOf,
+  checkTenant,
+  checkTime,
+  checkWhole,
+  isId,
+} from '../values.ts';
 import { type WaitingFacts, waitingFor } from '../waiting-for.ts';
 import type { CreatedAction } from './look-up.ts';
 
@@ -32,6 +41,8 @@ export interface NewAction {
   /** While a retry waits the lane goes on (skip) or waits too (hold). */
   readonly headOfLine?: 'skip' | 'hold' | undefined;
   readonly onLeaseEnd?: 'retry' | 'fail' | 'succeed' | undefined;
+  /** How long an attempt is held, if not as long as whoever claims it says. */
+  readonly leaseMs?: number | undefined;
   /** Over actions of the lane that were never handed out. */
   readonly supersede?:
     | { readonly key: string; readonly mode: 'keep-first' | 'replace' | 'append' }
@@ -119,6 +130,7 @@ const OPTIONS: { [Name in keyof NewAction]?: (value: never) => unknown } = {
   backoffMaxMs: (ms: number) => checkWhole(ms, 'backoffMaxMs', 0),
   headOfLine: (policy: string) => checkOneOf(policy, 'headOfLine', ['skip', 'hold']),
   onLeaseEnd: (policy: string) => checkOneOf(policy, 'onLeaseEnd', ['retry', 'fail', 'succeed']),
+  leaseMs: checkLease,
   idempotencyKey: (key: string) => checkName(key, 'idempotency key'),
   createdBy: (name: string) => checkName(name, 'creator', 0),
   copiedFrom(id: string) {
@@ -264,6 +276,7 @@ export function enqueued(action: NewAction, encoded: EncodedAction, verdict: Ver
     failures: 0,
     maxAttempts,
     headOfLine: action.headOfLine ?? 'skip',
+    leaseMs: action.leaseMs ?? null,
     createdAt: at,
     createdBy: action.createdBy ?? null,
     notBefore,

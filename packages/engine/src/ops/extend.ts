@@ -65,7 +65,7 @@ export function createExtend(context: Context): Operation<ExtendItem, ExtendAnsw
 const statement = (s: string) => `
   with h as materialized (
     select i.ord, i.tenant_id, l.lane_id, l.ver, i.action_id, i.attempt, l.worker, l.cancel_requested, greatest(l.lease_until,
-      least(${NOW} + ${ms('i.lease_ms')}, l.leased_at + ${ms('i.most_ms')}, p.deadline)) as lease_until
+      least(${NOW} + ${ms('coalesce(p.lease_ms, i.lease_ms)')}, l.leased_at + ${ms('i.most_ms')}, p.deadline)) as lease_until
     from ${rows(2, { tenant_id: 'int', action_id: 'bigint', attempt: 'int', lease_ms: 'int', most_ms: 'int', channel: 'text' })}
     cross join lateral (select * from ${s}.pending p where p.tenant_id = i.tenant_id and p.action_id = i.action_id limit 1) p
     cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l

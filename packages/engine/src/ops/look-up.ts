@@ -42,6 +42,8 @@ export interface ActionView {
   readonly failures: number;
   readonly maxAttempts: number;
   readonly headOfLine: 'skip' | 'hold';
+  /** Null: as long as whoever claims it says. */
+  readonly leaseMs: number | null;
   readonly createdAt: Date;
   readonly createdBy: string | null;
   readonly notBefore: Date | null;
@@ -285,6 +287,7 @@ interface Row {
   deadline: Date | null;
   max_attempts: number;
   head_of_line: 'skip' | 'hold';
+  lease_ms: number | null;
   copied_from: string | null;
   last_attempt: number | null;
   failures: number | null;
@@ -334,6 +337,7 @@ function view(row: Row, door: DoorReason | undefined): ActionView {
     failures: row.failures ?? 0,
     maxAttempts: row.max_attempts,
     headOfLine: row.head_of_line,
+    leaseMs: row.lease_ms,
     createdAt: row.created_at,
     createdBy: row.created_by,
     notBefore: row.not_before,

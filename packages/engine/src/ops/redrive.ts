@@ -20,13 +20,13 @@ export const createRedrive = (context: Context) =>
   });
 
 const statement = (s: string) => `
-  with ${lookAtNamed(s, 'a.priority, a.supersede_key')}, d as (
+  with ${lookAtNamed(s, 'a.priority, a.lease_ms, a.supersede_key')}, d as (
     delete from ${s}.endings z using x
     where ${hasKeyOf('z', 'x', 'action_id')} and (z.state = 'failed') is true -- not by the index on states
-    returning x.ord, x.tenant_id, x.action_id, x.lane_id, x.channel, x.priority, x.supersede_key, x.runner_id, x.reason, z.attempt
+    returning x.ord, x.tenant_id, x.action_id, x.lane_id, x.channel, x.priority, x.lease_ms, x.supersede_key, x.runner_id, x.reason, z.attempt
   ), p as (
-    insert into ${s}.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, attempt, supersede_key)
-      select x.tenant_id, x.action_id, x.lane_id, ${s}.generation_to_write(x.tenant_id, x.lane_id), x.channel, x.priority, nextval('${s}.action_seq'), x.attempt, x.supersede_key
+    insert into ${s}.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, attempt, lease_ms, supersede_key)
+      select x.tenant_id, x.action_id, x.lane_id, ${s}.generation_to_write(x.tenant_id, x.lane_id), x.channel, x.priority, nextval('${s}.action_seq'), x.attempt, x.lease_ms, x.supersede_key
       from (select * from d order by d.ord) x
   ), st as (
     -- as in enqueue_actions: the generation that was read may be an old one

@@ -7,6 +7,8 @@ export interface ReportItem {
   readonly attempt: number;
   /** `timeout`: its time is over, and whoever works on it says so before housekeeping does. */
   readonly outcome: 'succeeded' | 'failed' | 'timeout' | 'not_now' | 'released';
+  /** Of a failure: it is the last try, however many there might be. */
+  readonly final?: boolean | undefined;
   readonly worker?: string | undefined;
   readonly error?: string | undefined;
   /** JSON text. */

@@ -21,6 +21,8 @@ export interface ReportRequest {
   readonly attempt: number;
   /** timedOut: its time is over; it means what the end of its lease means, and an error is a line of the history alone. */
   readonly status: 'succeeded' | 'failed' | 'timedOut' | 'notNow';
+  /** Of a failure: it would fail again however often it is tried, so this was the last try. */
+  readonly final?: boolean | undefined;
   readonly worker?: string | undefined;
   readonly error?: string | undefined;
   readonly result?: unknown;
@@ -74,6 +76,7 @@ function itemOf(request: ReportRequest): ReportItem {
     actionId: request.actionId,
     attempt: checkAttempt(request.attempt),
     outcome: outcomeOf(request.status),
+    final: request.status === 'failed' && request.final,
     worker: ifGiven(request.worker, (worker) => checkName(worker, 'worker', 0)),
     error: ifGiven(request.error, (error) => checkText(error, 'error')),
     result: ifGiven(request.result, (result) => encodeJson(result, 'result')),

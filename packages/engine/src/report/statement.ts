@@ -77,7 +77,7 @@ function values(context: Context, items: readonly ReportItem[]): unknown[] {
     items.map((item) => item.tenantId),
     items.map((item) => item.actionId),
     items.map((item) => item.attempt),
-    items.map((item) => item.outcome),
+    items.map((item) => (item.final ? FINAL : item.outcome)),
     items.map((item) => item.worker ?? null),
     textArray(items.map((item) => item.error ?? null)),
     jsonArray(items.map((item) => item.result ?? null)),
@@ -90,6 +90,11 @@ function values(context: Context, items: readonly ReportItem[]): unknown[] {
   ];
 }
 
+/** A failure that would repeat itself uses up all tries at once. */
+const FINAL = 'failed_final';
+const OUTCOME = `case i.outcome when '${FINAL}' then 'failed' else i.outcome end`;
+const TRIES = `case when i.outcome = '${FINAL}' then 1 else o.max_attempts end`;
+
 /** A runner goes on in a lane that is still its own, unless it has fewer slots than it holds. */
 const mayGoOn = (s: string) => `(l.lease_runner is null or exists (
         select 1 from ${s}.runners r where r.tenant_id = l.tenant_id and r.runner_id = l.lease_runner and r.runner_id = l.runner_id
@@ -100,11 +105,11 @@ const DEADLINE = `case when i.outcome = 'timeout' and p.deadline <= l.lease_unti
 
 export const statement = (s: string, ends: string | null = null) => `
   with ${pauses(s)}, h as (
-    select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, i.outcome, coalesce(i.worker, l.worker) as worker,
+    select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, ${OUTCOME} as outcome, coalesce(i.worker, l.worker) as worker,
       i.error, i.result, i.delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
-      p.deferrals, ${DEADLINE} as deadline, o.max_attempts, o.backoff_ms, o.backoff_max_ms, o.head_of_line, o.on_lease_end,
+      p.deferrals, ${DEADLINE} as deadline, ${TRIES} as max_attempts, o.backoff_ms, o.backoff_max_ms, o.head_of_line, o.on_lease_end,
       n.action_id as n_action, n.attempt as n_attempt, n.deadline as n_deadline, n.channel as n_channel,
-      n.priority as n_priority, n.seq as n_seq, i.next_worker as n_worker, i.next_lease_ms as n_lease_ms,
+      n.priority as n_priority, n.seq as n_seq, i.next_worker as n_worker, coalesce(n.lease_ms, i.next_lease_ms) as n_lease_ms,
       -- would it stand in the line that the next one is taken from, if it went back?
       coalesce(p.channel in (i.next_channel, '${ANY_CHANNEL}') and p.generation = l.generation and (p.deadline is null or p.deadline > ${NOW})
         and (pz.tags is null or o.tags is null or not o.tags && pz.tags), false) as n_behind

@@ -1,3 +1,4 @@
+import type { NewHostAction } from '@muster/contracts';
 import type { ActionFilter, ActionState, ActionView, Engine } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
 import { noteCommitted } from '../../audit/note-committed.ts';
@@ -14,14 +15,9 @@ import { CHANNEL, type Payload, payloadOf, type Status, stateOf, statusOf, tagOf
 /** What an operator asks of a host: start, stop and restart its services, look at it, take it back. */
 export type HostActions = ReturnType<typeof createHostActions>;
 
-export interface NewHostAction {
-  readonly serviceId: string;
-  readonly kind: 'start' | 'stop' | 'restart';
-  readonly priority?: 'normal' | 'urgent' | undefined;
-  readonly deliverBy?: string | undefined;
-}
-
 const TRIES = 3;
+/** An attempt that failed must not come after what was asked for later: restart, then stop, ends stopped. */
+const KEEPS_ORDER = 'hold';
 
 export function createHostActions(tools: { audit: Audit; engine: Engine; log: Log; services: Services }) {
   const { audit, engine, log, services } = tools;
@@ -56,7 +52,9 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
           priority: given.priority,
           deliverBy: given.deliverBy === undefined ? undefined : new Date(given.deliverBy),
           tags: [tagOf(hostId)],
-          maxAttempts: TRIES,
+          headOfLine: given.headOfLine ?? KEEPS_ORDER,
+          maxAttempts: given.maxAttempts ?? TRIES,
+          leaseMs: given.leaseSeconds === undefined ? undefined : given.leaseSeconds * 1_000,
           idempotencyKey,
           createdBy: caller.name,
         },

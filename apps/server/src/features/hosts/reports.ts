@@ -12,6 +12,7 @@ export interface Report {
   readonly actionId: string;
   readonly attempt?: number | undefined;
   readonly status: 'succeeded' | 'failed';
+  readonly final?: boolean | undefined;
   readonly exitCode?: number | undefined;
   readonly message?: string | undefined;
   readonly output?: string | undefined;
@@ -47,6 +48,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToHosts; me
         actionId,
         attempt,
         status,
+        final: report.final,
         worker,
         error: status === 'failed' ? errorOf(report) : undefined,
         result: resultOf(report),

@@ -83,6 +83,8 @@ export function wireAction(action: CreatedAction) {
     priority: action.priority,
     attempt: action.attempt,
     maxAttempts: action.maxAttempts,
+    headOfLine: action.headOfLine,
+    leaseSeconds: action.leaseMs === null ? undefined : action.leaseMs / 1_000,
     requestedAt: action.createdAt,
     requestedBy: action.createdBy,
     startedAt: action.startedAt ?? undefined,
