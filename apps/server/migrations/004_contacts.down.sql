@@ -1,1 +1,2 @@
+drop table {schema}.instances;
 drop table {schema}.contacts;

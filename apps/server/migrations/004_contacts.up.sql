@@ -10,3 +10,15 @@ create table {schema}.contacts (
   online_until timestamptz not null,
   primary key (tenant_id, channel, target_id)
 ) with (fillfactor = 50);
+
+-- Which clients speak for a target: more than one after a machine was cloned, or a state folder was lost. Only the newest few of a
+-- target are kept.
+create table {schema}.instances (
+  tenant_id int not null,
+  channel text collate "C" not null,
+  target_id bigint not null,
+  instance_id text collate "C" not null,
+  version text,
+  seen_at timestamptz not null,
+  primary key (tenant_id, channel, target_id, instance_id)
+) with (fillfactor = 50);

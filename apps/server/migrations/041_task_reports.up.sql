@@ -24,9 +24,9 @@ create view {schema}_reports.tasks as
 -- One row per device that was handed out: those not yet supplied are no rows.
 create view {schema}_reports.task_devices as
   select x.action_id as id, x.tenant_id, x.task_id, x.device_id,
-    coalesce(substring(s.worker from '^pc:([0-9]+)$')::bigint, d.pc_id) as pc_id,
+    coalesce(substring(s.worker from '^pc:([0-9]+)')::bigint, d.pc_id) as pc_id,
     case a.state when 'claimed' then 'running' when 'succeeded' then 'completed' when 'expired' then 'failed' else a.state end as status,
-    a.attempt, t.max_attempts, s.worker, s.at as started_at,
+    a.attempt, t.max_attempts, split_part(s.worker, '#', 1) as worker, s.at as started_at,
     a.lease_until as timeout_at, a.ended_at as completed_at, a.created_at, a.result,
     -- the words that reports search for
     case when a.state = 'succeeded' then null
@@ -50,7 +50,7 @@ create view {schema}_reports.task_devices as
 
 create view {schema}_reports.execution_logs as
   select e.event_id as id, e.tenant_id, x.task_id, e.action_id as task_device_id, x.device_id, e.type as event_type,
-    case when e.type in ('FAILED', 'TIMEOUT', 'FAILED_FINAL') then 'error' else 'info' end as level, e.attempt, e.worker,
+    case when e.type in ('FAILED', 'TIMEOUT', 'FAILED_FINAL') then 'error' else 'info' end as level, e.attempt, split_part(e.worker, '#', 1) as worker,
     case when e.type = 'TIMEOUT' then 'Task device timeout: exceeded ' || case when t.timeout_seconds % 60 = 0 then t.timeout_seconds / 60 || ' minutes'
       else t.timeout_seconds || ' seconds' end else e.reason end as message,
     e.at as created_at

@@ -83,6 +83,7 @@ export interface ServerOptions {
 
 export interface Server {
   readonly engine: Engine;
+  readonly contacts: Contacts;
   /** Every code that an answer may carry, for docs/errors.md. */
   readonly errors: ErrorCatalogue;
   /** Every route there is, for the test that walks them all. */
@@ -227,6 +228,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
 
     let stopped: Promise<void> | undefined;
     return {
+      contacts,
       engine,
       errors,
       operatorToken,

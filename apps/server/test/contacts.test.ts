@@ -104,3 +104,108 @@ describe('G10: a task does not keep a device from its urgent action', () => {
     await pc.complete(held);
   });
 });
+
+test('the last contact is the newest one, alone and in lists, and goes with its target', async () => {
+  const host = (await t.post('/api/hosts', { name: 'seen' })).body;
+  const device = (await t.post('/api/devices', { name: 'seen' })).body;
+  const pc = (await t.post('/api/pcs', { name: 'seen' })).body;
+  const headers = { 'muster-instance': 'the-only-one', 'user-agent': 'x/1' };
+  const come = async () => {
+    await t.get('/api/control/queue', { token: t.secret(host.agentToken), headers });
+    await t.post('/api/checkin', {}, { token: t.secret(device.deviceToken), headers });
+    await t.post(`/api/pcs/${pc.id}/claim`, {}, { token: t.secret(pc.runnerToken), headers });
+  };
+  const targets = [
+    ['hosts', host.id],
+    ['devices', device.id],
+    ['pcs', pc.id],
+  ] as const;
+  const stored = async () => {
+    const { schema } = t.engine;
+    const { rows } = await t.engine.db.query({
+      text: `select channel, target_id from ${schema}.contacts union all select channel, target_id from ${schema}.instances`,
+    });
+    return rows.filter(({ channel, target_id: id }) =>
+      [`control ${host.id}`, `checkin ${device.id}`, `runner ${pc.id}`].includes(`${channel} ${id}`),
+    ).length;
+  };
+  await come();
+  await t.server.contacts.write();
+  t.clock.advance(4_000); // not written down again yet
+  await come();
+  const at = t.clock().toISOString();
+  for (const [noun, id] of targets) {
+    const one = (await t.get(`/api/${noun}/${id}`)).body;
+    expect(one).toMatchObject({ online: true, lastSeenAt: at });
+    expect(one.instances).toEqual([{ id: 'the-only-one', version: 'x/1', lastSeenAt: at }]);
+    const listed = (await t.get(`/api/${noun}`)).body[noun].find((row: { id: string }) => row.id === id);
+    expect(listed).toMatchObject({ online: true, lastSeenAt: at });
+  }
+  const { hosts: loads } = (await t.get('/api/hosts/load')).body;
+  expect(loads.find(({ id }: { id: string }) => id === host.id)).toMatchObject({ lastSeenAt: at });
+  expect(await stored()).toBe(6);
+  t.clock.advance(60_000);
+  await come(); // heard, and deleted before it is written down
+  for (const [noun, id] of targets) expect((await t.del(`/api/${noun}/${id}`)).status).toBe(204);
+  await t.server.contacts.write();
+  expect(await stored()).toBe(0);
+});
+
+test('another node tells of a contact a few seconds later at most', async () => {
+  const host = (await t.post('/api/hosts', { name: 'elsewhere' })).body;
+  const poll = () => t.get('/api/control/queue', { token: t.secret(host.agentToken) });
+  const { schema } = t.engine;
+  const stored = async () => {
+    await t.server.contacts.write();
+    const { rows } = await t.engine.db.query({
+      text: `select seen_at from ${schema}.contacts where channel = 'control' and target_id = $1`,
+      values: [host.id],
+    });
+    return rows[0].seen_at.toISOString();
+  };
+  for (let polls = 0; polls < 3; polls += 1) {
+    await poll();
+    expect(await stored()).toBe(t.clock().toISOString());
+    t.clock.advance(5_000);
+  }
+});
+
+test('G30: a device and the runner of a PC that were cloned get nothing that the other one holds', async () => {
+  const pc = (await t.post('/api/pcs', { name: 'cloned' })).body;
+  const device = (await t.post('/api/devices', { name: 'cloned', pcId: pc.id })).body;
+  const as = (token: string, instance: string) => ({
+    token: t.secret(token),
+    headers: { 'muster-instance': instance },
+  });
+  const checkIn = (instance: string) => t.post('/api/checkin', {}, as(device.deviceToken, instance));
+  const HELD = 'muster-held-elsewhere';
+  const { id } = (await t.post(`/api/devices/${device.id}/actions`, { kind: 'LOCK' })).body;
+  expect((await checkIn('original')).body.action).toMatchObject({ id, attempt: 1 });
+  const empty = await checkIn('the-clone');
+  expect(empty.body.action).toBe(null);
+  expect(empty.headers.get(HELD)).toMatch(new RegExp(`^id=${id}, attempt=1, instance=original, since=`));
+  const again = await checkIn('original');
+  expect(again.body.action).toMatchObject({ id, attempt: 1, redelivered: true });
+  const result = { actionId: id, attempt: 1, status: 'done' };
+  await t.post('/api/checkin', { result }, as(device.deviceToken, 'original'));
+
+  await t.post('/api/tasks', { name: 't', kind: 'k', targets: { deviceIds: [device.id] } });
+  const claim = (instance: string) => t.post(`/api/pcs/${pc.id}/claim`, {}, as(pc.runnerToken, instance));
+  const running = async (instance: string) =>
+    (await t.get(`/api/pcs/${pc.id}/running`, as(pc.runnerToken, instance))).body;
+  const [given] = (await claim('original')).body.taskDevices;
+  expect(await running('original')).toEqual({ taskDevices: [given] });
+  expect(await running('the-clone')).toMatchObject({
+    taskDevices: [],
+    heldElsewhere: [{ id: given.id, attempt: 1, instance: 'original' }],
+  });
+  expect((await claim('the-clone')).headers.get(HELD)).toMatch(new RegExp(`^id=${given.id}, attempt=1`));
+  // operators see all of it, and whoever of the two reports is heard
+  expect((await t.get(`/api/pcs/${pc.id}/running`)).body.taskDevices).toMatchObject([{ id: given.id }]);
+  const done = await t.post(
+    `/api/task-devices/${given.id}/complete`,
+    { attempt: 1 },
+    as(pc.runnerToken, 'the-clone'),
+  );
+  expect(done.body).toMatchObject({ accepted: true, status: 'completed' });
+});

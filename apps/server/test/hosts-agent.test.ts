@@ -77,12 +77,15 @@ it('reports what a command that fails has said', async () => {
 it('runs what was handed out to it in an answer that never came', async () => {
   await stage.agent.stop();
   const id = await stage.queue(await stage.service('lost.service'));
+  const instance = readFileSync(path.join(stage.folder, 'state', 'instance'), 'utf8');
   const lost = await fetch(`${stage.url}/api/control/queue`, {
-    headers: { authorization: `Bearer ${stage.agentToken}` },
+    headers: { authorization: `Bearer ${stage.agentToken}`, 'muster-instance': instance },
   });
   expect(lost.status).toBe(200);
   await stage.agent.start();
   expect(await ended(stage, id)).toMatchObject({ status: 'succeeded', attempt: 1 });
+  const { instances } = await stage.call('GET', `/api/hosts/${stage.hostId}`);
+  expect(instances).toMatchObject([{ id: instance, version: expect.stringMatching(/^muster-agent\/\d/) }]);
 });
 
 it('keeps a result over an outage of the server and a crash of its own, and delivers it', async () => {

@@ -364,3 +364,95 @@ describe('a heartbeat', () => {
     expect((await beat(token)).body).toEqual({ actions: [] });
   });
 });
+
+describe('two agents with one token', () => {
+  const as = (token: string, instance?: string) => ({
+    token,
+    headers: instance === undefined ? {} : { 'muster-instance': instance, 'user-agent': `${instance}/1.2` },
+  });
+  const HELD = 'muster-held-elsewhere';
+
+  it('G30: what one holds the other never gets, and hears since when and until when it is held', async () => {
+    const { id: hostId, token } = await house.host();
+    const actionId = await house.queue(hostId, await house.service(hostId));
+    const at = now.toISOString();
+    const until = new Date(now.getTime() + 300_000).toISOString();
+    const running = (instance?: string) =>
+      house.call('GET', '/api/control/running', as(token, instance)).then(({ body }) => body);
+    const poll = (instance?: string) => house.call('GET', '/api/control/queue', as(token, instance));
+    expect((await poll('original')).body.actions).toMatchObject([{ id: actionId, attempt: 1 }]);
+    expect((await poll('original')).headers.get(HELD)).toBe(null);
+    const held = [{ id: actionId, attempt: 1, instance: 'original', since: at, until }];
+    for (const other of ['the-clone', undefined]) {
+      expect(await running(other)).toEqual({ actions: [], heldElsewhere: held });
+      const answer = await poll(other);
+      expect(answer.status).toBe(204);
+      expect(answer.headers.get(HELD)).toBe(
+        `id=${actionId}, attempt=1, instance=original, since=${at}, until=${until}`,
+      );
+    }
+    // as often as it asks, and over a rename and another token of its host
+    await house.call('PATCH', `/api/hosts/${hostId}`, { body: { name: 'renamed' } });
+    const rotated = (await house.call('POST', `/api/hosts/${hostId}/token`)).body.agentToken;
+    const again = await house.call('GET', '/api/control/running', as(rotated, 'original'));
+    expect(again.body).toMatchObject({ actions: [{ id: actionId, attempt: 1 }] });
+    expect(again.body).not.toHaveProperty('heldElsewhere');
+    await pass(300);
+    await pass(10);
+    const clone = await house.call('GET', '/api/control/queue', as(rotated, 'the-clone'));
+    expect(clone.body.actions).toMatchObject([{ id: actionId, attempt: 2 }]);
+    const late = { actionId, attempt: 1, status: 'failed' };
+    const report = await house.call('POST', '/api/control/report', {
+      ...as(rotated, 'original'),
+      body: late,
+    });
+    expect(report.body).toMatchObject({ accepted: false, reason: 'LATE' });
+  });
+
+  it('are shown with what they call themselves and when they were heard of, the newest ten', async () => {
+    const { id: hostId, token } = await house.host();
+    const speak = (instance: string) => house.call('GET', '/api/control/queue', as(token, instance));
+    const shown = async () => (await house.call('GET', `/api/hosts/${hostId}`)).body.instances;
+    const write = () => house.server.contacts.write();
+    await speak('the-first');
+    await write();
+    expect(await shown()).toEqual([
+      { id: 'the-first', version: 'the-first/1.2', lastSeenAt: now.toISOString() },
+    ]);
+    // at once where it was heard, written down with others and not with each request
+    await pass(1);
+    const before = house.statements.length;
+    await speak('the-first');
+    await write();
+    expect(house.statements.slice(before).filter((text) => /instances|contacts/.test(text))).toEqual([]);
+    expect(await shown()).toMatchObject([{ lastSeenAt: now.toISOString() }]);
+    for (let n = 0; n < 11; n += 1) {
+      await pass(1);
+      await speak(`another-${n}`);
+      await write();
+    }
+    expect((await shown()).map(({ id }: { id: string }) => id)).toEqual(
+      Array.from({ length: 10 }, (_, n) => `another-${10 - n}`),
+    );
+    await house.call('DELETE', `/api/hosts/${hostId}`);
+    const { rows } = await house.engine.db.query({
+      text: `select 1 from ${house.engine.schema}.instances where channel = 'control' and target_id = $1`,
+      values: [hostId],
+    });
+    expect(rows).toEqual([]);
+  });
+
+  it.each(['short', 'x'.repeat(65), 'with a space', 'one,two,three'])(
+    'are refused with the instance "%s"',
+    async (instance) => {
+      const { token } = await house.host();
+      expect(await house.call('GET', '/api/control/running', as(token, instance))).toMatchObject({
+        status: 400,
+        body: {
+          code: 'MUSTER_BAD_HEADER',
+          error: expect.stringMatching(/^Muster-Instance must have from 8/),
+        },
+      });
+    },
+  );
+});

@@ -138,7 +138,11 @@ it('finishes what runs when it is told to stop, and begins what was handed out i
 
   const answer = await fetch(`${stage.url}/api/pcs/${stage.pcId}/claim`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${stage.runnerToken}`, 'content-type': 'application/json' },
+    headers: {
+      authorization: `Bearer ${stage.runnerToken}`,
+      'content-type': 'application/json',
+      'muster-instance': stage.instance(),
+    },
     body: '{}',
   });
   const { taskDevices } = (await answer.json()) as { taskDevices: object[] };

@@ -96,6 +96,7 @@ export async function runnerStage(slots: number) {
         .filter(({ deviceId }) => deviceIds.includes(deviceId)),
     finished: () => lines('finished'),
     overlaps: () => lines('overlaps'),
+    instance: () => lines('state/instance')[0] as string,
     journal: () => lines('state/journal.ndjson').join('\n'),
     async close() {
       await runner.kill();

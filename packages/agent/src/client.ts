@@ -1,9 +1,10 @@
-import type { Heartbeat } from '@muster/contracts';
+import type { Heartbeat, HeldActions } from '@muster/contracts';
 import { CANCELLED } from './attempts.ts';
+import { readElsewhere } from './elsewhere.ts';
 import type { Report, ReportAnswer } from './report.ts';
 import { Requests } from './requests.ts';
 import { type AgentAction, readActions } from './wire.ts';
-import type { Advice, Stop, WorkServer } from './work.ts';
+import type { Advice, Elsewhere, Polled, Stop, WorkServer } from './work.ts';
 
 /** The server, as the agent of a host sees it: four requests. */
 const MOST_PER_HEARTBEAT = 500;
@@ -12,23 +13,30 @@ export class Client implements WorkServer<AgentAction> {
   readonly #requests: Requests;
 
   constructor(server: string, token: () => Promise<string>) {
-    this.#requests = new Requests(server, token);
+    this.#requests = new Requests(server, token, 'muster-agent');
   }
 
-  async poll(
-    max: number,
-    waitSeconds: number,
-    signal: AbortSignal,
-  ): Promise<{ work: AgentAction[]; advice: Advice }> {
+  introduce(instance: string): void {
+    this.#requests.introduce(instance);
+  }
+
+  async poll(max: number, waitSeconds: number, signal: AbortSignal): Promise<Polled<AgentAction>> {
     const path = `/api/control/queue?max=${max}&wait=${waitSeconds}`;
     const response = await this.#requests.ask(path, undefined, { signal, waitSeconds });
     const work = response.status === 204 ? [] : readActions(await response.json());
-    return { work, advice: readAdvice(response.headers.get('muster-next-poll')) };
+    const { headers } = response;
+    return {
+      work,
+      advice: readAdvice(headers.get('muster-next-poll')),
+      elsewhere: readElsewhere(headers.get('muster-held-elsewhere')),
+      stops: readStops(headers.get('muster-cancelled')),
+    };
   }
 
-  async running(signal: AbortSignal): Promise<AgentAction[]> {
+  async running(signal: AbortSignal): Promise<{ work: AgentAction[]; elsewhere: Elsewhere | null }> {
     const response = await this.#requests.ask('/api/control/running', undefined, { signal });
-    return readActions(await response.json());
+    const body = (await response.json()) as Partial<HeldActions>;
+    return { work: readActions(body), elsewhere: body.heldElsewhere?.[0] ?? null };
   }
 
   async report(report: Report, signal: AbortSignal): Promise<ReportAnswer> {
@@ -55,4 +63,13 @@ function readAdvice(header: string | null): Advice {
   return after === undefined || wait === undefined
     ? { afterMs: 0, waitSeconds: null }
     : { afterMs: Number(after) * 1_000, waitSeconds: Number(wait) };
+}
+
+/** `7:1, 9:2`: actions and attempts. */
+function readStops(header: string | null): Stop[] {
+  return [...(header ?? '').matchAll(/(\d+):(\d+)/g)].map(([, id = '', attempt]) => ({
+    id,
+    attempt: Number(attempt),
+    why: CANCELLED,
+  }));
 }

@@ -1,5 +1,6 @@
 import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
+import { syncFolder } from './kept-text.ts';
 import type { Report } from './report.ts';
 import { keyOf } from './work.ts';
 
@@ -190,10 +191,4 @@ export class Journal {
     this.#bytes = Buffer.byteLength(text);
     this.#isTorn = false;
   }
-}
-
-/** A new name is on the disk only when its folder is. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  await handle.sync().finally(() => handle.close());
 }

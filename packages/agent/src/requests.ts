@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 /** Requests to the server, with a token that is read before each. What has no answer throws, and so does a refusal. */
 export class ServerRefused extends Error {
   readonly status: number;
@@ -17,13 +19,23 @@ const ANSWER_MS = 30_000;
 /** How much later than asked an answer may come before the connection counts as dead. */
 const GRACE_MS = 15_000;
 
+const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
+
 export class Requests {
   readonly #server: string;
   readonly #token: () => Promise<string>;
+  readonly #program: string;
+  #instance: string | undefined;
 
-  constructor(server: string, token: () => Promise<string>) {
+  constructor(server: string, token: () => Promise<string>, program: string) {
     this.#server = server.replace(/\/+$/, '');
     this.#token = token;
+    this.#program = program;
+  }
+
+  /** From now on every request says which of several with one token it is from. */
+  introduce(instance: string): void {
+    this.#instance = instance;
   }
 
   /** Gets, or posts if there is a body. */
@@ -37,6 +49,8 @@ export class Requests {
       method: body ? 'POST' : 'GET',
       headers: {
         authorization: `Bearer ${await this.#token()}`,
+        'user-agent': `${this.#program}/${VERSION}`,
+        ...(this.#instance === undefined ? {} : { 'muster-instance': this.#instance }),
         ...(body ? { 'content-type': 'application/json' } : {}),
       },
       ...(body ? { body: JSON.stringify(body) } : {}),

@@ -1,8 +1,11 @@
+import path from 'node:path';
 import { Attempts } from './attempts.ts';
 import { Backoff, pause } from './backoff.ts';
 import { Deliveries } from './deliveries.ts';
+import { elsewhereLog } from './elsewhere.ts';
 import type { Executor } from './executor.ts';
 import { Journal } from './journal.ts';
+import { keptRandom } from './kept-text.ts';
 import { endLeftovers } from './leftovers.ts';
 import type { AgentLog } from './log.ts';
 import type { Report } from './report.ts';
@@ -67,12 +70,14 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
   const { folder, log = silent, maxRunning, waitSeconds = 25, graceMs = 30_000 } = settings;
   const { backoff = { firstMs: 1_000, mostMs: 60_000 } } = settings;
   const { server } = kind;
+  const sayElsewhere = elsewhereLog((sentence) => log.warn(sentence), kind.noun);
   const stopping = new AbortController();
   const hurrying = new AbortController();
   const ended = new AbortController();
 
   async function run(): Promise<{ undelivered: number }> {
     const journal = await Journal.open(folder);
+    server.introduce(await keptRandom(path.join(folder, 'instance'), 'hex'));
     const deliveries = new Deliveries({
       ...kind,
       journal,
@@ -137,14 +142,21 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
           await pause(failures.next(), signal);
           continue;
         }
-        if (!isSure) for (const work of await server.running(signal)) attempts.accept(work);
+        if (!isSure) {
+          const held = await server.running(signal);
+          for (const work of held.work) attempts.accept(work);
+          sayElsewhere(held.elsewhere);
+        }
         isSure = true;
         wasAnswered = true;
         if (attempts.free <= 0) continue;
         const asked = performance.now();
-        const { work, advice } = await server.poll(Math.min(kind.mostPerAnswer, attempts.free), wait, signal);
+        const polled = await server.poll(Math.min(kind.mostPerAnswer, attempts.free), wait, signal);
+        const { work, advice } = polled;
         failures.reset();
         for (const one of work) attempts.accept(one);
+        for (const stop of polled.stops) attempts.cancel(stop, stop.why);
+        sayElsewhere(polled.elsewhere);
         // After a full wait it asks again at once; a server that did not wait is given a rest.
         const waited = wait > 0 && performance.now() - asked > wait * 500;
         if (work.length === 0 && !waited) await pause(nothing.next(), signal);

@@ -20,12 +20,31 @@ export interface Stop {
   readonly why: string;
 }
 
+/** What another instance with the same token holds. */
+export interface Elsewhere {
+  readonly id: string;
+  readonly attempt: number;
+  readonly instance: string | null;
+  readonly since: string;
+  readonly until: string;
+}
+
+export interface Polled<W extends Work> {
+  readonly work: W[];
+  readonly advice: Advice;
+  readonly elsewhere: Elsewhere | null;
+  /** What is to be stopped: the answer came for that. */
+  readonly stops: readonly Stop[];
+}
+
 /** The server, as whoever works for it sees it. A request without an answer throws, and so does a refusal. */
 export interface WorkServer<W extends Work> {
+  /** Said once, before anything is asked: which instance this is, of several with one token. */
+  introduce(instance: string): void;
   /** Takes new work, and waits for it if there is none. */
-  poll(max: number, waitSeconds: number, signal: AbortSignal): Promise<{ work: W[]; advice: Advice }>;
-  /** Everything that is handed out and not reported. */
-  running(signal: AbortSignal): Promise<W[]>;
+  poll(max: number, waitSeconds: number, signal: AbortSignal): Promise<Polled<W>>;
+  /** Everything that is handed out to this instance and not reported. */
+  running(signal: AbortSignal): Promise<{ work: W[]; elsewhere: Elsewhere | null }>;
   report(report: Report, signal: AbortSignal): Promise<ReportAnswer>;
   /** A sign of life for these; tells which of them are to be stopped. */
   beat(work: readonly W[], signal: AbortSignal): Promise<Stop[]>;

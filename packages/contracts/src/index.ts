@@ -77,6 +77,7 @@ export {
 export type {
   Beat,
   Heartbeat,
+  HeldActions,
   Host,
   HostAction,
   HostActionPage,
@@ -108,6 +109,7 @@ export { type Refusal, refusal } from './refusal.ts';
 export type {
   ClaimedDevice,
   ClaimedDevices,
+  HeldDevices,
   Pc,
   PcPage,
   PcWithToken,

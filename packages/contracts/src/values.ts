@@ -42,6 +42,36 @@ export const idParams = z.strictObject({ id: z.string() });
 export const pageQuery = z.strictObject({ cursor: cursor.optional(), limit: limit.optional() });
 export const emptyBody = z.strictObject({});
 export const reasonBody = z.strictObject({ reason: reason.optional() }).meta({ id: 'WithReason' });
+/** A client that speaks for a target with the target's token. */
+export const instance = z
+  .strictObject({ id: z.string(), version: z.string().nullable(), lastSeenAt: time })
+  .meta({ id: 'Instance' });
+export type Instance = z.infer<typeof instance>;
+export const instances = z
+  .array(instance)
+  .optional()
+  .describe('Of a single one: the clients that send Muster-Instance with its token, the newest first.');
+/** For `headers` of an endpoint whose clients hold leases. */
+export const INSTANCE = {
+  'Muster-Instance':
+    'Which client this is, of several with one token: 8 to 64 letters, digits, underscores and hyphens. What one holds, no other gets.',
+} as const;
+const heldAttempt = z
+  .strictObject({
+    id: z.string(),
+    attempt: z.int(),
+    instance: z.string().nullable().describe('Null: a client that does not say which it is.'),
+    since: time,
+    until: time,
+  })
+  .meta({ id: 'HeldElsewhere' });
+export type HeldElsewhere = z.infer<typeof heldAttempt>;
+export const heldElsewhere = z
+  .array(heldAttempt)
+  .optional()
+  .describe(
+    'What another client with the same token holds: it is not handed out here before that lease ends.',
+  );
 /** For `headers` of an endpoint that can be repeated safely. */
 export const IDEMPOTENCY_KEY = {
   'Idempotency-Key':

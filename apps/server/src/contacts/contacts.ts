@@ -1,6 +1,8 @@
-import type { Database, Queryable } from '@muster/engine';
+import type { Database, Queryable, Transaction } from '@muster/engine';
 import { BoundedMap } from '../database/bounded-map.ts';
+import type { Instance } from '../http/instance.ts';
 import type { Log } from '../http/logging.ts';
+import { createInstanceQueries, type InstanceContact, type KnownInstance } from './instances.ts';
 
 /**
  * When hosts, devices or PCs were last heard of, each over its channel. A contact is written down at most every so often,
@@ -25,7 +27,11 @@ interface Options {
 
 /** One channel's targets, known by their ids. */
 export interface ChannelContacts {
-  heardOf(tenantId: number, id: string): void;
+  heardOf(tenantId: number, id: string, instance?: Instance | null): void;
+  /** Whether more than one client speaks for it, as far as this node knows. */
+  isShared(tenantId: number, id: string): boolean;
+  /** The clients that speak for it and say which they are, the newest first. */
+  instances(client: Queryable, tenantId: number, id: string): Promise<KnownInstance[]>;
   /** The later of what is stored and what this node knows. */
   latest(tenantId: number, id: string, stored: Date | null): Date | null;
   isOnline(seenAt: Date | null): boolean;
@@ -34,7 +40,7 @@ export interface ChannelContacts {
   /** The column: what is stored of the target that these expressions name. */
   seenAt(tenant: string, id: string): string;
   /** In the transaction in which the target is deleted. */
-  forget(client: Queryable, tenantId: number, id: string): Promise<void>;
+  forget(tx: Transaction, tenantId: number, id: string): Promise<void>;
 }
 
 const WRITE_AFTER_MS = 1_000;
@@ -43,28 +49,51 @@ const MOST_PER_STATEMENT = 5_000;
 
 export class Contacts {
   readonly #options: Options;
+  readonly #queries;
   #unwritten = new Map<string, Contact>();
+  #unwrittenInstances = new Map<string, InstanceContact>();
+  /** Targets that more than one client speaks for. */
+  readonly #shared = new BoundedMap<string, true>(MOST_KNOWN);
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(options: Options) {
     this.#options = options;
+    this.#queries = createInstanceQueries(options.schema);
   }
 
   /** `everyMs`: how far what is stored may lag behind. */
   of(channel: string, everyMs: number): ChannelContacts {
     const { now, onlineSeconds, schema: s } = this.#options;
     /** The last contact of each, and the last that was written down or is about to be. */
-    const seen = new BoundedMap<string, { at: number; noted: number }>(MOST_KNOWN);
+    const seen = new BoundedMap<string, { at: number; noted: number; by: string }>(MOST_KNOWN);
+    /** The last contact of each instance, and the last that was written down. */
+    const speaking = new BoundedMap<string, { at: number; noted: number; version: string | null }>(
+      MOST_KNOWN,
+    );
+    const isNew = (noted: number | undefined, at: number) => noted === undefined || at - noted >= everyMs;
+    const noteInstance = (tenantId: number, targetId: string, { id, version }: Instance, at: number) => {
+      const key = `${tenantId}:${targetId}#${id}`;
+      const noted = speaking.get(key)?.noted;
+      const notes = isNew(noted, at);
+      speaking.set(key, { at, noted: notes ? at : (noted as number), version });
+      if (!notes) return;
+      const contact = { tenantId, channel, targetId, id, version, at: new Date(at) };
+      this.#unwrittenInstances.set(`${channel}:${key}`, contact);
+      this.#later();
+    };
     const onlineSince = () => new Date(now().getTime() - onlineSeconds * 1_000);
     return {
-      heardOf: (tenantId, id) => {
+      heardOf: (tenantId, id, instance = null) => {
         const key = `${tenantId}:${id}`;
         const at = now().getTime();
-        const noted = seen.get(key)?.noted;
-        const isNoted = noted !== undefined && at - noted < everyMs;
-        seen.set(key, { at, noted: isNoted ? noted : at });
-        if (isNoted) return;
+        const before = seen.get(key);
+        const by = instance?.id ?? '';
+        if (before && before.by !== by) this.#shared.set(`${channel}:${key}`, true);
+        if (instance) noteInstance(tenantId, id, instance, at);
+        const notes = isNew(before?.noted, at);
+        seen.set(key, { at, noted: notes ? at : (before?.noted as number), by });
+        if (!notes) return;
         this.#unwritten.set(`${channel}:${key}`, { tenantId, channel, id, at: new Date(at) });
         this.#later();
       },
@@ -72,12 +101,29 @@ export class Contacts {
         const at = seen.get(`${tenantId}:${id}`)?.at;
         return at !== undefined && at > (stored?.getTime() ?? 0) ? new Date(at) : stored;
       },
+      isShared: (tenantId, id) => this.#shared.get(`${channel}:${tenantId}:${id}`) !== undefined,
+      instances: async (client, tenantId, targetId) =>
+        (await this.#queries.list(client, { tenantId, channel, targetId })).map((stored) => {
+          const here = speaking.get(`${tenantId}:${targetId}#${stored.id}`);
+          return here && here.at > stored.lastSeenAt.getTime()
+            ? { id: stored.id, version: here.version, lastSeenAt: new Date(here.at) }
+            : stored;
+        }),
       isOnline: (seenAt) => seenAt !== null && seenAt > onlineSince(),
       onlineSince,
       seenAt: (tenant, id) =>
         `(select k.seen_at from ${s}.contacts k where k.tenant_id = ${tenant} and k.channel = '${channel}' and k.target_id = ${id})`,
-      forget: async (client, tenantId, id) => {
-        await client.query({
+      forget: async (tx, tenantId, id) => {
+        const key = `${tenantId}:${id}`;
+        tx.afterCommit(() => {
+          // what was heard of it before it was deleted is not written after it
+          seen.delete(key);
+          this.#unwritten.delete(`${channel}:${key}`);
+          for (const [one, { targetId }] of this.#unwrittenInstances)
+            if (targetId === id && one.startsWith(`${channel}:${key}#`)) this.#unwrittenInstances.delete(one);
+        });
+        await this.#queries.forget(tx, { tenantId, channel, targetId: id });
+        await tx.query({
           text: `delete from ${s}.contacts where tenant_id = $1 and channel = $2 and target_id = $3`,
           values: [tenantId, channel, id],
         });
@@ -90,18 +136,25 @@ export class Contacts {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const toWrite = this.#unwritten;
-    if (toWrite.size === 0) return this.#writing;
+    const instances = this.#unwrittenInstances;
+    if (toWrite.size === 0 && instances.size === 0) return this.#writing;
     this.#unwritten = new Map();
+    this.#unwrittenInstances = new Map();
     this.#writing = this.#writing.then(async () => {
       // in one order for all nodes, so that two that write the same contacts cannot wait for each other
-      const contacts = [...toWrite].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, contact]) => contact);
+      const contacts = inOrder(toWrite);
+      const speaking = inOrder(instances);
       try {
         for (let from = 0; from < contacts.length; from += MOST_PER_STATEMENT)
           await this.#store(contacts.slice(from, from + MOST_PER_STATEMENT));
+        for (let from = 0; from < speaking.length; from += MOST_PER_STATEMENT)
+          await this.#storeInstances(speaking.slice(from, from + MOST_PER_STATEMENT));
       } catch (error) {
         this.#options.log.warn({ err: error }, 'The last contacts could not be written; trying again.');
         for (const [key, contact] of toWrite)
           if (!this.#unwritten.has(key)) this.#unwritten.set(key, contact);
+        for (const [key, contact] of instances)
+          if (!this.#unwrittenInstances.has(key)) this.#unwrittenInstances.set(key, contact);
         this.#later();
       }
     });
@@ -126,7 +179,18 @@ export class Contacts {
     });
   }
 
+  /** Of one that another node has heard of this one learns here. */
+  async #storeInstances(contacts: readonly InstanceContact[]): Promise<void> {
+    const shared = await this.#queries.store(this.#options.db, contacts);
+    for (const { tenantId, channel, targetId } of shared)
+      this.#shared.set(`${channel}:${tenantId}:${targetId}`, true);
+  }
+
   #later(): void {
     this.#timer ??= setTimeout(() => void this.write(), WRITE_AFTER_MS).unref();
   }
+}
+
+function inOrder<T>(toWrite: ReadonlyMap<string, T>): T[] {
+  return [...toWrite].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, contact]) => contact);
 }

@@ -86,7 +86,10 @@ export function deviceRoutes(tools: {
 
     defineRoute(api.devices.get, {
       access: operators('viewer'),
-      handler: async ({ caller, params }) => show(await known(db, caller.tenantId, params.id)),
+      async handler({ caller, params }) {
+        const device = await known(db, caller.tenantId, params.id);
+        return { ...(await show(device)), instances: await views.instances(db, device) };
+      },
     }),
 
     defineRoute(api.devices.update, {
@@ -150,6 +153,7 @@ export function deviceRoutes(tools: {
           async (tx) => {
             if (!isId(params.id) || !(await registry.remove(tx, caller.tenantId, params.id)))
               throw unknownDevice();
+            await views.forgetContacts(tx, caller.tenantId, params.id);
           },
           { act: 'device.delete', target: `device ${params.id}` },
         );

@@ -18,8 +18,8 @@ export async function isOfFormerLife(engine: Engine, tenantId: number, token: De
   return lane === undefined || lane.generation > token.generation;
 }
 
-/** Under this name a device holds its lease, whatever token it uses. */
-export function workerOf(deviceId: string): string {
+/** Under this name, or that of an instance of it, a device holds its lease, whatever token it uses. */
+export function holderOf(deviceId: string): string {
   return `device:${deviceId}`;
 }
 

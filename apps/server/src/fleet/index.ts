@@ -106,7 +106,7 @@ export function createFleet(shell: {
   };
 }
 
-export { CHECKIN, type DeviceOf, deviceOf, isOfFormerLife, workerOf } from './device-token.ts';
+export { CHECKIN, type DeviceOf, deviceOf, holderOf, isOfFormerLife } from './device-token.ts';
 export { unknownDevice } from './errors.ts';
 export { type HandOutFacts, PENDING_UP_TO } from './milestones.ts';
 export { type Pcs, unknownPc } from './pcs.ts';

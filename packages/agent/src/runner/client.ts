@@ -1,8 +1,17 @@
-import type { TaskDeviceHeartbeat } from '@muster/contracts';
+import type { HeldDevices, TaskDeviceHeartbeat } from '@muster/contracts';
 import { CANCELLED } from '../attempts.ts';
+import { readElsewhere } from '../elsewhere.ts';
 import type { Report, ReportAnswer } from '../report.ts';
 import { Requests, ServerRefused } from '../requests.ts';
-import { type Advice, keyOf, type Stop, type Work, type WorkServer } from '../work.ts';
+import {
+  type Advice,
+  type Elsewhere,
+  keyOf,
+  type Polled,
+  type Stop,
+  type Work,
+  type WorkServer,
+} from '../work.ts';
 import { readTaskDevices, type TaskDevice } from './wire.ts';
 
 /** The server, as the runner of a PC sees it. */
@@ -19,25 +28,32 @@ export class RunnerClient implements WorkServer<TaskDevice> {
   readonly #reported = new Set<string>();
 
   constructor(server: string, token: () => Promise<string>, pcId: string) {
-    this.#requests = new Requests(server, token);
+    this.#requests = new Requests(server, token, 'muster-runner');
     this.#pc = `/api/pcs/${encodeURIComponent(pcId)}`;
   }
 
-  async poll(
-    max: number,
-    wait: number,
-    signal: AbortSignal,
-  ): Promise<{ work: TaskDevice[]; advice: Advice }> {
+  introduce(instance: string): void {
+    this.#requests.introduce(instance);
+  }
+
+  async poll(max: number, wait: number, signal: AbortSignal): Promise<Polled<TaskDevice>> {
     const response = await this.#requests.ask(
       `${this.#pc}/claim`,
       { max, wait },
       { signal, waitSeconds: wait },
     );
-    return { work: await taskDevicesOf(response), advice: NO_ADVICE };
+    const elsewhere = readElsewhere(response.headers.get('muster-held-elsewhere'));
+    const work = readTaskDevices(await response.json(), serverNow(response));
+    return { work, advice: NO_ADVICE, elsewhere, stops: [] };
   }
 
-  async running(signal: AbortSignal): Promise<TaskDevice[]> {
-    return taskDevicesOf(await this.#requests.ask(`${this.#pc}/running`, undefined, { signal }));
+  async running(signal: AbortSignal): Promise<{ work: TaskDevice[]; elsewhere: Elsewhere | null }> {
+    const response = await this.#requests.ask(`${this.#pc}/running`, undefined, { signal });
+    const body = (await response.json()) as Partial<HeldDevices>;
+    return {
+      work: readTaskDevices(body, serverNow(response)),
+      elsewhere: body.heldElsewhere?.[0] ?? null,
+    };
   }
 
   async report(report: Report, signal: AbortSignal): Promise<ReportAnswer> {
@@ -111,6 +127,4 @@ export class RunnerClient implements WorkServer<TaskDevice> {
   }
 }
 
-async function taskDevicesOf(response: Response): Promise<TaskDevice[]> {
-  return readTaskDevices(await response.json(), Date.parse(response.headers.get('date') ?? ''));
-}
+const serverNow = (response: Response) => Date.parse(response.headers.get('date') ?? '');

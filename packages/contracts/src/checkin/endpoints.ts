@@ -2,7 +2,7 @@ import { page } from '../actions/answers.ts';
 import { targetActionsQuery } from '../actions/requests.ts';
 import { endpoint } from '../endpoint.ts';
 import { deviceAction } from '../fleet/requests.ts';
-import { IDEMPOTENCY_KEY, idParams } from '../values.ts';
+import { IDEMPOTENCY_KEY, INSTANCE, idParams } from '../values.ts';
 import { assigned, checkedIn, queue } from './answers.ts';
 import { checkinBody } from './requests.ts';
 
@@ -12,6 +12,7 @@ export const checkin = {
     method: 'POST',
     path: '/api/checkin',
     summary: 'A device comes, says how its action went and gets the next one',
+    headers: INSTANCE,
     body: checkinBody,
     responses: {
       200: {

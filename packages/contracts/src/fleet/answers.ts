@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nextCursor, time } from '../values.ts';
+import { instances, nextCursor, time } from '../values.ts';
 import { MILESTONE_TYPES } from './milestone-types.ts';
 
 /** What goes out; a test compares every answer with it. */
@@ -44,6 +44,7 @@ const deviceFields = {
   absentSince: time.optional().describe('When its PC said so.'),
   ack: z.enum(['onReport', 'onDelivery']),
   createdAt: time,
+  instances,
 };
 export const device = z.strictObject(deviceFields).meta({ id: 'Device' });
 export type Device = z.infer<typeof device>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { actionEvent } from '../events.ts';
-import { headOfLine, nextCursor, priority, time } from '../values.ts';
+import { headOfLine, heldElsewhere, instances, nextCursor, priority, time } from '../values.ts';
 import { waitingFor } from '../waiting-for.ts';
 import { HOST_STATUSES } from './statuses.ts';
 
@@ -15,6 +15,7 @@ export const host = z
     online: z.boolean(),
     lastSeenAt: time.nullable(),
     createdAt: time,
+    instances,
   })
   .meta({ id: 'Host' });
 export type Host = z.infer<typeof host>;
@@ -96,6 +97,10 @@ export const lockedAction = z
 export type LockedAction = z.infer<typeof lockedAction>;
 export const lockedActions = z.strictObject({ actions: z.array(lockedAction) }).meta({ id: 'LockedActions' });
 export type LockedActions = z.infer<typeof lockedActions>;
+export const heldActions = z
+  .strictObject({ actions: z.array(lockedAction), heldElsewhere })
+  .meta({ id: 'HeldActions' });
+export type HeldActions = z.infer<typeof heldActions>;
 export const reportAnswer = z
   .strictObject({
     accepted: z.boolean(),

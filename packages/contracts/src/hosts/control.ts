@@ -1,5 +1,6 @@
 import { endpoint } from '../endpoint.ts';
-import { heartbeatAnswer, lockedActions, reportAnswer } from './answers.ts';
+import { INSTANCE } from '../values.ts';
+import { heartbeatAnswer, heldActions, lockedActions, reportAnswer } from './answers.ts';
 import { heartbeatBody, pollQuery, reportBody } from './requests.ts';
 
 /** What agents do. */
@@ -8,6 +9,7 @@ export const control = {
     method: 'GET',
     path: '/api/control/queue',
     summary: 'Lock the next actions of the host, or wait for some',
+    headers: INSTANCE,
     query: pollQuery,
     responses: {
       200: { description: 'Locked for this host, oldest first.', schema: lockedActions },
@@ -18,12 +20,14 @@ export const control = {
     method: 'GET',
     path: '/api/control/running',
     summary: 'What the host holds: to be asked at start and after a request without an answer',
-    responses: { 200: { description: 'Locked before and not reported yet.', schema: lockedActions } },
+    headers: INSTANCE,
+    responses: { 200: { description: 'Locked before and not reported yet.', schema: heldActions } },
   }),
   report: endpoint({
     method: 'POST',
     path: '/api/control/report',
     summary: 'Say how an action went, and perhaps take the next ones with it',
+    headers: INSTANCE,
     body: reportBody,
     responses: {
       200: {
@@ -36,6 +40,7 @@ export const control = {
     method: 'POST',
     path: '/api/control/heartbeat',
     summary: 'Keep the actions that are still running, and hear which of them were cancelled',
+    headers: INSTANCE,
     body: heartbeatBody,
     responses: {
       200: { description: 'One entry for each action that was named.', schema: heartbeatAnswer },

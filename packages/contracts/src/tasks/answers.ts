@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nextCursor, time } from '../values.ts';
+import { heldElsewhere, instances, nextCursor, time } from '../values.ts';
 import { waitingFor } from '../waiting-for.ts';
 import { DEVICE_STATUSES, TASK_REASONS, TASK_STATUSES } from './statuses.ts';
 
@@ -21,6 +21,7 @@ export const pc = z
     online: z.boolean(),
     lastSeenAt: time.nullable(),
     createdAt: time,
+    instances,
   })
   .meta({ id: 'Pc' });
 export type Pc = z.infer<typeof pc>;
@@ -151,6 +152,10 @@ export const claimedDevice = z
 export type ClaimedDevice = z.infer<typeof claimedDevice>;
 export const claimed = z.strictObject({ taskDevices: z.array(claimedDevice) }).meta({ id: 'ClaimedDevices' });
 export type ClaimedDevices = z.infer<typeof claimed>;
+export const heldDevices = z
+  .strictObject({ taskDevices: z.array(claimedDevice), heldElsewhere })
+  .meta({ id: 'HeldDevices' });
+export type HeldDevices = z.infer<typeof heldDevices>;
 const verdict = {
   accepted: z.boolean(),
   status,

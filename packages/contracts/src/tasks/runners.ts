@@ -1,6 +1,6 @@
 import { endpoint } from '../endpoint.ts';
-import { idParams } from '../values.ts';
-import { acknowledged, claimed, heartbeat, reported } from './answers.ts';
+import { INSTANCE, idParams } from '../values.ts';
+import { acknowledged, claimed, heartbeat, heldDevices, reported } from './answers.ts';
 import { attemptBody, claimBody, completeBody, failBody } from './requests.ts';
 
 /** What runners do. */
@@ -9,6 +9,7 @@ export const runners = {
     method: 'POST',
     path: '/api/pcs/:id/claim',
     summary: 'Take work for the free slots of the PC, or wait for some',
+    headers: INSTANCE,
     params: idParams,
     body: claimBody,
     responses: {
@@ -22,13 +23,15 @@ export const runners = {
     method: 'GET',
     path: '/api/pcs/:id/running',
     summary: 'What the runner of the PC holds: to be asked at start and after a request without an answer',
+    headers: INSTANCE,
     params: idParams,
-    responses: { 200: { description: 'Handed out before and not reported yet.', schema: claimed } },
+    responses: { 200: { description: 'Handed out before and not reported yet.', schema: heldDevices } },
   }),
   complete: endpoint({
     method: 'POST',
     path: '/api/task-devices/:id/complete',
     summary: 'The device is done; perhaps take the next work with it',
+    headers: INSTANCE,
     params: idParams,
     body: completeBody,
     responses: { 200: { description: 'Whether it counted.', schema: reported } },
@@ -37,6 +40,7 @@ export const runners = {
     method: 'POST',
     path: '/api/task-devices/:id/fail',
     summary: 'The attempt failed; perhaps take the next work with it',
+    headers: INSTANCE,
     params: idParams,
     body: failBody,
     responses: {
@@ -50,6 +54,7 @@ export const runners = {
     method: 'POST',
     path: '/api/task-devices/:id/ack',
     summary: 'The attempt has been received and begun',
+    headers: INSTANCE,
     params: idParams,
     body: attemptBody,
     responses: { 200: { description: 'Whether it is the running one.', schema: acknowledged } },
@@ -58,6 +63,7 @@ export const runners = {
     method: 'POST',
     path: '/api/task-devices/:id/heartbeat',
     summary: 'Hear whether the attempt is still wanted; its time stays as it is',
+    headers: INSTANCE,
     params: idParams,
     body: attemptBody,
     responses: {

@@ -7,11 +7,12 @@ import {
   type DeviceOf,
   deviceOf,
   type HandOutFacts,
+  holderOf,
   PENDING_UP_TO,
-  workerOf,
 } from '../../fleet/index.ts';
 import type { HandOut, To } from '../../http/hand-out.ts';
 import { isId } from '../../http/ids.ts';
+import { heldElsewhere, instanceOf, tellHeldElsewhere, workerOf } from '../../http/instance.ts';
 import { checkReportSize } from '../../http/report-size.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { replacedDevice } from './former-token.ts';
@@ -25,6 +26,11 @@ import { sourceOf, wireStatus } from './wire.ts';
  *   result? ──report, claim next──► action? ──no, and it may wait──► claim with wait ──► action?
  */
 type Body = Checkin;
+
+/** A device, and the name under which this client of it holds its lease. */
+interface Speaking extends DeviceOf {
+  readonly worker: string;
+}
 
 const STATUS = { done: 'succeeded', failed: 'failed', notNow: 'notNow' } as const;
 
@@ -48,9 +54,9 @@ export function createCheckin(tools: {
     db.writers,
   );
 
-  async function report(tenantId: number, device: DeviceOf, result: NonNullable<Body['result']>) {
+  async function report(tenantId: number, device: Speaking, result: NonNullable<Body['result']>) {
     checkReportSize({ error: result.error, result: result.data });
-    const worker = workerOf(device.deviceId);
+    const { worker } = device;
     const answer = await engine.report(db, {
       tenantId,
       actionId: result.actionId,
@@ -78,28 +84,42 @@ export function createCheckin(tools: {
   function claim(
     to: To,
     tenantId: number,
-    device: DeviceOf,
+    device: Speaking,
     waitSeconds: number,
     except: string | undefined,
     mustAnswer = false,
   ): Promise<ClaimedAction | null> {
-    const { deviceId, laneId, generation } = device;
+    const { laneId, generation, worker } = device;
     const item = {
       tenantId,
       laneId,
       generation,
       channel: CHECKIN,
-      worker: workerOf(deviceId),
+      worker,
       leaseMs,
       except,
     };
     return handOut.claim(to, waitSeconds, (wait) => engine.claim(db, { ...item, ...wait }), null, mustAnswer);
   }
 
+  /** Who shares a token and gets nothing may be waiting for what another one holds. */
+  async function sayWhoHolds(tenantId: number, { laneId, worker }: Speaking, { reply }: To): Promise<void> {
+    const [load] = await engine.laneLoads(db, [{ tenantId, laneId }], 1);
+    const held = load?.leased ? await engine.get(db, tenantId, load.leased.id) : null;
+    if (!held?.leasedAt || !held.leaseUntil || held.worker === null) return;
+    const { id, attempt, leasedAt, leaseUntil } = held;
+    tellHeldElsewhere(
+      reply,
+      heldElsewhere([{ id, attempt, leasedAt, leaseUntil, worker: held.worker }], worker),
+    );
+  }
+
   return async (body: Body, caller: Caller, to: To) => {
     const { tenantId } = caller;
-    const device = deviceOf(caller);
-    contacts.heardOf(tenantId, device.deviceId);
+    const instance = instanceOf(to.request);
+    const known = deviceOf(caller);
+    const device: Speaking = { ...known, worker: workerOf(holderOf(known.deviceId), instance) };
+    contacts.heardOf(tenantId, device.deviceId, instance);
     const reported = body.result && (await report(tenantId, device, body.result));
     let action = reported ? reported.next : await claim(to, tenantId, device, 0, undefined).catch(replaced);
     let direct = false;
@@ -109,6 +129,7 @@ export function createCheckin(tools: {
       action = await claim(to, tenantId, device, body.wait, except, reported !== undefined).catch(replaced);
       direct = action !== null && wasAssignedMeanwhile(action, performance.now() - began);
     }
+    if (!action && contacts.isShared(tenantId, device.deviceId)) await sayWhoHolds(tenantId, device, to);
     const facts = action?.facts as HandOutFacts | undefined; // what the milestones of the fleet tell of a hand-out
     const pending = await handOut.give(
       to,

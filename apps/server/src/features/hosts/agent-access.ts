@@ -1,4 +1,6 @@
+import type { FastifyRequest } from 'fastify';
 import type { Access } from '../../http/access.ts';
+import { type Instance, instanceOf, workerOf } from '../../http/instance.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { hostError } from './errors.ts';
 
@@ -30,7 +32,21 @@ export interface AgentOf {
   readonly runnerId: string;
 }
 
-export function agentOf(caller: Caller): AgentOf & { readonly tenantId: number; readonly worker: string } {
+export interface Agent extends AgentOf {
+  readonly tenantId: number;
+  readonly instance: Instance | null;
+  /** Under this name it holds its leases. Not the name of the host, which may change while it does. */
+  readonly worker: string;
+}
+
+export function agentOf(caller: Caller, request: FastifyRequest): Agent {
   const { hostId, runnerId } = caller.restriction as AgentOf;
-  return { tenantId: caller.tenantId, worker: caller.name, hostId, runnerId };
+  const instance = instanceOf(request);
+  return {
+    tenantId: caller.tenantId,
+    hostId,
+    runnerId,
+    instance,
+    worker: workerOf(`host:${hostId}`, instance),
+  };
 }

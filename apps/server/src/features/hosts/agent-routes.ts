@@ -1,8 +1,11 @@
 import { api } from '@muster/contracts';
 import type { Engine } from '@muster/engine';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { ANSWER_HEADERS, agentOf, agents } from './agent-access.ts';
+import { heldElsewhere, tellHeldElsewhere } from '../../http/instance.ts';
+import type { Caller } from '../../tokens/caller.ts';
+import { type Agent, ANSWER_HEADERS, agentOf, agents } from './agent-access.ts';
 import type { HandingOut } from './handing-out.ts';
 import type { Heartbeats } from './heartbeats.ts';
 import { readPoll } from './poll-parameters.ts';
@@ -21,26 +24,43 @@ export function agentRoutes(tools: {
   const { contacts, engine, handingOut, heartbeats, pressure, reports } = tools;
   const forAgents = { access: agents, answerHeaders: ANSWER_HEADERS };
 
+  function heard(caller: Caller, request: FastifyRequest): Agent {
+    const agent = agentOf(caller, request);
+    contacts.heardOf(agent.tenantId, agent.hostId, agent.instance);
+    return agent;
+  }
+
+  /** Who shares a token and gets nothing may be waiting for what another one holds. */
+  async function sayWhoHolds(agent: Agent, reply: FastifyReply): Promise<void> {
+    if (!contacts.isShared(agent.tenantId, agent.hostId)) return;
+    tellHeldElsewhere(reply, heldElsewhere(await engine.held(engine.db, agent), agent.worker));
+  }
+
   return [
     defineRoute(api.control.poll, {
       ...forAgents,
       async handler({ caller, query, request, reply }) {
         const poll = readPoll(query);
-        const agent = agentOf(caller);
-        contacts.heardOf(agent.tenantId, agent.hostId);
+        const agent = heard(caller, request);
         const actions = await handingOut.claim({ agent, request, reply }, poll).catch(pressure.refuse);
         reply.header(NEXT_POLL, pressure.advice());
-        return actions.length > 0 ? { actions } : reply.code(204).send();
+        if (actions.length > 0) return { actions };
+        await sayWhoHolds(agent, reply);
+        return reply.code(204).send();
       },
     }),
 
     defineRoute(api.control.running, {
       ...forAgents,
-      async handler({ caller }) {
-        const { tenantId, hostId, runnerId } = agentOf(caller);
-        contacts.heardOf(tenantId, hostId);
-        const held = await engine.held(engine.db, { tenantId, runnerId });
-        return { actions: await handingOut.describe(tenantId, held) };
+      async handler({ caller, request }) {
+        const agent = heard(caller, request);
+        const held = await engine.held(engine.db, agent);
+        const own = held.filter((action) => action.worker === agent.worker);
+        const others = heldElsewhere(held, agent.worker);
+        return {
+          actions: await handingOut.describe(agent.tenantId, own),
+          heldElsewhere: others.length > 0 ? others : undefined,
+        };
       },
     }),
 
@@ -48,8 +68,7 @@ export function agentRoutes(tools: {
       ...forAgents,
       async handler({ body, caller, request, reply }) {
         const next = body.next && readPoll(body.next);
-        const agent = agentOf(caller);
-        contacts.heardOf(agent.tenantId, agent.hostId);
+        const agent = heard(caller, request);
         const told = await reports.report(agent, body);
         if (!next) return told;
         reply.header(NEXT_POLL, pressure.advice());
@@ -61,9 +80,8 @@ export function agentRoutes(tools: {
 
     defineRoute(api.control.heartbeat, {
       ...forAgents,
-      async handler({ body, caller }) {
-        const agent = agentOf(caller);
-        contacts.heardOf(agent.tenantId, agent.hostId);
+      async handler({ body, caller, request }) {
+        const agent = heard(caller, request);
         return { actions: await heartbeats.extend(agent, body.actions) };
       },
     }),

@@ -1,6 +1,6 @@
 import type { ClaimedAction, Engine } from '@muster/engine';
 import type { HandOut, To } from '../../http/hand-out.ts';
-import type { agentOf } from './agent-access.ts';
+import type { Agent } from './agent-access.ts';
 import type { HandedToHosts } from './handed.ts';
 import type { Metrics } from './metrics.ts';
 import type { PollParameters } from './poll-parameters.ts';
@@ -11,7 +11,7 @@ import { CHANNEL, payloadOf, wireLocked } from './wire.ts';
 export type HandingOut = ReturnType<typeof createHandingOut>;
 
 export interface ToAgent extends To {
-  readonly agent: ReturnType<typeof agentOf>;
+  readonly agent: Agent;
 }
 
 export function createHandingOut(tools: {

@@ -1,5 +1,5 @@
 import type { Engine } from '@muster/engine';
-import type { agentOf } from './agent-access.ts';
+import type { Agent } from './agent-access.ts';
 import type { HandedToHosts } from './handed.ts';
 import { CHANNEL, payloadOf, type Status, statusOf } from './wire.ts';
 
@@ -46,7 +46,7 @@ export function createHeartbeats(tools: {
   }
 
   return {
-    async extend(agent: ReturnType<typeof agentOf>, named: readonly Named[]): Promise<Beat[]> {
+    async extend(agent: Agent, named: readonly Named[]): Promise<Beat[]> {
       const { tenantId, hostId, worker } = agent;
       const isHandedHere = ({ id }: Named) => handed.get(tenantId, id)?.hostId === hostId;
       const strangers = named.filter((one) => !isHandedHere(one)).map(({ id }) => id);

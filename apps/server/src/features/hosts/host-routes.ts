@@ -47,7 +47,10 @@ export function hostRoutes({ contacts, hosts }: { contacts: ChannelContacts; hos
 
     defineRoute(api.hosts.get, {
       access: operators('viewer'),
-      handler: async ({ caller, params }) => wire(await hosts.get(caller, params.hostId)),
+      async handler({ caller, params }) {
+        const host = await hosts.get(caller, params.hostId);
+        return { ...wire(host), instances: await hosts.instances(host) };
+      },
     }),
 
     defineRoute(api.hosts.update, {

@@ -81,6 +81,8 @@ export function createHosts(tools: {
       return host;
     },
 
+    instances: ({ tenantId, id }: Host) => contacts.instances(db, tenantId, id),
+
     list: (caller: Caller, after: string, limit: number) =>
       queries.listHosts(db, caller.tenantId, after, limit),
 

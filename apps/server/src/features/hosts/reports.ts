@@ -1,5 +1,5 @@
 import type { Engine } from '@muster/engine';
-import type { agentOf } from './agent-access.ts';
+import type { Agent } from './agent-access.ts';
 import { hostError, unknownAction } from './errors.ts';
 import type { HandedToHosts } from './handed.ts';
 import type { Metrics } from './metrics.ts';
@@ -36,7 +36,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToHosts; me
   }
 
   return {
-    async report(agent: ReturnType<typeof agentOf>, report: Report) {
+    async report(agent: Agent, report: Report) {
       const { tenantId, hostId, worker } = agent;
       const { actionId, status } = report;
       if (report.attempt !== undefined && !(await handed.isOf(tenantId, hostId, actionId)))

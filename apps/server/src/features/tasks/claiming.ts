@@ -61,7 +61,7 @@ export function createClaiming(tools: {
   }
 
   /** With what their tasks want done. */
-  async function describe(runner: Runner, actions: readonly ClaimedAction[]) {
+  async function describe(runner: Pick<Runner, 'tenantId' | 'pcId'>, actions: readonly ClaimedAction[]) {
     const described: ReturnType<typeof wireClaimed>[] = [];
     for (const action of actions) {
       const { taskId } = payloadOf(action);

@@ -1,6 +1,7 @@
 import type { Engine } from '@muster/engine';
 import { Handed } from '../../http/handed.ts';
-import { workerOf } from './wire.ts';
+import { targetOf } from '../../http/instance.ts';
+import { holderOf } from './wire.ts';
 
 interface HandedOut {
   readonly pcId: string;
@@ -32,9 +33,9 @@ export class HandedToPcs extends Handed<HandedOut> {
     const sent = (await this.#engine.events(this.#engine.db, tenantId, id)).filter(
       ({ type }) => type === 'SENT',
     );
-    const worker = workerOf(pcId);
-    if (!sent.some((event) => event.worker === worker)) return 'unknown';
-    const holder = sent.find((event) => event.attempt === attempt)?.worker ?? worker;
-    return holder === worker ? 'own' : 'other';
+    const pc = holderOf(pcId);
+    if (!sent.some((event) => targetOf(event.worker ?? '') === pc)) return 'unknown';
+    const holder = sent.find((event) => event.attempt === attempt)?.worker ?? pc;
+    return targetOf(holder) === pc ? 'own' : 'other';
   }
 }

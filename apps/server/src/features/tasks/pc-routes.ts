@@ -36,9 +36,10 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
 
     defineRoute(api.pcs.get, {
       access: operators('viewer', 'runner'),
-      async handler({ caller, params }) {
-        if (caller.kind === 'runner') runnerOf(caller, params.id);
-        return pcs.show(await pcs.get(caller, params.id));
+      async handler({ caller, params, request }) {
+        if (caller.kind === 'runner') runnerOf(caller, request, params.id);
+        const pc = await pcs.get(caller, params.id);
+        return { ...pcs.show(pc), instances: await pcs.instances(pc) };
       },
     }),
 
@@ -61,10 +62,10 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
     defineRoute(api.pcs.setDevices, {
       access: operators('operator', 'runner'),
       bodyLimit: LARGEST_BODY,
-      async handler({ body, caller, params }) {
+      async handler({ body, caller, params, request }) {
         if (caller.kind === 'runner') {
-          runnerOf(caller, params.id);
-          contacts.heardOf(caller.tenantId, params.id);
+          const { instance } = runnerOf(caller, request, params.id);
+          contacts.heardOf(caller.tenantId, params.id, instance);
         }
         return pcs.present(caller, params.id, body);
       },

@@ -73,6 +73,8 @@ export function createPcs(tools: {
       return pc;
     },
 
+    instances: ({ tenantId, pcId }: PcLoad) => contacts.instances(db, tenantId, pcId),
+
     list: (caller: Caller, after: string, limit: number) => queries.list(db, caller.tenantId, after, limit),
 
     update: (caller: Caller, pcId: string, to: { name?: string | undefined; slots?: number | undefined }) =>

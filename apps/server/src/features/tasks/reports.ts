@@ -4,7 +4,7 @@ import { unknownTaskDevice } from './errors.ts';
 import type { HandedToPcs } from './handed.ts';
 import type { Metrics } from './metrics.ts';
 import type { Runner } from './runner-access.ts';
-import { CHANNEL, statusOf, workerOf } from './wire.ts';
+import { CHANNEL, statusOf } from './wire.ts';
 
 /**
  * What a runner says of an attempt. Fenced: only the attempt that was named is meant, each ends once, what comes late is
@@ -34,9 +34,9 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
 
   /** Written down, once for each attempt and kind of news; nothing else changes. */
   async function refused(runner: Runner, id: string, attempt: number, what: string) {
-    const { tenantId, pcId } = runner;
+    const { tenantId } = runner;
     const { state } = await known(runner, id);
-    await engine.recordLate(db, { tenantId, actionId: id, attempt, worker: workerOf(pcId), what });
+    await engine.recordLate(db, { tenantId, actionId: id, attempt, worker: runner.worker, what });
     return { accepted: false, status: statusOf(state), reason: 'LATE' };
   }
 
@@ -51,7 +51,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
         result?: unknown;
       },
     ) {
-      const { tenantId, pcId } = runner;
+      const { tenantId } = runner;
       checkReportSize(said);
       if (!(await isOwn(runner, id, said.attempt)))
         return refused(runner, id, said.attempt, LATE_AS[said.status]);
@@ -59,7 +59,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
         tenantId,
         actionId: id,
         ...said,
-        worker: workerOf(pcId),
+        worker: runner.worker,
         channel: CHANNEL,
       });
       if (answer.state === null) throw unknownTaskDevice();

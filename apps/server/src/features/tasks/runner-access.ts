@@ -1,5 +1,8 @@
+import type { FastifyRequest } from 'fastify';
+import { type Instance, instanceOf, workerOf } from '../../http/instance.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { taskError } from './errors.ts';
+import { holderOf } from './wire.ts';
 
 /** What a runner's token carries, so that a claim needs no look-up to know its PC. */
 export interface RunnerOf {
@@ -9,12 +12,17 @@ export interface RunnerOf {
 
 export interface Runner extends RunnerOf {
   readonly tenantId: number;
+  readonly instance: Instance | null;
+  /** Under this name it holds its leases. */
+  readonly worker: string;
 }
 
 /** The caller, who must be the runner of that PC. */
-export function runnerOf(caller: Caller, pcId?: string): Runner {
+export function runnerOf(caller: Caller, request: FastifyRequest, pcId?: string): Runner {
   const own = caller.restriction as RunnerOf;
   if (pcId !== undefined && pcId !== own.pcId)
     throw taskError('MUSTER_WRONG_PC', 'This token is that of the runner of another PC.');
-  return { tenantId: caller.tenantId, pcId: own.pcId, runnerId: own.runnerId };
+  const instance = instanceOf(request);
+  const worker = workerOf(holderOf(own.pcId), instance);
+  return { tenantId: caller.tenantId, pcId: own.pcId, runnerId: own.runnerId, instance, worker };
 }

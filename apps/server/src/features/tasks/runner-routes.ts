@@ -3,6 +3,7 @@ import type { Engine } from '@muster/engine';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { only, operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { heldElsewhere, tellHeldElsewhere } from '../../http/instance.ts';
 import type { Claiming, ToRunner } from './claiming.ts';
 import type { Pcs } from './pcs.ts';
 import type { Reports } from './reports.ts';
@@ -20,7 +21,7 @@ export function runnerRoutes(tools: {
   const { claiming, contacts, engine, pcs, reports } = tools;
 
   function heard(runner: Runner): Runner {
-    contacts.heardOf(runner.tenantId, runner.pcId);
+    contacts.heardOf(runner.tenantId, runner.pcId, runner.instance);
     return runner;
   }
 
@@ -38,22 +39,27 @@ export function runnerRoutes(tools: {
     defineRoute(api.runners.claim, {
       access: only('runner'),
       async handler({ body, caller, params, request, reply }) {
-        const runner = heard(runnerOf(caller, params.id));
-        return { taskDevices: await claiming.claim({ runner, request, reply }, body) };
+        const runner = heard(runnerOf(caller, request, params.id));
+        const taskDevices = await claiming.claim({ runner, request, reply }, body);
+        // who shares a token and gets nothing may be waiting for what another one holds
+        if (taskDevices.length === 0 && contacts.isShared(runner.tenantId, runner.pcId))
+          tellHeldElsewhere(reply, heldElsewhere(await engine.held(engine.db, runner), runner.worker));
+        return { taskDevices };
       },
     }),
 
     defineRoute(api.runners.running, {
       access: operators('viewer', 'runner'),
-      async handler({ caller, params }) {
-        const runner =
-          caller.kind === 'runner' ? heard(runnerOf(caller, params.id)) : await pcs.get(caller, params.id);
-        const held = await engine.held(engine.db, runner);
+      async handler({ caller, params, request }) {
+        const runner = caller.kind === 'runner' ? heard(runnerOf(caller, request, params.id)) : null;
+        const pc = runner ?? (await pcs.get(caller, params.id));
+        const held = (await engine.held(engine.db, pc)).filter((action) => action.channel === CHANNEL);
+        // what another one with the same token holds is not its own; operators see all
+        const others = runner ? heldElsewhere(held, runner.worker) : [];
+        const own = held.filter(({ id }) => !others.some((other) => other.id === id));
         return {
-          taskDevices: await claiming.describe(
-            runner,
-            held.filter((action) => action.channel === CHANNEL),
-          ),
+          taskDevices: await claiming.describe(pc, own),
+          heldElsewhere: others.length > 0 ? others : undefined,
         };
       },
     }),
@@ -61,7 +67,7 @@ export function runnerRoutes(tools: {
     defineRoute(api.runners.complete, {
       access: only('runner'),
       async handler({ body, caller, params, request, reply }) {
-        const runner = heard(runnerOf(caller));
+        const runner = heard(runnerOf(caller, request));
         const { attempt, result } = body;
         const told = await reports.report(runner, params.id, { attempt, status: 'succeeded', result });
         return andClaim({ runner, request, reply }, told, body.claim);
@@ -71,7 +77,7 @@ export function runnerRoutes(tools: {
     defineRoute(api.runners.fail, {
       access: only('runner'),
       async handler({ body, caller, params, request, reply }) {
-        const runner = heard(runnerOf(caller));
+        const runner = heard(runnerOf(caller, request));
         const { attempt, error, timedOut } = body;
         const status = timedOut ? 'timedOut' : 'failed';
         const told = await reports.report(runner, params.id, { attempt, status, error });
@@ -81,14 +87,14 @@ export function runnerRoutes(tools: {
 
     defineRoute(api.runners.acknowledge, {
       access: only('runner'),
-      handler: ({ body, caller, params }) =>
-        reports.acknowledge(heard(runnerOf(caller)), params.id, body.attempt),
+      handler: ({ body, caller, params, request }) =>
+        reports.acknowledge(heard(runnerOf(caller, request)), params.id, body.attempt),
     }),
 
     defineRoute(api.runners.heartbeat, {
       access: only('runner'),
-      handler: ({ body, caller, params }) =>
-        reports.heartbeat(heard(runnerOf(caller)), params.id, body.attempt),
+      handler: ({ body, caller, params, request }) =>
+        reports.heartbeat(heard(runnerOf(caller, request)), params.id, body.attempt),
     }),
   ];
 }

@@ -3,7 +3,7 @@ import { eligible } from './eligible.ts';
 import { type PcQueries, pcKey } from './pc-queries.ts';
 import type { Runner } from './runner-access.ts';
 import { activeTask } from './task-queries.ts';
-import { CHANNEL, tagOf, workerOf } from './wire.ts';
+import { CHANNEL, tagOf } from './wire.ts';
 
 /**
  * What PCs get when they ask: devices of the active task that are to be tried again, then devices that come into being as
@@ -164,7 +164,7 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
 const holder = ({ runner, task }: Found) => ({
   tenantId: runner.tenantId,
   runnerId: runner.runnerId,
-  worker: workerOf(runner.pcId),
+  worker: runner.worker,
   leaseMs: (task?.timeout_seconds ?? 0) * 1_000,
 });
 

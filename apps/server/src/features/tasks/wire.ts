@@ -5,8 +5,8 @@ import type { ActionState, ClaimedAction } from '@muster/engine';
 export const CHANNEL = 'runner';
 /** With it all actions of a task are found, and paused. */
 export const tagOf = (taskId: string) => `task:${taskId}`;
-/** Under this name the runner of a PC holds its leases. */
-export const workerOf = (pcId: string) => `pc:${pcId}`;
+/** Under this name, or that of an instance of it, the runner of a PC holds its leases. */
+export const holderOf = (pcId: string) => `pc:${pcId}`;
 
 /** An action that nobody waited for any longer has failed, with the reason EXPIRED. */
 const WORDS: Record<ActionState, DeviceStatus> = {

@@ -1,0 +1,25 @@
+import type { Elsewhere } from './work.ts';
+
+/** What an answer says of another instance with the same token, and the sentence about it, once for each attempt. */
+export function readElsewhere(header: string | null): Elsewhere | null {
+  const [, id, attempt, instance, since, until] =
+    /^id=(\d+), attempt=(\d+), instance=([\w-]+), since=([\w:.-]+), until=([\w:.-]+)$/.exec(header ?? '') ??
+    [];
+  if (!id || !attempt || !instance || !since || !until) return null;
+  return { id, attempt: Number(attempt), instance: instance === 'unnamed' ? null : instance, since, until };
+}
+
+export function elsewhereLog(warn: (sentence: string) => void, noun: string) {
+  let last = '';
+  return (held: Elsewhere | null): void => {
+    if (!held) return;
+    const { id, attempt, instance, since, until } = held;
+    const what = `${noun} ${id}, attempt ${attempt}`;
+    if (what === last) return;
+    last = what;
+    const who = instance === null ? 'another one' : `another one (instance ${instance})`;
+    warn(
+      `${what} is held since ${since} by ${who} that uses the same token, and is not given to this one before ${until}. Two state folders, as of a cloned machine, need two tokens.`,
+    );
+  };
+}
