@@ -209,3 +209,30 @@ test('G30: a device and the runner of a PC that were cloned get nothing that the
   );
   expect(done.body).toMatchObject({ accepted: true, status: 'completed' });
 });
+
+test('G33 G38: a runner that waits with its heartbeat hears at once what is not wanted any more', async () => {
+  const pc = await fakePc(t, 2);
+  const task = await newTask(t, { deviceIds: pc.devices.map(({ id }) => id) });
+  const held = (await pc.claim()) as Held[];
+  const named = held.map(({ id, attempt }) => ({ id, attempt }));
+  const beat = (taskDevices: object[], wait: number) =>
+    t
+      .post(`/api/pcs/${pc.id}/heartbeat`, { taskDevices, wait }, { token: pc.token })
+      .then(({ body }) => body.taskDevices);
+  expect(await beat(named, 0)).toMatchObject(named.map((one) => ({ ...one, running: true })));
+  const waiting = beat(named, 25);
+  await expect.poll(() => t.engine.parkedWaiters, { timeout: 60_000 }).toBe(1);
+  await t.post(`/api/tasks/${task.id}/cancel`);
+  expect(await waiting).toMatchObject(named.map((one) => ({ ...one, running: true, cancelRequested: true })));
+  // what it is stopping already is no news, what has ended is
+  const again = beat(
+    named.map((one) => ({ ...one, stopping: true })),
+    25,
+  );
+  await expect.poll(() => t.engine.parkedWaiters, { timeout: 60_000 }).toBe(1);
+  for (const one of held) await pc.fail(one);
+  const late = await beat(named, 25);
+  expect(late).toEqual(named.map((one) => ({ ...one, running: false })));
+  await t.del(`/api/pcs/${pc.id}/token`);
+  await again;
+});

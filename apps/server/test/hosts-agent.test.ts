@@ -75,17 +75,23 @@ it('reports what a command that fails has said', async () => {
 });
 
 it('runs what was handed out to it in an answer that never came', async () => {
+  const kept = path.join(stage.folder, 'state', 'instance');
+  await until(() => existsSync(kept));
   await stage.agent.stop();
   const id = await stage.queue(await stage.service('lost.service'));
-  const instance = readFileSync(path.join(stage.folder, 'state', 'instance'), 'utf8');
+  const instance = readFileSync(kept, 'utf8');
   const lost = await fetch(`${stage.url}/api/control/queue`, {
     headers: { authorization: `Bearer ${stage.agentToken}`, 'muster-instance': instance },
   });
   expect(lost.status).toBe(200);
   await stage.agent.start();
   expect(await ended(stage, id)).toMatchObject({ status: 'succeeded', attempt: 1 });
-  const { instances } = await stage.call('GET', `/api/hosts/${stage.hostId}`);
-  expect(instances).toMatchObject([{ id: instance, version: expect.stringMatching(/^muster-agent\/\d/) }]);
+  const on = stage;
+  const [shown] = await until(async () => {
+    const { instances } = await on.call('GET', `/api/hosts/${on.hostId}`);
+    return instances.length > 0 ? instances : null; // written down within a second
+  });
+  expect(shown).toMatchObject({ id: instance, version: expect.stringMatching(/^muster-agent\/\d/) });
 });
 
 it('keeps a result over an outage of the server and a crash of its own, and delivers it', async () => {

@@ -434,12 +434,16 @@ describe('two agents with one token', () => {
     expect((await shown()).map(({ id }: { id: string }) => id)).toEqual(
       Array.from({ length: 10 }, (_, n) => `another-${10 - n}`),
     );
+    const stored = async () => {
+      const { rows } = await house.engine.db.query({
+        text: `select 1 from ${house.engine.schema}.instances where channel = 'control' and target_id = $1`,
+        values: [hostId],
+      });
+      return rows.length;
+    };
+    expect(await stored()).toBe(10);
     await house.call('DELETE', `/api/hosts/${hostId}`);
-    const { rows } = await house.engine.db.query({
-      text: `select 1 from ${house.engine.schema}.instances where channel = 'control' and target_id = $1`,
-      values: [hostId],
-    });
-    expect(rows).toEqual([]);
+    expect(await stored()).toBe(0);
   });
 
   it.each(['short', 'x'.repeat(65), 'with a space', 'one,two,three'])(
@@ -455,4 +459,65 @@ describe('two agents with one token', () => {
       });
     },
   );
+});
+
+describe('a cancel', () => {
+  const parked = (most: number) =>
+    expect.poll(() => house.engine.parkedWaiters, { timeout: 60_000 }).toBe(most);
+  const cancel = (hostId: string, id: string) =>
+    house.call('POST', `/api/hosts/${hostId}/actions/${id}/cancel`, { body: {} });
+  const beat = (token: string, actions: object[], wait = 25) =>
+    house
+      .call('POST', '/api/control/heartbeat', { token, body: { actions, wait } })
+      .then(({ body }) => body.actions);
+
+  it('G33 G38: is heard at once by an agent that polls and by one that waits with its heartbeat', async () => {
+    const { hostId, token, service, actionId } = await running();
+    const named = { id: actionId, attempt: 1 };
+    const poll = house.poll(token, '?wait=25');
+    const waiting = beat(token, [named]);
+    await parked(2);
+    // a service that is busy has nothing for them, and both go on waiting
+    await house.queue(hostId, service);
+    await parked(2);
+    const before = (await house.action(hostId, actionId)).leaseUntil;
+    now = new Date(now.getTime() + 10_000);
+    await cancel(hostId, actionId);
+    const answer = await poll;
+    expect([answer.status, answer.headers.get('muster-cancelled')]).toEqual([204, `${actionId}:1`]);
+    const leaseUntil = new Date(Date.parse(before) + 10_000).toISOString(); // kept at the end of the wait
+    expect(await waiting).toEqual([
+      { ...named, status: 'running', extended: true, leaseUntil, cancelRequested: true },
+    ]);
+    // who knows of it is not told again and again, and one that was not named is told
+    const again = beat(token, [{ ...named, stopping: true }]);
+    await parked(1);
+    const late = await house.queue(hostId, await house.service(hostId));
+    expect((await house.poll(token)).body.actions).toMatchObject([{ id: late }]);
+    await parked(1);
+    await cancel(hostId, late);
+    expect(await again).toMatchObject([
+      { ...named, extended: true },
+      { id: late, attempt: 1, status: 'running', extended: false, cancelRequested: true },
+    ]);
+    // a service that is deleted takes what runs with it
+    const other = await running();
+    const gone = beat(other.token, [{ id: other.actionId, attempt: 1 }]);
+    await parked(1);
+    await house.call('DELETE', `/api/hosts/${other.hostId}/services/${other.service}`);
+    expect(await gone).toMatchObject([{ id: other.actionId, status: 'cancelled', extended: false }]);
+    await parked(0);
+  });
+
+  it('costs nobody a statement who waits for another host', async () => {
+    const [one, other] = [await running(), await running()];
+    const waiting = beat(one.token, [{ id: one.actionId, attempt: 1 }]);
+    const poll = house.poll(one.token, '?wait=25');
+    await parked(2);
+    const before = house.statements.length;
+    await cancel(other.hostId, other.actionId);
+    expect(house.statements.slice(before).filter((name) => /held_by_runner|claim/.test(name))).toEqual([]);
+    await cancel(one.hostId, one.actionId);
+    await Promise.all([waiting, poll]);
+  });
 });

@@ -16,10 +16,9 @@ export interface AgentOptions extends Omit<LoopSettings, 'maxRunning'> {
 
 export type Agent = WorkLoop;
 
-/** A heartbeat also tells what was cancelled, which somebody is waiting for. */
-const LONGEST_BEAT_MS = 30_000;
+/** As long as a request may wait at the server. */
+const LONGEST_BEAT_MS = 25_000;
 const SHORTEST_BEAT_MS = 300;
-const IDLE_MS = 1_000;
 
 export function createAgent(options: AgentOptions): Agent {
   const { server, token, execute, maxRunning = 10 } = options;
@@ -56,5 +55,5 @@ export function createAgent(options: AgentOptions): Agent {
 function beatMs(held: readonly AgentAction[]): number {
   const third =
     Math.min(...held.map(({ leaseUntil, startedAt }) => Date.parse(leaseUntil) - Date.parse(startedAt))) / 3;
-  return Number.isFinite(third) ? Math.max(SHORTEST_BEAT_MS, Math.min(third, LONGEST_BEAT_MS)) : IDLE_MS;
+  return Math.max(SHORTEST_BEAT_MS, Math.min(third, LONGEST_BEAT_MS));
 }

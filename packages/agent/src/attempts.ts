@@ -47,6 +47,7 @@ export class Attempts<W extends Work> {
   readonly #work = new Set<Promise<void>>();
   readonly #waitingForSlot: (() => void)[] = [];
   readonly #waitingForRoom: (() => void)[] = [];
+  readonly #waitingForWork = new Set<() => void>();
   #running = 0;
   #stopping = false;
 
@@ -84,6 +85,7 @@ export class Attempts<W extends Work> {
     if (this.#stopping || this.#held.has(key) || this.#options.journal.knows(work)) return;
     const held: Held<W> = { work, controller: new AbortController(), isOver: false };
     this.#held.set(key, held);
+    for (const tell of this.#waitingForWork) tell();
     if (work.cancelRequested) this.cancel(work, CANCELLED);
     const lane = this.#options.laneOf(work);
     const before = this.#byLane.get(lane) ?? Promise.resolve();
@@ -97,8 +99,24 @@ export class Attempts<W extends Work> {
     });
   }
 
-  cancel(of: { id: string; attempt: number }, why: string): void {
-    this.#held.get(keyOf(of))?.controller.abort(new Error(why));
+  /** Calls back whenever an attempt is accepted, until what it returns is called. */
+  onAccepted(tell: () => void): () => void {
+    this.#waitingForWork.add(tell);
+    return () => this.#waitingForWork.delete(tell);
+  }
+
+  /** Says whether that was news: it runs, and nobody had said so before. */
+  cancel(of: { id: string; attempt: number }, why: string): boolean {
+    const held = this.#held.get(keyOf(of));
+    if (!held || held.isOver || held.controller.signal.aborted) return false;
+    held.controller.abort(new Error(why));
+    return true;
+  }
+
+  /** It is over, or is being ended. */
+  isStopping(of: { id: string; attempt: number }): boolean {
+    const held = this.#held.get(keyOf(of));
+    return !held || held.isOver || held.controller.signal.aborted;
   }
 
   /** The server has its result. */

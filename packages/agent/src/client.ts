@@ -4,7 +4,7 @@ import { readElsewhere } from './elsewhere.ts';
 import type { Report, ReportAnswer } from './report.ts';
 import { Requests } from './requests.ts';
 import { type AgentAction, readActions } from './wire.ts';
-import type { Advice, Elsewhere, Polled, Stop, WorkServer } from './work.ts';
+import type { Advice, Alive, Elsewhere, Polled, Stop, WorkServer } from './work.ts';
 
 /** The server, as the agent of a host sees it: four requests. */
 const MOST_PER_HEARTBEAT = 500;
@@ -44,11 +44,18 @@ export class Client implements WorkServer<AgentAction> {
     return (await response.json()) as ReportAnswer;
   }
 
-  async beat(held: readonly AgentAction[], signal: AbortSignal): Promise<Stop[]> {
+  async beat(held: readonly Alive[], waitSeconds: number, signal: AbortSignal): Promise<Stop[]> {
     const stops: Stop[] = [];
     for (let from = 0; from < held.length; from += MOST_PER_HEARTBEAT) {
-      const actions = held.slice(from, from + MOST_PER_HEARTBEAT).map(({ id, attempt }) => ({ id, attempt }));
-      const response = await this.#requests.ask('/api/control/heartbeat', { actions }, { signal });
+      const actions = held.slice(from, from + MOST_PER_HEARTBEAT);
+      // only the last one waits: the others have been kept by then
+      const isLast = from + MOST_PER_HEARTBEAT >= held.length;
+      const wait = isLast && stops.length === 0 ? waitSeconds : 0;
+      const response = await this.#requests.ask(
+        '/api/control/heartbeat',
+        { actions, wait },
+        { signal, waitSeconds: wait },
+      );
       const { actions: beats } = (await response.json()) as Heartbeat;
       for (const { id, attempt, status, cancelRequested } of beats)
         if (cancelRequested || status === 'cancelled') stops.push({ id, attempt, why: CANCELLED });

@@ -2,7 +2,7 @@ import { Backoff, pause } from './backoff.ts';
 import type { Journal } from './journal.ts';
 import type { AgentLog } from './log.ts';
 import type { Report } from './report.ts';
-import { retryAfter, ServerRefused, sentenceOf } from './requests.ts';
+import { retryAfter, ServerRefused } from './requests.ts';
 import { whyFailed } from './why-failed.ts';
 import type { Work, WorkServer } from './work.ts';
 
@@ -18,6 +18,8 @@ export interface DeliveriesOptions {
   readonly noun: string;
   /** Of a report that the server will not take, less, which it may take; null: there is no less. */
   readonly reduce: (report: Report, status: number) => Report | null;
+  /** It is tried again. */
+  readonly onFailure: (what: string, error: unknown) => void;
   readonly onDelivered: (report: Report) => void;
   /** No request goes on after it. */
   readonly signal: AbortSignal;
@@ -81,7 +83,7 @@ export class Deliveries {
           continue;
         }
         if (this.#gaveUp || signal.aborted) return false;
-        log.warn(`${name}: the result could not be delivered yet: ${sentenceOf(error)}`);
+        this.#options.onFailure(`${name}: the result could not be delivered yet`, error);
         await pause(Math.max(backoff.next(), retryAfter(error)), signal);
         if (this.#gaveUp) return false;
       }

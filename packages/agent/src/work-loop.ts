@@ -8,6 +8,7 @@ import { Journal } from './journal.ts';
 import { keptRandom } from './kept-text.ts';
 import { endLeftovers } from './leftovers.ts';
 import type { AgentLog } from './log.ts';
+import { Outage } from './outage.ts';
 import type { Report } from './report.ts';
 import { retryAfter, ServerRefused, sentenceOf } from './requests.ts';
 import type { Work, WorkServer } from './work.ts';
@@ -70,6 +71,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
   const { folder, log = silent, maxRunning, waitSeconds = 25, graceMs = 30_000 } = settings;
   const { backoff = { firstMs: 1_000, mostMs: 60_000 } } = settings;
   const { server } = kind;
+  const outage = new Outage(log);
   const sayElsewhere = elsewhereLog((sentence) => log.warn(sentence), kind.noun);
   const stopping = new AbortController();
   const hurrying = new AbortController();
@@ -84,6 +86,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
       log,
       atOnce: kind.deliveriesAtOnce,
       backoff,
+      onFailure: (what, error) => outage.failed(what, error),
       onDelivered: ({ actionId: id, attempt }) => attempts.forget({ id, attempt }),
       signal: ended.signal,
     });
@@ -154,6 +157,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
         const polled = await server.poll(Math.min(kind.mostPerAnswer, attempts.free), wait, signal);
         const { work, advice } = polled;
         failures.reset();
+        outage.answered();
         for (const one of work) attempts.accept(one);
         for (const stop of polled.stops) attempts.cancel(stop, stop.why);
         sayElsewhere(polled.elsewhere);
@@ -168,26 +172,59 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
         if (!wasAnswered && error instanceof ServerRefused && [401, 403, 404].includes(error.status))
           return error;
         isSure = false;
-        log.warn(`The server could not be asked for work and is asked again: ${sentenceOf(error)}`);
+        outage.failed('The server could not be asked for work and is asked again', error);
         await pause(Math.max(failures.next(), retryAfter(error)), signal);
       }
     }
     return null;
   }
 
-  /** Also while it is stopping: what still runs may be cancelled. */
+  /**
+   * Also while it is stopping: what still runs may be cancelled. The request waits at the server for that; it is begun anew if
+   * something is accepted that must be kept sooner than the wait would end.
+   */
   async function beat(attempts: Attempts<W>): Promise<void> {
     const { signal } = ended;
     while (!signal.aborted) {
-      await pause(kind.beatMs(kind.alive(attempts)), signal);
       const alive = kind.alive(attempts);
-      if (alive.length === 0 || signal.aborted) continue;
+      const ms = alive.length > 0 ? kind.beatMs(alive) : Number.POSITIVE_INFINITY;
+      const began = performance.now();
+      const anew = new AbortController();
+      const stopListening = attempts.onAccepted(() => {
+        if (performance.now() + kind.beatMs(kind.alive(attempts)) < began + ms) anew.abort();
+      });
+      const either = AbortSignal.any([signal, anew.signal]);
       try {
-        for (const stop of await server.beat(alive, signal)) attempts.cancel(stop, stop.why);
+        if (alive.length === 0) await aborted(either);
+        else await beatOnce(attempts, alive, ms, either);
       } catch (error) {
-        if (!signal.aborted) log.warn(`A heartbeat got no answer: ${sentenceOf(error)}`);
+        if (!either.aborted) outage.failed('A heartbeat got no answer', error);
+        await pause(began + ms - performance.now(), either);
+      } finally {
+        stopListening();
       }
     }
+  }
+
+  async function beatOnce(
+    attempts: Attempts<W>,
+    alive: readonly W[],
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const began = performance.now();
+    const wait = Math.min(waitSeconds, Math.floor(ms / 1_000));
+    const named = alive.map(({ id, attempt }) => ({
+      id,
+      attempt,
+      stopping: attempts.isStopping({ id, attempt }),
+    }));
+    const stops = await server.beat(named, wait, signal);
+    outage.answered();
+    const news = stops.filter((stop) => attempts.cancel(stop, stop.why));
+    // After a full wait it asks again at once; a server that did not wait, and had no news, is given a rest.
+    const waited = wait > 0 && performance.now() - began > wait * 500;
+    if (news.length === 0 && !waited) await pause(began + ms - performance.now(), signal);
   }
 
   return {
@@ -197,6 +234,11 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
       if (now) hurrying.abort();
     },
   };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** On a full disk nothing can be begun, so nothing is taken: it would fail device by device. */

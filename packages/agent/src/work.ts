@@ -7,6 +7,13 @@ export interface Work {
   readonly cancelRequested?: boolean;
 }
 
+/** An attempt that was begun; `stopping`: nobody has to say that it is to be stopped. */
+export interface Alive {
+  readonly id: string;
+  readonly attempt: number;
+  readonly stopping: boolean;
+}
+
 /** What the server says about when to come next. */
 export interface Advice {
   readonly afterMs: number;
@@ -46,8 +53,8 @@ export interface WorkServer<W extends Work> {
   /** Everything that is handed out to this instance and not reported. */
   running(signal: AbortSignal): Promise<{ work: W[]; elsewhere: Elsewhere | null }>;
   report(report: Report, signal: AbortSignal): Promise<ReportAnswer>;
-  /** A sign of life for these; tells which of them are to be stopped. */
-  beat(work: readonly W[], signal: AbortSignal): Promise<Stop[]>;
+  /** A sign of life for these; waits so long for something that is to be stopped, and tells of it. */
+  beat(work: readonly Alive[], waitSeconds: number, signal: AbortSignal): Promise<Stop[]>;
 }
 
 /** Names one attempt, which is run at most once. */

@@ -8,7 +8,7 @@ import { json, type Play, playedServer } from '../testing/played-server.ts';
 
 /** The runner against a server that the test plays itself. */
 async function scene(play: Play, words = 'true', more: Partial<RunnerOptions> = {}) {
-  const folder = mkdtempSync(path.join(tmpdir(), 'muster-runner-'));
+  const folder = more.folder ?? mkdtempSync(path.join(tmpdir(), 'muster-runner-'));
   const script = path.join(folder, 'script');
   writeFileSync(script, `#!/bin/sh\n${words}\n`);
   chmodSync(script, 0o755);
@@ -127,14 +127,14 @@ it('says that the time of an attempt was over, not that it failed', async () => 
 });
 
 it.each([
-  [{ accepted: true, status: 'running', cancelRequested: true }, 200, /^CANCELLED/],
-  [{ accepted: false, status: 'pending', reason: 'LATE' }, 200, /^GIVEN_UP/],
-  [{ error: 'no', code: 'X' }, 404, /^GIVEN_UP/],
-])('stops a script when a heartbeat says %j', async (beat, status, error) => {
+  [{ running: true, cancelRequested: true }, /^CANCELLED/],
+  [{ running: false }, /^GIVEN_UP/],
+])('stops a script when a heartbeat says %j', async (beat, error) => {
   let failed: { error: string } | undefined;
   const played = await scene((request, response, body) => {
     if (request.url === '/api/pcs/2/running') list(response, given('1'));
-    else if (request.url?.endsWith('/heartbeat')) json(response, beat, status);
+    else if (request.url === '/api/pcs/2/heartbeat')
+      json(response, { taskDevices: [{ id: '1', attempt: 1, ...beat }] });
     else if (request.url?.endsWith('/fail')) {
       failed = JSON.parse(body);
       yes(response);
@@ -222,10 +222,10 @@ it('begins the next attempt for a device when the one before is gone, not earlie
       } else if (
         request.url?.endsWith('/heartbeat') &&
         isGivenUp &&
-        JSON.parse(body).attempt === 1 &&
+        JSON.parse(body).taskDevices[0].attempt === 1 &&
         read().length > 0
       )
-        json(response, { accepted: false, status: 'running', reason: 'LATE' });
+        json(response, { taskDevices: [{ id: '1', attempt: 1, running: false }] });
       else yes(response);
     },
     words,
@@ -234,4 +234,35 @@ it('begins the next attempt for a device when the one before is gone, not earlie
   await until(() => read().includes('begin 2'));
   await played.close();
   expect(read()).toEqual(['begin 1', 'end 1', 'begin 2']);
+});
+
+it('hears of a cancel while its heartbeat waits, names what it is stopping, and keeps its instance over restarts', async () => {
+  const beats: { taskDevices: object[]; wait: number }[] = [];
+  const instances = new Set<unknown>();
+  const folder = mkdtempSync(path.join(tmpdir(), 'muster-runner-'));
+  for (const id of ['1', '2']) {
+    // two starts
+    let isOver = false;
+    const played = await scene(
+      (request, response, body) => {
+        instances.add(request.headers['muster-instance']);
+        if (request.url === '/api/pcs/2/running') list(response, given(id));
+        else if (request.url === '/api/pcs/2/heartbeat') {
+          beats.push(JSON.parse(body));
+          json(response, { taskDevices: [{ id, attempt: 1, running: true, cancelRequested: true }] });
+        } else if (request.url?.endsWith('/fail')) {
+          isOver = true;
+          yes(response);
+        } else if (request.url?.endsWith('/ack')) yes(response);
+      },
+      `trap '' TERM; sleep 600`,
+      { folder, heartbeatMs: 20_000 },
+    );
+    await until(() => isOver);
+    await played.close();
+    expect(beats[0]).toMatchObject({ taskDevices: [{ attempt: 1, stopping: false }], wait: 20 });
+    expect(beats[1]).toMatchObject({ taskDevices: [{ attempt: 1, stopping: true }], wait: 20 });
+    beats.length = 0;
+  }
+  expect([...instances]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
 });

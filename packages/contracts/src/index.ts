@@ -109,8 +109,10 @@ export { type Refusal, refusal } from './refusal.ts';
 export type {
   ClaimedDevice,
   ClaimedDevices,
+  HeldDeviceBeat,
   HeldDevices,
   Pc,
+  PcHeartbeat,
   PcPage,
   PcWithToken,
   PresentDevices,

@@ -6,7 +6,7 @@ import type { ClaimSlotsAnswer, ClaimSlotsItem } from './ops/claim-slots.ts';
 import { checkLane, checkLease, checkName, checkRunner, checkTenant, checkWhole, ifGiven } from './values.ts';
 import type { Waiters } from './waiters.ts';
 import type { Verdict } from './waiting-line.ts';
-import { laneKey, runnerKey } from './wake-ups.ts';
+import { laneKey, runnerKey, stopKey } from './wake-ups.ts';
 
 /** How long a claim may wait for something to do, and how its caller says that he is gone. */
 export interface Wait {
@@ -25,6 +25,8 @@ interface Looking<T> extends Wait {
   /** What it means for the others who wait for the key. */
   verdict(result: T): Verdict;
   giveBack(result: T): Promise<void>;
+  /** After a wake-up that brought nothing: whether there is something else to be told, which ends the wait. */
+  news?: (() => Promise<boolean>) | undefined;
 }
 
 /**
@@ -37,7 +39,7 @@ async function lookUntil<T>(waiters: Waiters, on: Looking<T>): Promise<T> {
   const gone = () => waiter?.end();
   on.signal?.addEventListener('abort', gone, { once: true });
   try {
-    for (;;) {
+    for (let wasWoken = false; ; wasWoken = true) {
       const result = await on.look();
       if (on.found(result)) {
         if (on.signal?.aborted) await on.giveBack(result);
@@ -45,6 +47,7 @@ async function lookUntil<T>(waiters: Waiters, on: Looking<T>): Promise<T> {
         return result;
       }
       if (waits && !waiter) throw noPlace();
+      if (wasWoken && (await on.news?.())) return result;
       if (!(await waiter?.next(on.verdict(result)))) return result;
     }
   } finally {
@@ -80,7 +83,7 @@ function checkWait(request: Wait): void {
 const waitOf = ({ tenantId, waitMs, signal }: { tenantId: number } & Wait) => ({ tenantId, waitMs, signal });
 
 export type ClaimRequest = ClaimItem & Wait;
-export type ClaimSlotsRequest = ClaimSlotsItem & Wait;
+export type ClaimSlotsRequest = ClaimSlotsItem & Wait & Pick<Looking<unknown>, 'news'>;
 
 export function createClaiming(options: {
   waiters: Waiters;
@@ -127,6 +130,7 @@ export function createClaiming(options: {
         ...waitOf(request),
         key: runnerKey(request.tenantId, request.runnerId),
         alike: [request.channel, request.max].join('\n'),
+        news: request.news,
         look: () => options.claimSlots(client, request),
         found: (found) => !isEmpty(found),
         // what one has taken may have left something for the next
@@ -139,6 +143,24 @@ export function createClaiming(options: {
       if (answer.kind === 'unknown-runner')
         throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
       return answer.actions;
+    },
+
+    /** Looks at what the runner holds, and again whenever something of it is to be stopped, until something is found. */
+    watchHeld<T>(
+      on: { readonly tenantId: number; readonly runnerId: string } & Wait,
+      look: () => Promise<T>,
+      found: (result: T) => boolean,
+    ): Promise<T> {
+      checkWait(on);
+      const key = stopKey(checkTenant(on.tenantId), checkRunner(on.runnerId));
+      return lookUntil(waiters, {
+        ...waitOf(on),
+        key,
+        look,
+        found,
+        verdict: () => 'unclear',
+        giveBack: async () => {},
+      });
     },
 
     /** One whose actions somebody else supplies: he looks, and looks again whenever the runner is woken. */

@@ -203,6 +203,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     claimSlots: (client: Queryable, request: ClaimSlotsRequest): Promise<ClaimedAction[]> =>
       claiming.claimSlots(client, request),
     claimNamedMany: createClaimNamed(context, calls),
+    /** What the runner holds, looked at as the caller likes; with `waitMs` until he finds what he looks for. */
+    watchHeld: claiming.watchHeld,
     /** A claim whose actions the caller supplies: what it names and makes, in the transaction that it is passed. */
     supplied: createSuppliedClaims(calls, claiming, onError),
     /** Something that only the caller knows of may be claimable now; told with the commit of his transaction. */

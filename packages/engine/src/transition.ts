@@ -22,6 +22,8 @@ export interface Wake {
   readonly tenantId: number;
   readonly laneId?: string;
   readonly runnerId?: string | null;
+  /** Something that the runner holds is to be stopped: whoever watches it looks. */
+  readonly stops?: true;
   /** Nothing to claim: only those who follow the feed are told. */
   readonly news?: true;
 }

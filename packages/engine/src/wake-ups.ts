@@ -5,7 +5,7 @@ import { Waiters } from './waiters.ts';
 
 /**
  * Tells those who wait that something may be claimable: on this node directly, on others by one notification per turn.
- * While no other node is alive nothing is sent at all. Words: `1:42` a lane of tenant 1, `1r7` a runner, `1*`
+ * While no other node is alive nothing is sent at all. Words: `1:42` a lane of tenant 1, `1r7` a runner, `1s7` what it is to stop, `1*`
  * everything of the tenant, `*` everything, `-` nothing but that something has happened. Other news: `tick` from the leader, `from <node> <words>`, `node <node>` when
  * one has come, and `known <node>` as the answer to that.
  */
@@ -21,11 +21,17 @@ export function runnerKey(tenantId: number, runnerId: string): string {
   return `${tenantId}r${runnerId}`;
 }
 
+/** For who watches what the runner holds. */
+export function stopKey(tenantId: number, runnerId: string): string {
+  return `${tenantId}s${runnerId}`;
+}
+
 function wordsOf(wake: Wake): string[] {
   if (wake.news) return ['-'];
   const words: string[] = [];
   if (wake.laneId) words.push(laneKey(wake.tenantId, wake.laneId));
   if (wake.runnerId) words.push(runnerKey(wake.tenantId, wake.runnerId));
+  if (wake.runnerId && wake.stops) words.push(stopKey(wake.tenantId, wake.runnerId));
   return words.length > 0 ? words : [`${wake.tenantId}*`];
 }
 

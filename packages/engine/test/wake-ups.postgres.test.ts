@@ -116,3 +116,38 @@ test('G39: a listener whose connection was cut listens again', async () => {
   const id = await t.enqueue(laneId);
   expect(await claim).toMatchObject({ id });
 });
+
+test.each<[string, (lane: { tenantId: number; laneId: string }, id: string) => Promise<unknown>]>([
+  ['a cancel', (_lane, id) => t.engine.cancel(t.db, { tenantId: 1, actionId: id })],
+  [
+    'a cancel in a transaction',
+    (_lane, id) => t.db.transaction((tx) => t.engine.cancel(tx, { tenantId: 1, actionId: id })),
+  ],
+  ['a raised generation', (lane) => t.db.transaction((tx) => t.engine.raiseGeneration(tx, lane))],
+])(
+  'G38 G39: %s at one node is heard by who watches at the other what his runner holds',
+  async (name, act) => {
+    const lane = await t.lane();
+    const runnerId = await t.engine.createRunner(t.db, 1, null);
+    await t.engine.assignRunner(t.db, lane, runnerId);
+    const id = await t.enqueue(lane.laneId, { channel: 'c' });
+    const by = { tenantId: 1, runnerId, channel: 'c', worker: 'w', leaseMs: 60_000 };
+    await t.engine.claimSlots(t.db, { ...by, max: 1 });
+    // moved meanwhile: the old runner still holds it
+    await t.engine.assignRunner(t.db, lane, await t.engine.createRunner(t.db, 1, null));
+    let looks = 0;
+    const watching = node.watchHeld(
+      { tenantId: 1, runnerId, waitMs: 20_000 },
+      async () => {
+        looks += 1;
+        return node.held(db, { tenantId: 1, runnerId });
+      },
+      (held) => held.every(({ cancelRequested }) => cancelRequested),
+    );
+    await expect.poll(() => node.parkedWaiters, { timeout: 20_000 }).toBe(1);
+    await act(lane, id);
+    const held = await watching;
+    expect(held.map(({ cancelRequested }) => cancelRequested)).toEqual(name.includes('cancel') ? [true] : []);
+    expect(looks).toBeGreaterThan(1);
+  },
+);

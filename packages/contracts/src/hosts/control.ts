@@ -43,7 +43,11 @@ export const control = {
     headers: INSTANCE,
     body: heartbeatBody,
     responses: {
-      200: { description: 'One entry for each action that was named.', schema: heartbeatAnswer },
+      200: {
+        description:
+          'One entry for each action that was named, and for others of this agent that were cancelled.',
+        schema: heartbeatAnswer,
+      },
     },
   }),
 };

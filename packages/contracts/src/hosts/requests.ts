@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { targetActionsQuery } from '../actions/requests.ts';
-import { attempt, cursor, headOfLine, limit, name, priority, time } from '../values.ts';
+import { attempt, cursor, headOfLine, limit, name, priority, time, wait } from '../values.ts';
 import { HOST_STATUSES } from './statuses.ts';
 
 /** What comes in. A unit is named as systemd allows it, without globs; an escape (\x2d) is written with two lower-case digits. */
@@ -125,7 +125,21 @@ export const reportBody = z
 export type HostReport = z.infer<typeof reportBody>;
 export const heartbeatBody = z
   .strictObject({
-    actions: z.array(z.strictObject({ id, attempt })).max(500),
+    actions: z
+      .array(
+        z.strictObject({
+          id,
+          attempt,
+          stopping: z
+            .boolean()
+            .optional()
+            .describe('It is being stopped already: a wait does not end for it.'),
+        }),
+      )
+      .max(500),
+    wait: wait
+      .optional()
+      .describe('How many seconds to wait for one of them to be cancelled, before they are kept.'),
   })
   .meta({ id: 'HostHeartbeat' });
 export type HostHeartbeat = z.infer<typeof heartbeatBody>;

@@ -178,3 +178,16 @@ export const heartbeat = z
   })
   .meta({ id: 'TaskDeviceHeartbeat' });
 export type TaskDeviceHeartbeat = z.infer<typeof heartbeat>;
+
+const heldBeat = z
+  .strictObject({
+    id: z.string(),
+    attempt: z.int(),
+    running: z.boolean().describe('False: nobody waits for this attempt any more.'),
+    timeoutAt: time.optional(),
+    cancelRequested: z.boolean().optional().describe('Stop it; whatever is reported then ends it.'),
+  })
+  .meta({ id: 'HeldDeviceBeat' });
+export type HeldDeviceBeat = z.infer<typeof heldBeat>;
+export const pcHeartbeat = z.strictObject({ taskDevices: z.array(heldBeat) }).meta({ id: 'PcHeartbeat' });
+export type PcHeartbeat = z.infer<typeof pcHeartbeat>;

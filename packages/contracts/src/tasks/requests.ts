@@ -116,3 +116,22 @@ export const failBody = z
 export type FailDevice = z.infer<typeof failBody>;
 export const attemptBody = z.strictObject({ attempt }).meta({ id: 'AttemptOnly' });
 export type AttemptOnly = z.infer<typeof attemptBody>;
+
+export const pcHeartbeatBody = z
+  .strictObject({
+    taskDevices: z
+      .array(
+        z.strictObject({
+          id: z.string(),
+          attempt,
+          stopping: z
+            .boolean()
+            .optional()
+            .describe('It is being stopped already: a wait does not end for it.'),
+        }),
+      )
+      .max(1_000),
+    wait: wait.optional().describe('How many seconds to wait for one of them to be cancelled or given up.'),
+  })
+  .meta({ id: 'PcHeartbeatRequest' });
+export type PcHeartbeatRequest = z.infer<typeof pcHeartbeatBody>;

@@ -1,7 +1,7 @@
 import { endpoint } from '../endpoint.ts';
 import { INSTANCE, idParams } from '../values.ts';
-import { acknowledged, claimed, heartbeat, heldDevices, reported } from './answers.ts';
-import { attemptBody, claimBody, completeBody, failBody } from './requests.ts';
+import { acknowledged, claimed, heartbeat, heldDevices, pcHeartbeat, reported } from './answers.ts';
+import { attemptBody, claimBody, completeBody, failBody, pcHeartbeatBody } from './requests.ts';
 
 /** What runners do. */
 export const runners = {
@@ -26,6 +26,21 @@ export const runners = {
     headers: INSTANCE,
     params: idParams,
     responses: { 200: { description: 'Handed out before and not reported yet.', schema: heldDevices } },
+  }),
+  watch: endpoint({
+    method: 'POST',
+    path: '/api/pcs/:id/heartbeat',
+    summary:
+      'Hear which of the attempts that run are not wanted any more, or wait for that; their time stays as it is',
+    headers: INSTANCE,
+    params: idParams,
+    body: pcHeartbeatBody,
+    responses: {
+      200: {
+        description: 'One entry for each that was named, and for others of this runner that were cancelled.',
+        schema: pcHeartbeat,
+      },
+    },
   }),
   complete: endpoint({
     method: 'POST',

@@ -50,7 +50,7 @@ const statement = (s: string) => `
     select x.*, x.ord in (select g.ord from g) as is_done from x
   )
   ${ANSWER}
-  select y.ord::int, y.tenant_id, y.lane_id, y.runner_id, y.action_id, y.channel, y.attempt, y.before, y.is_done,
+  select y.ord::int, y.tenant_id, y.lane_id, y.runner_id, case when y.is_done and y.leased then y.lease_runner end as stops, y.action_id, y.channel, y.attempt, y.before, y.is_done,
     case when not y.is_done then null when not y.leased then ${EVENT_TYPES.CANCELLED}
       when not y.cancel_requested then ${EVENT_TYPES.CANCEL_REQUESTED} end as type,
     case when y.leased then 'claimed' else 'cancelled' end as state, coalesce(y.reason, 'CANCELLED') as why, ${NOW} as at

@@ -25,6 +25,8 @@ interface Row {
   tenant_id: number;
   lane_id: string;
   runner_id: string | null;
+  /** The runner that holds it, if it is told to stop. */
+  stops: string | null;
   action_id: string;
   channel: string;
   attempt: number;
@@ -40,7 +42,7 @@ interface Row {
 
 /** `x`: the named actions as they are, with the version of their lanes and `more`. */
 export const lookAtNamed = (s: string, more: string) => `x as materialized (
-    select i.ord, i.tenant_id, a.lane_id, l.ver, l.runner_id, i.action_id, a.channel, i.reason,
+    select i.ord, i.tenant_id, a.lane_id, l.ver, l.runner_id, l.lease_runner, i.action_id, a.channel, i.reason,
       coalesce(z.state, case when l.action_id = i.action_id then 'claimed' else 'pending' end) as before,
       coalesce(z.attempt, case when l.action_id = i.action_id then l.attempt else p.attempt end) as attempt, ${more}
     from ${rows(2, { tenant_id: 'int', action_id: 'bigint', reason: 'text' })}
@@ -88,6 +90,7 @@ export function createNamedChange<Outcome extends string>(
         // what was behind it, or it itself, may be at the head now
         if (row.is_done && row.state !== 'claimed')
           wakes.push({ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id });
+        if (row.stops) wakes.push({ tenantId: row.tenant_id, runnerId: row.stops, stops: true });
       }
       return { answers, transitions, wakes, told };
     },

@@ -42,8 +42,8 @@ const statement = (s: string) => `
       cross join (values ('failed', -1), ('pending', 1)) y(state, change) group by 1, 2, 3
   )
   ${ANSWER}
-  select d.ord::int, d.tenant_id, d.lane_id, d.runner_id, d.action_id, d.channel, d.attempt, 'failed' as before, true as is_done,
+  select d.ord::int, d.tenant_id, d.lane_id, d.runner_id, null::bigint as stops, d.action_id, d.channel, d.attempt, 'failed' as before, true as is_done,
     ${EVENT_TYPES.REDRIVEN} as type, 'pending' as state, null::text as why, ${NOW} as at from d
   union all
-  select x.ord::int, x.tenant_id, x.lane_id, x.runner_id, x.action_id, x.channel, x.attempt, x.before, false, null, null, null, null
+  select x.ord::int, x.tenant_id, x.lane_id, x.runner_id, null, x.action_id, x.channel, x.attempt, x.before, false, null, null, null, null
   from x where x.ord not in (select d.ord from d)`;

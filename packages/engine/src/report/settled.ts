@@ -68,5 +68,8 @@ export function wakesOf(row: SettledRow): Wake[] {
       : [{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }];
   if (row.lease_runner && row.lease_runner !== row.runner_id)
     wakes.push({ tenantId: row.tenant_id, runnerId: row.lease_runner });
+  // its target is another one from now on
+  if (row.lease_runner && row.outcome === 'revoked')
+    wakes.push({ tenantId: row.tenant_id, runnerId: row.lease_runner, stops: true });
   return wakes;
 }

@@ -12,6 +12,9 @@ import { readPoll } from './poll-parameters.ts';
 import { NEXT_POLL, type Pressure } from './pressure.ts';
 import type { Reports } from './reports.ts';
 
+/** `7:1, 9:2`: actions and attempts that are to be stopped. A poll that waits is answered for that. */
+const CANCELLED = 'muster-cancelled';
+
 /** What agents do. Every answer, refusals included, carries the same three headers. */
 export function agentRoutes(tools: {
   contacts: ChannelContacts;
@@ -42,9 +45,12 @@ export function agentRoutes(tools: {
       async handler({ caller, query, request, reply }) {
         const poll = readPoll(query);
         const agent = heard(caller, request);
-        const actions = await handingOut.claim({ agent, request, reply }, poll).catch(pressure.refuse);
+        const { actions, cancelled } = await handingOut
+          .poll({ agent, request, reply }, poll)
+          .catch(pressure.refuse);
         reply.header(NEXT_POLL, pressure.advice());
         if (actions.length > 0) return { actions };
+        if (cancelled.length > 0) reply.header(CANCELLED, cancelled.join(', '));
         await sayWhoHolds(agent, reply);
         return reply.code(204).send();
       },
@@ -82,7 +88,10 @@ export function agentRoutes(tools: {
       ...forAgents,
       async handler({ body, caller, request }) {
         const agent = heard(caller, request);
-        return { actions: await heartbeats.extend(agent, body.actions) };
+        if (!body.wait) return { actions: await heartbeats.extend(agent, body.actions) };
+        await heartbeats.wait(agent, body.actions, body.wait, request);
+        const beats = await heartbeats.extend(agent, body.actions);
+        return { actions: [...beats, ...(await heartbeats.others(agent, body.actions))] };
       },
     }),
   ];

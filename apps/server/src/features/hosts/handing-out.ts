@@ -45,15 +45,33 @@ export function createHandingOut(tools: {
   return {
     describe,
 
+    /** Also ends, with nothing locked, when something that the agent has is cancelled meanwhile. */
+    async poll(to: ToAgent, parameters: PollParameters) {
+      const { agent } = to;
+      let cancelled: string[] = [];
+      const actions = await this.claim(to, parameters, false, async () => {
+        cancelled = (await engine.held(engine.db, agent))
+          .filter(({ cancelRequested, worker }) => cancelRequested && worker === agent.worker)
+          .map(({ id, attempt }) => `${id}:${attempt}`);
+        return cancelled.length > 0;
+      });
+      return { actions, cancelled };
+    },
+
     /** Newly locked actions for the answer. `mustAnswer`: a report was taken with the same request. */
-    async claim(to: ToAgent, { max, wait }: PollParameters, mustAnswer = false) {
+    async claim(
+      to: ToAgent,
+      { max, wait }: PollParameters,
+      mustAnswer = false,
+      news?: () => Promise<boolean>,
+    ) {
       const { tenantId, runnerId, worker } = to.agent;
       const item = { tenantId, runnerId, channel: CHANNEL, worker, leaseMs, max };
       const began = performance.now();
       const claimed = await handOut.claim(
         to,
         wait,
-        (waiting) => engine.claimSlots(engine.db, { ...item, ...waiting }),
+        (waiting) => engine.claimSlots(engine.db, { ...item, ...waiting, news }),
         [],
         mustAnswer,
       );

@@ -1,4 +1,6 @@
-import type { Engine } from '@muster/engine';
+import type { ClaimedAction, Engine } from '@muster/engine';
+import type { FastifyRequest } from 'fastify';
+import type { LongPolls } from '../../http/long-poll.ts';
 import type { Agent } from './agent-access.ts';
 import type { HandedToHosts } from './handed.ts';
 import { CHANNEL, payloadOf, type Status, statusOf } from './wire.ts';
@@ -9,9 +11,12 @@ export type Heartbeats = ReturnType<typeof createHeartbeats>;
 interface Named {
   readonly id: string;
   readonly attempt: number;
+  readonly stopping?: boolean | undefined;
 }
 
-export interface Beat extends Named {
+export interface Beat {
+  readonly id: string;
+  readonly attempt: number;
   readonly status: Status | 'unknown';
   readonly extended: boolean;
   readonly leaseUntil?: Date | undefined;
@@ -24,9 +29,10 @@ export function createHeartbeats(tools: {
   engine: Engine;
   handed: HandedToHosts;
   leaseMs: number;
+  longPolls: LongPolls;
   mostMs: number;
 }) {
-  const { engine, handed, leaseMs, mostMs } = tools;
+  const { engine, handed, leaseMs, longPolls, mostMs } = tools;
 
   /** The states of those actions that are the host's, in one look. */
   async function statesOf(
@@ -45,8 +51,66 @@ export function createHeartbeats(tools: {
     );
   }
 
+  /** Of what this agent holds: cancelled, and not named. It has just been handed out. */
+  const unnamed = (agent: Agent, named: readonly Named[], held: readonly ClaimedAction[]) =>
+    held.filter(
+      ({ cancelRequested, id, worker }) =>
+        cancelRequested && worker === agent.worker && !named.some((one) => one.id === id),
+    );
+
+  /** Whether there is something that the agent has to stop and does not know of. */
+  async function hasNews(
+    agent: Agent,
+    named: readonly Named[],
+    held: readonly ClaimedAction[],
+  ): Promise<boolean> {
+    const open = named.filter(({ stopping }) => !stopping);
+    const found = (one: Named) => held.find(({ id, attempt }) => id === one.id && attempt === one.attempt);
+    if (unnamed(agent, named, held).length > 0 || open.some((one) => found(one)?.cancelRequested))
+      return true;
+    const gone = open.filter((one) => !found(one)).map(({ id }) => id);
+    const states = await statesOf(agent.tenantId, agent.hostId, gone);
+    return [...states.values()].includes('cancelled');
+  }
+
   return {
-    async extend(agent: Agent, named: readonly Named[]): Promise<Beat[]> {
+    /** Waits so long at most until something is to be stopped; costs no query while nothing is. */
+    async wait(
+      agent: Agent,
+      named: readonly Named[],
+      seconds: number,
+      request: FastifyRequest,
+    ): Promise<void> {
+      await longPolls.run(
+        request,
+        seconds,
+        (waiting) =>
+          engine.watchHeld(
+            { tenantId: agent.tenantId, runnerId: agent.runnerId, ...waiting },
+            async () => hasNews(agent, named, await engine.held(engine.db, agent)),
+            (news) => news,
+          ),
+        false,
+        true,
+      );
+    },
+
+    /** Cancelled ones that were not named. */
+    async others(agent: Agent, named: readonly Named[]): Promise<Beat[]> {
+      return unnamed(agent, named, await engine.held(engine.db, agent)).map(
+        ({ id, attempt, leaseUntil }) => ({
+          id,
+          attempt,
+          status: 'running',
+          extended: false,
+          leaseUntil,
+          cancelRequested: true,
+        }),
+      );
+    },
+
+    async extend(agent: Agent, given: readonly Named[]): Promise<Beat[]> {
+      const named = given.map(({ id, attempt }) => ({ id, attempt }));
       const { tenantId, hostId, worker } = agent;
       const isHandedHere = ({ id }: Named) => handed.get(tenantId, id)?.hostId === hostId;
       const strangers = named.filter((one) => !isHandedHere(one)).map(({ id }) => id);

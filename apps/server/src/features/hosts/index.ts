@@ -77,7 +77,7 @@ export const hosts: CreateFeature = ({
         contacts,
         engine,
         handingOut: createHandingOut({ cache, engine, handed, handOut, leaseMs, metrics }),
-        heartbeats: createHeartbeats({ engine, handed, leaseMs, mostMs }),
+        heartbeats: createHeartbeats({ engine, handed, leaseMs, longPolls, mostMs }),
         pressure: createPressure(longPolls, config.MUSTER_MAX_WAITING),
         reports: createReports({ engine, handed, metrics }),
       }),

@@ -23,6 +23,7 @@ import { createTaskDevices } from './task-devices.ts';
 import { createTaskQueries } from './task-queries.ts';
 import { taskRoutes } from './task-routes.ts';
 import { createTasks } from './tasks.ts';
+import { createWatching } from './watching.ts';
 import { CHANNEL } from './wire.ts';
 
 const CONTACT_EVERY_MS = 5_000;
@@ -119,6 +120,7 @@ export const tasks: CreateFeature = ({
         engine,
         pcs,
         reports: createReports({ engine, handed, metrics }),
+        watching: createWatching({ engine, longPolls }),
       }),
     ],
     stop: () => soon.stop(),

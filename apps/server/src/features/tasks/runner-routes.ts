@@ -8,6 +8,7 @@ import type { Claiming, ToRunner } from './claiming.ts';
 import type { Pcs } from './pcs.ts';
 import type { Reports } from './reports.ts';
 import { type Runner, runnerOf } from './runner-access.ts';
+import type { Watching } from './watching.ts';
 import { CHANNEL } from './wire.ts';
 
 /** What runners do. */
@@ -17,8 +18,9 @@ export function runnerRoutes(tools: {
   engine: Engine;
   pcs: Pcs;
   reports: Reports;
+  watching: Watching;
 }): Route[] {
-  const { claiming, contacts, engine, pcs, reports } = tools;
+  const { claiming, contacts, engine, pcs, reports, watching } = tools;
 
   function heard(runner: Runner): Runner {
     contacts.heardOf(runner.tenantId, runner.pcId, runner.instance);
@@ -61,6 +63,14 @@ export function runnerRoutes(tools: {
           taskDevices: await claiming.describe(pc, own),
           heldElsewhere: others.length > 0 ? others : undefined,
         };
+      },
+    }),
+
+    defineRoute(api.runners.watch, {
+      access: only('runner'),
+      async handler({ body, caller, params, request }) {
+        const runner = heard(runnerOf(caller, request, params.id));
+        return { taskDevices: await watching(runner, body.taskDevices, body.wait ?? 0, request) };
       },
     }),
 
