@@ -75,6 +75,8 @@ export interface ServerOptions {
   /** For tests: the time to live by. */
   readonly clock?: () => Date;
   readonly logStream?: LogStream;
+  /** Told what the start is doing, as it comes to it. */
+  readonly onStep?: (what: string) => void;
   /** For tests: how long a body that is refused is waited for. */
   readonly refusedBodyMs?: number;
   /** For tests: how long a body may take to arrive. */
@@ -101,8 +103,15 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const log = createLog(config.MUSTER_LOG_LEVEL, options.logStream ?? process.stderr);
   const onError = (error: unknown) => log.error({ err: error }, 'An error in the background.');
   const undo: (() => Promise<void>)[] = [];
+  const step = options.onStep ?? (() => {});
   try {
+    step(`looking whether port ${config.PORT} is free`);
     await checkPort(config.HOST, config.PORT);
+    step(
+      config.DATABASE_URL === null
+        ? `opening the embedded database in ${config.MUSTER_DATA_DIR}`
+        : 'connecting to the database',
+    );
     const opened: OpenDatabase = options.db
       ? { db: options.db, close: async () => {} }
       : await openDatabase(config, onError, PATIENCE_MS);
@@ -116,8 +125,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   async function startOn({ db }: OpenDatabase, undo: (() => Promise<void>)[]): Promise<Server> {
     const schema = config.MUSTER_SCHEMA;
     const migrate = migrations(db, schema);
+    step('looking at the version of the database');
     await migrate.checkNotTooNew();
+    step('migrating the database');
     if (config.MUSTER_AUTO_MIGRATE === 'yes') await migrate.up();
+    step('looking for the operator token');
 
     const registry = new Registry();
     collectDefaultMetrics({ register: registry });
@@ -197,6 +209,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       routes,
     });
 
+    step('starting the engine');
     const { restored } = await engine.start();
     if (restored)
       log.warn('The database was restored: cursors of the event feed from before are refused from now on.');
@@ -212,6 +225,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       const commands = await listenForCommands(socketPath(config.MUSTER_DATA_DIR), { config, db }, log);
       undo.push(() => commands.stop());
     }
+    step('beginning to listen');
     await app.fastify.listen({ backlog: BACKLOG, host: config.HOST, port: config.PORT }).catch((error) => {
       // a database that cannot be found has the same code
       throw error.syscall === 'getaddrinfo'

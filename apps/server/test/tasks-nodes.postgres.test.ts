@@ -10,10 +10,14 @@ const OPERATOR = 'operator-token-of-the-two-nodes-0123456789';
 let database: Awaited<ReturnType<typeof testDatabase>>;
 let nodes: [Server, Server];
 
+const steps: string[] = [];
 beforeAll(async () => {
   database = await testDatabase({ lines: LINES });
   const config = readConfig({ PORT: '0', MUSTER_OPERATOR_TOKEN: OPERATOR, MUSTER_LOG_LEVEL: 'silent' });
-  nodes = [await startServer(config, { db: database.db }), await startServer(config, { db: database.db })];
+  nodes = [
+    await startServer(config, { db: database.db, onStep: (what) => steps.push(what) }),
+    await startServer(config, { db: database.db }),
+  ];
 });
 afterAll(async () => {
   for (const node of nodes) await node.stop();
@@ -90,4 +94,16 @@ test('G55 G56 G61: claims, reports and housekeeping at both nodes at once exceed
     text: 'select count(*)::int as n from muster.tasks where ended_at is null',
   });
   expect(rows[0].n).toBe(0);
+});
+
+test('a start tells of each step as it comes to it', () => {
+  expect(steps).toEqual([
+    'looking whether port 0 is free',
+    expect.stringMatching(/^(opening the embedded|connecting to the) database/),
+    'looking at the version of the database',
+    'migrating the database',
+    'looking for the operator token',
+    'starting the engine',
+    'beginning to listen',
+  ]);
 });

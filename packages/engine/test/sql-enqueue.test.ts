@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Queryable } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
@@ -124,4 +125,26 @@ test('G10: actions from SQL and from the library stand in one order', async () =
     await t.report(action.id, 1);
   }
   expect(order).toEqual(ids);
+});
+
+test('G48: the example in docs/concepts.md does what it says', async () => {
+  const page = readFileSync(new URL('../../../docs/concepts.md', import.meta.url), 'utf8');
+  const [, example = ''] = /```sql\n([\s\S]+?)```/.exec(page) ?? [];
+  const own = example.replace(/^(begin|commit);$/gm, '').replaceAll('create table', 'create temporary table');
+  await t.db.transaction(async (tx) => {
+    for (const text of own.split(/;$/m)) if (text.trim() !== '') await tx.query({ text });
+  });
+  const laneId = (await t.engine.findLane(t.db, 1, 'generic', 'printer-7')) as string;
+  const { actions } = await t.engine.list(t.db, { tenantId: 1, laneId }, { limit: 1 });
+  expect(actions).toMatchObject([
+    { kind: 'print', payload: { order: 4711, copies: 2 }, priority: 'urgent', createdBy: 'shop' },
+  ]);
+  // every option that the page names is one
+  const [, named = ''] = /The last argument may be left out\. It takes ([\s\S]+?)\. What/.exec(page) ?? [];
+  const options = [...named.matchAll(/`(\w+)`/g)].map(([, name]) => name as string);
+  expect(options.length).toBeGreaterThan(10);
+  for (const name of options) {
+    const wrong = enqueue(laneId, 'x', {}, { [name]: [[]] });
+    await expect(wrong).rejects.not.toThrow('There is no option');
+  }
 });

@@ -2,6 +2,7 @@ import { readConfig, unknownSettings } from '../config.ts';
 import { type Server, startServer } from '../main.ts';
 import type { OperatorToken } from '../tokens/operator-token.ts';
 import { sentenceOf } from './sentence.ts';
+import { startProgress } from './start-progress.ts';
 
 /** Ctrl-C reaches this process from the terminal and, under npm, once more from npm: both are one key press. */
 const ONE_KEY_PRESS_MS = 500;
@@ -36,7 +37,8 @@ export async function serve(): Promise<void> {
   async function start(): Promise<void> {
     for (const name of unknownSettings()) write(40, `${name} is set, but there is no such setting.`);
     try {
-      server = await startServer(readConfig());
+      const progress = startProgress((sentence) => console.log(sentence));
+      server = await startServer(readConfig(), { onStep: progress.step }).finally(progress.end);
     } catch (error) {
       console.error(sentenceOf(error));
       process.exit(1);

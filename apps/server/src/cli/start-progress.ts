@@ -1,0 +1,30 @@
+/** A start that takes long says what it is doing: what it is at after two seconds, and whatever it comes to from then on. */
+const LONG_MS = 2_000;
+
+/** Calls back after so long, unless what it returns is called before. */
+export type After = (ms: number, then: () => void) => () => void;
+
+const after: After = (ms, then) => {
+  const timer = setTimeout(then, ms);
+  return () => clearTimeout(timer);
+};
+
+export function startProgress(say: (sentence: string) => void, later: After = after) {
+  let doing: string | undefined;
+  let isLong = false;
+  const tell = () => {
+    if (doing !== undefined) say(`Starting: ${doing} …`);
+  };
+  const stop = later(LONG_MS, () => {
+    isLong = true;
+    tell();
+  });
+  return {
+    step(what: string): void {
+      doing = what;
+      if (isLong) tell();
+    },
+    /** It has started, or failed. */
+    end: stop,
+  };
+}
