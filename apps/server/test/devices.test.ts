@@ -43,7 +43,7 @@ test('a device is registered, shown, changed and deleted', async () => {
   });
   expect(registered.body.deviceToken).toMatch(/^mst_device_1_/);
   const { id, deviceToken, ...rest } = registered.body;
-  expect((await t.get(`/api/devices/${id}`)).body).toEqual({ id, ...rest });
+  expect((await t.get(`/api/devices/${id}`)).body).toEqual({ id, ...rest, instances: [] });
 
   const changed = await t.send('PATCH', `/api/devices/${id}`, {
     name: 'Tablet 8',

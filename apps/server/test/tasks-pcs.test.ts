@@ -33,6 +33,7 @@ test('a PC is added, shown, listed, changed and deleted', async () => {
     online: false,
     lastSeenAt: null,
     createdAt: stage.t.clock().toISOString(),
+    instances: [],
   });
   expect(await stage.t.post('/api/pcs', { name: 'Rack 1' })).toMatchObject({
     status: 409,

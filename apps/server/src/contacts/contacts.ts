@@ -40,7 +40,7 @@ export interface ChannelContacts {
   /** The column: what is stored of the target that these expressions name. */
   seenAt(tenant: string, id: string): string;
   /** In the transaction in which the target is deleted. */
-  forget(tx: Transaction, tenantId: number, id: string): Promise<void>;
+  forget(client: Queryable | Transaction, tenantId: number, id: string): Promise<void>;
 }
 
 const WRITE_AFTER_MS = 1_000;
@@ -113,17 +113,19 @@ export class Contacts {
       onlineSince,
       seenAt: (tenant, id) =>
         `(select k.seen_at from ${s}.contacts k where k.tenant_id = ${tenant} and k.channel = '${channel}' and k.target_id = ${id})`,
-      forget: async (tx, tenantId, id) => {
+      forget: async (client, tenantId, id) => {
         const key = `${tenantId}:${id}`;
-        tx.afterCommit(() => {
+        const forgetHere = () => {
           // what was heard of it before it was deleted is not written after it
           seen.delete(key);
           this.#unwritten.delete(`${channel}:${key}`);
           for (const [one, { targetId }] of this.#unwrittenInstances)
             if (targetId === id && one.startsWith(`${channel}:${key}#`)) this.#unwrittenInstances.delete(one);
-        });
-        await this.#queries.forget(tx, { tenantId, channel, targetId: id });
-        await tx.query({
+        };
+        if ('afterCommit' in client) client.afterCommit(forgetHere);
+        else forgetHere();
+        await this.#queries.forget(client, { tenantId, channel, targetId: id });
+        await client.query({
           text: `delete from ${s}.contacts where tenant_id = $1 and channel = $2 and target_id = $3`,
           values: [tenantId, channel, id],
         });

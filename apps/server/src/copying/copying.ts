@@ -48,6 +48,7 @@ export function createCopying(engine: Engine) {
       deadline: date(changes.deadline),
       maxAttempts: changes.maxAttempts ?? old.maxAttempts,
       headOfLine: changes.headOfLine ?? old.headOfLine,
+      leaseMs: old.leaseMs ?? undefined,
       idempotencyKey,
       createdBy: caller.name,
       copiedFrom: old.id,
