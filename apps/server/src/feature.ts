@@ -1,7 +1,9 @@
 import type { ErrorCatalogue } from '@muster/contracts/words';
 import type { Database, Engine } from '@muster/engine';
 import type { Registry } from 'prom-client';
+import type { Alerts } from './alerts/alerts.ts';
 import type { Audit } from './audit/audit.ts';
+import type { Bus } from './bus/bus.ts';
 import type { Config } from './config.ts';
 import type { Contacts } from './contacts/contacts.ts';
 import type { Copying } from './copying/copying.ts';
@@ -21,6 +23,8 @@ export interface Shell {
   readonly engine: Engine;
   readonly tokens: Tokens;
   readonly audit: Audit;
+  readonly alerts: Alerts;
+  readonly bus: Bus;
   readonly contacts: Contacts;
   readonly copying: Copying;
   readonly fleet: Fleet;

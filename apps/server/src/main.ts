@@ -2,8 +2,10 @@ import type { AddressInfo } from 'node:net';
 import { ENGINE_ERRORS, type ErrorCatalogue, HTTP_ERRORS } from '@muster/contracts/words';
 import { createEngine, type Database, type Engine } from '@muster/engine';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Alerts } from './alerts/alerts.ts';
 import { createAudit } from './audit/audit.ts';
 import { pruneAudit } from './audit/prune-audit.ts';
+import { Bus } from './bus/bus.ts';
 import { listenForCommands } from './command-socket/server.ts';
 import { socketPath } from './command-socket/socket-path.ts';
 import { type Config, SettingError } from './config.ts';
@@ -166,12 +168,16 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const repeats = createRepeats(schema, engine.now);
     engine.addDuty(repeats.pruning(config.MUSTER_RETENTION_DAYS));
     const fleet = createFleet({ audit, config, contacts, db, engine, log, redriving, tokens });
+    const alerts = new Alerts({ engine, log, registry });
+    const bus = new Bus({ alerts, engine, log });
     const shell: Shell = {
       config,
       db,
       engine,
       tokens,
       audit,
+      alerts,
+      bus,
       contacts,
       copying: createCopying(engine),
       fleet,
@@ -217,6 +223,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const listening = await tokens.start();
     undo.push(() => listening.stop());
     undo.push(() => contacts.write());
+    await bus.start();
+    undo.push(() => bus.stop());
     for (const feature of features) {
       await feature.start?.();
       undo.push(async () => feature.stop?.());

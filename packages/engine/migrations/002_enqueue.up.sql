@@ -106,7 +106,7 @@ begin
     ) gone
   ), checked as materialized (
     -- what adds nothing is taken into a full lane too
-    select w.*, w.adds > w.removes and d.depth + w.added - w.removed > w.depth_limit as deep,
+    select w.*, w.depth_limit >= 0 and w.adds > w.removes and d.depth + w.added - w.removed > w.depth_limit as deep,
       coalesce(w.leased, ahead.action_id, case w.priority when 0 then w.urgent_before else w.any_before end) as ahead_id
     from (
       select k.*, sum(k.adds) over before_it as added, sum(k.removes) over before_it as removed,
@@ -119,7 +119,7 @@ begin
     cross join lateral (
       select count(*) as depth from (
         select 1 from {schema}.pending p where p.tenant_id = w.tenant_id and p.lane_id = w.lane_id and {schema}.sought_by(p.lane_id)
-        limit w.depth_limit + w.removed
+        limit case when w.depth_limit >= 0 then w.depth_limit + w.removed else 0 end
       ) x
     ) d
     left join lateral (

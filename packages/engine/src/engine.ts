@@ -139,7 +139,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     ...(observer.duty ? { onDuty: observer.duty.bind(observer) } : {}),
   });
 
-  const gatheredReport = calls.gathered(createReport(context), (_, { next }) => takeBack(next ? [next] : []));
+  const report = createReport(context);
+  const gatheredReport = calls.gathered(report, (_, { next }) => takeBack(next ? [next] : []));
   const gatheredClaim = calls.gathered(createClaim(context), (_, answer) =>
     takeBack(answer.kind === 'claimed' ? [answer.action] : []),
   );
@@ -176,6 +177,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   });
   const reporting = createReporting({
     report: gatheredReport,
+    reportMany: (client, items) => calls.many(report, client, items),
     claim: gatheredClaim,
     ...(observer.late ? { onLate: observer.late.bind(observer) } : {}),
   });
@@ -194,6 +196,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     ...createEnqueueOps(context, calls),
     ...createActionOps(context, calls, lookUp),
     report: reporting.report,
+    reportMany: reporting.reportMany,
     release: reporting.release,
 
     /** The lane's next action, or null. With `waitMs` it waits for one, at the cost of no query. */

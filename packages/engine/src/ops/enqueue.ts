@@ -35,6 +35,8 @@ export interface NewAction {
   /** Not finished by then: failed. */
   readonly deadline?: Date | undefined;
   readonly maxAttempts?: number | undefined;
+  /** However many unfinished ones its lane holds: for what must not be refused. */
+  readonly unbounded?: boolean | undefined;
   /** The wait before the second try; doubled for each further one. */
   readonly backoffMs?: number | undefined;
   readonly backoffMaxMs?: number | undefined;
@@ -102,9 +104,12 @@ interface Row {
   running: number | null;
 }
 
+const NO_LIMIT = -1;
+
 export function encodeAction(context: Context, action: NewAction, tell = false): EncodedAction {
   const options = encodeOptions(action);
-  if (context.depthLimit !== 1000) options.depthLimit = context.depthLimit;
+  if (action.unbounded) options.depthLimit = NO_LIMIT;
+  else if (context.depthLimit !== 1000) options.depthLimit = context.depthLimit;
   return {
     tenantId: checkTenant(action.tenantId),
     laneId: checkLane(action.laneId),

@@ -89,6 +89,7 @@ function itemOf(request: ReportRequest): ReportItem {
 
 export function createReporting(options: {
   report: (client: Queryable, item: ReportItem) => Promise<ReportAnswer>;
+  reportMany: (client: Queryable, items: readonly ReportItem[]) => Promise<ReportAnswer[]>;
   claim: (client: Queryable, item: ClaimItem) => Promise<ClaimAnswer>;
   onLate?: (tenantId: number) => void;
 }) {
@@ -118,6 +119,12 @@ export function createReporting(options: {
       if (!request.next || request.next.slotted || answer.settled || laneId === null) return answer;
       return { ...answer, next: await claimInstead(client, request, laneId) };
     },
+
+    /** Many reports of one caller in one statement, without a next action. */
+    reportMany: (
+      client: Queryable,
+      requests: readonly Omit<ReportRequest, 'next'>[],
+    ): Promise<ReportAnswer[]> => options.reportMany(client, requests.map(itemOf)),
 
     /** Gives an attempt back that was not begun: no failure is counted, the action is pending again at once. */
     async release(

@@ -1,0 +1,1 @@
+drop table {schema}.bus_dead_letters, {schema}.bus_subscriptions;

@@ -1,0 +1,23 @@
+-- breaking: no
+-- The bus: messages between parts of the server that know nothing of each other. A message is an action in an internal lane.
+
+-- Who takes a tenant's messages of a subscription: a runner of the engine whose lanes they are in.
+create table {schema}.bus_subscriptions (
+  tenant_id int not null,
+  subscription text collate "C" not null,
+  runner_id bigint not null,
+  primary key (tenant_id, subscription)
+);
+
+-- Messages that nobody could take, and what is to become of them: written with the end of their last try.
+create table {schema}.bus_dead_letters (
+  tenant_id int not null,
+  action_id bigint not null,
+  -- how often it was queued again
+  rounds int not null default 0,
+  -- when it is looked at, or queued again; null: it is over, or queued again
+  look_at timestamptz,
+  is_to_be_queued boolean not null default false,
+  primary key (tenant_id, action_id)
+);
+create index bus_dead_letters_in_order on {schema}.bus_dead_letters (look_at) where look_at is not null;

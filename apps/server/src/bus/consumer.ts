@@ -1,0 +1,128 @@
+import type { ClaimedAction, Engine, Queryable } from '@muster/engine';
+import type { Log } from '../http/logging.ts';
+import type { LanesOfBus } from './bus-lanes.ts';
+import { BUS, type Received, type Stored, type Subscription } from './subscription.ts';
+
+interface Options {
+  readonly engine: Engine;
+  readonly lanes: LanesOfBus;
+  readonly log: Log;
+  readonly subscription: Subscription;
+  readonly tenantId: number;
+  readonly worker: string;
+}
+
+/** The seed's visibility timeout. */
+const LEASE_MS = 30_000;
+const WAIT_MS = 25_000;
+const AT_ONCE = 64;
+const LONGEST_PAUSE_MS = 10_000;
+
+/** Takes the messages of one tenant and subscription: claims what is there, or waits at the cost of no query. */
+export class Consumer {
+  readonly #options: Options;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #faults = 0;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  /** Ends when what it has begun is done. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { engine, log, subscription, tenantId, worker } = this.#options;
+    const { signal } = this.#stop;
+    while (!signal.aborted)
+      try {
+        const { runnerId } = await this.#lanes();
+        const claimed = await engine.claimSlots(engine.db, {
+          ...{ tenantId, runnerId, channel: BUS, worker, leaseMs: LEASE_MS, max: AT_ONCE },
+          ...{ waitMs: WAIT_MS, signal },
+        });
+        if (claimed.length > 0) await this.#take(claimed);
+        this.#faults = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#faults += 1;
+        if (this.#faults === 1)
+          log.warn(
+            { err: error, subscription: subscription.name },
+            'Messages cannot be taken; trying again.',
+          );
+        await pause(Math.min(100 * 2 ** this.#faults, LONGEST_PAUSE_MS), signal);
+      }
+  }
+
+  #lanes() {
+    const { engine, lanes, subscription, tenantId } = this.#options;
+    return engine.db.transaction((tx) => lanes.of(tx, tenantId, subscription.name));
+  }
+
+  /** All together; if that does not work each one alone, so that only the bad one fails. */
+  async #take(claimed: readonly ClaimedAction[]): Promise<void> {
+    const { db } = this.#options.engine;
+    try {
+      await db.transaction((tx) => this.#takeIn(tx, claimed));
+      return;
+    } catch (error) {
+      if (claimed.length === 1) return this.#fail(claimed[0] as ClaimedAction, error);
+    }
+    for (const action of claimed)
+      try {
+        await db.transaction((tx) => this.#takeIn(tx, [action]));
+      } catch (error) {
+        await this.#fail(action, error);
+      }
+  }
+
+  async #takeIn(tx: Queryable, claimed: readonly ClaimedAction[]): Promise<void> {
+    const { engine, subscription, tenantId, worker } = this.#options;
+    // first, so that whoever has lost his lease does nothing: the fence holds until the commit
+    const reports = await engine.reportMany(
+      tx,
+      claimed.map(({ id, attempt }) => ({ tenantId, actionId: id, attempt, status: 'succeeded', worker })),
+    );
+    const ours = claimed.filter((_, n) => reports[n]?.accepted && !reports[n]?.repeated);
+    if (ours.length > 0) await subscription.take(tx, ours.map(received));
+  }
+
+  async #fail({ id, attempt }: ClaimedAction, error: unknown): Promise<void> {
+    const { engine, log, subscription, tenantId, worker } = this.#options;
+    log.warn({ err: error, message: id, subscription: subscription.name }, 'A message could not be taken.');
+    await engine.report(engine.db, {
+      ...{ tenantId, actionId: id, attempt, worker, status: 'failed' },
+      error: sentence(error),
+    });
+  }
+}
+
+function received({ id, tenantId, attempt, payload }: ClaimedAction): Received {
+  const { key, body } = payload as Stored;
+  return { id, tenantId, key, body, receives: attempt };
+}
+
+const LONGEST_ERROR = 2_000;
+
+function sentence(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return text.replaceAll('\u0000', '').slice(0, LONGEST_ERROR);
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,170 @@
+import { createEngine, type Engine } from '@muster/engine';
+import { type TestClock, testClock, testDatabase } from '@muster/engine/testing';
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Alerts } from '../src/alerts/alerts.ts';
+import { Bus } from '../src/bus/bus.ts';
+import { type DeadLetter, type Received, Unusable } from '../src/bus/subscription.ts';
+import { LINES } from '../src/database/migrations.ts';
+
+const TENANT = 1;
+const errors: string[] = [];
+const log = { warn: () => {}, error: (_: object, text: string) => errors.push(text) } as never;
+
+interface Body {
+  readonly n: number;
+}
+let engine: Engine;
+let bus: Bus;
+let clock: TestClock;
+let close: () => Promise<void>;
+const taken: Received<Body>[] = [];
+const givenUp: DeadLetter<Body>[] = [];
+let bad: (message: Received<Body>) => Error | null = () => null;
+const others: number[] = [];
+
+beforeAll(async () => {
+  const database = await testDatabase({ lines: LINES });
+  clock = testClock();
+  engine = createEngine(database.db, { clock, depthLimit: 20 });
+  bus = new Bus({ alerts: new Alerts({ engine, log, registry: new Registry() }), engine, log });
+  bus.subscribe<Body>({
+    topic: 'numbers',
+    name: 'first',
+    async take(tx, messages) {
+      for (const message of messages) {
+        const error = bad(message);
+        if (error) throw error;
+      }
+      await tx.query({ text: 'select 1' });
+      if ('afterCommit' in tx)
+        (tx as { afterCommit(run: () => void): void }).afterCommit(() => void taken.push(...messages));
+    },
+    giveUp: async (_, letter) => void givenUp.push(letter),
+  });
+  bus.subscribe<Body>({
+    topic: 'numbers',
+    name: 'second',
+    take: async (_, messages) => void others.push(...messages.map(({ body }) => body.n)),
+  });
+  await engine.start();
+  await bus.start();
+  close = async () => {
+    await bus.stop();
+    await engine.stop();
+    await database.drop();
+  };
+});
+afterAll(() => close());
+
+const publish = (messages: readonly { key: string; n: number }[]) =>
+  engine.db.transaction((tx) =>
+    bus.publish(
+      tx,
+      'numbers',
+      messages.map(({ key, n }) => ({ tenantId: TENANT, key, body: { n } })),
+    ),
+  );
+const ofKey = (key: string) => taken.filter((one) => one.key === key).map(({ body }) => body.n);
+const states = async () => (await engine.list(engine.db, { tenantId: TENANT, channel: 'bus' })).actions;
+/** Time passes, with what housekeeping does then. */
+async function pass(ms: number): Promise<void> {
+  clock.advance(ms);
+  for (const duty of ['end-leases', 'make-due', 'bus-dead-letters']) await engine.runDuty(duty);
+}
+
+test('every subscription gets every message once, in the order of its key, also more than a lane holds', async () => {
+  const all = Array.from({ length: 150 }, (_, n) => ({ key: n % 3 === 0 ? 'one' : `key ${n % 40}`, n }));
+  await publish(all);
+  await expect.poll(() => taken.length).toBe(all.length);
+  await expect.poll(() => others.length).toBe(all.length);
+  for (const key of new Set(all.map((one) => one.key)))
+    expect(ofKey(key)).toEqual(all.filter((one) => one.key === key).map(({ n }) => n));
+  expect(new Set(others).size).toBe(all.length);
+});
+
+test('what is rolled back was never published, and nobody takes what was not committed', async () => {
+  const before = taken.length;
+  await expect(
+    engine.db.transaction(async (tx) => {
+      await bus.publish(tx, 'numbers', [{ tenantId: TENANT, key: 'undone', body: { n: 1 } }]);
+      throw new Error('undo');
+    }),
+  ).rejects.toThrow('undo');
+  await publish([{ key: 'done', n: 2 }]);
+  await expect.poll(() => ofKey('done')).toEqual([2]);
+  expect(taken.length).toBe(before + 1);
+});
+
+test('a bad message fails alone, holds up only what is in its lane, and comes again in its place', async () => {
+  let tries = 0;
+  bad = ({ key, receives }) => {
+    if (key !== 'bad' || receives > 1) return null;
+    tries += 1;
+    return new Error('not now');
+  };
+  await publish([
+    { key: 'bad', n: 1 },
+    { key: 'fine', n: 2 },
+    { key: 'bad', n: 3 },
+  ]);
+  await expect.poll(() => ofKey('fine')).toEqual([2]);
+  expect(ofKey('bad')).toEqual([]);
+  await expect
+    .poll(async () => {
+      await pass(1_000);
+      return ofKey('bad');
+    })
+    .toEqual([1, 3]);
+  expect(tries).toBeGreaterThan(0);
+});
+
+test('what may work later is queued again three times, each later, and then given up with an alert', async () => {
+  bad = ({ key }) => (key === 'later' ? new Error('database is away') : null);
+  await publish([{ key: 'later', n: 1 }]);
+  const letter = async () =>
+    (await states()).find(({ kind, payload }) => kind === 'first' && hasKey(payload, 'later'));
+  const dead = async (attempt: number) =>
+    expect
+      .poll(async () => {
+        await pass(1_000);
+        const { state, attempt: at } = (await letter()) ?? {};
+        return { state, at };
+      })
+      .toEqual({ state: 'failed', at: attempt });
+  for (const [round, seconds] of [30, 120, 480].entries()) {
+    await dead(3 * (round + 1));
+    await pass(1);
+    await pass((seconds - 10) * 1_000);
+    expect((await letter())?.state).toBe('failed');
+    await pass(10_000);
+  }
+  await dead(12);
+  await pass(1);
+  expect(givenUp.map(({ key, error }) => ({ key, error }))).toEqual([
+    { key: 'later', error: 'Error: database is away' },
+  ]);
+  expect(errors.at(-1)).toMatch(/^A message of first could not be taken: Error: database is away/);
+  const notes = (await engine.feed.read(engine.db, { tenantId: TENANT, limit: 100_000 })).events;
+  expect(notes.filter(({ reason }) => reason === 'alert.raised')).toHaveLength(1);
+  await pass(86_400_000);
+  expect((await letter())?.state).toBe('failed');
+
+  bad = () => null;
+  await engine.redrive(engine.db, { tenantId: TENANT, actionId: (await letter())?.id as string });
+  await expect.poll(() => ofKey('later')).toEqual([1]);
+});
+
+test('what can never work is given up at once, after its three receives', async () => {
+  bad = ({ key }) => (key === 'never' ? new Unusable('it has no head') : null);
+  await publish([{ key: 'never', n: 1 }]);
+  await expect
+    .poll(async () => {
+      await pass(1_000);
+      return givenUp.map(({ key }) => key);
+    })
+    .toEqual(['later', 'never']);
+  bad = () => null;
+});
+
+const hasKey = (payload: unknown, key: string) => (payload as { key: string }).key === key;
