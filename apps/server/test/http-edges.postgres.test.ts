@@ -215,3 +215,19 @@ describe('what is no request of ours', () => {
     expect(t.log()).not.toContain('MUSTER_DATABASE_AWAY');
   });
 });
+
+test.each(['.', '..', '%2e', '%2E%2e'])('a lane cannot be called by dots alone: %s', async (lane) => {
+  const client = connection();
+  const body = '{"kind":"x"}';
+  client.send(
+    head(`POST /api/lanes/${lane}/actions`, {
+      'content-length': body.length,
+      'content-type': 'application/json',
+      ...bearer(),
+    }) + body,
+  );
+  const answer = await client.answer();
+  expect(answer?.status).toBe(400);
+  expect(code(answer)).toBe('MUSTER_BAD_PATH');
+  expect(await t.engine.findLane(t.engine.db, 1, 'generic', '..')).toBeNull();
+});
