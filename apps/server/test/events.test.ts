@@ -7,7 +7,7 @@ import { type TestServer, testServer } from '../testing/test-server.ts';
 let t: TestServer;
 const closing: (() => void)[] = [];
 beforeAll(async () => {
-  t = await testServer({ settings: { MUSTER_MAX_STREAMS: '3' } });
+  t = await testServer({ settings: { MUSTER_MAX_STREAMS: '4' } });
 });
 afterAll(async () => {
   for (const close of closing) close();
@@ -106,6 +106,25 @@ test('G43: a stream shows what happens as it happens, and a client that comes ba
   again.source.close();
 });
 
+test('a stream may begin at the start, and has its place before anything has come', async () => {
+  const id = await put('early');
+  const all = await follow('?cursor=start&target=generic:early');
+  await expect.poll(() => all.of(id)).toEqual(['CREATED']);
+  all.source.close();
+  const stop = new AbortController();
+  const answer = await fetch(`${t.server.url}/api/events`, {
+    headers: { accept: 'text/event-stream', authorization: `Bearer ${t.operator}` },
+    signal: stop.signal,
+  });
+  const reader = answer.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  const text = Buffer.from((await reader.read()).value as Uint8Array).toString();
+  stop.abort();
+  const cursor = /^retry: 2000\nid: (\S+)\n\n/.exec(text)?.[1];
+  const missed = await put('late');
+  const { events } = (await t.get(`/api/events?cursor=${cursor}`)).body;
+  expect(events.map((event: { actionId: string }) => event.actionId)).toEqual([missed]);
+});
+
 test('a note of a door comes in the transaction in which it was written, to its own tenant only', async () => {
   const from = (await t.get('/api/events?cursor=end')).body.cursor;
   const { db } = t.engine;
@@ -136,6 +155,8 @@ test('a stream ends when its token is revoked, and one too many is told to come 
   const refused = await t.get('/api/events', { headers: { accept: 'text/event-stream' } });
   expect(refused).toMatchObject({ status: 503, body: { code: 'MUSTER_TOO_MANY_STREAMS' } });
   expect(refused.headers.get('retry-after')).toBe('5');
+  const asked = { headers: { accept: 'text/event-stream;q=0, application/json' } };
+  expect((await t.get('/api/events', asked)).status).toBe(200);
   await t.del(`/api/tokens/${id}`);
   await expect.poll(() => stream.refusals).toMatchObject([{ code: 'MUSTER_UNAUTHORIZED' }]);
   stream.source.close();

@@ -13,7 +13,7 @@ interface Options {
 export interface Followed {
   readonly tenantId: number;
   /** Undefined: from now on. */
-  readonly cursor?: string | undefined;
+  readonly cursor?: string;
   readonly signal: AbortSignal;
 }
 

@@ -14,7 +14,7 @@ export function errorReply(
 ): FastifyReply {
   const known = translate(error, request);
   // one line, without its stack, for whoever is refused under pressure: they come by the thousand
-  if (known.status === 503 && error instanceof EngineError)
+  if (known.status === 503 && (error instanceof EngineError || error instanceof MusterError))
     request.log.warn({ reqId: request.id, code: known.code }, 'The request was refused.');
   else if (known.status >= 500)
     request.log[known.status === 500 ? 'error' : 'warn'](

@@ -26,15 +26,18 @@ export const events: CreateFeature = ({ config, engine, events: stream, log, lon
         access: operators('viewer'),
         async handler({ caller, query, request, reply }) {
           const { tenantId } = caller;
-          const place = (text: string | undefined) => readPlace(engine, text);
-          if (request.headers.accept?.includes('text/event-stream')) {
+          if (wantsStream(request.headers.accept)) {
             const last = request.headers['last-event-id'];
             const given = typeof last === 'string' && last !== '' ? last : query.cursor;
-            return streams.open({ request, reply }, { tenantId, cursor: await place(given ?? 'end') }, query);
+            return streams.open(
+              { request, reply },
+              { tenantId, cursor: await readPlace(engine, given ?? 'end') },
+              query,
+            );
           }
           const page = await stream.page({
             tenantId,
-            cursor: await place(query.cursor),
+            cursor: await readPlace(engine, query.cursor ?? 'start'),
             limit: query.limit ?? DEFAULT_LIMIT,
           });
           return { ...page, events: page.events.filter(wanted(query)).map(wireEvent) };
@@ -45,3 +48,8 @@ export const events: CreateFeature = ({ config, engine, events: stream, log, lon
 };
 
 const DEFAULT_LIMIT = 100;
+
+/** A type with `q=0` is one that the client does not want. */
+function wantsStream(accept = ''): boolean {
+  return /text\/event-stream(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(accept);
+}

@@ -27,30 +27,27 @@ const COME_BACK_MS = 2_000;
 /** As long as it lasts. */
 const FOREVER_SECONDS = 7 * 86_400;
 const RETRY_SECONDS = 5;
+const LARGEST_SHARE = 0.75;
 
 export class SseStreams {
   readonly #options: Options;
-  #count = 0;
+  readonly #ofTenant = new Map<number, number>();
 
   constructor(options: Options) {
     this.#options = options;
   }
 
   get count(): number {
-    return this.#count;
+    return [...this.#ofTenant.values()].reduce((sum, count) => sum + count, 0);
   }
 
   async open(
     { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-    from: { tenantId: number; cursor: string | undefined },
+    from: { tenantId: number; cursor: string },
     filter: Filter,
   ): Promise<void> {
-    const { longPolls, most, stream } = this.#options;
-    if (this.#count >= most)
-      throw feedError('MUSTER_TOO_MANY_STREAMS', `${most} event streams are open here already.`, {
-        retryAfter: RETRY_SECONDS,
-      });
-    this.#count += 1;
+    const { longPolls, stream } = this.#options;
+    const leave = this.#enter(from.tenantId);
     try {
       // what is wrong with the cursor is said before the stream begins
       await stream.page({ ...from, limit: 1 });
@@ -64,14 +61,32 @@ export class SseStreams {
       if (!reply.raw.headersSent) throw error;
       this.#sayWhy(reply, error);
     } finally {
-      this.#count -= 1;
+      leave();
       if (reply.raw.headersSent) reply.raw.end();
     }
   }
 
+  /** Nobody can take all places: of each four a tenant gets three at most. */
+  #enter(tenantId: number): () => void {
+    const { most } = this.#options;
+    const ofTenant = this.#ofTenant.get(tenantId) ?? 0;
+    if (this.count >= most || ofTenant >= Math.ceil(most * LARGEST_SHARE))
+      throw feedError(
+        'MUSTER_TOO_MANY_STREAMS',
+        `${this.count >= most ? 'Here' : 'Of this tenant'} are as many event streams open as may be.`,
+        { retryAfter: RETRY_SECONDS },
+      );
+    this.#ofTenant.set(tenantId, ofTenant + 1);
+    return () => {
+      const left = (this.#ofTenant.get(tenantId) ?? 1) - 1;
+      if (left === 0) this.#ofTenant.delete(tenantId);
+      else this.#ofTenant.set(tenantId, left);
+    };
+  }
+
   async #send(
     reply: FastifyReply,
-    from: { tenantId: number; cursor: string | undefined; signal: AbortSignal },
+    from: { tenantId: number; cursor: string; signal: AbortSignal },
     filter: Filter,
   ): Promise<void> {
     const { raw } = reply;
@@ -83,10 +98,11 @@ export class SseStreams {
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
     });
-    raw.write(`retry: ${COME_BACK_MS}\n\n`);
-    let cursor = '';
+    // a client that comes back before anything has happened goes on from here, too
+    let { cursor } = from;
+    raw.write(`retry: ${COME_BACK_MS}\nid: ${cursor}\n\n`);
     const sign = setInterval(() => {
-      if (!raw.writableNeedDrain) raw.write(cursor === '' ? ':\n\n' : `id: ${cursor}\n\n`);
+      if (!raw.writableNeedDrain) raw.write(`id: ${cursor}\n\n`);
     }, SIGN_MS);
     try {
       for await (const page of this.#options.stream.follow(from)) {

@@ -8,10 +8,9 @@ export interface Filter {
   readonly type?: string | undefined;
 }
 
-/** Undefined: from the start. */
-export async function readPlace(engine: Engine, text: string | undefined): Promise<string | undefined> {
-  if (text === 'end') return engine.feed.cursor(engine.db, 'end');
-  return text === 'start' ? undefined : text;
+/** `start` and `end` are places like any other. */
+export async function readPlace(engine: Engine, text: string): Promise<string> {
+  return text === 'start' || text === 'end' ? engine.feed.cursor(engine.db, text) : text;
 }
 
 export function wireEvent(event: StreamEvent): FeedEvent {
