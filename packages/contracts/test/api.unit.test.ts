@@ -103,6 +103,7 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
     'runners.complete',
     'runners.fail',
     'runners.heartbeat',
+    'runners.watch',
   ],
 };
 
