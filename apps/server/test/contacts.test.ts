@@ -83,9 +83,13 @@ describe('G10: a task does not keep a device from its urgent action', () => {
     const { device, pc } = await deviceOfPc();
     await comes(device);
     const urgent = await device.assign('LOCK', { priority: 'urgent' });
-    await newTask(t, { deviceIds: [device.id] });
+    const { id: taskId } = await newTask(t, { deviceIds: [device.id] });
     const waiting = pc.claim({ wait: 20 });
     await expect.poll(() => t.engine.parkedWaiters).toBe(1);
+    const { taskDevices } = (await t.get(`/api/tasks/${taskId}/devices`)).body;
+    expect(taskDevices).toMatchObject([
+      { id: null, status: 'pending', waitingFor: { code: 'BEHIND_URGENT', actionId: urgent } },
+    ]);
     await t.pass(89_999);
     expect(t.engine.parkedWaiters).toBe(1);
     await t.pass(1);

@@ -28,6 +28,13 @@ test.each([
   expect(answer.headers.get('x-request-id')).toBe('check/4711:~!');
 });
 
+test('a token in an address is not in the log', async () => {
+  const { token } = await t.token({ kind: 'operator', name: 'careless', role: 'viewer' });
+  expect((await t.get(`/api/devices?token=${token}`)).status).toBe(400);
+  expect((await t.get(`/api/actions/${token}`)).status).toBe(404);
+  expect(t.log()).not.toContain(token);
+});
+
 test('the log names the request as its client does', async () => {
   await t.get('/healthz', asked('findable-1'));
   const line = t

@@ -56,5 +56,5 @@ export { Room } from './room.ts';
 export { isOutcomeUnknown } from './sqlstate.ts';
 export { checkText, encodeJson } from './text.ts';
 export type { Transition, Wake } from './transition.ts';
-export type { DoorReason, WaitingFor } from './waiting-for.ts';
+export { behindUrgent, type DoorReason, type WaitingFor } from './waiting-for.ts';
 export { whileLocked } from './while-locked.ts';

@@ -104,16 +104,20 @@ function clock(facts: WaitingFacts): WaitingFor | null {
   return { code: 'NOT_BEFORE', text: `Not before ${until.toISOString()}.`, until };
 }
 
+/** Also for what a door has not queued yet, of a row of `urgent_elsewhere`. */
+export function behindUrgent(urgent: NonNullable<WaitingFacts['urgent']>): WaitingFor {
+  return {
+    code: 'BEHIND_URGENT',
+    text: `Urgent action ${urgent.id} goes first: its worker was heard of on the channel ${urgent.channel}.`,
+    until: urgent.until,
+    actionId: urgent.id,
+  };
+}
+
 function queue(facts: WaitingFacts): WaitingFor | null {
   if (facts.aheadId !== null)
     return { code: 'BEHIND', text: `Behind action ${facts.aheadId}.`, actionId: facts.aheadId };
-  if (facts.urgent !== null)
-    return {
-      code: 'BEHIND_URGENT',
-      text: `Urgent action ${facts.urgent.id} goes first: its worker was heard of on the channel ${facts.urgent.channel}.`,
-      until: facts.urgent.until,
-      actionId: facts.urgent.id,
-    };
+  if (facts.urgent !== null) return behindUrgent(facts.urgent);
   if (facts.slots !== null && facts.running !== null && facts.running >= facts.slots)
     return { code: 'NO_FREE_SLOT', text: `No free slot: ${facts.running} of ${facts.slots} are taken.` };
   return null;

@@ -261,6 +261,16 @@ export function createTargetSets(s: string, assigning: Assigning) {
       return rows.map((row) => row.action_id);
     },
 
+    /** Those that were never put into a lane. */
+    async unsupplied(client: Queryable, tenantId: number, setId: string): Promise<number> {
+      const { rows } = await client.query({
+        text: `select count(*)::int as many from ${s}.targets t
+          where t.tenant_id = $1 and t.set_id = $2 and t.action_id is null and t.error is null`,
+        values: [tenantId, setId],
+      });
+      return rows[0].many;
+    },
+
     /** Those that never got to their device are to be supplied again, with a new action. */
     async supplyAgain(client: Queryable, tenantId: number, setId: string): Promise<number> {
       const { rows } = await client.query({

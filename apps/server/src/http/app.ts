@@ -136,7 +136,7 @@ export function createApp(options: AppOptions): App {
         {
           reqId: request.id,
           method: request.method,
-          url: request.url,
+          url: withoutTokens(request.url),
           status: reply.statusCode,
           ms: Math.round(reply.elapsedTime),
         },
@@ -196,6 +196,11 @@ function register(app: FastifyInstance, route: Route, { tokens, failures }: AppO
         reply,
       }),
   });
+}
+
+/** Somebody may put one into an address, where it does not belong. What the query says is left out. */
+function withoutTokens(url: string): string {
+  return (url.split('?')[0] as string).replaceAll(/mst_[^/]*/g, 'mst_…');
 }
 
 function hasNul(part: unknown): boolean {

@@ -95,6 +95,7 @@ export const taskDeviceLine = z
   .strictObject({
     ...taskDeviceFields,
     absentSince: time.optional().describe('It is pending, and its PC says since then that it is not there.'),
+    waitingFor: waitingFor.optional().describe('Of one that was not handed out yet: what goes first.'),
   })
   .meta({ id: 'TaskDeviceLine' });
 export type TaskDeviceLine = z.infer<typeof taskDeviceLine>;

@@ -84,7 +84,9 @@ export function createBatches(tools: { engine: Engine; queries: BatchQueries; se
         redriven += done.redriven;
         if (done.redriven === 0) break;
       }
-      const again = await sets.supplyAgain(client, tenantId, batch.setId);
+      const isStopped = batch.cancelledAt !== null || batch.abortedAt !== null;
+      const stopped = isStopped ? await sets.unsupplied(client, tenantId, batch.setId) : 0;
+      const again = stopped + (await sets.supplyAgain(client, tenantId, batch.setId));
       await queries.mark(client, batch, { cancelled: false, aborted: false, closed: false });
       return { id, redriven, again };
     },

@@ -88,7 +88,7 @@ export function createAdvance(tools: {
     if (task.nothingEligible) {
       await tasks.endWaiting(client, task, { ended: 'cancelled', reason: 'NOT_ELIGIBLE' });
       await endPending(client, task, 'NOT_ELIGIBLE', (ids) =>
-        engine.cancelMatching(client, { tenantId, ids }, 'not_eligible'),
+        engine.cancelMatching(client, { tenantId, ids }, 'NOT_ELIGIBLE'),
       );
       return true;
     }

@@ -1,5 +1,5 @@
 import type { DeviceStatus, DeviceWord } from '@muster/contracts/words';
-import type { ActionEvent, Engine, Queryable } from '@muster/engine';
+import { type ActionEvent, behindUrgent, type Engine, type Queryable } from '@muster/engine';
 import { isId } from '../../http/ids.ts';
 import { unknownTaskDevice } from './errors.ts';
 import { CHANNEL, payloadOf, statusOf } from './wire.ts';
@@ -56,11 +56,16 @@ export function createTaskDevices(engine: Engine) {
     ) {
       const { rows } = await db.query({
         text: `select x.device_id, x.action_id, x.reason as unsupplied_reason, d.pc_id, d.absent_since, t.max_attempts, t.timeout_seconds,
-            a.attempt, a.reason, a.created_at, a.ended_at, a.error, ${STATUS} as status
+            a.attempt, a.reason, a.created_at, a.ended_at, a.error, ${STATUS} as status,
+            u.action_id as urgent_id, u.channel as urgent_channel, u.until as urgent_until
           from ${s}.task_targets x
           join ${s}.tasks t on t.tenant_id = x.tenant_id and t.task_id = x.task_id
           left join ${s}.devices d on d.tenant_id = x.tenant_id and d.device_id = x.device_id
           left join ${s}.action_states a on a.tenant_id = x.tenant_id and a.action_id = x.action_id
+          left join lateral (
+            select * from ${s}.urgent_elsewhere($7::timestamptz, x.tenant_id, d.lane_id, '${CHANNEL}') u
+            where x.action_id is null and x.ended is null limit 1
+          ) u on true
           where x.tenant_id = $1 and x.task_id = $2 and x.device_id > $3 and ($4::text is null or ${STATUS} = $4)
             and (not $5::boolean or x.action_id is not null)
           order by x.device_id limit $6`,
@@ -71,6 +76,7 @@ export function createTaskDevices(engine: Engine) {
           page.word === undefined ? null : STATUS_OF_WORD[page.word],
           page.word === 'retrying',
           page.limit,
+          engine.now(),
         ],
       });
       return rows.map((row) => ({
@@ -87,6 +93,9 @@ export function createTaskDevices(engine: Engine) {
         createdAt: row.created_at ?? undefined,
         endedAt: row.ended_at ?? undefined,
         absentSince: row.status === 'pending' ? (row.absent_since ?? undefined) : undefined,
+        waitingFor: row.urgent_id
+          ? behindUrgent({ id: row.urgent_id, channel: row.urgent_channel, until: row.urgent_until })
+          : undefined,
       }));
     },
 
