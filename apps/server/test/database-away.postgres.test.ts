@@ -38,13 +38,15 @@ test('G39: while the database is away requests get a 503 with Retry-After, and a
     await cluster.down('immediate');
     const away = await enqueue();
     expect(away.status).toBe(503);
-    expect(await away.json()).toMatchObject({ code: 'MUSTER_DATABASE_AWAY' });
+    // one whose connection broke under it cannot know
+    const { code } = (await away.json()) as { code: string };
+    expect(['MUSTER_DATABASE_AWAY', 'MUSTER_NO_ANSWER']).toContain(code);
     expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0);
-    await expect.poll(async () => (await ask('/readyz')).status, { timeout: 10_000 }).toBe(503);
+    await expect.poll(async () => (await ask('/readyz')).status).toBe(503);
     expect((await ask('/healthz')).status).toBe(200);
     await cluster.up();
-    await expect.poll(async () => (await enqueue()).status, { timeout: 20_000 }).toBe(201);
-    await expect.poll(async () => (await ask('/readyz')).status, { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => (await enqueue()).status).toBe(201);
+    await expect.poll(async () => (await ask('/readyz')).status).toBe(200);
 
     // The node finds the database again only after something was queued there, which nobody told it.
     const { id } = (await (await ask('/api/lanes/y/actions', { kind: 'before' })).json()) as { id: string };
