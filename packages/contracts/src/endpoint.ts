@@ -17,6 +17,8 @@ export interface Endpoint {
   readonly body?: z.ZodType;
   /** Content types of a body that is not JSON: it is read as it comes, however long it is. */
   readonly takes?: readonly string[];
+  /** The body is bytes, of these content types as a rule; any other, or none, is taken as well. Bounded as JSON is. */
+  readonly bytes?: readonly string[];
   /** Request headers that mean something here. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses of success and what they answer; refusals are the same everywhere. */

@@ -88,6 +88,8 @@ export function createFleet(shell: {
     refuseUnknown: createRefuseUnknown(schema),
     targetSets: createTargetSets(schema, assigning),
     assignmentsOf: queries.assignmentsOf,
+    issueEnrolmentToken: registry.issueEnrolmentToken,
+    onRemoved: registry.onRemoved,
     /** What made these actions of devices; of others it says nothing. */
     originsOf: origins.of,
     /** By whom runs of workflows are named. */

@@ -39,6 +39,8 @@ export interface RegisterOptions {
   readonly known: 'refuse' | 'update';
 }
 
+type Forget = (client: Queryable, tenantId: number, deviceId: string) => Promise<void>;
+
 export type Registry = ReturnType<typeof createRegistry>;
 
 export function createRegistry(tools: {
@@ -49,6 +51,7 @@ export function createRegistry(tools: {
   tokens: Tokens;
 }) {
   const { engine, log, pcs, queries, tokens } = tools;
+  const onRemoved: Forget[] = [];
 
   /** Adds those that are new. An external id that somebody else took at the same moment leads to no device. */
   async function insert(
@@ -255,11 +258,26 @@ export function createRegistry(tools: {
       return issued?.secret as string;
     },
 
+    /** By this one phone becomes this device; one that was issued before is over. */
+    async issueEnrolmentToken(client: Queryable, tenantId: number, deviceId: string, by: string | null) {
+      await tokens.revokeOf(client, tenantId, 'mdm-enrolment', deviceId);
+      const { secret } = await tokens.create(client, {
+        ...{ tenantId, kind: 'mdm-enrolment' as const, name: `enrolment of device ${deviceId}` },
+        ...{ owner: deviceId, restriction: { deviceId }, createdBy: by },
+      });
+      return secret;
+    },
+
+    /** Doors that keep something of devices forget it, in the transaction of the removal. */
+    onRemoved: (forget: Forget) => void onRemoved.push(forget),
+
     /** False: there is no such device. What was assigned to it ends. */
     async remove(client: Queryable, tenantId: number, deviceId: string): Promise<boolean> {
       const laneId = await queries.remove(client, tenantId, deviceId);
       if (laneId === null) return false;
       await tokens.revokeOf(client, tenantId, 'device', deviceId);
+      await tokens.revokeOf(client, tenantId, 'mdm-enrolment', deviceId);
+      for (const forget of onRemoved) await forget(client, tenantId, deviceId);
       await engine.raiseGeneration(client, { tenantId, laneId });
       await engine.assignRunner(client, { tenantId, laneId }, null);
       return true;

@@ -6,6 +6,7 @@ import type { Tokens } from '../tokens/tokens.ts';
 import { authorise } from './auth.ts';
 import { boundBodies } from './body-room.ts';
 import { isListed } from './client-address.ts';
+import { takeBytes } from './bytes-body.ts';
 import { answerClientError, answerOddRequests } from './client-error.ts';
 import { methodsOf, type Route } from './define-route.ts';
 import { errorReply } from './error-reply.ts';
@@ -145,7 +146,12 @@ export function createApp(options: AppOptions): App {
     done();
   });
   for (const route of options.routes) {
-    if (!route.takes) register(app, route, options);
+    if (route.bytes)
+      void app.register(async (apart) => {
+        takeBytes(apart);
+        register(apart, route, options);
+      });
+    else if (!route.takes) register(app, route, options);
     else
       void app.register(async (apart) => {
         // Only this route takes such bodies, and it reads them itself.

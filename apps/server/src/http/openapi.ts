@@ -70,6 +70,15 @@ function operation(route: Route, named: Map<string, object>): object {
     ...(route.body
       ? { requestBody: { content: { 'application/json': { schema: schemaForOpenApi(route.body, named) } } } }
       : {}),
+    ...(route.bytes
+      ? {
+          requestBody: {
+            content: Object.fromEntries(
+              route.bytes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
+            ),
+          },
+        }
+      : {}),
     ...(route.takes
       ? { requestBody: { content: Object.fromEntries(route.takes.map((type) => [type, {}])) } }
       : {}),

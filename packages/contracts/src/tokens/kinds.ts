@@ -9,6 +9,7 @@ export const TOKEN_KINDS = {
   runner: { byHand: false, meaning: 'the runner of one PC: takes work for its devices and reports it' },
   'host-enrolment': { byHand: true, meaning: 'lets hosts register themselves, any number of them' },
   'device-enrolment': { byHand: true, meaning: 'lets devices register themselves, any number of them' },
+  'mdm-enrolment': { byHand: false, meaning: 'one phone: fetches the profile by which it becomes managed' },
   worker: { byHand: true, meaning: 'claims and reports actions of generic lanes' },
 } as const satisfies Record<string, { byHand: boolean; meaning: string }>;
 
