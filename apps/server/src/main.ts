@@ -24,6 +24,7 @@ import { events } from './features/events/index.ts';
 import { health } from './features/health/index.ts';
 import { hosts } from './features/hosts/index.ts';
 import { metrics } from './features/metrics/index.ts';
+import { pipeline } from './features/pipeline/index.ts';
 import { tasks } from './features/tasks/index.ts';
 import { tenants } from './features/tenants/index.ts';
 import { tokenRoutes } from './features/tokens/index.ts';
@@ -58,6 +59,7 @@ const FEATURES: readonly CreateFeature[] = [
   workflows,
   hosts,
   tasks,
+  pipeline,
   events,
   health,
   metrics,

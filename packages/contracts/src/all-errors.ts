@@ -6,6 +6,7 @@ import { FEED_ERRORS } from './feed/errors.ts';
 import { FLEET_ERRORS } from './fleet/errors.ts';
 import { HOST_ERRORS } from './hosts/errors.ts';
 import { HTTP_ERRORS } from './http-errors.ts';
+import { PIPELINE_ERRORS } from './pipeline/errors.ts';
 import { TASK_ERRORS } from './tasks/errors.ts';
 import { TENANT_ERRORS } from './tenants/errors.ts';
 import { TOKEN_ERRORS } from './tokens/errors.ts';
@@ -21,6 +22,7 @@ export const ERRORS = {
   ...FLEET_ERRORS,
   ...HOST_ERRORS,
   ...HTTP_ERRORS,
+  ...PIPELINE_ERRORS,
   ...TASK_ERRORS,
   ...TENANT_ERRORS,
   ...TOKEN_ERRORS,

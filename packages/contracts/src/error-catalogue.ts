@@ -4,4 +4,5 @@ export interface ErrorEntry {
   /** What happened and what to do about it, for docs/errors.md. */
   readonly meaning: string;
 }
-export type ErrorCatalogue = Readonly<Record<`MUSTER_${string}`, ErrorEntry>>;
+/** Codes begin with MUSTER_, but for those of GraphQL, which are the words of its seed. */
+export type ErrorCatalogue = Readonly<Record<Uppercase<string>, ErrorEntry>>;

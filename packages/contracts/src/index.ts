@@ -105,6 +105,14 @@ export type {
   NewService,
   ServiceChange,
 } from './hosts/requests.ts';
+export {
+  CHECKIN_TOPIC,
+  type CheckinEvent,
+  COMMAND_TOPIC,
+  type CommandMessage,
+  checkinEvent,
+  commandMessage,
+} from './pipeline/messages.ts';
 export { type Refusal, refusal } from './refusal.ts';
 export type {
   ClaimedDevice,

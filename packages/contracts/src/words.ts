@@ -16,6 +16,17 @@ export { MILESTONE_TYPES, type MilestoneType } from './fleet/milestone-types.ts'
 export { HOST_ERRORS } from './hosts/errors.ts';
 export { HOST_STATUSES, type HostStatus } from './hosts/statuses.ts';
 export { HTTP_ERRORS } from './http-errors.ts';
+export { ACTION_TYPES, type ActionType } from './pipeline/action-types.ts';
+export { PIPELINE_ERRORS } from './pipeline/errors.ts';
+export { POLICIES, type Policy } from './pipeline/policies.ts';
+export {
+  DISPATCH_ROW_STATUSES,
+  DISPATCH_STATUSES,
+  EXECUTION_STATUSES,
+  type ExecutionStatus,
+  FAILED_REASONS,
+  type FailedReason,
+} from './pipeline/statuses.ts';
 export { TASK_ERRORS } from './tasks/errors.ts';
 export {
   DEVICE_STATUSES,

@@ -1,4 +1,4 @@
-import type { MilestoneType } from '@muster/contracts/words';
+import type { MilestoneType, Policy } from '@muster/contracts/words';
 import type { Queryable } from '@muster/engine';
 import { days, unfinishedDays } from './milestones.ts';
 
@@ -13,6 +13,7 @@ export interface Milestone {
   readonly moreDays: number;
   readonly expiresAt: Date | null;
   readonly projectedExpiresAt: Date | null;
+  readonly policy: Policy | undefined;
 }
 
 export interface NewAssignment {
@@ -158,7 +159,7 @@ export function createMilestoneLog(s: string, now: () => Date) {
       page: { before?: string | undefined; limit: number },
     ): Promise<Milestone[]> {
       const { rows } = await client.query({
-        text: `select milestone_id, type, action_id, source, by, at, more_days, expires_at, projected_expires_at from ${s}.milestones
+        text: `select milestone_id, type, action_id, source, by, at, more_days, expires_at, projected_expires_at, policy from ${s}.milestones
           where tenant_id = $1 and device_id = $2 and ($3::bigint is null or milestone_id < $3)
           order by milestone_id desc limit $4`,
         values: [tenantId, deviceId, page.before ?? null, page.limit],
@@ -173,6 +174,7 @@ export function createMilestoneLog(s: string, now: () => Date) {
         moreDays: row.more_days,
         expiresAt: row.expires_at,
         projectedExpiresAt: row.projected_expires_at,
+        policy: row.policy ?? undefined,
       }));
     },
 

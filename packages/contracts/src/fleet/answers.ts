@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { POLICIES } from '../pipeline/policies.ts';
 import { instances, nextCursor, time } from '../values.ts';
 import { MILESTONE_TYPES } from './milestone-types.ts';
 
 /** What goes out; a test compares every answer with it. */
-export const source = z.enum(['assign', 'workflow', 'batch', 'task', 'sql']).meta({ id: 'ActionSource' });
+export const source = z
+  .enum(['assign', 'workflow', 'batch', 'task', 'pipeline', 'sql'])
+  .meta({ id: 'ActionSource' });
 export type ActionSource = z.infer<typeof source>;
 
 /** What made an action of a device, where that is not an operator. */
@@ -72,6 +75,7 @@ export const milestone = z
     moreDays: z.int(),
     expiresAt: time.nullable(),
     projectedExpiresAt: time.nullable(),
+    policy: z.enum(POLICIES).optional().describe('That the device has from then on, of policyChanged.'),
   })
   .meta({ id: 'Milestone' });
 export type Milestone = z.infer<typeof milestone>;

@@ -16,5 +16,6 @@ export const MILESTONE_TYPES = [
   'expired',
   'redriven',
   'movedToFront',
+  'policyChanged',
 ] as const;
 export type MilestoneType = (typeof MILESTONE_TYPES)[number];

@@ -1,0 +1,11 @@
+/** Where a device is in its life, as far as the pipeline has brought it. `state` (ok, error) and `online` are other facts. */
+export const POLICIES = [
+  'uploaded',
+  'registered',
+  'enrolled',
+  'active',
+  'locked',
+  'released',
+  'deregistered',
+] as const;
+export type Policy = (typeof POLICIES)[number];
