@@ -235,7 +235,7 @@ test('cancel ends what waits and tells what runs; retry takes up what failed and
   expect(await counts(id)).toEqual({ done: 1, failed: 1, cancelled: 2, stopped: 1 });
   expect((await t.post(`/api/batches/${id}/pause`)).body).toMatchObject({ code: 'MUSTER_FINISHED' });
 
-  expect((await t.post(`/api/batches/${id}/retry`)).body).toEqual({ id, redriven: 1, again: 2 });
+  expect((await t.post(`/api/batches/${id}/retry`)).body).toEqual({ id, redriven: 1, again: 2, refused: 0 });
   expect((await t.get(`/api/batches/${id}/targets?state=stopped`)).body.targets).toEqual([]);
   await t.pass(MINUTE);
   await supplied();
@@ -255,7 +255,7 @@ test('actions that were never handed out in time are retried too', async () => {
   await supplied();
   await t.pass(2 * MINUTE);
   expect(await look(id)).toMatchObject({ status: 'completed', counts: { expired: 2 } });
-  expect((await t.post(`/api/batches/${id}/retry`)).body).toEqual({ id, redriven: 0, again: 2 });
+  expect((await t.post(`/api/batches/${id}/retry`)).body).toEqual({ id, redriven: 0, again: 2, refused: 0 });
 });
 
 test('two that supply at the same moment never put anything twice into a lane', async () => {

@@ -28,7 +28,7 @@ test('the dead letter of a device in error stays one, unless the error is cleare
   const [{ id }] = letters as [Held];
   const refused = await redrive(id);
   expect(refused).toMatchObject({ status: 409, body: { code: 'MUSTER_DEVICE_IN_ERROR' } });
-  expect(refused.body.error).toMatch(/in error \(broken\).*"clearError": true/);
+  expect(refused.body.error).toMatch(/in error \(broken\).*stays a dead letter.*"clearError": true/);
   await stage.pass(MINUTE);
   expect(await action(id)).toMatchObject({ state: 'failed', reason: 'FAILED' });
   expect(await stateOf(pc)).toEqual(['error', 'broken']);
@@ -104,13 +104,48 @@ test('what was for a deleted device, PC or service is not redriven to wait for e
   }
 });
 
-test('the error of a device keeps nothing from it that it gets at a check-in', async () => {
+test('whichever door a dead letter is of, the error of its device is cleared with it or keeps it', async () => {
   const { pc } = await failed();
   const [device] = pc.devices as [FakePc['devices'][number]];
   const id = await device.assign('LOCK', { maxAttempts: 1 });
   await device.report((await device.checkIn()).action, 'failed');
+  const { body: batch } = await stage.t.post('/api/batches', {
+    targets: { deviceIds: [device.id] },
+    action: { kind: 'UPDATE', maxAttempts: 1 },
+  });
+  await stage.t.engine.runDuty('supply-batches');
+  const { action: ofBatch } = await device.checkIn();
+  await device.report(ofBatch, 'failed');
+
+  const retry = (body?: object) => stage.t.post(`/api/batches/${batch.id}/retry`, body);
+  expect(await redrive(id)).toMatchObject({ status: 409, body: { code: 'MUSTER_DEVICE_IN_ERROR' } });
+  expect((await retry()).body).toMatchObject({ redriven: 0, refused: 1 });
+  expect([(await action(id)).state, (await action(ofBatch.id)).state]).toEqual(['failed', 'failed']);
+  // a copy is a new assignment, which no error keeps away
+  const copy = await stage.t.post(`/api/actions/${id}/copy`);
+  expect(copy.status).toBe(201);
+  await device.report((await device.checkIn()).action);
+
+  expect((await retry({ clearError: true })).body).toMatchObject({ redriven: 1, refused: 0 });
+  expect(await stateOf(pc)).toEqual(['ok', undefined]);
   expect((await redrive(id)).status).toBe(200);
-  expect((await device.checkIn()).action).toMatchObject({ id, attempt: 2 });
+  expect((await device.checkIn()).action).toMatchObject({ id: ofBatch.id, attempt: 2 });
+});
+
+test('what is said of a copy is not what is said of a dead letter', async () => {
+  const { pc, letters } = await failed();
+  const copy = (id: string) => stage.t.post(`/api/actions/${id}/copy`);
+  const [{ id: ofTask }] = letters as [Held];
+  // neither a cleared error nor another PC would help
+  expect((await copy(ofTask)).body.code).toBe('MUSTER_NOT_COPIED');
+  const [device] = pc.devices as [FakePc['devices'][number]];
+  await device.assign('LOCK');
+  const { action: done } = await device.checkIn();
+  await device.report(done);
+  await stage.t.del(`/api/devices/${device.id}`);
+  expect((await copy(done.id)).body.error).toBe(
+    'Its device is deleted. Nobody could have a copy of this action.',
+  );
 });
 
 test('G60: a redriven one that nobody can have after all is a dead letter again', async () => {

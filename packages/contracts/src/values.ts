@@ -34,6 +34,8 @@ export const wait = z.number().min(0).max(25).describe('How many seconds to wait
 export const reason = z.string().max(2_000);
 export const priority = z.enum(['normal', 'urgent']).meta({ id: 'Priority' });
 export const headOfLine = z.enum(['skip', 'hold']);
+/** What is for a device in error is redriven only so. */
+export const clearError = z.boolean().optional().describe('Also clear the error of the device.');
 /** The fence: a report, an extension or a release names the attempt that was handed out. */
 export const attempt = z.int().min(1).describe('The attempt that was handed out: the fence.');
 

@@ -1,12 +1,13 @@
 import type { Queryable } from '@muster/engine';
 import type { Audit } from '../audit/audit.ts';
-import type { RedriveRule } from '../redriving/redriving.ts';
+import { nobodyCouldHave, type RedriveRule, type RedriveWish } from '../redriving/redriving.ts';
 import { deviceError } from './errors.ts';
 import type { DeviceQueries } from './queries.ts';
 
 /**
- * What was for a device that is deleted is for nobody. On channels that serve no device in error, and only by its PC (those of
- * `ofPcs`), neither is what is for one of those, until the error is cleared.
+ * What was for a device that is deleted is for nobody, nor is what its PC alone could get (channels of `ofPcs`) for one that has
+ * none. A device in error is asked about, by whichever way the action would get to it: who redrives may not know of the
+ * error, and with `clearError` says that it is over. A copy is a new assignment, which an error does not keep away.
  */
 export function createRedriveRule(
   s: string,
@@ -30,7 +31,8 @@ export function createRedriveRule(
     return new Map(rows.map((row) => [row.lane_id as string, row]));
   }
 
-  return async (tx, tenantId, letters, { caller, clearError }) => {
+  return async (tx, tenantId, letters, wish) => {
+    const { caller, clearError, copy } = wish;
     const devices = await devicesOf(
       tx,
       tenantId,
@@ -41,9 +43,10 @@ export function createRedriveRule(
     for (const { id, laneId, channel } of letters) {
       const device = devices.get(laneId);
       if (!device) continue;
-      if (device.deleted_at) refused.set(id, gone('Its device is deleted.'));
-      else if (!ofPcs.has(channel)) continue;
-      else if (device.pc_id === null) refused.set(id, gone('Its device belongs to no PC.'));
+      if (device.deleted_at) refused.set(id, gone('Its device is deleted.', wish));
+      else if (copy) continue;
+      else if (device.pc_id === null && ofPcs.has(channel))
+        refused.set(id, gone('Its device belongs to no PC.', wish));
       else if (device.state === 'error' && clearError) cleared.add(device.device_id);
       else if (device.state === 'error') refused.set(id, inError(device.device_id, device.state_reason));
     }
@@ -53,11 +56,11 @@ export function createRedriveRule(
   };
 }
 
-const gone = (why: string) =>
-  deviceError('MUSTER_TARGET_GONE', `${why} Nobody could have this action; it stays a dead letter.`);
+const gone = (why: string, wish: RedriveWish) =>
+  deviceError('MUSTER_TARGET_GONE', nobodyCouldHave(why, wish));
 
 const inError = (deviceId: string, reason: string | null) =>
   deviceError(
     'MUSTER_DEVICE_IN_ERROR',
-    `Its device ${deviceId} is in error (${reason ?? 'unknown'}). Clear the error first, or say "clearError": true.`,
+    `Its device ${deviceId} is in error (${reason ?? 'unknown'}), so this stays a dead letter. Redrive it with "clearError": true, or clear the error first.`,
   );

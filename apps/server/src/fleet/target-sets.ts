@@ -247,18 +247,23 @@ export function createTargetSets(s: string, assigning: Assigning) {
     },
 
     /**
-     * The next dead letters of a set whose devices are there; the others stay what they are. Until the end of the
-     * transaction nobody deletes these devices.
+     * The next dead letters of a set whose devices are there; the others stay what they are. Whoever redrives them holds their
+     * devices and looks again.
      */
-    async deadLetters(client: Queryable, tenantId: number, setId: string, most: number): Promise<string[]> {
+    async deadLetters(
+      client: Queryable,
+      tenantId: number,
+      setId: string,
+      page: { after: number; limit: number },
+    ): Promise<{ n: number; actionId: string }[]> {
       const { rows } = await client.query({
-        text: `select x.action_id from ${s}.targets t
+        text: `select t.n, x.action_id from ${s}.targets t
           join ${s}.action_states x on x.tenant_id = t.tenant_id and x.action_id = t.action_id
           join ${s}.devices d on d.tenant_id = t.tenant_id and d.device_id = t.device_id and d.deleted_at is null
-          where t.tenant_id = $1 and t.set_id = $2 and x.state = 'failed' order by t.n limit $3 for share of d`,
-        values: [tenantId, setId, most],
+          where t.tenant_id = $1 and t.set_id = $2 and t.n > $3 and x.state = 'failed' order by t.n limit $4`,
+        values: [tenantId, setId, page.after, page.limit],
       });
-      return rows.map((row) => row.action_id);
+      return rows.map((row) => ({ n: row.n, actionId: row.action_id }));
     },
 
     /** Those that were never put into a lane. */

@@ -17,6 +17,8 @@ export interface RedriveWish {
   readonly caller: Caller;
   /** What keeps a target from getting it and can be cleared, is. */
   readonly clearError?: boolean | undefined;
+  /** A new action like it is to be made: then it does not matter how this one ended, and nothing is cleared for it. */
+  readonly copy?: boolean | undefined;
 }
 
 /**
@@ -29,6 +31,10 @@ export type RedriveRule = (
   letters: readonly DeadLetter[],
   wish: RedriveWish,
 ) => Promise<ReadonlyMap<string, MusterError>>;
+
+/** The sentence for what is for nobody any more, as the operator who wished for it hears it. */
+export const nobodyCouldHave = (why: string, { copy }: Pick<RedriveWish, 'copy'>) =>
+  `${why} ${copy ? 'Nobody could have a copy of this action.' : 'Nobody could have this action; it stays a dead letter.'}`;
 
 export type Redriving = ReturnType<typeof createRedriving>;
 

@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { attempt, cursor, headOfLine, limit, name, priority, reason, time, wait } from '../values.ts';
+import {
+  attempt,
+  clearError,
+  cursor,
+  headOfLine,
+  limit,
+  name,
+  priority,
+  reason,
+  time,
+  wait,
+} from '../values.ts';
 
 /** What comes in. Names and bounds are those of the engine; the sentences for wrong values come from here. */
 const leaseSeconds = z
@@ -94,10 +105,6 @@ export const filterBody = z
   .meta({ id: 'ActionFilter' });
 export type ActionFilter = z.infer<typeof filterBody>;
 
-const clearError = z
-  .boolean()
-  .optional()
-  .describe('Also clear the error of the device, which would keep it from getting the action.');
 export const redriveBody = z.strictObject({ reason: reason.optional(), clearError }).meta({ id: 'Redrive' });
 export type Redrive = z.infer<typeof redriveBody>;
 export const redriveFilterBody = z

@@ -41,6 +41,9 @@ export const retried = z
     id: z.string(),
     redriven: z.int().describe('Failed ones that are in their lanes again.'),
     again: z.int().describe('Those that never got to their device and get a new action.'),
+    refused: z
+      .int()
+      .describe('Failed ones that stay so: their devices are in error, and clearError was not said.'),
   })
   .meta({ id: 'RetriedBatch' });
 export type RetriedBatch = z.infer<typeof retried>;

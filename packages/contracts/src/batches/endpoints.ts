@@ -1,7 +1,7 @@
 import { endpoint } from '../endpoint.ts';
 import { IDEMPOTENCY_KEY, idParams, pageQuery } from '../values.ts';
 import { accepted, batch, batchPage, retried, targetPage } from './answers.ts';
-import { batchBody, targetsQuery } from './requests.ts';
+import { batchBody, retryBody, targetsQuery } from './requests.ts';
 
 /** One action for many devices, at a pace. */
 export const batches = {
@@ -43,6 +43,7 @@ export const batches = {
     path: '/api/batches/:id/retry',
     summary: 'Retry what failed and what never started',
     params: idParams,
+    body: retryBody,
     responses: { 200: { description: 'How many.', schema: retried } },
   }),
   pause: endpoint({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { deviceAction, targets } from '../fleet/requests.ts';
-import { limit, name, placeCursor } from '../values.ts';
+import { clearError, limit, name, placeCursor } from '../values.ts';
 import { COUNTED } from './statuses.ts';
 
 /** What comes in. */
@@ -30,6 +30,9 @@ export const batchBody = z
   })
   .meta({ id: 'NewBatch' });
 export type NewBatch = z.infer<typeof batchBody>;
+
+export const retryBody = z.strictObject({ clearError }).meta({ id: 'BatchRetry' });
+export type BatchRetry = z.infer<typeof retryBody>;
 
 export const targetsQuery = z.strictObject({
   state: z.enum(COUNTED).optional(),

@@ -13,7 +13,7 @@ export const FLEET_ERRORS = {
   MUSTER_DEVICE_IN_ERROR: {
     status: 409,
     meaning:
-      'The device of this dead letter is in error, so no PC would get it. Clear the error first, or redrive with `clearError: true`.',
+      'The device of this dead letter is in error, so it stays one. Redrive it with `clearError: true`, or clear the error first. Whichever door the action is of.',
   },
   MUSTER_IMPORT_RUNNING: {
     status: 409,
@@ -22,7 +22,7 @@ export const FLEET_ERRORS = {
   MUSTER_TARGET_GONE: {
     status: 409,
     meaning:
-      'What this dead letter was for is deleted: its device, its PC, its service or its host. It is not redriven, because nobody could ever have it.',
+      'What this action was for is deleted: its device, its PC, its service or its host. It is neither redriven nor copied, because nobody could ever have it.',
   },
   MUSTER_UNKNOWN_DEVICE: { status: 404, meaning: 'There is no device with this id.' },
   MUSTER_UNKNOWN_PC: { status: 404, meaning: 'There is no PC with this id.' },

@@ -13,7 +13,7 @@ import { actionError } from './errors.ts';
 import { unknownAction } from './restriction.ts';
 import type { Show } from './show.ts';
 
-/** Edit and run again, for the actions of every door. What could not be redriven cannot be copied either. */
+/** Edit and run again, for the actions of every door. What nobody could have is not copied. */
 export function copyRoute(tools: {
   audit: Audit;
   copying: Copying;
@@ -42,7 +42,7 @@ export function copyRoute(tools: {
               'MUSTER_NOT_FINISHED',
               `Only finished actions are copied, and this one is ${old.state}.`,
             );
-          const refused = (await redriving.check(tx, tenantId, [old], { caller })).get(old.id);
+          const refused = (await redriving.check(tx, tenantId, [old], { caller, copy: true })).get(old.id);
           if (refused) throw refused;
           return copying.copy(tx, old, { caller, changes, idempotencyKey });
         },

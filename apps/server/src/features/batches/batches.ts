@@ -4,6 +4,7 @@ import type { Target, TargetCounts, TargetSets } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
 import { refusePast } from '../../http/past-times.ts';
+import type { RedriveWish, Redriving } from '../../redriving/redriving.ts';
 import { batchError } from './errors.ts';
 import { paceOf } from './pace.ts';
 import type { BatchQueries, BatchRow } from './queries.ts';
@@ -14,8 +15,13 @@ const MOST_REDRIVEN_AT_ONCE = 1_000;
 
 export type Batches = ReturnType<typeof createBatches>;
 
-export function createBatches(tools: { engine: Engine; queries: BatchQueries; sets: TargetSets }) {
-  const { engine, queries, sets } = tools;
+export function createBatches(tools: {
+  engine: Engine;
+  queries: BatchQueries;
+  redriving: Redriving;
+  sets: TargetSets;
+}) {
+  const { engine, queries, redriving, sets } = tools;
 
   async function locked(client: Queryable, tenantId: number, id: string): Promise<BatchRow> {
     const batch = isId(id) ? await queries.lock(client, tenantId, id) : null;
@@ -69,26 +75,34 @@ export function createBatches(tools: { engine: Engine; queries: BatchQueries; se
       if (batch.pausedAt) await engine.resume(client, { tenantId, tag: tagOf(id) });
     },
 
-    /** Failed ones again; those that never got to their device get a new action; what was stopped goes on. */
-    async retry(client: Queryable, tenantId: number, id: string) {
+    /**
+     * Failed ones again, as far as they may be redriven; those that never got to their device get a new action; what was
+     * stopped goes on.
+     */
+    async retry(client: Queryable, wish: RedriveWish, id: string) {
+      const { tenantId } = wish.caller;
       const batch = await locked(client, tenantId, id);
       let redriven = 0;
-      for (;;) {
-        const failed = await sets.deadLetters(client, tenantId, batch.setId, MOST_REDRIVEN_AT_ONCE);
-        if (failed.length === 0) break;
-        const done = await engine.redriveMatching(
-          client,
-          { tenantId, ids: failed },
-          'The batch was retried.',
-        );
-        redriven += done.redriven;
-        if (done.redriven === 0) break;
+      let refused = 0;
+      for (let after = -1; ; ) {
+        const page = { after, limit: MOST_REDRIVEN_AT_ONCE };
+        const failed = await sets.deadLetters(client, tenantId, batch.setId, page);
+        const last = failed.at(-1);
+        if (!last) break;
+        after = last.n;
+        const ids = failed.map(({ actionId }) => actionId);
+        const kept = await redriving.refusals(client, tenantId, ids, wish);
+        refused += kept.size;
+        const allowed = ids.filter((actionId) => !kept.has(actionId));
+        if (allowed.length === 0) continue;
+        const filter = { tenantId, ids: allowed };
+        redriven += (await engine.redriveMatching(client, filter, 'The batch was retried.')).redriven;
       }
       const isStopped = batch.cancelledAt !== null || batch.abortedAt !== null;
       const stopped = isStopped ? await sets.unsupplied(client, tenantId, batch.setId) : 0;
       const again = stopped + (await sets.supplyAgain(client, tenantId, batch.setId));
       await queries.mark(client, batch, { cancelled: false, aborted: false, closed: false });
-      return { id, redriven, again };
+      return { id, redriven, again, refused };
     },
 
     /**

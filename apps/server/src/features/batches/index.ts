@@ -9,7 +9,7 @@ import { createSupplyBatches, SUPPLY_BATCHES } from './supply-batches.ts';
 
 /** One action for many devices. */
 export const batches: CreateFeature = (shell) => {
-  const { audit, config, db, engine, fleet, log, repeats } = shell;
+  const { audit, config, db, engine, fleet, log, redriving, repeats } = shell;
   const queries = createBatchQueries(engine.schema, engine.now);
   const sets = fleet.targetSets;
   const supply = runSoon(engine, log, SUPPLY_BATCHES);
@@ -21,7 +21,7 @@ export const batches: CreateFeature = (shell) => {
     errors: BATCH_ERRORS,
     routes: batchRoutes({
       audit,
-      batches: createBatches({ engine, queries, sets }),
+      batches: createBatches({ engine, queries, redriving, sets }),
       db,
       queries,
       repeats,

@@ -119,10 +119,10 @@ export function batchRoutes(tools: {
 
     defineRoute(api.batches.retry, {
       access: operators('operator'),
-      async handler({ caller, params }) {
+      async handler({ body, caller, params }) {
         const answer = await audit.change(
           caller,
-          (tx) => batches.retry(tx, caller.tenantId, params.id),
+          (tx) => batches.retry(tx, { caller, clearError: body.clearError }, params.id),
           (done) => ({ act: 'batch.retry', target: `batch ${params.id}`, detail: done }),
           WHOLE_FLEET,
         );
