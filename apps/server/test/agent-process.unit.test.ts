@@ -1,19 +1,32 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { muster, temporaryFolder } from '../testing/muster-process.ts';
 import { MUSTER, processOf, until } from '../testing/process-stage.ts';
 
 /** What `muster agent` says when it cannot work, and when it may do nothing. */
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 const folder = temporaryFolder();
 const at = (name: string) => path.join(folder.path, name);
-const idle = createServer((_request, response) => response.writeHead(503).end());
+const idle = createServer((request, response) => {
+  const { authorization = '' } = request.headers;
+  if (!/revoked/.test(authorization)) response.writeHead(503).end();
+  else
+    response
+      .writeHead(401, { 'content-type': 'application/json' })
+      .end('{"error":"Who is that?","code":"X"}');
+});
 let url = '';
 beforeAll(async () => {
   writeFileSync(at('token'), 'mst_agent_1_abc\n');
+  writeFileSync(at('revoked'), 'mst_agent_1_revoked\n');
+  writeFileSync(at('operator'), 'mst_operator_1_abc\n');
   writeFileSync(at('units'), '# the web server\nnginx.service\n');
   writeFileSync(at('no-units'), '# nothing yet\n\n');
   mkdirSync(at('odd/journal.ndjson'), { recursive: true });
@@ -42,6 +55,43 @@ it.each([
   expect(await muster(['agent', ...flags(other)], {})).toMatchObject({
     code: 1,
     notes: `The state folder ${at(name)} cannot be used (${why}). Name another one with --state-dir.\n`,
+  });
+});
+
+it.each([
+  [
+    { '--token-file': 'operator' },
+    1,
+    /^The file \S+ does not hold the token of an agent, which begins with mst_agent_\. POST \/api\/hosts shows one\.\n$/,
+  ],
+  [
+    { '--token-file': 'gone', '--enrolment-token-file': 'revoked' },
+    2,
+    /^The server refuses the token in \S+revoked for the registration of this host: Who is that\? \(401\)\.\n$/,
+  ],
+])('issue 11: %j ends it with %i and a sentence', async (files, code, sentence) => {
+  const named = Object.entries(files).map(([flag, name]) => [flag, at(name)]);
+  const ended = await muster(
+    ['agent', ...flags({ '--allow-file': at('units'), ...Object.fromEntries(named) })],
+    {},
+  );
+  expect(ended.notes).toMatch(sentence);
+  expect(ended.code).toBe(code);
+});
+
+it('issue 11: docs/agent-install.md tries it out as written, and a revoked token ends it with 2 and a sentence', async () => {
+  const page = readFileSync(path.join(ROOT, 'docs/agent-install.md'), 'utf8');
+  const [words = ''] = /^ +mkdir -m 700 try-agent(?:.*\n)+? .*muster\.js agent .*$/m.exec(page) ?? [];
+  const script = words.replaceAll('/opt/muster', ROOT).replace('mst_agent_1_…', 'mst_agent_1_revoked');
+  const ended = await promisify(execFile)('sh', ['-ec', script], {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH, MUSTER: url },
+  }).catch((error) => error);
+  expect(ended).toMatchObject({
+    code: 2,
+    stdout: `The agent asks ${url} for work.\n`,
+    stderr:
+      'The server refuses the token in token: Who is that? (401). The agent ends; put a valid token there and start it again.\n',
   });
 });
 

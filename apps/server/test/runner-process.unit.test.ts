@@ -54,7 +54,11 @@ it.each([
   [{ '--token-file': 'operator' }, 1, /does not hold the token of a runner/],
   [{ '--state-dir': 'token' }, 1, noState('token', 'EEXIST: file already exists')],
   [{ '--state-dir': 'token/x' }, 1, noState('token/x', 'ENOTDIR: not a directory')],
-  [{}, 2, /^The server refuses the token in .*token for PC 1: Who is that\? \(401\)$/m],
+  [
+    {},
+    2,
+    /^The server refuses the token in .*token for PC 1: Who is that\? \(401\)\. The runner ends; put a valid token there and start it again\.\n$/,
+  ],
 ])('%j ends it with %i and a sentence', async (files, code, sentence) => {
   const other = Object.fromEntries(Object.entries(files).map(([flag, name]) => [flag, at(name)]));
   const ended = await muster(['runner', ...flags(other)], {});
@@ -77,7 +81,7 @@ it('goes on asking a server that is not there, and stops with 0', async () => {
   nowhere.close();
   await once(nowhere, 'close');
   const args = [MUSTER, 'runner', ...flags({ '--server': `http://127.0.0.1:${port}` })];
-  const runner = processOf(args, /could not be asked for work and is asked again: .*ECONNREFUSED/, {});
+  const runner = processOf(args, /The server does not answer and is asked again: .*ECONNREFUSED/, {});
   await runner.start();
   expect(await runner.stop()).toBe(0);
 });

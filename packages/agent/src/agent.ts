@@ -30,6 +30,8 @@ export function createAgent(options: AgentOptions): Agent {
       execute,
       mostPerAnswer: 10,
       deliveriesAtOnce: 1,
+      program: 'agent',
+      refusals: [401, 403],
       noun: 'Action',
       laneOf: ({ serviceId }) => serviceId,
       nameOf: ({ id, attempt, kind, service }) =>

@@ -5,6 +5,7 @@ import type { Report } from './report.ts';
 import { keyOf, type Work } from './work.ts';
 
 export const CANCELLED = 'CANCELLED: an operator cancelled it.';
+export const GIVEN_UP = 'GIVEN_UP: the server does not wait for this attempt any more.';
 
 /**
  * The attempts that are here, from the moment they came until the server has their results:
@@ -35,7 +36,8 @@ export interface AttemptsOptions<W extends Work> {
   readonly stoppedMessage: string;
   /** It is on the disk that it was begun. */
   readonly onStarted?: ((work: W) => void) | undefined;
-  readonly onResult: (report: Report) => void;
+  /** When it was over, of `performance.now()`: writing it down may take a while. */
+  readonly onResult: (report: Report, endedAt: number) => void;
 }
 
 export class Attempts<W extends Work> {
@@ -148,11 +150,12 @@ export class Attempts<W extends Work> {
       const { id: actionId, attempt } = held.work;
       const report = { actionId, attempt, ...(await this.#run(held)) };
       held.isOver = true;
+      const endedAt = performance.now();
       await journal.result(report).catch((error) => {
         // It is delivered from memory; a crash before that is reported as interrupted.
         log.warn(`The journal could not be written: ${String(error)}`);
       });
-      onResult(report);
+      onResult(report, endedAt);
     } finally {
       this.#running -= 1;
       this.#waitingForSlot.shift()?.();

@@ -1,9 +1,10 @@
-import { Backoff, pause } from './backoff.ts';
+import { Backoff } from './backoff.ts';
+import { howEnded } from './how-ended.ts';
 import type { Journal } from './journal.ts';
 import type { AgentLog } from './log.ts';
+import { duration, type Outage } from './outage.ts';
 import type { Report } from './report.ts';
 import { retryAfter, ServerRefused } from './requests.ts';
-import { whyFailed } from './why-failed.ts';
 import type { Work, WorkServer } from './work.ts';
 
 /** Brings results to the server for as long as it takes; the journal forgets each once the server has it. */
@@ -18,27 +19,35 @@ export interface DeliveriesOptions {
   readonly noun: string;
   /** Of a report that the server will not take, less, which it may take; null: there is no less. */
   readonly reduce: (report: Report, status: number) => Report | null;
-  /** It is tried again. */
-  readonly onFailure: (what: string, error: unknown) => void;
+  readonly outage: Outage;
   readonly onDelivered: (report: Report) => void;
   /** No request goes on after it. */
   readonly signal: AbortSignal;
 }
 
+interface Waiting {
+  readonly report: Report;
+  /** Undefined: of an earlier start, so nobody knows. */
+  readonly endedAt: number | undefined;
+  isLate: boolean;
+}
+
 export class Deliveries {
   readonly #options: DeliveriesOptions;
-  readonly #waiting: Report[] = [];
+  readonly #hurrying = new AbortController();
+  readonly #waiting: Waiting[] = [];
   readonly #working = new Set<Promise<void>>();
   #active = 0;
-  #gaveUp = false;
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
   }
 
-  /** It is in the journal already. */
-  add(report: Report): void {
-    this.#waiting.push(report);
+  /** It is in the journal already. `endedAt`, of `performance.now()`: when the attempt was over. */
+  add(report: Report, endedAt?: number): void {
+    const waiting: Waiting = { report, endedAt, isLate: false };
+    this.#waiting.push(waiting);
+    if (this.#options.outage.isOn) this.#sayLate(waiting);
     if (this.#active >= this.#options.atOnce) return;
     this.#active += 1;
     const working = this.#work().finally(() => this.#working.delete(working));
@@ -52,40 +61,44 @@ export class Deliveries {
 
   /** No more second tries: whatever does not get through now is delivered after the next start. */
   giveUp(): void {
-    this.#gaveUp = true;
+    this.#hurrying.abort();
   }
 
   async #work(): Promise<void> {
     const { firstMs, mostMs } = this.#options.backoff;
     const backoff = new Backoff(firstMs, mostMs);
-    for (let report = this.#waiting.shift(); report; report = this.#waiting.shift())
-      if (!(await this.#deliver(report, backoff))) break;
+    for (let one = this.#waiting.shift(); one; one = this.#waiting.shift())
+      if (!(await this.#deliver(one, backoff))) break;
     // In the same breath as the last look at the list: whoever comes now starts the next round.
     this.#active -= 1;
   }
 
   /** Whether the server has it, or never will. */
-  async #deliver(of: Report, backoff: Backoff): Promise<boolean> {
-    const { journal, log, noun, onDelivered, server, signal } = this.#options;
-    const name = `${noun} ${of.actionId}, attempt ${of.attempt}`;
+  async #deliver(one: Waiting, backoff: Backoff): Promise<boolean> {
+    const { journal, log, onDelivered, outage, server, signal } = this.#options;
+    const { report: of } = one;
+    const name = this.#nameOf(of);
+    const either = AbortSignal.any([signal, this.#hurrying.signal]);
     for (let report: Report | null = of; report; ) {
       if (signal.aborted) return false;
       try {
-        const answer = await server.report(report, signal);
-        const givenUp = answer.accepted ? '' : `, but the server had given it up (${answer.reason})`;
-        log.info(`${name}: ${report.status}${givenUp}${whyFailed(report)}`);
+        const { accepted, reason } = await server.report(report, signal);
+        outage.answered();
+        log.info(`${name}: ${howEnded(report, accepted ? undefined : reason)}${lateness(one)}`);
         break;
       } catch (error) {
         if (isFinal(error)) {
+          outage.answered();
           report = this.#options.reduce(report, error.status);
           // It has forgotten it, or it is not ours any more.
           if (!report) log.warn(`${name}: the server does not want the result: ${error.message}`);
           continue;
         }
-        if (this.#gaveUp || signal.aborted) return false;
-        this.#options.onFailure(`${name}: the result could not be delivered yet`, error);
-        await pause(Math.max(backoff.next(), retryAfter(error)), signal);
-        if (this.#gaveUp) return false;
+        if (either.aborted) return false;
+        outage.failed(`the result of ${name.toLowerCase()}`, error);
+        this.#sayLate(one);
+        await outage.pause(backoff.next(), retryAfter(error), either);
+        if (either.aborted) return false;
       }
     }
     backoff.reset();
@@ -96,6 +109,26 @@ export class Deliveries {
     onDelivered(of);
     return true;
   }
+
+  /** Once of each, so that the log has the end of what it has the beginning of. */
+  #sayLate(one: Waiting): void {
+    if (one.isLate) return;
+    one.isLate = true;
+    this.#options.log.info(
+      `${this.#nameOf(one.report)}: ${howEnded(one.report)} The result is kept here until the server has it.`,
+    );
+  }
+
+  #nameOf({ actionId, attempt }: Report): string {
+    return `${this.#options.noun} ${actionId}, attempt ${attempt}`;
+  }
+}
+
+/** How long it had to wait itself; the outage may be much longer. */
+function lateness({ endedAt, isLate }: Waiting): string {
+  if (!isLate) return '';
+  const after = endedAt === undefined ? '' : `, ${duration(performance.now() - endedAt)} after its end`;
+  return ` The server has the result now${after}.`;
 }
 
 function isFinal(error: unknown): error is ServerRefused {

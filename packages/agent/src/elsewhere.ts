@@ -9,7 +9,10 @@ export function readElsewhere(header: string | null): Elsewhere | null {
   return { id, attempt: Number(attempt), instance: instance === 'unnamed' ? null : instance, since, until };
 }
 
-export function elsewhereLog(warn: (sentence: string) => void, noun: string) {
+export function elsewhereLog(
+  warn: (sentence: string) => void,
+  { noun, program }: { readonly noun: string; readonly program: string },
+) {
   let last = '';
   return (held: Elsewhere | null): void => {
     if (!held) return;
@@ -17,9 +20,9 @@ export function elsewhereLog(warn: (sentence: string) => void, noun: string) {
     const what = `${noun} ${id}, attempt ${attempt}`;
     if (what === last) return;
     last = what;
-    const who = instance === null ? 'another one' : `another one (instance ${instance})`;
+    const who = instance === null ? '' : ` (instance ${instance})`;
     warn(
-      `${what} is held since ${since} by ${who} that uses the same token, and is not given to this one before ${until}. Two state folders, as of a cloned machine, need two tokens.`,
+      `${what} is held elsewhere, since ${since}: by the ${program} of another state folder${who} with the same token. It may come here if it is not reported by ${until}. A second machine needs a token of its own; if the state folder was lost, wait.`,
     );
   };
 }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { HostEnrolment, HostWithToken } from '@muster/contracts';
 import { keptRandom, writeSynced } from './kept-text.ts';
-import { refusal } from './requests.ts';
+import { refusal, sentenceOf } from './requests.ts';
 
 /**
  * A host registers itself with an enrolment token and keeps the token it gets. The secret it makes up first, and keeps
@@ -21,6 +21,8 @@ export async function enrol(options: {
     body: JSON.stringify({ name: options.name, secret } satisfies HostEnrolment),
     redirect: 'error',
     signal: AbortSignal.timeout(30_000),
+  }).catch((error) => {
+    throw new Error(`The server does not answer: ${sentenceOf(error)}`);
   });
   if (!response.ok) throw await refusal(response);
   const { id, name, agentToken } = (await response.json()) as HostWithToken;

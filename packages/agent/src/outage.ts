@@ -1,43 +1,110 @@
+import { pause } from './backoff.ts';
 import type { AgentLog } from './log.ts';
-import { ServerRefused, sentenceOf } from './requests.ts';
+import { isAway, NoToken, ServerRefused, sentenceOf } from './requests.ts';
 
-/** A server that cannot be reached is told of once, then at growing intervals, and once when it answers again. */
+/**
+ * What all loops of a process know of a server that cannot be reached or does not help. Each waits by itself; the first answer
+ * that one of them gets wakes the others. In the log it is told of once, then at growing intervals, and once when it is over.
+ */
 const FIRST_MS = 60_000;
 const MOST_MS = 3_600_000;
+/** A server that answers one request and fails another would otherwise be asked without a rest. */
+const LEAST_WAIT_MS = 500;
+
+/** One kind of trouble. When it was last told outlives its end: what comes and goes fills no log. */
+interface Trouble {
+  since: number | undefined;
+  told: number;
+  lines: number;
+}
 
 export class Outage {
   readonly #log: AgentLog;
+  readonly #leastMs: number;
   readonly #now: () => number;
+  readonly #troubles = new Map<string, Trouble>();
   #since: number | undefined;
-  #kind = '';
-  #told = 0;
-  #silentMs = 0;
+  #over = new AbortController();
 
-  constructor(log: AgentLog, now: () => number = () => performance.now()) {
+  constructor(log: AgentLog, leastMs = LEAST_WAIT_MS, now: () => number = () => performance.now()) {
     this.#log = log;
+    this.#leastMs = leastMs;
     this.#now = now;
   }
 
-  /** What could not be done, in words that the reason follows. */
+  get isOn(): boolean {
+    return this.#since !== undefined;
+  }
+
+  /** What got no answer, or not the one that was hoped for: `a heartbeat`. */
   failed(what: string, error: unknown): void {
     const now = this.#now();
     // another kind of trouble is news: a server that is there again and refuses
-    const kind = error instanceof ServerRefused ? String(error.status) : 'unreachable';
-    const isNew = this.#since === undefined || kind !== this.#kind;
-    if (!isNew && now - this.#told < this.#silentMs) return;
-    const away = this.#since === undefined || isNew ? '' : `, for ${duration(now - this.#since)} now`;
-    this.#log.warn(`${what}${away}: ${sentenceOf(error)}`);
+    const kind = kindOf(error);
+    const trouble = this.#troubles.get(kind) ?? {
+      since: undefined,
+      told: Number.NEGATIVE_INFINITY,
+      lines: 0,
+    };
+    this.#troubles.set(kind, trouble);
     this.#since ??= now;
-    this.#kind = kind;
-    this.#told = now;
-    this.#silentMs = isNew ? FIRST_MS : Math.min(MOST_MS, this.#silentMs * 2);
+    trouble.since ??= now;
+    if (now - trouble.told < Math.min(MOST_MS, FIRST_MS * 2 ** Math.max(0, trouble.lines - 1))) return;
+    this.#log.warn(sentence(kind, what, error, now - trouble.since));
+    trouble.told = now;
+    trouble.lines += 1;
   }
 
   answered(): void {
     if (this.#since === undefined) return;
-    this.#log.info(`The server answers again, after ${duration(this.#now() - this.#since)}.`);
+    const told = [...this.#troubles].flatMap(([kind, { lines }]) => (lines > 0 ? [kind] : []));
+    const again = told.every((kind) => kind === TOKEN) ? 'takes the token again' : 'answers again';
+    if (told.length > 0) this.#log.info(`The server ${again}, after ${duration(this.#now() - this.#since)}.`);
     this.#since = undefined;
+    for (const trouble of this.#troubles.values()) Object.assign(trouble, { since: undefined, lines: 0 });
+    this.#over.abort();
+    this.#over = new AbortController();
   }
+
+  /** After a failure: as long as that, or until somebody gets an answer, but not shorter than the server has asked for. */
+  async pause(ms: number, askedMs: number, signal: AbortSignal): Promise<void> {
+    const either = AbortSignal.any([signal, this.#over.signal]);
+    const began = this.#now();
+    await pause(Math.max(askedMs, Math.min(ms, this.#leastMs)), signal);
+    await pause(ms - (this.#now() - began), either);
+  }
+}
+
+const AWAY = 'away';
+const TOKEN = 'token';
+const NOT_UNDERSTOOD = 'not understood';
+
+function kindOf(error: unknown): string {
+  if (error instanceof NoToken) return TOKEN;
+  if (error instanceof ServerRefused) return [401, 403].includes(error.status) ? TOKEN : String(error.status);
+  return isAway(error) ? AWAY : NOT_UNDERSTOOD;
+}
+
+function sentence(kind: string, what: string, error: unknown, ms: number): string {
+  const reason = sentenceOf(error);
+  // one that came back soon was not told at once
+  const isNew = ms < 1_000;
+  const time = duration(ms);
+  if (error instanceof NoToken)
+    return `${isNew ? 'Nothing can be asked without a token' : `Nothing could be asked for ${time}`}; its file is read again: ${reason}`;
+  if (kind === TOKEN)
+    return isNew
+      ? `The server refuses the token, and is asked again with what is in its file by then: ${reason}`
+      : `The server has refused the token for ${time}: ${reason}`;
+  if (kind === AWAY)
+    return isNew
+      ? `The server does not answer and is asked again: ${reason}`
+      : `The server has not answered for ${time}: ${reason}`;
+  if (kind === NOT_UNDERSTOOD)
+    return `The answer to ${what} is not understood${isNew ? '' : `, for ${time} now`}; it is asked again: ${reason}`;
+  return isNew
+    ? `The server answers ${what} with an error and is asked again: ${reason}`
+    : `The server has answered with errors for ${time}, now ${what}: ${reason}`;
 }
 
 /** `3 h 20 min`, `4 min 5 s`, `7 s`. */

@@ -15,6 +15,14 @@ export class ServerRefused extends Error {
   }
 }
 
+/** There is none to be had, so nothing was asked. */
+export class NoToken extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = 'NoToken';
+  }
+}
+
 const ANSWER_MS = 30_000;
 /** How much later than asked an answer may come before the connection counts as dead. */
 const GRACE_MS = 15_000;
@@ -45,10 +53,13 @@ export class Requests {
     { signal, waitSeconds }: { signal: AbortSignal; waitSeconds?: number },
   ): Promise<Response> {
     const ms = waitSeconds === undefined ? ANSWER_MS : waitSeconds * 1_000 + GRACE_MS;
+    const token = await this.#token().catch((error) => {
+      throw new NoToken(error);
+    });
     const response = await fetch(this.#server + path, {
       method: body ? 'POST' : 'GET',
       headers: {
-        authorization: `Bearer ${await this.#token()}`,
+        authorization: `Bearer ${token}`,
         'user-agent': `${this.#program}/${VERSION}`,
         ...(this.#instance === undefined ? {} : { 'muster-instance': this.#instance }),
         ...(body ? { 'content-type': 'application/json' } : {}),
@@ -78,14 +89,21 @@ export function retryAfter(error: unknown): number {
   return error instanceof ServerRefused ? error.retryAfterMs : 0;
 }
 
+/** Nothing came back, or only half of it: of fetch a TypeError with a cause, or that its time was over. */
+export function isAway(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    (error.name === 'TimeoutError' || (error instanceof TypeError && 'cause' in error))
+  );
+}
+
 /** fetch says only "fetch failed"; what failed is in the cause. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return 'no answer came in time';
   let { cause } = error as { cause?: unknown };
   if (cause instanceof AggregateError) [cause] = cause.errors; // IPv6, IPv4: the first says enough
-  return cause instanceof Error && cause.message !== ''
-    ? `${error.message}: ${cause.message}`
-    : error.message;
+  return isAway(error) && cause instanceof Error && cause.message !== '' ? cause.message : error.message;
 }
 
 function sentence(text: string): { error?: string; code?: string } {

@@ -27,7 +27,9 @@ export interface LoopSettings {
   readonly graceMs?: number | undefined;
   readonly log?: AgentLog | undefined;
   /** The waits after failures, shorter in tests. */
-  readonly backoff?: { readonly firstMs: number; readonly mostMs: number } | undefined;
+  readonly backoff?:
+    | { readonly firstMs: number; readonly mostMs: number; readonly leastMs?: number }
+    | undefined;
 }
 
 /** What is different between the two. */
@@ -53,12 +55,17 @@ export interface LoopKind<W extends Work> {
   readonly onStarted?: (work: W) => void;
   /** A sentence, if nothing can be run at the moment: then nothing is taken. */
   readonly obstacle?: () => Promise<string | null>;
-  /** A server that refuses the very first request as not allowed ends it; later it is asked again. */
-  readonly endsIfRefused?: boolean;
+  /** For the log: `agent`. */
+  readonly program: string;
+  /** Of the very first request: answers of a server that will not have this token. Later it is asked again. */
+  readonly refusals: readonly number[];
 }
 
 export interface WorkLoop {
-  /** Resolves after a stop, with the number of results that the server does not have yet. */
+  /**
+   * Resolves after a stop, with the number of results that the server does not have yet. Rejects with a `ServerRefused` if the
+   * token is refused at the start.
+   */
   run(): Promise<{ undelivered: number }>;
   /** Lets running commands finish for a while, delivers what it can, and ends. With `now` they are ended at once. */
   stop(now?: boolean): void;
@@ -71,8 +78,8 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
   const { folder, log = silent, maxRunning, waitSeconds = 25, graceMs = 30_000 } = settings;
   const { backoff = { firstMs: 1_000, mostMs: 60_000 } } = settings;
   const { server } = kind;
-  const outage = new Outage(log);
-  const sayElsewhere = elsewhereLog((sentence) => log.warn(sentence), kind.noun);
+  const outage = new Outage(log, backoff.leastMs);
+  const sayElsewhere = elsewhereLog((sentence) => log.warn(sentence), kind);
   const stopping = new AbortController();
   const hurrying = new AbortController();
   const ended = new AbortController();
@@ -86,7 +93,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
       log,
       atOnce: kind.deliveriesAtOnce,
       backoff,
-      onFailure: (what, error) => outage.failed(what, error),
+      outage,
       onDelivered: ({ actionId: id, attempt }) => attempts.forget({ id, attempt }),
       signal: ended.signal,
     });
@@ -95,7 +102,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
       journal,
       log,
       most: maxRunning,
-      onResult: (report) => deliveries.add(report),
+      onResult: (report, endedAt) => deliveries.add(report, endedAt),
     });
 
     const { interrupted } = journal;
@@ -105,7 +112,10 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
       log.warn(`Attempts that were cut off had left processes behind (${left}), which were ended.`);
     for (const { id: actionId, attempt } of interrupted)
       await journal.result({ actionId, attempt, status: 'failed', message: kind.interruptedMessage });
-    for (const report of journal.undelivered) deliveries.add(report);
+    const { undelivered } = journal;
+    if (undelivered.length > 0)
+      log.info(`Results from before this start that the server does not have yet: ${undelivered.length}.`);
+    for (const report of undelivered) deliveries.add(report);
 
     stopping.signal.addEventListener('abort', () => attempts.wake());
     if (stopping.signal.aborted) attempts.wake();
@@ -133,7 +143,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
     const failures = new Backoff(backoff.firstMs, backoff.mostMs);
     const nothing = new Backoff(backoff.firstMs, backoff.mostMs);
     let isSure = false;
-    let wasAnswered = !kind.endsIfRefused;
+    let wasAnswered = false;
     let wait = waitSeconds;
     while (!signal.aborted) {
       try {
@@ -147,6 +157,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
         }
         if (!isSure) {
           const held = await server.running(signal);
+          outage.answered();
           for (const work of held.work) attempts.accept(work);
           sayElsewhere(held.elsewhere);
         }
@@ -169,14 +180,18 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
         if (advice.waitSeconds !== null) wait = Math.min(waitSeconds, advice.waitSeconds);
       } catch (error) {
         if (signal.aborted) break;
-        if (!wasAnswered && error instanceof ServerRefused && [401, 403, 404].includes(error.status))
-          return error;
+        if (!wasAnswered && isRefusal(error)) return error;
         isSure = false;
-        outage.failed('The server could not be asked for work and is asked again', error);
-        await pause(Math.max(failures.next(), retryAfter(error)), signal);
+        outage.failed('a request for work', error);
+        await outage.pause(failures.next(), retryAfter(error), signal);
       }
     }
     return null;
+  }
+
+  /** By the server itself: a proxy that says the same has no code, and may have lost the server for a moment. */
+  function isRefusal(error: unknown): error is ServerRefused {
+    return error instanceof ServerRefused && error.code !== null && kind.refusals.includes(error.status);
   }
 
   /**
@@ -185,6 +200,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
    */
   async function beat(attempts: Attempts<W>): Promise<void> {
     const { signal } = ended;
+    let isSure = true;
     while (!signal.aborted) {
       const alive = kind.alive(attempts);
       const ms = alive.length > 0 ? kind.beatMs(alive) : Number.POSITIVE_INFINITY;
@@ -196,10 +212,13 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
       const either = AbortSignal.any([signal, anew.signal]);
       try {
         if (alive.length === 0) await aborted(either);
-        else await beatOnce(attempts, alive, ms, either);
+        else await beatOnce(attempts, alive, ms, isSure, either);
+        isSure = true;
       } catch (error) {
-        if (!either.aborted) outage.failed('A heartbeat got no answer', error);
-        await pause(began + ms - performance.now(), either);
+        if (either.aborted) continue;
+        isSure = false;
+        outage.failed('a heartbeat', error);
+        await outage.pause(began + ms - performance.now(), retryAfter(error), either);
       } finally {
         stopListening();
       }
@@ -210,10 +229,12 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
     attempts: Attempts<W>,
     alive: readonly W[],
     ms: number,
+    isSure: boolean,
     signal: AbortSignal,
   ): Promise<void> {
     const began = performance.now();
-    const wait = Math.min(waitSeconds, Math.floor(ms / 1_000));
+    // After a failure it does not wait: that the server is back is to be known at once, and who waits is in the next one.
+    const wait = isSure ? Math.min(waitSeconds, Math.floor(ms / 1_000)) : 0;
     const named = alive.map(({ id, attempt }) => ({
       id,
       attempt,
@@ -224,7 +245,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
     const news = stops.filter((stop) => attempts.cancel(stop, stop.why));
     // After a full wait it asks again at once; a server that did not wait, and had no news, is given a rest.
     const waited = wait > 0 && performance.now() - began > wait * 500;
-    if (news.length === 0 && !waited) await pause(began + ms - performance.now(), signal);
+    if (isSure && news.length === 0 && !waited) await pause(began + ms - performance.now(), signal);
   }
 
   return {

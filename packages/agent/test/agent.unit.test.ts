@@ -1,14 +1,18 @@
 import { mkdtempSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { CANCELLED } from '../src/attempts.ts';
 import { Backoff } from '../src/backoff.ts';
-import { type Agent, type AgentAction, createAgent } from '../src/index.ts';
+import { type Agent, type AgentAction, type AgentOptions, createAgent } from '../src/index.ts';
 import { json, type Play, playedServer } from '../testing/played-server.ts';
 
 /** The agent against a server that the test plays itself. */
-async function scene(play: Play, waitSeconds = 25) {
+async function scene(play: Play, more: Partial<AgentOptions> = {}) {
   const executed: string[] = [];
+  const said: string[] = [];
+  const say = (sentence: string) => void said.push(sentence);
   const server = await playedServer(play);
   const agent: Agent = createAgent({
     server: server.url,
@@ -18,17 +22,20 @@ async function scene(play: Play, waitSeconds = 25) {
       executed.push(`${id}:${attempt}`);
       return { status: 'succeeded' };
     },
-    waitSeconds,
     backoff: { firstMs: 1, mostMs: 4 },
+    log: { info: say, warn: say },
+    ...more,
   });
   const running = agent.run();
   return {
     requests: server.requests,
     executed,
+    said,
+    running,
     async close() {
       agent.stop();
       server.cut();
-      await running;
+      await running.catch(() => {});
       server.close();
     },
   };
@@ -111,6 +118,90 @@ it('delivers a result again until the server has it, and drops one that it will 
   while (reports.length < 5) await new Promise((resolve) => setTimeout(resolve, 2));
   await played.close();
   expect(reports).toEqual(['1', '1', '1', '1', '2']);
+});
+
+it('issue 11: one answer wakes the loops that wait after an outage, and each line of it is true', async () => {
+  const beats: number[] = [];
+  const polls: ServerResponse[] = [];
+  const ends = new Map<string, () => void>();
+  const down = new Set(['queue', 'heartbeat']);
+  const failed = new Set<string>();
+  const reports: string[] = [];
+  const played = await scene(
+    (request, response, body) => {
+      const [, what = ''] = /control\/(\w+)/.exec(request.url ?? '') ?? [];
+      if (down.has(what)) {
+        failed.add(what);
+        request.socket.destroy();
+      } else if (what === 'running') json(response, { actions: [action('1'), action('2'), action('3')] });
+      else if (what === 'heartbeat') beats.push(JSON.parse(body).wait);
+      else if (what === 'queue') polls.push(response);
+      else {
+        reports.push(JSON.parse(body).actionId);
+        json(response, { accepted: true, status: 'succeeded' });
+      }
+    },
+    {
+      // by itself none of them would come back while the test is there to see it
+      backoff: { firstMs: 3_600_000, mostMs: 3_600_000, leastMs: 1 },
+      execute: ({ id }) =>
+        new Promise((resolve) => ends.set(id, () => resolve({ status: 'failed', message: CANCELLED }))),
+    },
+  );
+  const until = (look: () => boolean) => expect.poll(look, { timeout: 60_000, interval: 2 }).toBe(true);
+  const ofActions = () => played.said.filter((line) => line.startsWith('Action'));
+  await until(() => failed.size === 2 && played.said.length > 0 && ends.size === 3);
+  down.clear();
+  ends.get('1')?.(); // its report is answered, and wakes poll and heartbeat
+  await until(() => polls.length === 1 && beats.length === 1);
+  expect(beats).toEqual([0]); // it does not wait at the server, so that its answer comes at once
+
+  down.add('report');
+  failed.clear();
+  ends.get('2')?.();
+  await until(() => failed.has('report') && ofActions().length === 3);
+  ends.get('3')?.(); // behind that one
+  await until(() => ofActions().length === 4);
+  down.clear();
+  polls[0]?.writeHead(204).end(); // wakes the report
+  await until(() => ofActions().length === 6);
+  await played.close();
+  expect(reports).toEqual(['1', '2', '3']);
+  const late = (id: string) =>
+    expect.stringMatching(
+      new RegExp(
+        `^Action ${id}, attempt 1: cancelled\\. The server has the result now, \\d.* after its end\\.$`,
+      ),
+    );
+  expect(played.said[0]).toMatch(/^The server does not answer and is asked again: /);
+  expect(played.said[2]).toMatch(/^The server answers again, after \d/);
+  expect(ofActions()).toEqual([
+    'Action 1, attempt 1: cancelled. The result is kept here until the server has it.',
+    late('1'),
+    'Action 2, attempt 1: cancelled. The result is kept here until the server has it.',
+    'Action 3, attempt 1: cancelled. The result is kept here until the server has it.',
+    late('2'),
+    late('3'),
+  ]);
+});
+
+it('issue 11: ends if the first request is refused, not if a proxy does it or a later one is', async () => {
+  const refused = await scene((_request, response) =>
+    json(response, { error: 'Who is that?', code: 'X' }, 401),
+  );
+  await expect(refused.running).rejects.toThrow('Who is that? (401)');
+  await refused.close();
+
+  let asked = 0;
+  const later = await scene((_request, response) => {
+    asked += 1;
+    if (asked === 1) response.writeHead(401).end('<html>');
+    else if (asked === 2) json(response, { actions: [] });
+    else json(response, { error: 'no', code: 'X' }, 401);
+  });
+  await expect.poll(() => asked, { timeout: 60_000, interval: 2 }).toBeGreaterThan(5);
+  await later.close();
+  expect(await later.running).toEqual({ undelivered: 0 });
 });
 
 it('waits longer and longer after failures, spread, up to a limit', () => {

@@ -1,30 +1,103 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { elsewhereLog, readElsewhere } from '../src/elsewhere.ts';
 import { duration, Outage } from '../src/outage.ts';
-import { ServerRefused } from '../src/requests.ts';
+import { NoToken, ServerRefused } from '../src/requests.ts';
+
+const away = new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') });
+const refused = (status: number, text: string) => new ServerRefused(status, 'X', text, 0);
+
+/** An outage whose clock is the test's; what it says begins with the minute. */
+function scene() {
+  const said: string[] = [];
+  const clock = { now: 0 };
+  const log = (sentence: string) => void said.push(`${clock.now / 60_000}: ${sentence}`);
+  return { said, clock, outage: new Outage({ info: log, warn: log }, 1, () => clock.now) };
+}
 
 it('says once that the server is away, then at growing intervals, and once that it is back', () => {
-  let now = 0;
-  const said: string[] = [];
-  const log = (sentence: string) => void said.push(`${now / 60_000}: ${sentence}`);
-  const outage = new Outage({ info: log, warn: log }, () => now);
-  const broken = new Error('fetch failed');
+  const { said, clock, outage } = scene();
   outage.answered();
-  for (; now < 11 * 60_000; now += 20_000) outage.failed('It was asked', broken);
-  outage.failed('It was asked', new ServerRefused(503, null, 'Not yet', 0));
+  for (; clock.now < 11 * 60_000; clock.now += 20_000) outage.failed('a heartbeat', away);
+  outage.failed('a heartbeat', refused(503, 'Not yet'));
+  clock.now += 60_000;
+  outage.failed('a request for work', refused(503, 'Not yet'));
   outage.answered();
   outage.answered();
-  now += 60_000;
-  outage.failed('It was asked', broken);
+  clock.now += 60_000;
+  outage.failed('a heartbeat', away);
   expect(said).toEqual([
-    '0: It was asked: fetch failed',
-    '1: It was asked, for 1 min now: fetch failed',
-    '3: It was asked, for 3 min now: fetch failed',
-    '7: It was asked, for 7 min now: fetch failed',
-    '11: It was asked: Not yet (503)',
-    '11: The server answers again, after 11 min.',
-    '12: It was asked: fetch failed',
+    '0: The server does not answer and is asked again: connect ECONNREFUSED',
+    '1: The server has not answered for 1 min: connect ECONNREFUSED',
+    '3: The server has not answered for 3 min: connect ECONNREFUSED',
+    '7: The server has not answered for 7 min: connect ECONNREFUSED',
+    '11: The server answers a heartbeat with an error and is asked again: Not yet (503)',
+    '12: The server has answered with errors for 1 min, now a request for work: Not yet (503)',
+    '12: The server answers again, after 12 min.',
+    '13: The server does not answer and is asked again: connect ECONNREFUSED',
   ]);
+});
+
+it('issue 11: does not fill the log with a server that helps one loop and not another, or comes and goes', () => {
+  const { said, clock, outage } = scene();
+  for (; clock.now < 150_000; clock.now += 10_000) {
+    outage.failed('a request for work', refused(500, 'Broken'));
+    outage.failed('a heartbeat', away);
+    clock.now += 5_000;
+    outage.answered();
+  }
+  expect(said).toEqual([
+    '0: The server answers a request for work with an error and is asked again: Broken (500)',
+    '0: The server does not answer and is asked again: connect ECONNREFUSED',
+    `${5 / 60}: The server answers again, after 5 s.`,
+    '1: The server answers a request for work with an error and is asked again: Broken (500)',
+    '1: The server does not answer and is asked again: connect ECONNREFUSED',
+    `${65 / 60}: The server answers again, after 5 s.`,
+    '2: The server answers a request for work with an error and is asked again: Broken (500)',
+    '2: The server does not answer and is asked again: connect ECONNREFUSED',
+    `${125 / 60}: The server answers again, after 5 s.`,
+  ]);
+});
+
+it('issue 11: calls a refused or missing token what it is, and an answer that is none', () => {
+  const { said, clock, outage } = scene();
+  outage.failed('a heartbeat', refused(401, 'Unauthorized'));
+  clock.now += 60_000;
+  outage.failed('a heartbeat', new NoToken(new Error('The token cannot be read: ENOENT')));
+  outage.answered();
+  clock.now += 60_000;
+  outage.failed('a heartbeat', new SyntaxError('Unexpected token <'));
+  outage.failed('a heartbeat', new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
+  expect(said).toEqual([
+    '0: The server refuses the token, and is asked again with what is in its file by then: Unauthorized (401)',
+    '1: Nothing could be asked for 1 min; its file is read again: The token cannot be read: ENOENT',
+    '1: The server takes the token again, after 1 min.',
+    '2: The answer to a heartbeat is not understood; it is asked again: Unexpected token <',
+    '2: The server does not answer and is asked again: no answer came in time',
+  ]);
+});
+
+it('issue 11: a wait ends with the first answer, but not sooner than the server has asked for', async () => {
+  vi.useFakeTimers();
+  const outage = new Outage({ info: () => {}, warn: () => {} }, 500);
+  const over: string[] = [];
+  const wait = (name: string, askedMs: number) =>
+    void outage.pause(60_000, askedMs, new AbortController().signal).then(() => over.push(name));
+  outage.failed('a heartbeat', away);
+  wait('not asked for', 0);
+  wait('asked for', 20_000);
+  outage.answered();
+  await vi.advanceTimersByTimeAsync(499);
+  expect(over).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(over).toEqual(['not asked for']);
+  await vi.advanceTimersByTimeAsync(19_499);
+  expect(over).toEqual(['not asked for']);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(over).toEqual(['not asked for', 'asked for']);
+  vi.useRealTimers();
+});
+
+it('writes durations in two units', () => {
   expect([0, 59_600, 61_000, 3_600_000, 3_720_000, 90_061_000].map(duration)).toEqual([
     '0 s',
     '1 min',
@@ -37,13 +110,13 @@ it('says once that the server is away, then at growing intervals, and once that 
 
 it('says once of each attempt that another instance holds it', () => {
   const said: string[] = [];
-  const say = elsewhereLog((sentence) => void said.push(sentence), 'Action');
+  const say = elsewhereLog((sentence) => void said.push(sentence), { noun: 'Action', program: 'agent' });
   const held = readElsewhere(
     'id=7, attempt=2, instance=4f-4f-4f-4f, since=2026-03-01T12:00:00.000Z, until=2026-03-01T12:05:00.000Z',
   );
   for (const one of [null, held, null, held]) say(one);
   expect(said).toEqual([
-    'Action 7, attempt 2 is held since 2026-03-01T12:00:00.000Z by another one (instance 4f-4f-4f-4f) that uses the same token, and is not given to this one before 2026-03-01T12:05:00.000Z. Two state folders, as of a cloned machine, need two tokens.',
+    'Action 7, attempt 2 is held elsewhere, since 2026-03-01T12:00:00.000Z: by the agent of another state folder (instance 4f-4f-4f-4f) with the same token. It may come here if it is not reported by 2026-03-01T12:05:00.000Z. A second machine needs a token of its own; if the state folder was lost, wait.',
   ]);
   expect(readElsewhere('id=7, nonsense')).toBe(null);
 });

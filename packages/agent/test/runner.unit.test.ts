@@ -266,3 +266,26 @@ it('hears of a cancel while its heartbeat waits, names what it is stopping, and 
   }
   expect([...instances]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
 });
+
+it('issue 11: an answered claim wakes the heartbeat that waits after an outage, and that does not wait at the server', async () => {
+  const said: string[] = [];
+  const waits: number[] = [];
+  let claim: ServerResponse | undefined;
+  const played = await scene(
+    (request, response, body) => {
+      if (request.url === '/api/pcs/2/running') list(response, given('1'));
+      else if (request.url === '/api/pcs/2/claim') claim = response;
+      else if (request.url !== '/api/pcs/2/heartbeat') yes(response);
+      else if (waits.push(JSON.parse(body).wait) === 1) request.socket.destroy();
+    },
+    'sleep 600',
+    { heartbeatMs: 3_600_000, log: { info: () => {}, warn: (sentence) => void said.push(sentence) } },
+  );
+  await until(() => claim !== undefined && said.length > 0);
+  list(claim as unknown as ServerResponse);
+  await until(() => waits.length === 2);
+  played.stop(true);
+  await played.close();
+  expect(waits).toEqual([25, 0]);
+  expect(said).toEqual([expect.stringMatching(/^The server does not answer and is asked again: /)]);
+});

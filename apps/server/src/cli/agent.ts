@@ -1,20 +1,21 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { AllowList, createAgent, enrol, systemctl } from '@muster/agent';
+import { AllowList, createAgent, enrol, ServerRefused, systemctl } from '@muster/agent';
 import { CommandError } from '../commands/command.ts';
 import { inheritedEnvironment } from '../config.ts';
 import {
-  folderTrouble,
   lockFolder,
   log,
+  REFUSED,
   readSecret,
   readServer,
-  stopOnSignals,
+  readTokenOf,
+  runUntilStopped,
   wholeNumber,
 } from './client-process.ts';
 
-/** `muster agent`: the agent of this host, until it is told to stop. A second signal ends its commands too. */
+/** `muster agent`: the agent of this host, until it is told to stop. docs/agent-install.md has the exit codes. */
 export interface AgentFlags {
   readonly server: string;
   readonly tokenFile: string;
@@ -36,41 +37,44 @@ export async function agent(flags: AgentFlags): Promise<number> {
   const allowed = new AllowList(flags.allowFile);
   const lock = lockFolder(folder, 'agent');
   try {
-    if (flags.enrolmentTokenFile !== undefined && !existsSync(flags.tokenFile))
-      await enrolHost(flags, server, folder);
+    const { enrolmentTokenFile } = flags;
+    if (enrolmentTokenFile !== undefined && !existsSync(flags.tokenFile)) {
+      const refused = await enrolHost(flags, enrolmentTokenFile, server, folder);
+      if (refused) return REFUSED;
+    }
+    const token = () => readTokenOf('agent', flags.tokenFile, 'POST /api/hosts');
+    await token(); // better now than at every poll
     const one = createAgent({
       server,
-      token: () => readSecret(flags.tokenFile),
+      token,
       folder,
       execute: systemctl({ allowed, timeoutMs, environment: inheritedEnvironment() }),
       maxRunning,
       graceMs,
       log,
     });
-    await readSecret(flags.tokenFile); // better now than at every poll
     const nothing = await allowed.whyNothing();
     if (nothing) log.warn(nothing);
-    stopOnSignals(one);
     log.info(`The agent asks ${server} for work.`);
-    await one.run().catch((error) => {
-      throw folderTrouble(folder, error);
-    });
-    log.info('The agent has stopped.');
-    return 0;
+    return await runUntilStopped(one, { program: 'agent', folder, tokenFile: flags.tokenFile });
   } finally {
     lock.release();
   }
 }
 
-async function enrolHost(flags: AgentFlags, server: string, folder: string): Promise<void> {
-  const host = await enrol({
-    server,
-    enrolmentToken: await readSecret(flags.enrolmentTokenFile as string),
-    name: flags.name ?? hostname(),
-    folder,
-    tokenFile: flags.tokenFile,
-  }).catch((error: Error) => {
-    throw new CommandError(`This host could not be registered: ${error.message}`);
-  });
-  log.info(`This host is registered as ${host.name} (${host.id}); its token is in ${flags.tokenFile}.`);
+/** Whether the server refuses the token that it is to register with. */
+async function enrolHost(flags: AgentFlags, file: string, server: string, folder: string): Promise<boolean> {
+  const { name = hostname(), tokenFile } = flags;
+  const enrolmentToken = await readSecret(file);
+  try {
+    const host = await enrol({ server, enrolmentToken, name, folder, tokenFile });
+    log.info(`This host is registered as ${host.name} (${host.id}); its token is in ${tokenFile}.`);
+    return false;
+  } catch (error) {
+    const { message } = error as Error;
+    if (!(error instanceof ServerRefused) || ![401, 403].includes(error.status))
+      throw new CommandError(`This host could not be registered: ${message}`);
+    log.warn(`The server refuses the token in ${file} for the registration of this host: ${message}.`);
+    return true;
+  }
 }

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { WorkLoop } from '@muster/agent';
+import { ServerRefused, type WorkLoop } from '@muster/agent';
 import { CommandError } from '../commands/command.ts';
 import { FolderInUseError, takeLock } from '../data-folder/lock.ts';
 
@@ -10,8 +10,44 @@ export const log = {
   warn: (sentence: string) => console.error(sentence),
 };
 
+/** The codes it ends with, for whoever keeps it running; docs/agent-install.md and docs/runner.md say what to do. */
+const DONE = 0;
+export const REFUSED = 2;
+const NOT_DELIVERED = 3;
+
+/** From the first request to the end, with what is said of it and the code. */
+export async function runUntilStopped(
+  one: WorkLoop,
+  about: {
+    readonly program: string;
+    readonly folder: string;
+    readonly tokenFile: string;
+    /** `PC 1`, after "for", if the token must be that of something named. */
+    readonly of?: string;
+  },
+): Promise<number> {
+  const { folder, program, tokenFile } = about;
+  stopOnSignals(one);
+  try {
+    const { undelivered } = await one.run();
+    if (undelivered === 0) log.info(`The ${program} has stopped.`);
+    else
+      log.warn(
+        `The ${program} has stopped. The server does not have ${undelivered} of its results yet; they are in ${folder}, and the next start delivers them.`,
+      );
+    return undelivered === 0 ? DONE : NOT_DELIVERED;
+  } catch (error) {
+    if (!(error instanceof ServerRefused)) throw folderTrouble(folder, error);
+    const what = about.of === undefined ? '' : ` for ${about.of}`;
+    log.warn(
+      `The server refuses the token in ${tokenFile}${what}: ${error.message}. The ${program} ends; put a valid token there and start it again.`,
+    );
+    return REFUSED;
+  }
+}
+
 /** The first lets commands finish, the second ends them, the third ends the process as it stands. */
-export function stopOnSignals(one: Pick<WorkLoop, 'stop'>): void {
+function stopOnSignals(one: Pick<WorkLoop, 'stop'>): void {
   let signals = 0;
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => {
@@ -41,6 +77,19 @@ export async function readSecret(file: string): Promise<string> {
   return text;
 }
 
+/**
+ * A token of the kind that is needed, by how it begins: that of an operator may look at a host or a PC as well, and what it then
+ * sees must not be run.
+ */
+export async function readTokenOf(kind: 'agent' | 'runner', file: string, shownBy: string): Promise<string> {
+  const token = await readSecret(file);
+  if (!token.startsWith(`mst_${kind}_`))
+    throw new CommandError(
+      `The file ${file} does not hold the token of ${kind === 'agent' ? 'an agent' : 'a runner'}, which begins with mst_${kind}_. ${shownBy} shows one.`,
+    );
+  return token;
+}
+
 export function wholeNumber(text: string, name: string, from: number, to: number): number {
   if (!/^\d{1,6}$/.test(text) || Number(text) < from || Number(text) > to)
     throw new CommandError(`${name} must be a whole number from ${from} to ${to}.`);
@@ -62,7 +111,7 @@ export function lockFolder(folder: string, who: string): { release(): void } {
 }
 
 /** What the system refuses in the state folder is a matter of an option, so it is a sentence and has no trace. */
-export function folderTrouble(folder: string, error: unknown): unknown {
+function folderTrouble(folder: string, error: unknown): unknown {
   if (!isOfSystem(error)) return error;
   return new CommandError(
     `The state folder ${folder} cannot be used (${reasonOf(error)}). Name another one with --state-dir.`,

@@ -1,17 +1,16 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { createRunner, ServerRefused } from '@muster/agent';
+import { createRunner } from '@muster/agent';
 import { CommandError } from '../commands/command.ts';
 import { inheritedEnvironment } from '../config.ts';
 import {
-  folderTrouble,
   lockFolder,
   log,
-  readSecret,
   readServer,
+  readTokenOf,
   reasonOf,
-  stopOnSignals,
+  runUntilStopped,
   wholeNumber,
 } from './client-process.ts';
 
@@ -27,10 +26,6 @@ export interface RunnerFlags {
   readonly grace: string;
 }
 
-const DONE = 0;
-const REFUSED = 2;
-const NOT_DELIVERED = 3;
-
 export async function runner(flags: RunnerFlags): Promise<number> {
   const server = readServer(flags.server);
   const script = path.resolve(flags.exec);
@@ -43,7 +38,7 @@ export async function runner(flags: RunnerFlags): Promise<number> {
   const graceMs = wholeNumber(flags.grace, '--grace', 0, 86_400) * 1_000;
   const obstacle = await whyNotRun(script);
   if (obstacle) throw new CommandError(obstacle);
-  const token = () => readRunnerToken(flags.tokenFile);
+  const token = () => readTokenOf('runner', flags.tokenFile, 'POST /api/pcs');
   await token(); // better now than at every claim
   const lock = lockFolder(folder, 'runner');
   try {
@@ -60,32 +55,16 @@ export async function runner(flags: RunnerFlags): Promise<number> {
       log,
       obstacle: () => whyNotRun(script),
     });
-    stopOnSignals(one);
     log.info(`The runner of PC ${pcId} asks ${server} for work.`);
-    const { undelivered } = await one.run();
-    if (undelivered === 0) log.info('The runner has stopped.');
-    else
-      log.warn(
-        `The runner has stopped. The server does not have ${undelivered} of its results yet; they are in ${folder}, and the next start delivers them.`,
-      );
-    return undelivered === 0 ? DONE : NOT_DELIVERED;
-  } catch (error) {
-    if (!(error instanceof ServerRefused)) throw folderTrouble(folder, error);
-    log.warn(`The server refuses the token in ${flags.tokenFile} for PC ${pcId}: ${error.message}`);
-    return REFUSED;
+    return await runUntilStopped(one, {
+      program: 'runner',
+      folder,
+      tokenFile: flags.tokenFile,
+      of: `PC ${pcId}`,
+    });
   } finally {
     lock.release();
   }
-}
-
-/** An operator's token may look at a PC as well; what it then sees must not be run. */
-async function readRunnerToken(file: string): Promise<string> {
-  const token = await readSecret(file);
-  if (!token.startsWith('mst_runner_'))
-    throw new CommandError(
-      `The file ${file} does not hold the token of a runner, which begins with mst_runner_. POST /api/pcs shows one.`,
-    );
-  return token;
 }
 
 /** Asked before every claim: a script that is gone for a moment must not fail every device of the task. */

@@ -1,5 +1,5 @@
 import type { HeldDevices, PcHeartbeat, TaskDeviceReported } from '@muster/contracts';
-import { CANCELLED } from '../attempts.ts';
+import { CANCELLED, GIVEN_UP } from '../attempts.ts';
 import { readElsewhere } from '../elsewhere.ts';
 import type { Report, ReportAnswer } from '../report.ts';
 import { Requests } from '../requests.ts';
@@ -77,7 +77,7 @@ export class RunnerClient implements WorkServer<TaskDevice> {
     const { taskDevices } = (await response.json()) as PcHeartbeat;
     return taskDevices.flatMap(({ id, attempt, cancelRequested, running }) => {
       if (running && !cancelRequested) return [];
-      const why = running ? CANCELLED : 'GIVEN_UP: the server does not wait for this attempt any more.';
+      const why = running ? CANCELLED : GIVEN_UP;
       return [{ id, attempt, why }];
     });
   }

@@ -39,6 +39,9 @@ export function createRunner(options: RunnerOptions): Runner {
       execute: execScript(options),
       mostPerAnswer: MOST_PER_CLAIM,
       deliveriesAtOnce: DELIVERIES_AT_ONCE,
+      program: 'runner',
+      // of another PC, of none, or no such PC
+      refusals: [401, 403, 404],
       noun: 'Task-device',
       laneOf: ({ deviceId }) => deviceId,
       nameOf: ({ id, attempt, deviceId, kind }) =>
@@ -57,7 +60,6 @@ export function createRunner(options: RunnerOptions): Runner {
       killAfterMs: options.killAfterMs,
       onStarted: (work) => void client.acknowledge(work, stopped.signal).catch(() => {}),
       ...(obstacle ? { obstacle } : {}),
-      endsIfRefused: true,
     },
   );
   return { run: () => loop.run().finally(() => stopped.abort()), stop: loop.stop };
