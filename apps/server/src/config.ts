@@ -63,6 +63,22 @@ function operatorToken(value: string): string {
   return value;
 }
 
+/** 32 bytes in base64 or hex. The value is not repeated: it is the secret. */
+function secretsKey(value: string): Buffer {
+  const key = Buffer.from(value, /^[0-9a-f]{64}$/i.test(value) ? 'hex' : 'base64');
+  if (key.byteLength !== 32 || !/^[A-Za-z0-9+/_-]+=*$/.test(value))
+    throw new Complaint('must be 32 random bytes in base64 or hex. Try: openssl rand -base64 32');
+  return key;
+}
+
+function secretsKeys(value: string): Buffer[] {
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+    .map(secretsKey);
+}
+
 function schemaName(value: string): string {
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(value))
     throw new Complaint('must be lower-case letters, digits and underscores, and not begin with a digit.');
@@ -111,6 +127,16 @@ export const SETTINGS = {
     null,
     'An admin token of the default tenant, made sure of at each start; 32 characters or more. Changing it ends the old one.',
     operatorToken,
+  ),
+  MUSTER_SECRETS_KEY: setting(
+    null,
+    'What tokens and keys in the database are sealed with: 32 random bytes in base64 or hex, on every node the same. With the embedded database one is made in the data folder.',
+    secretsKey,
+  ),
+  MUSTER_SECRETS_OLD_KEYS: setting(
+    '',
+    'Keys that were in MUSTER_SECRETS_KEY before, separated by commas: what was sealed with them stays readable.',
+    secretsKeys,
   ),
   MUSTER_SCHEMA: setting('muster', 'The schema of all tables.', schemaName),
   MUSTER_AUTO_MIGRATE: setting(

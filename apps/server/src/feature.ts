@@ -14,6 +14,7 @@ import type { Log } from './http/logging.ts';
 import type { LongPolls } from './http/long-poll.ts';
 import type { Redriving } from './redriving/redriving.ts';
 import type { Repeats } from './repeats/repeats.ts';
+import type { Secrets } from './secrets/secrets.ts';
 import type { Tokens } from './tokens/tokens.ts';
 
 /** What the shell offers to a feature. */
@@ -33,6 +34,8 @@ export interface Shell {
   readonly log: Log;
   readonly redriving: Redriving;
   readonly repeats: Repeats;
+  /** Seals what the database must not show. */
+  readonly secrets: Secrets;
   /** Of the metrics. */
   readonly registry: Registry;
   /** Throws if a newer version has migrated the database. */

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { ENGINE_ERRORS, type ErrorCatalogue, HTTP_ERRORS } from '@muster/contracts/words';
+import { ENGINE_ERRORS, type ErrorCatalogue, HTTP_ERRORS, SECRETS_ERRORS } from '@muster/contracts/words';
 import { createEngine, type Database, type Engine } from '@muster/engine';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Alerts } from './alerts/alerts.ts';
@@ -23,6 +23,7 @@ import { checkin } from './features/checkin/index.ts';
 import { events } from './features/events/index.ts';
 import { health } from './features/health/index.ts';
 import { hosts } from './features/hosts/index.ts';
+import { mdm } from './features/mdm/index.ts';
 import { metrics } from './features/metrics/index.ts';
 import { pipeline } from './features/pipeline/index.ts';
 import { tasks } from './features/tasks/index.ts';
@@ -41,6 +42,7 @@ import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
 import { createRedriving } from './redriving/redriving.ts';
 import { createRepeats } from './repeats/repeats.ts';
+import { openSecrets } from './secrets/open-secrets.ts';
 import { createTenantQueries } from './tenants/queries.ts';
 import { ensureOperatorToken, type OperatorToken } from './tokens/operator-token.ts';
 import { createTokens } from './tokens/tokens.ts';
@@ -61,6 +63,7 @@ const FEATURES: readonly CreateFeature[] = [
   tasks,
   pipeline,
   events,
+  mdm,
   health,
   metrics,
 ];
@@ -133,6 +136,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     await migrate.checkNotTooNew();
     step('migrating the database');
     if (config.MUSTER_AUTO_MIGRATE === 'yes') await migrate.up();
+    step('looking for the secrets key');
+    const mayMakeKey = db.kind === 'embedded' && !options.db;
+    const secrets = await openSecrets(config, db, { schema, mayMakeKey });
     step('looking for the operator token');
 
     const registry = new Registry();
@@ -188,6 +194,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       log,
       redriving,
       repeats,
+      secrets,
       registry,
       checkSchema: () => migrate.checkNotTooNew(db.reserved),
     };
@@ -195,6 +202,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const errors = joinCatalogues([
       HTTP_ERRORS,
       ENGINE_ERRORS,
+      SECRETS_ERRORS,
       ...features.map((feature) => feature.errors ?? {}),
     ]);
     const routes = describe(

@@ -63,6 +63,7 @@ export interface TestServerOptions {
   readonly faults?: boolean;
 }
 
+const SECRETS_KEY = Buffer.alloc(32, 'key').toString('base64');
 const DUTIES = ['end-leases', 'make-due', 'expire', 'end-stale', 'end-precedence'];
 
 export async function testServer(options: TestServerOptions = {}): Promise<TestServer> {
@@ -70,11 +71,12 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
   const clock = testClock();
   const operator = `operator-of-the-tests-${Math.random().toString(36).slice(2)}-0123456789`;
   const lines: string[] = [];
-  const secrets = new Set([operator]);
+  const secrets = new Set([operator, SECRETS_KEY]);
   const config = readConfig({
     PORT: '0',
     MUSTER_OPERATOR_TOKEN: operator,
     MUSTER_LOG_LEVEL: 'debug',
+    MUSTER_SECRETS_KEY: SECRETS_KEY,
     ...options.settings,
   });
   const server = await startServer(config, {

@@ -7,6 +7,7 @@ import { FLEET_ERRORS } from './fleet/errors.ts';
 import { HOST_ERRORS } from './hosts/errors.ts';
 import { HTTP_ERRORS } from './http-errors.ts';
 import { PIPELINE_ERRORS } from './pipeline/errors.ts';
+import { SECRETS_ERRORS } from './secrets-errors.ts';
 import { TASK_ERRORS } from './tasks/errors.ts';
 import { TENANT_ERRORS } from './tenants/errors.ts';
 import { TOKEN_ERRORS } from './tokens/errors.ts';
@@ -23,6 +24,7 @@ export const ERRORS = {
   ...HOST_ERRORS,
   ...HTTP_ERRORS,
   ...PIPELINE_ERRORS,
+  ...SECRETS_ERRORS,
   ...TASK_ERRORS,
   ...TENANT_ERRORS,
   ...TOKEN_ERRORS,

@@ -6,6 +6,8 @@ export interface DataFolder {
   readonly path: string;
   readonly database: string;
   readonly tokenFile: string;
+  /** What values in the database are sealed with, if no setting says so. */
+  readonly secretsKeyFile: string;
 }
 
 /** Something about the folder that the person in front of it can mend. */
@@ -21,6 +23,7 @@ export function dataFolder(folder: string): DataFolder {
     path: folder,
     database: path.join(folder, 'db'),
     tokenFile: path.join(folder, 'operator-token'),
+    secretsKeyFile: path.join(folder, 'secrets-key'),
   };
 }
 
@@ -38,16 +41,16 @@ export function makeDataFolder(folder: string): DataFolder {
   return dataFolder(folder);
 }
 
-export function readTokenFile(file: string): string | null {
+export function readSecretFile(file: string, what: string): string | null {
   try {
     return readFileSync(file, 'utf8').trim() || null;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new FolderError(`The operator token in ${file} cannot be read`, error);
+    throw new FolderError(`${what} in ${file} cannot be read`, error);
   }
 }
 
-export function writeTokenFile(file: string, token: string): void {
-  writeFileSync(file, `${token}\n`, { mode: 0o600 });
+export function writeSecretFile(file: string, secret: string): void {
+  writeFileSync(file, `${secret}\n`, { mode: 0o600 });
   chmodSync(file, 0o600); // the mode above counts for a new file only
 }

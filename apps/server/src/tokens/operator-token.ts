@@ -1,6 +1,6 @@
 import { type Database, whileLocked } from '@muster/engine';
 import type { Config } from '../config.ts';
-import { dataFolder, makeDataFolder, readTokenFile, writeTokenFile } from '../data-folder/data-folder.ts';
+import { dataFolder, makeDataFolder, readSecretFile, writeSecretFile } from '../data-folder/data-folder.ts';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import { newSecret } from './secret.ts';
 import type { Tokens } from './tokens.ts';
@@ -24,14 +24,14 @@ export async function ensureOperatorToken(
   }
   await whileLocked(db, (tx) => tokens.endOrigin(tx, DEFAULT_TENANT, 'setting'));
   const { tokenFile: file } = dataFolder(config.MUSTER_DATA_DIR);
-  const kept = readTokenFile(file);
+  const kept = readSecretFile(file, 'The operator token');
   if (kept !== null && (await tokens.isValid(db, DEFAULT_TENANT, kept))) return { from: 'file', file };
   if (await tokens.hasAdmin(db, DEFAULT_TENANT)) return { from: 'issued' };
 
   const token = newSecret('operator', DEFAULT_TENANT);
   makeDataFolder(config.MUSTER_DATA_DIR);
   // The file first: a token that is valid and lost would lock everybody out.
-  writeTokenFile(file, token);
+  writeSecretFile(file, token);
   await whileLocked(db, (tx) => tokens.ensureAdmin(tx, DEFAULT_TENANT, token, 'folder'));
   return { from: 'new', file, token };
 }

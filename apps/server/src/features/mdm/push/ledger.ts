@@ -1,0 +1,244 @@
+import type { Queryable } from '@muster/engine';
+import type { PushToken } from './pushes.ts';
+
+/** A push that is due, with what it needs. */
+export interface Due {
+  readonly tenantId: string;
+  readonly deviceId: string;
+  readonly topic: string;
+  readonly dueAt: number;
+  readonly pushes: number;
+  /** Something is wrong with its topic: it would be the one to try. */
+  readonly isStopped: boolean;
+}
+
+/** One that is ours to send. */
+export interface Taken {
+  readonly tenantId: number;
+  readonly deviceId: string;
+  readonly topic: string;
+  readonly turn: string;
+  readonly pushes: number;
+  readonly failures: number;
+  readonly token: Buffer;
+  readonly magic: string;
+}
+
+/** What is written when a push has ended and the device is still wanted. */
+export interface Settled extends Pick<Taken, 'tenantId' | 'deviceId' | 'turn'> {
+  readonly isAccepted: boolean;
+  readonly failures: number;
+  readonly dueAt: Date;
+}
+
+/** As many wants within this time are one push: APNs has it, and keeps no second one. */
+const COALESCED = `interval '30 seconds'`;
+/** Longer than a push can take; whoever has not answered by then is dead. */
+const TURN_MS = 120_000;
+
+export type Ledger = ReturnType<typeof createLedger>;
+
+/**
+ * Who is to be woken up, and by which token. A row is taken by moving the time when it is due, under a number that only the
+ * taker knows: a node that dies gives its rows back by itself, and the worst that can happen is a second push.
+ */
+export function createLedger(s: string, now: () => Date) {
+  const NOW = '$1::timestamptz';
+
+  return {
+    async tokenIs(tx: Queryable, tenantId: number, deviceId: string, { token, magic, topic }: PushToken) {
+      await tx.query({
+        text: `insert into ${s}.push_topics (changed_at, tenant_id, topic) values (${NOW}, $2, $3) on conflict do nothing`,
+        values: [now(), tenantId, topic],
+      });
+      const { rows } = await tx.query({
+        // `before` is as it was; two TokenUpdates of one device at once are both new at worst, and push once
+        text: `with before as (
+            select dead_at from ${s}.push_tokens where tenant_id = $2 and device_id = $3 and app = 'mdm'
+          )
+          insert into ${s}.push_tokens (updated_at, tenant_id, device_id, app, token, magic, topic) values (${NOW}, $2, $3, 'mdm', $4, $5, $6)
+          on conflict (tenant_id, device_id, app) do update set updated_at = excluded.updated_at, token = excluded.token,
+            magic = excluded.magic, topic = excluded.topic, dead_at = null, dead_reason = null
+          returning (select count(*) from before where dead_at is null)::int as was_alive`,
+        values: [now(), tenantId, deviceId, Buffer.from(token), magic, topic],
+      });
+      const wasAlive = rows[0].was_alive > 0;
+      // A row is made for a new one, not only looked for: somebody who wants the device at this very moment meets it.
+      await tx.query({
+        text: wasAlive
+          ? `update ${s}.push_ledger set topic = $4, due_at = case when turn is null then least(due_at, ${NOW}) else due_at end
+              where tenant_id = $2 and device_id = $3 and (due_at is null or topic is distinct from $4)`
+          : `insert into ${s}.push_ledger as l (due_at, tenant_id, device_id, topic) values (${NOW}, $2, $3, $4)
+              on conflict (tenant_id, device_id) do update set topic = excluded.topic, due_at = excluded.due_at, turn = null,
+                pushes = 0, failures = 0, pushed_at = null`,
+        values: [now(), tenantId, deviceId, topic],
+      });
+    },
+
+    async want(tx: Queryable, tenantId: number, deviceIds: readonly string[]) {
+      await tx.query({
+        name: 'muster_push_want',
+        // The token is locked, so nobody buries or renews it before this is committed. In order, so two never wait for each other.
+        text: `insert into ${s}.push_ledger as l (tenant_id, device_id, topic, due_at)
+          select $2, i.device_id, case when t.dead_at is null then t.topic end, case when t.dead_at is null and t.topic is not null then ${NOW} end
+          from (select distinct i.device_id from unnest($3::bigint[]) i(device_id) order by 1) i
+          left join lateral (
+            select t.topic, t.dead_at from ${s}.push_tokens t
+            where t.tenant_id = $2 and t.device_id = i.device_id and t.app = 'mdm' limit 1 for share
+          ) t on true
+          order by i.device_id
+          on conflict (tenant_id, device_id) do update set want = nextval('${s}.push_seq'),
+            due_at = case when l.turn is null and l.failures = 0 and l.due_at is not null
+              then least(l.due_at, greatest(${NOW}, l.pushed_at + ${COALESCED})) else l.due_at end`,
+        values: [now(), tenantId, deviceIds],
+      });
+    },
+
+    /** Whoever is wanted since the look that `want` is of is pushed to at once: the device may have gone again by now. */
+    async seen(
+      client: Queryable,
+      devices: readonly { tenantId: number; deviceId: string; want: string | null }[],
+    ): Promise<void> {
+      await client.query({
+        name: 'muster_push_seen',
+        text: `with seen as materialized (
+            select i.tenant_id, i.device_id, coalesce(i.want, l.want) as want
+            from (select i.tenant_id, i.device_id, max(i.want) as want from unnest($2::int[], $3::bigint[], $4::bigint[]) i(tenant_id, device_id, want) group by 1, 2) i
+            cross join lateral (
+              select l.want from ${s}.push_ledger l where l.tenant_id = i.tenant_id and l.device_id = i.device_id limit 1
+            ) l
+          ), gone as (
+            delete from ${s}.push_ledger l using seen where l.tenant_id = seen.tenant_id and l.device_id = seen.device_id and l.want <= seen.want
+          )
+          update ${s}.push_ledger l set pushes = 0, failures = 0, pushed_at = null,
+            due_at = case when l.turn is null and l.due_at is not null then ${NOW} else l.due_at end
+          from seen where l.tenant_id = seen.tenant_id and l.device_id = seen.device_id and l.want > seen.want`,
+        values: [
+          now(),
+          devices.map(({ tenantId }) => tenantId),
+          devices.map(({ deviceId }) => deviceId),
+          devices.map(({ want }) => want),
+        ],
+      });
+    },
+
+    async forget(tx: Queryable, tenantId: number, deviceId: string, what: 'mdm' | 'all') {
+      await tx.query({
+        text: `with gone as (delete from ${s}.push_ledger where tenant_id = $1 and device_id = $2)
+          delete from ${s}.push_tokens where tenant_id = $1 and device_id = $2 and ($3 = 'all' or app = $3)`,
+        values: [tenantId, deviceId, what],
+      });
+    },
+
+    /**
+     * What is due, of those that may be sent: some of each topic and kind, the longest due first, so its cost depends on
+     * neither how many sleep nor how many wait for a certificate. Of a topic that was stopped, one to try.
+     */
+    async due(client: Queryable, tenants: readonly number[] | null, most: number): Promise<Due[]> {
+      const some = (isRepeat: boolean) => `(
+        select l.device_id, l.due_at, l.pushes from ${s}.push_ledger l
+        where l.tenant_id = t.tenant_id and l.topic = t.topic and l.is_repeat = ${isRepeat} and l.due_at is not null and l.due_at <= ${NOW}
+        order by l.due_at limit case when t.stop_reason is null then $3::int else 1 end)`;
+      const { rows } = await client.query({
+        name: 'muster_push_due',
+        text: `select t.tenant_id, t.topic, t.stop_reason is not null as is_stopped, l.device_id, l.due_at, l.pushes
+          from ${s}.push_topics t
+          cross join lateral (${some(false)} union all ${some(true)}) l
+          where ($2::int[] is null or t.tenant_id = any ($2)) and (t.stopped_until is null or t.stopped_until <= ${NOW})`,
+        values: [now(), tenants, most],
+      });
+      return rows.map((row) => ({
+        tenantId: String(row.tenant_id),
+        deviceId: row.device_id,
+        topic: row.topic,
+        dueAt: row.due_at.getTime(),
+        pushes: row.pushes,
+        isStopped: row.is_stopped,
+      }));
+    },
+
+    /** Those of them that nobody else has taken meanwhile. One without a token waits for the next one. */
+    async take(client: Queryable, due: readonly Due[]): Promise<Taken[]> {
+      const { rows } = await client.query({
+        name: 'muster_push_take',
+        text: `with mine as materialized (
+            select l.tenant_id, l.device_id from unnest($2::int[], $3::bigint[]) i(tenant_id, device_id)
+            cross join lateral (
+              select l.tenant_id, l.device_id from ${s}.push_ledger l
+              where l.tenant_id = i.tenant_id and l.device_id = i.device_id and l.due_at <= ${NOW} limit 1 for update skip locked
+            ) l
+          ), known as materialized (
+            select mine.*, t.token, t.magic, t.topic from mine
+            left join lateral (
+              select t.token, t.magic, t.topic from ${s}.push_tokens t
+              where t.tenant_id = mine.tenant_id and t.device_id = mine.device_id and t.app = 'mdm' and t.dead_at is null
+                and exists (select 1 from ${s}.devices d where d.tenant_id = t.tenant_id and d.device_id = t.device_id and d.deleted_at is null)
+              limit 1
+            ) t on true
+          )
+          update ${s}.push_ledger l set turn = case when k.token is not null then nextval('${s}.push_seq') end,
+            due_at = case when k.token is not null then ${NOW} + make_interval(secs => ${TURN_MS / 1_000}) end
+          from known k where l.tenant_id = k.tenant_id and l.device_id = k.device_id
+          returning l.tenant_id, l.device_id, l.turn, l.pushes, l.failures, k.token, k.magic, k.topic`,
+        values: [now(), due.map(({ tenantId }) => tenantId), due.map(({ deviceId }) => deviceId)],
+      });
+      return rows
+        .filter((row) => row.token !== null)
+        .map((row) => ({
+          tenantId: row.tenant_id,
+          deviceId: row.device_id,
+          topic: row.topic,
+          turn: row.turn,
+          pushes: row.pushes,
+          failures: row.failures,
+          token: row.token,
+          magic: row.magic,
+        }));
+    },
+
+    /** Nothing is written of a device that came meanwhile. */
+    async settle(client: Queryable, settled: readonly Settled[]): Promise<void> {
+      await client.query({
+        name: 'muster_push_settle',
+        text: `update ${s}.push_ledger l set turn = null, failures = i.failures, due_at = i.due_at,
+            pushes = l.pushes + i.accepted::int, pushed_at = case when i.accepted then ${NOW} else l.pushed_at end
+          from unnest($2::int[], $3::bigint[], $4::bigint[], $5::boolean[], $6::int[], $7::timestamptz[])
+            i(tenant_id, device_id, turn, accepted, failures, due_at)
+          where l.tenant_id = i.tenant_id and l.device_id = i.device_id and l.turn = i.turn`,
+        values: [
+          now(),
+          settled.map(({ tenantId }) => tenantId),
+          settled.map(({ deviceId }) => deviceId),
+          settled.map(({ turn }) => turn),
+          settled.map(({ isAccepted }) => isAccepted),
+          settled.map(({ failures }) => failures),
+          settled.map(({ dueAt }) => dueAt),
+        ],
+      });
+    },
+
+    /**
+     * APNs does not know this token. What is wanted stays, without a time. False: it is another token by now, or, if APNs says
+     * since when, one that came later.
+     */
+    async bury(
+      tx: Queryable,
+      { tenantId, deviceId, token }: Pick<Taken, 'tenantId' | 'deviceId' | 'token'>,
+      { app, at, reason }: { app: 'mdm' | 'message'; at: Date | null; reason: string },
+    ): Promise<boolean> {
+      const { rows } = await tx.query({
+        text: `update ${s}.push_tokens set dead_at = ${NOW}, dead_reason = $6
+          where tenant_id = $2 and device_id = $3 and app = $4 and token = $5 and dead_at is null and ($7::timestamptz is null or updated_at < $7)
+          returning 1`,
+        values: [now(), tenantId, deviceId, app, token, reason, at],
+      });
+      if (rows.length === 0) return false;
+      if (app === 'mdm')
+        await tx.query({
+          text: `update ${s}.push_ledger set turn = null, due_at = null where tenant_id = $1 and device_id = $2`,
+          values: [tenantId, deviceId],
+        });
+      return true;
+    },
+  };
+}
