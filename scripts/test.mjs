@@ -27,7 +27,7 @@ const failedChecks = checks.filter(([name, entry, toolArgs]) => {
 });
 
 const hasPostgres = Boolean(process.env.MUSTER_TEST_DATABASE_URL) || findPostgres() !== undefined;
-const tally = runSuites(hasPostgres ? args : [...args, '--project=!postgres']);
+const tally = await runSuites(hasPostgres ? args : [...args, '--project=!postgres']);
 
 const notRun = missingParts(tally, args.length === 0 || requireAll);
 if (!hasPostgres) {
@@ -49,24 +49,29 @@ process.exitCode = failed > 0 ? 1 : 0;
 
 /**
  * @param {string[]} vitestArgs
- * @returns {import('./tally-reporter.mjs').Tally}
+ * @returns {Promise<import('./tally-reporter.mjs').Tally>}
  */
-function runSuites(vitestArgs) {
+async function runSuites(vitestArgs) {
   const cache = path.join(root, 'node_modules/.cache');
   const file = path.join(cache, `tally-${process.pid}.json`);
+  const programs = path.join(cache, `programs-${process.pid}`);
   mkdirSync(cache, { recursive: true });
   const reporters = ['--reporter=default', `--reporter=${path.join(root, 'scripts/tally-reporter.mjs')}`];
   try {
+    // only now there is a Vite to load
+    const { bundlePrograms } = await import('../testing/bundle.mjs');
+    await bundlePrograms(root, programs);
     const { status } = runTool('vitest/vitest.mjs', ['run', ...reporters, ...vitestArgs], {
-      env: { ...process.env, MUSTER_TEST_TALLY: file },
+      env: { ...process.env, MUSTER_TEST_PROGRAMS: programs, MUSTER_TEST_TALLY: file },
     });
     const tally = JSON.parse(readFileSync(file, 'utf8'));
     // Vitest may know of a failure that no test, hook or error stands for.
     return status === 0 || tally.failed > 0 ? tally : { ...tally, failed: 1 };
   } catch (error) {
-    console.error(`Vitest left no tally: ${error instanceof Error ? error.message : error}`);
+    console.error(`The suites left no tally: ${error instanceof Error ? error.message : error}`);
     return { failed: 1, passed: 0, projects: {}, skipped: 0 };
   } finally {
     rmSync(file, { force: true });
+    rmSync(programs, { force: true, recursive: true });
   }
 }

@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { muster, temporaryFolder } from '../testing/muster-process.ts';
-import { MUSTER, processOf, until } from '../testing/process-stage.ts';
+import { processOf, until } from '../testing/process-stage.ts';
+import { MUSTER } from '../testing/programs.ts';
 
 /** What `muster agent` says when it cannot work, and when it may do nothing. */
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
@@ -114,4 +115,4 @@ it('says nothing of the kind with a list', async () => {
 });
 
 const started = (list: string) =>
-  processOf([MUSTER, 'agent', ...flags({ '--allow-file': at(list) })], /asked again/, {});
+  processOf([...MUSTER, 'agent', ...flags({ '--allow-file': at(list) })], /asked again/, {});

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { muster, temporaryFolder } from '../testing/muster-process.ts';
-import { MUSTER, processOf } from '../testing/process-stage.ts';
+import { processOf } from '../testing/process-stage.ts';
+import { MUSTER } from '../testing/programs.ts';
 
 /** What `muster runner` says when it cannot work, and the codes it ends with. */
 const folder = temporaryFolder();
@@ -80,7 +81,7 @@ it('goes on asking a server that is not there, and stops with 0', async () => {
   const { port } = nowhere.address() as AddressInfo;
   nowhere.close();
   await once(nowhere, 'close');
-  const args = [MUSTER, 'runner', ...flags({ '--server': `http://127.0.0.1:${port}` })];
+  const args = [...MUSTER, 'runner', ...flags({ '--server': `http://127.0.0.1:${port}` })];
   const runner = processOf(args, /The server does not answer and is asked again: .*ECONNREFUSED/, {});
   await runner.start();
   expect(await runner.stop()).toBe(0);

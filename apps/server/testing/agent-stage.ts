@@ -1,7 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { MUSTER, processOf, serverStage } from './process-stage.ts';
+import { processOf, serverStage } from './process-stage.ts';
+import { MUSTER } from './programs.ts';
 
 /**
  * A server and an agent as users run them, each a process of its own that is killed and started again, and a stand-in for
@@ -40,7 +41,7 @@ export async function agentStage(settings: Record<string, string> = {}) {
   writeFileSync(at('token'), host.agentToken);
   const agent = processOf(
     [
-      MUSTER,
+      ...MUSTER,
       'agent',
       '--server',
       url,

@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { MUSTER } from './programs.ts';
 
-/** The muster command as users run it: the build, in a process of its own. */
-const MUSTER = fileURLToPath(new URL('../bin/muster.js', import.meta.url));
+/** The muster command as users run it, in a process of its own. */
 
 export interface Ended {
   readonly code: number | null;
@@ -29,7 +28,7 @@ export function temporaryFolder(): { path: string; remove(): void } {
 }
 
 function start(args: readonly string[], environment: Record<string, string>) {
-  const child = spawn(process.execPath, [MUSTER, ...args], {
+  const child = spawn(process.execPath, [...MUSTER, ...args], {
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -5,11 +5,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { processDatabase } from './process-database.ts';
+import { MUSTER } from './programs.ts';
 
 /** What stages of real processes are built of. */
-export const MUSTER = fileURLToPath(new URL('../bin/muster.js', import.meta.url));
 
 /** A server on a database of its own, a folder for what else there is, and an operator. */
 export async function serverStage(
@@ -23,7 +22,7 @@ export async function serverStage(
   const url = `http://127.0.0.1:${port}`;
   const database = await processDatabase(at('data'));
   const own = { PATH: `${process.env.PATH}`, STAGE: folder, HOME: folder, ...environment };
-  const server = processOf([MUSTER, 'serve'], /Muster listens on/, {
+  const server = processOf([...MUSTER, 'serve'], /Muster listens on/, {
     ...own,
     ...database.environment,
     PORT: String(port),

@@ -1,5 +1,6 @@
 import { chmodSync, writeFileSync } from 'node:fs';
-import { MUSTER, processOf, serverStage, until } from './process-stage.ts';
+import { processOf, serverStage, until } from './process-stage.ts';
+import { MUSTER } from './programs.ts';
 
 /**
  * A server and a runner as users run them, each a process of its own that is killed and started again, and a script that
@@ -40,7 +41,7 @@ export async function runnerStage(slots: number) {
   writeFileSync(at('token'), pc.runnerToken);
   const args = ['--server', url, '--token-file', at('token'), '--pc', pc.id, '--exec', at('script')];
   const runner = processOf(
-    [MUSTER, 'runner', ...args, '--state-dir', at('state'), '--heartbeat', '1'],
+    [...MUSTER, 'runner', ...args, '--state-dir', at('state'), '--heartbeat', '1'],
     /The runner of PC \d+ asks/,
     stage.environment,
   );

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { TORTURE } from '../programs.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 /** A server as users run it: a process of its own, here behind a proxy that stays when the process does not. */
@@ -28,7 +28,6 @@ export interface ServerNode {
   readonly feedPort: number | null;
 }
 
-const ENTRY = fileURLToPath(new URL('serve.mjs', import.meta.url));
 /** A small machine: a server that holds more than it can carry ends by itself, which is a finding. */
 const HEAP_MB = 384;
 const PATIENCE_MS = 60_000;
@@ -48,7 +47,7 @@ export async function createServerProcess(options: {
 
   async function startOnce(): Promise<boolean> {
     const stderr = openSync(log, 'a');
-    const started = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, ENTRY], {
+    const started = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, ...TORTURE], {
       env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', MUSTER_LOG_LEVEL: 'warn', ...options.env },
       stdio: ['pipe', 'pipe', stderr], // the end of its input tells it that this process is gone
     });
