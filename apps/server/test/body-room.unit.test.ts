@@ -1,5 +1,6 @@
 import { fastify } from 'fastify';
 import { afterEach, expect, test } from 'vitest';
+import type {} from '../src/http/auth.ts'; // a request has a caller
 import { boundBodies } from '../src/http/body-room.ts';
 import { errorReply } from '../src/http/error-reply.ts';
 import { useJsonBodies } from '../src/http/json-body.ts';
