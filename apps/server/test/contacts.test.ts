@@ -240,3 +240,22 @@ test('G33 G38: a runner that waits with its heartbeat hears at once what is not 
   await t.del(`/api/pcs/${pc.id}/token`);
   await again;
 });
+
+test('of many instances of a client the ten that were heard of last are kept', async () => {
+  const device = (await t.post('/api/devices', { name: 'often reinstalled' })).body;
+  const token = t.secret(device.deviceToken);
+  for (let n = 0; n < 11; n += 1) {
+    t.clock.advance(1_000);
+    await t.post('/api/checkin', {}, { token, headers: { 'muster-instance': `installation-${n}` } });
+    await t.server.contacts.write();
+  }
+  const { instances } = (await t.get(`/api/devices/${device.id}`)).body;
+  expect(instances.map(({ id }: { id: string }) => id)).toEqual(
+    Array.from({ length: 10 }, (_, n) => `installation-${10 - n}`),
+  );
+  const { rows } = await t.engine.db.query({
+    text: `select from ${t.engine.schema}.instances where channel = 'checkin' and target_id = $1`,
+    values: [device.id],
+  });
+  expect(rows.length).toBe(10);
+});

@@ -491,19 +491,3 @@ test('a deleted or re-enrolled device ends what it runs as cancelled', async () 
   });
   expect(await pc.show()).toMatchObject({ deviceCount: 1, runningCount: 0 });
 });
-
-test('finished tasks are forgotten with all that belongs to them', async () => {
-  const pc = await fakePc(stage.t, 1);
-  const task = await newTask(stage.t, listOf(pc));
-  for (const held of await pc.claim()) await pc.complete(held);
-  await stage.pass(0);
-  await stage.pass(15 * 24 * 60 * MINUTE);
-  await stage.t.engine.runDuty('fold-task-counts');
-  while ((await stage.t.engine.runDuty('prune-tasks')) > 0);
-  expect((await stage.t.get(`/api/tasks/${task.id}`)).status).toBe(404);
-  const { rows } = await stage.t.engine.db.query({
-    text: 'select (select count(*) from muster.task_targets where task_id = $1)::int + (select count(*) from muster.task_counts where task_id = $1)::int as n',
-    values: [task.id],
-  });
-  expect(rows[0].n).toBe(0);
-});
