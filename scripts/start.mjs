@@ -16,6 +16,8 @@ serve(process.argv.slice(2));
 
 function build() {
   const started = Date.now();
+  // of a fresh clone it takes most of a minute
+  console.log('Building what has changed …');
   const { status, stdout } = runTool('typescript/bin/tsc', ['-b', '--listEmittedFiles'], { output: 'pipe' });
   const lines = stdout.split('\n');
   const messages = lines.filter((line) => line !== '' && !line.startsWith('TSFILE:'));

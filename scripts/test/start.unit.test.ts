@@ -77,7 +77,7 @@ test('the first start installs and the second does not', async () => {
     const { code, errors, printed } = await outcome(child, () => child.kill('SIGTERM'));
     expect(errors).toBe('');
     expect(printed.replace(/\d+\.\d s/, '0.0 s')).toBe(
-      `${wanted}Built in 0.0 s.\nserving serve --port 0\nheard SIGTERM\n`,
+      `${wanted}Building what has changed …\nBuilt in 0.0 s.\nserving serve --port 0\nheard SIGTERM\n`,
     );
     expect(code).toBe(7);
   }
@@ -86,10 +86,12 @@ test('the first start installs and the second does not', async () => {
   );
 });
 
-test('a build without news prints nothing', async () => {
+test('a build without news says that it began, and no more', async () => {
   const child = await start(checkout());
   const { printed } = await outcome(child, () => child.kill('SIGTERM'));
-  expect(printed).toBe('Installing packages (npm ci) …\nserving serve\nheard SIGTERM\n');
+  expect(printed).toBe(
+    'Installing packages (npm ci) …\nBuilding what has changed …\nserving serve\nheard SIGTERM\n',
+  );
 });
 
 /** As users do it: the real npm, in a process group of its own, with a checkout that needs nothing. */
@@ -119,26 +121,26 @@ async function npmStart(): Promise<{ npm: ChildProcess; ended: Promise<string> }
   // the server has this pipe too: it ends when nobody is left
   const ended = once(npm.stdout, 'end').then(() => printed);
   await Promise.race([serving, ended]);
-  expect(printed).toBe('serving serve\n');
+  expect(printed).toBe('Building what has changed …\nserving serve\n');
   return { npm, ended };
 }
 
 test('killing the process group leaves nothing behind', async () => {
   const { npm, ended } = await npmStart();
   process.kill(-(npm.pid as number), 'SIGKILL');
-  expect(await ended).toBe('serving serve\n');
+  expect(await ended).toBe('Building what has changed …\nserving serve\n');
 });
 
 test('when npm alone is killed, the server stops by itself', async () => {
   const { npm, ended } = await npmStart();
   npm.kill('SIGKILL');
-  expect(await ended).toBe('serving serve\nheard SIGTERM\n');
+  expect(await ended).toBe('Building what has changed …\nserving serve\nheard SIGTERM\n');
 });
 
 test('npm hands SIGTERM on, and ends as the server does', async () => {
   const { npm, ended } = await npmStart();
   npm.kill('SIGTERM');
-  expect(await ended).toBe('serving serve\nheard SIGTERM\n');
+  expect(await ended).toBe('Building what has changed …\nserving serve\nheard SIGTERM\n');
   if (npm.exitCode === null) await once(npm, 'exit');
   expect(npm.exitCode).toBe(7);
 });
