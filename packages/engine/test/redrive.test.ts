@@ -56,11 +56,13 @@ test('G9: redriven without its clocks, it is not ended by a deadline that is ove
   await t.pass(1_000);
   expect(await t.engine.get(t.db, 1, id)).toMatchObject({ state: 'failed', reason: 'DEADLINE' });
   await redrive(id);
+  expect(await t.engine.get(t.db, 1, id)).toMatchObject({ state: 'pending', deadline: null });
   await t.pass(60_000);
   expect(await t.claim(laneId, 'w', 5_000)).toMatchObject({
     id,
     leaseUntil: new Date(t.clock().getTime() + 5_000),
   });
+  expect(await t.engine.get(t.db, 1, id)).toMatchObject({ state: 'claimed', deadline: null });
 });
 
 test.each<[string, (id: string, laneId: string) => Promise<unknown>, string]>([

@@ -206,7 +206,7 @@ function from(s: string, driver: Driver): string {
 }
 
 const select = (s: string, driver: Driver) => `
-  select a.*, n.space, n.name as lane_name, p.attempt as last_attempt, p.failures, p.deferrals, p.not_before as waits_until,
+  select a.*, n.space, n.name as lane_name, p.attempt as last_attempt, p.failures, p.deferrals, p.not_before as waits_until, p.deadline as open_deadline,
     coalesce(l.action_id = a.action_id, false) as leased, l.attempt as leased_attempt, l.worker, l.leased_at, l.lease_until, l.cancel_requested,
     l.paused as lane_paused, l.blocked, z.state as ended_state, z.attempt as ended_attempt, z.reason, z.error, z.result, z.ended_at,
     -- within the days of its life, with room for clocks that differ: so not every day of the history is looked into
@@ -293,6 +293,7 @@ interface Row {
   failures: number | null;
   deferrals: number | null;
   waits_until: Date | null;
+  open_deadline: Date | null;
   leased: boolean;
   leased_attempt: number | null;
   worker: string | null;
@@ -342,7 +343,8 @@ function view(row: Row, door: DoorReason | undefined): ActionView {
     createdBy: row.created_by,
     notBefore: row.not_before,
     deliverBy: row.deliver_by,
-    deadline: row.deadline,
+    // a redriven one is without its clocks
+    deadline: row.ended_state === null ? row.open_deadline : row.deadline,
     worker: row.leased ? row.worker : null,
     leasedAt: row.leased ? row.leased_at : null,
     leaseUntil: row.leased ? row.lease_until : null,
