@@ -17,6 +17,8 @@ interface Asked {
   readonly other: { readonly path: string; readonly body: object };
   /** How many there are of what it makes. */
   count(): Promise<number>;
+  /** Deletes what it is for. */
+  remove?(): Promise<unknown>;
 }
 
 const inPath = async (path: string, list: string) => (await t.get(`${path}?limit=500`)).body[list].length;
@@ -34,18 +36,21 @@ const requests: Readonly<Record<string, () => Promise<Asked>>> = {
     return { path, body: { kind: 'a' }, other: { path, body: { kind: 'b' } }, count };
   },
   async 'actions.copy'() {
-    const { id } = (await t.post('/api/lanes/copies/actions', { kind: 'a' })).body;
+    const device = await fakeDevice(t);
+    const id = await device.assign('LOCK');
     await t.post(`/api/actions/${id}/cancel`);
     const path = `/api/actions/${id}/copy`;
     const count = () => inPath('/api/actions', 'actions');
-    return { path, body: { payload: 1 }, other: { path, body: { payload: 2 } }, count };
+    const remove = () => t.del(`/api/devices/${device.id}`);
+    return { path, body: { payload: 1 }, other: { path, body: { payload: 2 } }, count, remove };
   },
   async 'checkin.assign'() {
     const [one, two] = [await fakeDevice(t), await fakeDevice(t)];
     const path = `/api/devices/${one.id}/actions`;
     const body = { kind: 'LOCK' };
     const other = { path: `/api/devices/${two.id}/actions`, body };
-    return { path, body, other, count: async () => (await one.queue()).length };
+    const remove = () => t.del(`/api/devices/${one.id}`);
+    return { path, body, other, count: async () => (await one.queue()).length, remove };
   },
   async 'hostActions.enqueue'() {
     const { id, agentToken } = (await t.post('/api/hosts', { name: 'keys' })).body;
@@ -58,6 +63,7 @@ const requests: Readonly<Record<string, () => Promise<Asked>>> = {
       body,
       other: { path, body: { ...body, kind: 'start' } },
       count: () => inPath(path, 'actions'),
+      remove: () => t.del(`/api/hosts/${id}`),
     };
   },
   async 'batches.create'() {
@@ -72,12 +78,14 @@ const requests: Readonly<Record<string, () => Promise<Asked>>> = {
   },
   async 'tasks.create'() {
     const path = '/api/tasks';
-    const body = { name: 'one', kind: 'X', targets: { tags: ['none'] } };
+    const device = await fakeDevice(t);
+    const body = { name: 'one', kind: 'X', targets: { deviceIds: [device.id] } };
     return {
       path,
       body,
       other: { path, body: { ...body, name: 'two' } },
       count: () => inPath(path, 'tasks'),
+      remove: () => t.del(`/api/devices/${device.id}`),
     };
   },
   async 'workflows.run'() {
@@ -91,6 +99,7 @@ const requests: Readonly<Record<string, () => Promise<Asked>>> = {
       body: {},
       other: { path: path(two.body.id), body: {} },
       count: () => inPath(`/api/workflows/${one.body.id}/runs`, 'runs'),
+      remove: () => t.del(`/api/workflows/${one.body.id}`),
     };
   },
 };
@@ -128,6 +137,11 @@ describe.each(withKey)('%s', (name) => {
     expect((await t.post(asked.path, asked.body)).status).toBe(201);
     expect(await asked.count()).toBe(before + 3);
     expect((await send('x'.repeat(256))).body.code).toBe('MUSTER_BAD_HEADER');
+    if (!asked.remove) return;
+    // what it was for is gone: the first answer is given again, and nothing new is made
+    expect((await asked.remove()) as object).toMatchObject({ status: 204 });
+    expect(await send('one')).toMatchObject({ status: 200, body: { id: both[0]?.body.id } });
+    expect((await send('three')).status).toBeGreaterThanOrEqual(404);
   });
 });
 

@@ -286,7 +286,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     get: lookUp.get,
     explain: lookUp.explain,
     list: lookUp.list,
-    isKeyKnown: lookUp.isKeyKnown,
+    idOfKey: lookUp.idOfKey,
     queue: queues.queue,
     positions: queues.positions,
     laneLoads: queues.laneLoads,

@@ -70,7 +70,9 @@ export function createAssigning(engine: Engine, log: MilestoneLog) {
         moreDays === 0 ? new Set() : await log.beyondTelling(client, tenantId, [...kept], moreDays);
       const refusal = (deviceId: string): Refused | null =>
         !kept.has(deviceId) ? 'DEVICE_DELETED' : beyond.has(deviceId) ? 'EXPIRY_OUT_OF_RANGE' : null;
-      const there = devices.filter(({ deviceId }) => refusal(deviceId) === null);
+      // what was assigned when it was still possible is told again; nothing new comes of it
+      const isRepeat = (await engine.idOfKey(client, tenantId, from.idempotencyKey)) !== null;
+      const there = devices.filter(({ deviceId }) => isRepeat || refusal(deviceId) === null);
       const policy = {
         tenantId,
         channel: CHECKIN,
@@ -114,9 +116,12 @@ export function createAssigning(engine: Engine, log: MilestoneLog) {
       if (from.idempotencyKey !== undefined)
         await refuseOther(client, tenantId, answers, { moreDays, ack: action.ack ?? null });
       const next = answers.values();
-      return devices.map(
-        ({ deviceId }) => refusal(deviceId) ?? (next.next().value as Enqueued | EngineError),
-      );
+      return devices.map(({ deviceId }) => {
+        const refused = refusal(deviceId);
+        if (refused && !isRepeat) return refused;
+        const answer = next.next().value as Enqueued | EngineError;
+        return refused && !(answer instanceof EngineError) && answer.outcome === 'created' ? refused : answer;
+      });
     },
   };
 }

@@ -56,6 +56,12 @@ export function createFleet(shell: {
   const assigning = createAssigning(engine, log);
   const origins = createOrigins(schema);
 
+  async function laneOf(client: Queryable, tenantId: number, deviceId: string, which: 'there' | 'any') {
+    const laneId = isId(deviceId) ? await queries.laneOf(client, tenantId, deviceId, which) : null;
+    if (laneId === null) throw unknownDevice();
+    return laneId;
+  }
+
   const ofPcs = new Set<string>();
   shell.redriving.add(createRedriveRule(schema, { audit, ofPcs, queries }));
 
@@ -100,11 +106,11 @@ export function createFleet(shell: {
     offlineSince: queries.offlineSince,
 
     /** The lane of a device that is there; of any other it throws. */
-    async laneOf(client: Queryable, tenantId: number, deviceId: string): Promise<string> {
-      const laneId = isId(deviceId) ? await queries.laneOf(client, tenantId, deviceId) : null;
-      if (laneId === null) throw unknownDevice();
-      return laneId;
-    },
+    laneOf: (client: Queryable, tenantId: number, deviceId: string) =>
+      laneOf(client, tenantId, deviceId, 'there'),
+    /** The same, also of one that is deleted. */
+    laneOfAny: (client: Queryable, tenantId: number, deviceId: string) =>
+      laneOf(client, tenantId, deviceId, 'any'),
   };
 }
 

@@ -104,11 +104,16 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
     },
 
     /** The lane of a device that is there, for those who need nothing else of it. */
-    async laneOf(client: Queryable, tenantId: number, deviceId: string): Promise<string | null> {
+    async laneOf(
+      client: Queryable,
+      tenantId: number,
+      deviceId: string,
+      which: 'there' | 'any' = 'there',
+    ): Promise<string | null> {
       const { rows } = await client.query({
         name: 'muster_lane_of_device',
-        text: `select lane_id from ${s}.devices where tenant_id = $1 and device_id = $2 and deleted_at is null`,
-        values: [tenantId, deviceId],
+        text: `select lane_id from ${s}.devices where tenant_id = $1 and device_id = $2 and ($3 or deleted_at is null)`,
+        values: [tenantId, deviceId, which === 'any'],
       });
       return rows[0]?.lane_id ?? null;
     },

@@ -150,14 +150,15 @@ export function createLookUp(context: Context, reasons: Reasons) {
       return rows.map((row) => row.action_id);
     },
 
-    /** Whether an action with this idempotency key is kept. */
-    async isKeyKnown(client: Queryable, tenantId: number, key: string): Promise<boolean> {
+    /** The action with this idempotency key, if it is kept. */
+    async idOfKey(client: Queryable, tenantId: number, key: string | undefined): Promise<string | null> {
       checkTenant(tenantId);
+      if (key === undefined) return null;
       const { rows } = await client.query({
-        text: `select 1 from ${s}.idempotency_keys where tenant_id = $1 and key = $2`,
+        text: `select action_id from ${s}.idempotency_keys where tenant_id = $1 and key = $2`,
         values: [tenantId, checkName(key, 'idempotency key')],
       });
-      return rows.length > 0;
+      return rows[0]?.action_id ?? null;
     },
 
     async newestId(client: Queryable): Promise<string> {

@@ -30,7 +30,7 @@ export function copyRoute(tools: {
       await refusePast(
         engine.now(),
         { deliverBy: changes.deliverBy, deadline: changes.deadline },
-        async () => idempotencyKey !== undefined && engine.isKeyKnown(engine.db, tenantId, idempotencyKey),
+        async () => (await engine.idOfKey(engine.db, tenantId, idempotencyKey)) !== null,
       );
       const { id, outcome } = await audit.change(
         caller,
@@ -43,8 +43,11 @@ export function copyRoute(tools: {
               `Only finished actions are copied, and this one is ${old.state}.`,
             );
           const refused = (await redriving.check(tx, tenantId, [old], { caller, copy: true })).get(old.id);
-          if (refused) throw refused;
-          return copying.copy(tx, old, { caller, changes, idempotencyKey });
+          // a repetition is answered as the first one, whatever has become of its target since
+          if (refused && (await engine.idOfKey(tx, tenantId, idempotencyKey)) === null) throw refused;
+          const made = await copying.copy(tx, old, { caller, changes, idempotencyKey });
+          if (refused && made.outcome === 'created') throw refused;
+          return made;
         },
         (made) =>
           made.outcome === 'created'

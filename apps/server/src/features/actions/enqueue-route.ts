@@ -31,7 +31,7 @@ export function enqueueRoute(tools: {
       await refusePast(
         engine.now(),
         { deliverBy: body.deliverBy, deadline: body.deadline },
-        async () => idempotencyKey !== undefined && engine.isKeyKnown(engine.db, tenantId, idempotencyKey),
+        async () => (await engine.idOfKey(engine.db, tenantId, idempotencyKey)) !== null,
       );
       const action = {
         tenantId,

@@ -26,17 +26,23 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
     };
   }
 
+  /** A repeated request is answered as the first one, also when its device is deleted since. */
+  async function laneOf(tenantId: number, deviceId: string, key: string | undefined): Promise<string> {
+    const isRepeat = (await engine.idOfKey(db, tenantId, key)) !== null;
+    return isRepeat ? fleet.laneOfAny(db, tenantId, deviceId) : fleet.laneOf(db, tenantId, deviceId);
+  }
+
   return [
     defineRoute(api.checkin.assign, {
       access: operators('operator'),
       async handler({ body, caller, params, request, reply }) {
         const { tenantId } = caller;
-        const laneId = await fleet.laneOf(db, tenantId, params.id);
         const idempotencyKey = readIdempotencyKey(request);
+        const laneId = await laneOf(tenantId, params.id, idempotencyKey);
         await refusePast(
           engine.now(),
           { deliverBy: body.deliverBy, deadline: body.deadline },
-          async () => idempotencyKey !== undefined && engine.isKeyKnown(db, tenantId, idempotencyKey),
+          async () => (await engine.idOfKey(db, tenantId, idempotencyKey)) !== null,
         );
         const { isNew, told } = await audit.change(
           caller,

@@ -29,16 +29,30 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
     return action;
   }
 
+  /** Of a repeated request: as it was, if it is deleted since; what is not the same as the first time the engine notices. */
+  async function serviceOf(caller: Caller, hostId: string, serviceId: string, key: string | undefined) {
+    try {
+      return await services.get(caller, hostId, serviceId);
+    } catch (unknown) {
+      const id = await engine.idOfKey(db, caller.tenantId, key);
+      const first = id === null ? null : await engine.get(db, caller.tenantId, id);
+      if (first?.channel !== CHANNEL) throw unknown;
+      const said = payloadOf(first);
+      if (said.hostId !== hostId || said.serviceId !== serviceId) throw unknown;
+      return { id: serviceId, unitName: said.unitName, laneId: first.laneId };
+    }
+  }
+
   return {
     get,
 
     async enqueue(caller: Caller, hostId: string, given: NewHostAction, idempotencyKey: string | undefined) {
       const { tenantId } = caller;
-      const service = await services.get(caller, hostId, given.serviceId);
+      const service = await serviceOf(caller, hostId, given.serviceId, idempotencyKey);
       await refusePast(
         engine.now(),
         { deliverBy: given.deliverBy },
-        async () => idempotencyKey !== undefined && engine.isKeyKnown(db, tenantId, idempotencyKey),
+        async () => (await engine.idOfKey(db, tenantId, idempotencyKey)) !== null,
       );
       const payload: Payload = { hostId, serviceId: service.id, unitName: service.unitName };
       const { id, created } = await engine.enqueue(

@@ -157,9 +157,9 @@ export function workflowRoutes(tools: {
         const key = readIdempotencyKey(request);
         const { id: runId, isNew } = await audit.change(
           caller,
-          async (tx) => {
-            const row = await known(tx, tenantId, params.id);
-            return repeats.once(tx, { tenantId, key, said: params }, async () => {
+          (tx) =>
+            repeats.once(tx, { tenantId, key, said: params }, async () => {
+              const row = await known(tx, tenantId, params.id);
               const now = engine.now();
               const id = await beginRun(tx, tools, row, {
                 trigger: 'manual',
@@ -168,8 +168,7 @@ export function workflowRoutes(tools: {
                 startedBy: caller.name,
               });
               return id as string;
-            });
-          },
+            }),
           ({ isNew }) => (isNew ? { act: 'workflow.run', target: `workflow ${params.id}` } : null),
           WHOLE_FLEET,
         );
