@@ -337,6 +337,8 @@ test('a device that enrols again with actions in flight gets none of them, and t
 
   const again = await t.post(`/api/devices/${device.id}/re-enrol`);
   expect(again.status).toBe(201);
+  // of its new life nobody has heard yet
+  expect(await device.show()).toMatchObject({ online: false, lastSeenAt: null, instances: [] });
   const result = { actionId: action.id, attempt: 1, status: 'done' };
   for (const body of [{}, { result }])
     expect(await t.post('/api/checkin', body, { token: device.token })).toMatchObject({

@@ -153,7 +153,6 @@ export function deviceRoutes(tools: {
           async (tx) => {
             if (!isId(params.id) || !(await registry.remove(tx, caller.tenantId, params.id)))
               throw unknownDevice();
-            await views.forgetContacts(tx, caller.tenantId, params.id);
           },
           { act: 'device.delete', target: `device ${params.id}` },
         );

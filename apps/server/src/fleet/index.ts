@@ -51,7 +51,7 @@ export function createFleet(shell: {
   const queries = createDeviceQueries(schema, { contacts, now });
   const log = createMilestoneLog(schema, now);
   const pcs = createPcs(schema);
-  const registry = createRegistry({ engine, log, pcs, queries, tokens });
+  const registry = createRegistry({ contacts, engine, log, pcs, queries, tokens });
   const views = createDeviceViews(engine, contacts);
   const assigning = createAssigning(engine, log);
   const origins = createOrigins(schema);

@@ -1,4 +1,5 @@
 import type { Engine, Queryable } from '@muster/engine';
+import type { ChannelContacts } from '../contacts/contacts.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { DEVICE_SPACE, type DeviceOf } from './device-token.ts';
 import type { MilestoneLog } from './milestone-log.ts';
@@ -44,13 +45,14 @@ type Forget = (client: Queryable, tenantId: number, deviceId: string) => Promise
 export type Registry = ReturnType<typeof createRegistry>;
 
 export function createRegistry(tools: {
+  contacts: ChannelContacts;
   engine: Engine;
   log: MilestoneLog;
   pcs: Pcs;
   queries: DeviceQueries;
   tokens: Tokens;
 }) {
-  const { engine, log, pcs, queries, tokens } = tools;
+  const { contacts, engine, log, pcs, queries, tokens } = tools;
   const onRemoved: Forget[] = [];
 
   /** Adds those that are new. An external id that somebody else took at the same moment leads to no device. */
@@ -251,6 +253,8 @@ export function createRegistry(tools: {
     ) {
       await tokens.revokeOf(client, tenantId, 'device', device.deviceId);
       await engine.raiseGeneration(client, { tenantId, laneId: device.laneId });
+      // nobody has been heard of in its new life yet
+      await contacts.forget(client, tenantId, device.deviceId);
       await log.written(client, tenantId, 'enrolled', [device.deviceId], by);
       const [issued] = await issueTokens(client, { tenantId, by, known: 'update' }, [
         { place: { ...device, existed: true }, registration: { name: '' } },
@@ -280,6 +284,7 @@ export function createRegistry(tools: {
       for (const forget of onRemoved) await forget(client, tenantId, deviceId);
       await engine.raiseGeneration(client, { tenantId, laneId });
       await engine.assignRunner(client, { tenantId, laneId }, null);
+      await contacts.forget(client, tenantId, deviceId);
       return true;
     },
   };

@@ -1,4 +1,4 @@
-import type { Engine, Queryable, Transaction } from '@muster/engine';
+import type { Engine, Queryable } from '@muster/engine';
 import type { ChannelContacts } from '../contacts/contacts.ts';
 import type { DeviceRow } from './queries.ts';
 import { wireDevice } from './wire.ts';
@@ -10,10 +10,6 @@ export type DeviceViews = ReturnType<typeof createDeviceViews>;
 
 export function createDeviceViews(engine: Engine, contacts: ChannelContacts) {
   return {
-    /** With the device: nobody is heard of under its number any more. */
-    forgetContacts: (tx: Transaction, tenantId: number, deviceId: string) =>
-      contacts.forget(tx, tenantId, deviceId),
-
     instances: (client: Queryable, { tenantId, deviceId }: DeviceRow) =>
       contacts.instances(client, tenantId, deviceId),
 
