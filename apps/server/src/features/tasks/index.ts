@@ -6,6 +6,7 @@ import { createAdvanceQueries } from './advance-queries.ts';
 import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
 import { createClaiming } from './claiming.ts';
 import { countTransitions } from './counting.ts';
+import { createDeletedPcs } from './deleted-pcs.ts';
 import { createEndDeletedPcs } from './end-deleted-pcs.ts';
 import { notCopied } from './errors.ts';
 import { createFoldTaskCounts } from './fold-task-counts.ts';
@@ -63,9 +64,12 @@ export const tasks: CreateFeature = ({
     tasks: queries,
   });
   const soon = runSoon(engine, log, ADVANCE_TASKS);
+  const deletedPcs = createDeletedPcs(db, schema);
+  const endDeletedPcs = createEndDeletedPcs(engine, { contacts, tokens });
   const pcs = createPcs({
     audit,
     contacts,
+    deletedPcs,
     engine,
     mostSlots: config.MUSTER_MAX_SLOTS_PER_PC,
     queries: pcQueries,
@@ -88,11 +92,12 @@ export const tasks: CreateFeature = ({
   });
   countTransitions(engine, soon.soon);
   engine.addDuty(advance.duty);
-  engine.addDuty(createEndDeletedPcs(engine, { contacts, tokens }));
+  engine.addDuty(endDeletedPcs);
   engine.addDuty(createFoldTaskCounts(engine));
   engine.addDuty(createPruneTasks(engine, config.MUSTER_RETENTION_DAYS));
   giveTaskReasons(engine, contacts);
 
+  let listening: { stop(): Promise<void> } | undefined;
   return {
     name: 'tasks',
     errors: TASK_ERRORS,
@@ -119,10 +124,23 @@ export const tasks: CreateFeature = ({
         contacts,
         engine,
         pcs,
-        reports: createReports({ engine, handed, metrics }),
+        reports: createReports({
+          engine,
+          handed,
+          metrics,
+          async ended({ tenantId, pcId }) {
+            if (deletedPcs.has(tenantId, pcId)) await endDeletedPcs.one(db, tenantId, pcId);
+          },
+        }),
         watching: createWatching({ engine, longPolls }),
       }),
     ],
-    stop: () => soon.stop(),
+    async start() {
+      listening = await deletedPcs.start();
+    },
+    async stop() {
+      await listening?.stop();
+      await soon.stop();
+    },
   };
 };

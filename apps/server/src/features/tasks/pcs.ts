@@ -5,6 +5,7 @@ import { unknownPc, WHOLE_FLEET } from '../../fleet/index.ts';
 import { isId } from '../../http/ids.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
+import type { DeletedPcs } from './deleted-pcs.ts';
 import { taskError } from './errors.ts';
 import type { PcLoad, PcQueries, PcRow } from './pc-queries.ts';
 import type { RunnerOf } from './runner-access.ts';
@@ -17,12 +18,13 @@ const DEFAULT_SLOTS = 20;
 export function createPcs(tools: {
   audit: Audit;
   contacts: ChannelContacts;
+  deletedPcs: DeletedPcs;
   engine: Engine;
   mostSlots: number;
   queries: PcQueries;
   tokens: Tokens;
 }) {
-  const { audit, contacts, engine, mostSlots, queries, tokens } = tools;
+  const { audit, contacts, deletedPcs, engine, mostSlots, queries, tokens } = tools;
   const { db } = engine;
 
   async function locked(tx: Transaction, tenantId: number, pcId: string): Promise<PcRow> {
@@ -126,6 +128,7 @@ export function createPcs(tools: {
           // claims hold the row of the PC: nothing is handed out between this look and the deletion
           const held = await engine.held(tx, { tenantId, runnerId: pc.runnerId });
           if (held.length === 0) await tokens.revokeOf(tx, tenantId, 'runner', pcId);
+          else await deletedPcs.tell(tx, tenantId, pcId);
           const lanes = await queries.lanesOf(tx, tenantId, pcId);
           await engine.assignRunners(
             tx,

@@ -14,8 +14,14 @@ export type Reports = ReturnType<typeof createReports>;
 
 const LATE_AS = { succeeded: 'SUCCEEDED', failed: 'FAILED', timedOut: 'TIMEOUT' } as const;
 
-export function createReports(tools: { engine: Engine; handed: HandedToPcs; metrics: Metrics }) {
-  const { engine, handed, metrics } = tools;
+export function createReports(tools: {
+  engine: Engine;
+  handed: HandedToPcs;
+  metrics: Metrics;
+  /** After an attempt has ended. */
+  ended(runner: Runner): Promise<void>;
+}) {
+  const { ended, engine, handed, metrics } = tools;
   const { db } = engine;
 
   /** The action, if this PC ever got it. */
@@ -67,6 +73,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToPcs; metr
       if (answer.accepted && !answer.repeated && handedOut?.attempt === said.attempt)
         metrics.reported(tenantId, said.status, handedOut.at, engine.now().getTime());
       if (answer.accepted) handed.forget(tenantId, id);
+      if (answer.accepted) await ended(runner);
       return {
         accepted: answer.accepted,
         status: statusOf(answer.state),
