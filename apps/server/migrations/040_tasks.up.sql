@@ -48,6 +48,8 @@ create table {schema}.tasks (
   activated_at timestamptz,
   total int,
   cancelled_at timestamptz,
+  -- as the operator said it
+  cancel_reason text,
   ended_at timestamptz,
   primary key (tenant_id, task_id)
 );

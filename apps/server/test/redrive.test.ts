@@ -170,6 +170,27 @@ test('G60: a redriven one that nobody can have after all is a dead letter again'
   expect(await showTask(stage.t, taskId)).toMatchObject({ status: 'success', counts: { completed: 1 } });
 });
 
+test('G18: a late success counts whatever the device does meanwhile, until its own work is handed out again', async () => {
+  const [pc, other] = [await fakePc(stage.t, 2), await fakePc(stage.t)];
+  const { id: taskId } = await newTask(stage.t, listOf(pc), { maxAttempts: 2 });
+  const [one, two] = (await pc.claim({ max: 2 })) as [Held, Held];
+  for (const { deviceId } of [one, two])
+    await stage.t.send('PATCH', `/api/devices/${deviceId}`, { pcId: other.id });
+  const [first] = pc.devices as [FakePc['devices'][number]];
+  await first.assign('LOCK', { priority: 'urgent' });
+  await stage.pass(20 * MINUTE);
+  // the first device works on something else; the other has the second in hand again
+  const { action: lock } = await first.checkIn();
+  const [again] = (await other.claim({ max: 2 })) as [Held];
+  expect(again).toMatchObject({ id: two.id, attempt: 2 });
+  expect(await pc.complete(one)).toMatchObject({ accepted: true, status: 'completed' });
+  expect(await pc.complete(two)).toMatchObject({ accepted: false, reason: 'LATE' });
+  await first.report(lock);
+  await other.complete(again);
+  await stage.pass(0);
+  expect(await showTask(stage.t, taskId)).toMatchObject({ status: 'success', counts: { completed: 2 } });
+});
+
 test('G59: a late success takes back the error that its own failure caused, and no other', async () => {
   const pc = await fakePc(stage.t, 1);
   const timeOut = async () => {

@@ -23,6 +23,17 @@ describe('one task at a time', () => {
     const third = await newTask(stage.t, listOf(other));
     expect([first.status, second.status, third.status]).toEqual(['running', 'pending', 'pending']);
     expect(second.total).toBeNull();
+    // behind which one they wait, the task and each device that is named
+    const behind = {
+      code: 'TASK_NOT_ACTIVE',
+      text: `Task ${first.id} goes first: it is older and not finished.`,
+    };
+    expect(first).not.toHaveProperty('waitingFor');
+    expect([second.waitingFor, third.waitingFor]).toEqual([behind, behind]);
+    expect(await rowsOf(third.id)).toEqual([
+      expect.objectContaining({ deviceId: other.devices[0]?.id, status: 'pending', waitingFor: behind }),
+    ]);
+    expect(await rowsOf(second.id)).toEqual([]);
     expect(await other.claim()).toEqual([]); // it has no device in the first
     const [a, b] = (await pc.claim()) as [Held, Held];
     await pc.complete(a);
@@ -194,7 +205,11 @@ describe('no task blocks the tenant for ever', () => {
       reason: 'NOT_ELIGIBLE',
       counts: { cancelled: 3 },
     });
-    expect(await rowsOf(task.id)).toMatchObject([{}, {}, { deviceId: away, reason: 'NOT_ELIGIBLE' }]);
+    // given up before its first try or after it: one reason, in the list, alone and in the history
+    const reason = 'NOT_ELIGIBLE';
+    expect(await rowsOf(task.id)).toMatchObject([{ reason }, { reason }, { deviceId: away, reason }]);
+    expect((await stage.t.get(`/api/task-devices/${both[0]?.id}`)).body).toMatchObject({ reason });
+    expect((await eventsOf(both[0]?.id as string)).at(-1)).toBe(`CANCELLED ${reason}`);
   });
 
   test('G60: the stall counts from the last sign of whoever could go on: one whose devices are away has given one', async () => {
@@ -400,6 +415,7 @@ describe('cancelling', () => {
     const next = await newTask(stage.t, listOf(pc));
     const [a, b] = (await pc.claim()) as [Held, Held];
     const { body } = await cancel(task.id, { reason: 'wrong version' });
+    expect(body.cancelReason).toBe('wrong version');
     expect(body).toMatchObject({
       status: 'running',
       cancelRequested: true,

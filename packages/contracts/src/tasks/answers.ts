@@ -56,6 +56,8 @@ export const task = z
       .enum(TASK_REASONS)
       .optional()
       .describe('Of a cancelled one: by an operator, or because there was nothing that could be done.'),
+    cancelReason: z.string().optional().describe('As the operator said it who cancelled it.'),
+    waitingFor: waitingFor.optional().describe('Of a pending one: behind which task it waits.'),
     cancelRequested: z.boolean().optional(),
     maxAttempts: z.int(),
     timeoutSeconds: z.int(),
@@ -95,7 +97,9 @@ export const taskDeviceLine = z
   .strictObject({
     ...taskDeviceFields,
     absentSince: time.optional().describe('It is pending, and its PC says since then that it is not there.'),
-    waitingFor: waitingFor.optional().describe('Of one that was not handed out yet: what goes first.'),
+    waitingFor: waitingFor
+      .optional()
+      .describe('Of a pending one: the task that goes first, or the urgent action.'),
   })
   .meta({ id: 'TaskDeviceLine' });
 export type TaskDeviceLine = z.infer<typeof taskDeviceLine>;

@@ -30,6 +30,7 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
   const cancel = createCancel(context);
   const redrive = createRedrive(context);
   const move = createMoveToFront(context);
+  const cancelNamed = createEndNamed(context, 'cancelled');
   const expireNamed = createEndNamed(context, 'expired');
   const failNamed = createEndNamed(context, 'failed');
 
@@ -92,6 +93,8 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
 
     /** Those among these that nobody holds end as expired. Says how many. */
     expire: (client: Queryable, named: Named) => endNamed(expireNamed, client, named),
+    /** The same, as cancelled: not by an operator, but with that reason. */
+    cancelPending: (client: Queryable, named: Named) => endNamed(cancelNamed, client, named),
     /** The same, as dead letters: they can be redriven. */
     fail: (client: Queryable, named: Named) => endNamed(failNamed, client, named),
 

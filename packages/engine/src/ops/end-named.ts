@@ -10,12 +10,16 @@ export interface EndItem {
   readonly reason: string;
 }
 
-const EVENT = { expired: EVENT_TYPES.EXPIRED, failed: EVENT_TYPES.FAILED_FINAL };
-const VERB = { expired: 'expire', failed: 'fail' };
+const EVENT = {
+  cancelled: EVENT_TYPES.CANCELLED,
+  expired: EVENT_TYPES.EXPIRED,
+  failed: EVENT_TYPES.FAILED_FINAL,
+};
+const VERB = { cancelled: 'cancel', expired: 'expire', failed: 'fail' };
 
 export function createEndNamed(
   context: Context,
-  state: 'expired' | 'failed',
+  state: keyof typeof EVENT,
 ): Operation<EndItem, 'ended' | 'left'> {
   const s = context.schema;
   const text = `

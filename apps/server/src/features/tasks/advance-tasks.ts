@@ -87,8 +87,8 @@ export function createAdvance(tools: {
     // What nobody can have any more, or nobody came for.
     if (task.nothingEligible) {
       await tasks.endWaiting(client, task, { ended: 'cancelled', reason: 'NOT_ELIGIBLE' });
-      await endPending(client, task, 'NOT_ELIGIBLE', (ids) =>
-        engine.cancelMatching(client, { tenantId, ids }, 'NOT_ELIGIBLE'),
+      await endPending(client, task, 'NOT_ELIGIBLE', (actionIds) =>
+        engine.cancelPending(client, { tenantId, actionIds, reason: 'NOT_ELIGIBLE' }),
       );
       return true;
     }

@@ -96,7 +96,8 @@ function counts(s: string, own: (name: string) => string): EffectSql {
     where l.part = 'advance' and l.tenant_id in (select i.tenant_id from ${i} i where ${EVENT_TYPES.REDRIVEN} = any (i.events))
     order by l.tenant_id for update
   ), ${own('reopened')} as (
-    update ${s}.tasks t set ended_at = null, cancelled_at = case when t.ended_at is null then t.cancelled_at end
+    update ${s}.tasks t set ended_at = null, cancelled_at = case when t.ended_at is null then t.cancelled_at end,
+      cancel_reason = case when t.ended_at is null then t.cancel_reason end
     from (
       select distinct i.tenant_id, i.task_id from ${i} i where ${EVENT_TYPES.REDRIVEN} = any (i.events) and i.task_id is not null
     ) k

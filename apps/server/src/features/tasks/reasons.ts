@@ -1,8 +1,17 @@
 import type { DoorReason, Engine } from '@muster/engine';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { taskOf } from './counting.ts';
-import { activeTask } from './task-queries.ts';
+import { activeTask, type TaskRow } from './task-queries.ts';
 import { CHANNEL } from './wire.ts';
+
+/** Behind which task a task waits, and each of its devices; undefined: behind none. */
+export function notActive({ status, activeId }: Pick<TaskRow, 'status' | 'activeId'>) {
+  if (status !== 'pending' || activeId === null) return undefined;
+  return {
+    code: 'TASK_NOT_ACTIVE' as const,
+    text: `Task ${activeId} goes first: it is older and not finished.`,
+  };
+}
 
 /** Why does a device of a task wait? Asked once for a whole page. */
 export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void {

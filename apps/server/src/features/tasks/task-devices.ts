@@ -2,6 +2,8 @@ import type { DeviceStatus, DeviceWord } from '@muster/contracts/words';
 import { type ActionEvent, behindUrgent, type Engine, type Queryable } from '@muster/engine';
 import { isId } from '../../http/ids.ts';
 import { unknownTaskDevice } from './errors.ts';
+import { notActive } from './reasons.ts';
+import type { TaskRow } from './task-queries.ts';
 import { CHANNEL, payloadOf, statusOf } from './wire.ts';
 
 /** The devices of a task as operators see them: those that were handed out with their actions, and those that were not. */
@@ -24,6 +26,13 @@ export const timeoutText = (seconds: number) =>
 
 const STATUS = `case when x.ended is not null then x.ended when x.action_id is null then 'pending' when a.action_id is null then 'forgotten'
         when a.state = 'claimed' then 'running' when a.state = 'succeeded' then 'completed' when a.state = 'expired' then 'failed' else a.state end`;
+
+/** Those of a list whose task was never active: frozen they will be then, and named they are. */
+const listed = (s: string) => `(
+    select t.tenant_id, t.task_id, i.id::bigint as device_id, null::bigint as action_id,
+      case when t.cancelled_at is not null then 'cancelled' end as ended, case when t.cancelled_at is not null then 'CANCELLED' end as reason
+    from ${s}.tasks t cross join lateral jsonb_array_elements_text(t.targets->'deviceIds') i(id)
+    where t.tenant_id = $1 and t.task_id = $2 and t.targets ? 'deviceIds')`;
 
 export function createTaskDevices(engine: Engine) {
   const { db, schema: s } = engine;
@@ -49,16 +58,14 @@ export function createTaskDevices(engine: Engine) {
 
   return {
     /** Those of a task, by device. `retrying` means pending again. */
-    async list(
-      tenantId: number,
-      taskId: string,
-      page: { word?: DeviceWord | undefined; after: string; limit: number },
-    ) {
+    async list(task: TaskRow, page: { word?: DeviceWord | undefined; after: string; limit: number }) {
+      const { tenantId, taskId } = task;
+      const behind = notActive(task);
       const { rows } = await db.query({
         text: `select x.device_id, x.action_id, x.reason as unsupplied_reason, d.pc_id, d.absent_since, t.max_attempts, t.timeout_seconds,
             a.attempt, a.reason, a.created_at, a.ended_at, a.error, ${STATUS} as status,
             u.action_id as urgent_id, u.channel as urgent_channel, u.until as urgent_until
-          from ${s}.task_targets x
+          from ${task.activatedAt ? `${s}.task_targets` : listed(s)} x
           join ${s}.tasks t on t.tenant_id = x.tenant_id and t.task_id = x.task_id
           left join ${s}.devices d on d.tenant_id = x.tenant_id and d.device_id = x.device_id
           left join ${s}.action_states a on a.tenant_id = x.tenant_id and a.action_id = x.action_id
@@ -93,9 +100,7 @@ export function createTaskDevices(engine: Engine) {
         createdAt: row.created_at ?? undefined,
         endedAt: row.ended_at ?? undefined,
         absentSince: row.status === 'pending' ? (row.absent_since ?? undefined) : undefined,
-        waitingFor: row.urgent_id
-          ? behindUrgent({ id: row.urgent_id, channel: row.urgent_channel, until: row.urgent_until })
-          : undefined,
+        waitingFor: row.status === 'pending' ? (behind ?? urgentOf(row)) : undefined,
       }));
     },
 
@@ -130,6 +135,12 @@ export function createTaskDevices(engine: Engine) {
         .map((event) => wireEvent(event, timeoutSeconds));
     },
   };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of the list above
+function urgentOf(row: any) {
+  if (!row.urgent_id) return undefined;
+  return behindUrgent({ id: row.urgent_id, channel: row.urgent_channel, until: row.urgent_until });
 }
 
 /** A lease that the deadline ended is no timeout of the device: FAILED_FINAL with its reason says it all. */

@@ -24,11 +24,14 @@ export interface TaskRow {
   readonly createdBy: string | null;
   readonly activatedAt: Date | null;
   readonly cancelledAt: Date | null;
+  readonly cancelReason: string | null;
   readonly endedAt: Date | null;
   readonly total: number | null;
   readonly counts: Counts;
   readonly status: TaskStatus;
   readonly reason: TaskReason | null;
+  /** The one that is active now. */
+  readonly activeId: string | null;
 }
 
 export interface Counts {
@@ -92,6 +95,7 @@ function taskRow(row: any): TaskRow {
     createdBy: row.created_by,
     activatedAt: row.activated_at,
     cancelledAt: row.cancelled_at,
+    cancelReason: row.cancel_reason,
     endedAt: row.ended_at,
     total: row.total,
     counts: {
@@ -104,6 +108,7 @@ function taskRow(row: any): TaskRow {
     },
     status: row.status,
     reason: row.reason,
+    activeId: row.active_id,
   };
 }
 
@@ -111,7 +116,7 @@ export type TaskQueries = ReturnType<typeof createTaskQueries>;
 
 export function createTaskQueries(s: string, now: () => Date) {
   const select = `select t.tenant_id, t.task_id, t.name, t.kind, t.payload, t.max_attempts, t.timeout_seconds, t.retry_backoff_seconds,
-      t.deadline, t.created_at, t.created_by, t.activated_at, t.cancelled_at, t.ended_at, t.total,
+      t.deadline, t.created_at, t.created_by, t.activated_at, t.cancelled_at, t.cancel_reason, t.ended_at, t.total, o.task_id as active_id,
       case when t.targets ? 'deviceIds' then null else t.targets end as targets,
       case when t.targets ? 'deviceIds' then jsonb_array_length(t.targets->'deviceIds') end as device_count,
       c.*, ${STATUS} as status, ${REASON} as reason
@@ -233,10 +238,17 @@ export function createTaskQueries(s: string, now: () => Date) {
       return new Set(rows.map((row) => row.action_id));
     },
 
-    async markCancelled(client: Queryable, tenantId: number, taskId: string): Promise<void> {
+    /** The first reason that was given stays. */
+    async markCancelled(
+      client: Queryable,
+      tenantId: number,
+      taskId: string,
+      reason: string | undefined,
+    ): Promise<void> {
       await client.query({
-        text: `update ${s}.tasks set cancelled_at = $1::timestamptz where tenant_id = $2 and task_id = $3`,
-        values: [now(), tenantId, taskId],
+        text: `update ${s}.tasks set cancelled_at = $1::timestamptz, cancel_reason = coalesce(cancel_reason, $4)
+          where tenant_id = $2 and task_id = $3`,
+        values: [now(), tenantId, taskId, reason ?? null],
       });
     },
 

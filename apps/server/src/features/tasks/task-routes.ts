@@ -66,11 +66,11 @@ export function taskRoutes(tools: {
     defineRoute(api.tasks.devices, {
       access: operators('viewer'),
       async handler({ caller, params, query }) {
-        const { tenantId, taskId } = await tasks.get(caller, params.id);
+        const task = await tasks.get(caller, params.id);
         const { status: word, cursor: after = '0' } = query;
         const { items, cursor } = await readPage(
           query.limit,
-          (limit) => taskDevices.list(tenantId, taskId, { word, after, limit }),
+          (limit) => taskDevices.list(task, { word, after, limit }),
           (row) => row.deviceId,
         );
         return { taskDevices: items, cursor };

@@ -11,6 +11,7 @@ import type { Caller } from '../../tokens/caller.ts';
 import type { Advance } from './advance-tasks.ts';
 import { lockAdvance } from './counting.ts';
 import { unknownTask } from './errors.ts';
+import { notActive } from './reasons.ts';
 import type { StoredTargets, TaskQueries, TaskRow } from './task-queries.ts';
 
 /** What operators do with tasks. */
@@ -105,7 +106,7 @@ export function createTasks(tools: {
           const task = (await queries.get(tx, tenantId, taskId)) as TaskRow;
           if (task.endedAt) throw httpError('MUSTER_FINISHED', 'This task has ended already.');
           const activated = task.activatedAt !== null;
-          await queries.markCancelled(tx, tenantId, taskId);
+          await queries.markCancelled(tx, tenantId, taskId, reason);
           await queries.endWaiting(
             tx,
             { tenantId, taskId, activated },
@@ -144,6 +145,8 @@ export function createTasks(tools: {
         targets: task.targets,
         status: task.status,
         reason: task.reason ?? undefined,
+        cancelReason: task.cancelReason ?? undefined,
+        waitingFor: notActive(task),
         cancelRequested: (task.cancelledAt !== null && task.endedAt === null) || undefined,
         maxAttempts: task.maxAttempts,
         timeoutSeconds: task.timeoutSeconds,
