@@ -121,6 +121,7 @@ function check(story: Story): string[] {
     {
       id,
       laneId: '1',
+      presentLane: ended === null ? '1' : null,
       channel: 'generic',
       urgent: false,
       tagged: false,

@@ -42,6 +42,8 @@ create table {schema}.lanes (
   -- the runner that may claim here, and, after a move, the runner that still holds the lease
   runner_id bigint,
   moved_from bigint,
+  -- the pool whose actions its worker takes; one that names itself is a pool
+  pool_id bigint,
   -- the lease
   action_id bigint,
   attempt int,
@@ -59,6 +61,7 @@ create table {schema}.lanes (
 create index lanes_to_check on {schema}.lanes (check_at) where check_at is not null;
 create index lanes_of_runner on {schema}.lanes (tenant_id, runner_id) where {schema}.sought_by(runner_id);
 create index lanes_moved_from on {schema}.lanes (tenant_id, moved_from) where {schema}.sought_by(moved_from);
+create index lanes_of_pool on {schema}.lanes (tenant_id, pool_id) where {schema}.sought_by(pool_id);
 
 -- What a lane is called. `space` keeps the names of each kind of owner apart.
 create table {schema}.lane_names (
@@ -105,7 +108,8 @@ create index actions_by_tag on {schema}.actions using gin (tags) where tags is n
 
 -- Every unfinished action, leased or not. Rows that are not yet due sort behind `delayed`, so the head of a lane is
 -- found without passing them (12.7 ms behind 100,000 of them otherwise). A row that retries under `hold` stays at
--- its place with `not_before` set and stops the lane.
+-- its place with `not_before` set and stops the lane. `lane_id` is where it is now: what a worker has taken from a pool is
+-- in the worker's lane until it ends or goes home, to the lane of its action.
 create table {schema}.pending (
   tenant_id int not null,
   action_id bigint not null,

@@ -72,8 +72,8 @@ begin
         l.action_id as leased, l.paused, l.blocked, i.o->>'idempotencyKey' as key, i.o->>'supersedeKey' as supersede_key,
         case when i.o ? 'supersedeKey' then coalesce(i.o->>'supersedeMode', 'replace') else 'append' end as mode,
         case when i.o ? 'idempotencyKey' then sha256(convert_to(jsonb_build_array(i.lane_id, i.channel, i.kind, i.payload,
-          i.o - '{idempotencyKey,createdBy,depthLimit}'::text[])::text, 'UTF8')) end as body_hash,
-        coalesce((i.o->>'depthLimit')::int, 1000) as depth_limit, case i.o->>'priority' when 'urgent' then 0 else 1 end as priority,
+          i.o - '{idempotencyKey,createdBy,depthLimit,channelLimit}'::text[])::text, 'UTF8')) end as body_hash,
+        coalesce((i.o->>'depthLimit')::int, 1000) as depth_limit, (i.o->>'channelLimit')::int as channel_limit, case i.o->>'priority' when 'urgent' then 0 else 1 end as priority,
         coalesce((i.o->>'notBefore')::timestamptz > p_now, false) as delayed
       -- behind sub-selects, so that a plan for one row does for all (see `rows` in sql.ts)
       from unnest((select p_tenants), (select p_lanes), (select p_channels), (select p_kinds), (select p_payloads), (select p_options))
@@ -83,6 +83,12 @@ begin
       ) l
       order by i.ord
     ) s
+  ), loads as materialized (
+    -- what of each channel is unfinished, as the counts have it: once for all rows, and only if one of them asks
+    select c.tenant_id, c.channel, sum(c.change) as many from {schema}.count_changes c
+    where (select bool_or(i.channel_limit is not null) from i) and c.state in ('pending', 'claimed')
+      and c.tenant_id in (select i.tenant_id from i where i.channel_limit is not null)
+    group by 1, 2
   ), looked as materialized (
     select i.*, old_key.action_id as key_action, old_key.body_hash as key_hash, kept.action_id as kept_action,
       case when old_key.action_id is null and kept.action_id is null then 1 else 0 end as adds,
@@ -106,7 +112,9 @@ begin
     ) gone
   ), checked as materialized (
     -- what adds nothing is taken into a full lane too
-    select w.*, w.depth_limit >= 0 and w.adds > w.removes and d.depth + w.added - w.removed > w.depth_limit as deep,
+    select w.*, w.adds > w.removes and (w.depth_limit >= 0 and d.depth + w.added - w.removed > w.depth_limit
+        or w.channel_limit is not null and w.added - w.removed + coalesce((
+          select o.many from loads o where o.tenant_id = w.tenant_id and o.channel = w.channel), 0) > w.channel_limit) as deep,
       coalesce(w.leased, ahead.action_id, case w.priority when 0 then w.urgent_before else w.any_before end) as ahead_id
     from (
       select k.*, sum(k.adds) over before_it as added, sum(k.removes) over before_it as removed,
@@ -159,12 +167,18 @@ begin
   ), go as materialized (
     select j.* from judged j
     where j.verdict = 'created' and (j.key is null or j.action_id in (select k.action_id from keyed k))
-  ), doomed as materialized (
-    select go.tenant_id, go.ord, go.runner_id, go.action_id, q.action_id as old_action from go cross join lateral (
+  ), old as materialized (
+    select go.tenant_id, go.lane_id, go.ord, go.runner_id, go.action_id, q.action_id as old_action from go cross join lateral (
       select q.action_id from {schema}.pending q where q.tenant_id = go.tenant_id and q.lane_id = go.lane_id
         and q.supersede_key = go.supersede_key and {schema}.sought_by(q.supersede_key) and q.attempt = 0
         and q.action_id is distinct from go.leased offset 0
     ) q where go.mode = 'replace'
+  ), doomed as materialized (
+    -- a claim of a pool locks no lane, only what it takes: what it has in hand is not replaced any more
+    select old.* from old cross join lateral (
+      select 1 from {schema}.pending q where q.tenant_id = old.tenant_id and q.action_id = old.old_action and q.lane_id = old.lane_id limit 1
+      for update skip locked
+    ) q
   ), superseded as (
     -- compared as an array: see `hasKeyOf` in sql.ts
     delete from {schema}.pending p using doomed go
@@ -294,7 +308,7 @@ begin
         if v_type <> 'number' or v_text::numeric not between 1 and 1000 or v_text::numeric <> trunc(v_text::numeric) then
           v_wrong := 'a whole number from 1 to 1000';
         end if;
-      when 'backoffMs', 'backoffMaxMs', 'depthLimit' then
+      when 'backoffMs', 'backoffMaxMs', 'depthLimit', 'channelLimit' then
         if v_type <> 'number' or v_text::numeric not between 0 and 2147483647 or v_text::numeric <> trunc(v_text::numeric) then
           v_wrong := 'a whole number from 0 to 2147483647';
         end if;

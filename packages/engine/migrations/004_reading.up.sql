@@ -20,8 +20,8 @@ create view {schema}.action_states as
     case when l.action_id = a.action_id then l.lease_until end as lease_until
   from {schema}.actions a
   left join {schema}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id
-  left join {schema}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
-  left join {schema}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id;
+  left join {schema}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
+  left join {schema}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id;
 
 -- The history of every action that is kept. `event_id` is the order of one action's events.
 create view {schema}.action_events as

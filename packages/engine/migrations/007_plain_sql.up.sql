@@ -42,7 +42,7 @@ end $$;
 -- How attempts went; see report/statement.ts. A row is missing if the attempt is not running, or its lane is locked.
 create function {schema}.report_attempts(
   timestamptz, int[], bigint[], int[], text[], text[], text[], jsonb[], int[], text[], text[], text[], int[], bigint[]
-) returns table (action_id bigint, lane_id bigint, state text, runner_id bigint, lease_runner bigint) language plpgsql as $$
+) returns table (action_id bigint, lane_id bigint, state text, runner_id bigint, lease_runner bigint, home_lane bigint) language plpgsql as $$
 #variable_conflict use_column
 declare
   v record;
@@ -53,6 +53,7 @@ begin
     state := coalesce(v.ended_state, 'pending');
     runner_id := v.runner_id;
     lease_runner := v.lease_runner;
+    home_lane := v.home_lane;
     return next;
   end loop;
 end $$;
@@ -70,7 +71,8 @@ begin
       array[p_outcome], array[null::text], array[p_error], array[p_result], array[null::int], array[null::text], array[null::text],
       array[null::text], array[null::int], array[null::bigint]);
     if found then
-      perform {schema}.notify_lanes(array[p_tenant, p_tenant], array[v.lane_id, v.lane_id], array[v.runner_id, v.lease_runner]);
+      perform {schema}.notify_lanes(array[p_tenant, p_tenant], array[v.lane_id, coalesce(v.home_lane, v.lane_id)],
+        array[v.runner_id, v.lease_runner]);
       return v.state;
     end if;
     perform 1 from {schema}.action_states a

@@ -65,7 +65,7 @@ export class Calls {
     const gatherer = new Gatherer<Item, Answer>(operation, {
       deadlineMs: this.db.deadlineMs,
       room: this.#room,
-      writers: this.db.writers,
+      writers: operation.atOnce ?? this.db.writers,
       alone: this.#alone,
       run: (op, items, alone) => this.#commit(op, items, alone),
       unwanted,

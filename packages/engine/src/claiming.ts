@@ -2,6 +2,7 @@ import type { ClaimedAction } from './claimed-action.ts';
 import type { Queryable } from './db.ts';
 import { EngineError } from './errors.ts';
 import type { ClaimAnswer, ClaimItem } from './ops/claim.ts';
+import type { ClaimPoolAnswer, ClaimPoolItem } from './ops/claim-pool.ts';
 import type { ClaimSlotsAnswer, ClaimSlotsItem } from './ops/claim-slots.ts';
 import { checkLane, checkLease, checkName, checkRunner, checkTenant, checkWhole, ifGiven } from './values.ts';
 import type { Waiters } from './waiters.ts';
@@ -62,6 +63,9 @@ const noPlace = () =>
     'There is nothing to do now, and no more claims may wait at this server. Ask again later.',
   );
 
+const wrongGeneration = () =>
+  new EngineError('MUSTER_WRONG_GENERATION', 'This worker belongs to an older generation of the lane.');
+
 export const LONGEST_WAIT_MS = 86_400_000;
 
 /** What everybody says who claims something. */
@@ -83,12 +87,16 @@ function checkWait(request: Wait): void {
 const waitOf = ({ tenantId, waitMs, signal }: { tenantId: number } & Wait) => ({ tenantId, waitMs, signal });
 
 export type ClaimRequest = ClaimItem & Wait;
+export type ClaimPoolRequest = ClaimPoolItem & Wait;
+/** What a worker got, or what he has already. */
+export type PoolClaim = Exclude<ClaimPoolAnswer, { kind: 'unknown-lane' | 'wrong-generation' }>;
 export type ClaimSlotsRequest = ClaimSlotsItem & Wait & Pick<Looking<unknown>, 'news'>;
 
 export function createClaiming(options: {
   waiters: Waiters;
   claim: (client: Queryable, item: ClaimItem) => Promise<ClaimAnswer>;
   claimSlots: (client: Queryable, item: ClaimSlotsItem) => Promise<ClaimSlotsAnswer>;
+  claimPool: (client: Queryable, item: ClaimPoolItem) => Promise<ClaimPoolAnswer>;
   release: (client: Queryable, action: ClaimedAction) => Promise<void>;
 }) {
   const { waiters, release } = options;
@@ -113,11 +121,7 @@ export function createClaiming(options: {
       });
       if (answer.kind === 'unknown-lane')
         throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
-      if (answer.kind === 'wrong-generation')
-        throw new EngineError(
-          'MUSTER_WRONG_GENERATION',
-          'This worker belongs to an older generation of the lane.',
-        );
+      if (answer.kind === 'wrong-generation') throw wrongGeneration();
       return answer.kind === 'claimed' ? answer.action : null;
     },
 
@@ -143,6 +147,29 @@ export function createClaiming(options: {
       if (answer.kind === 'unknown-runner')
         throw new EngineError('MUSTER_UNKNOWN_RUNNER', 'There is no such runner.');
       return answer.actions;
+    },
+
+    async claimFromPool(client: Queryable, request: ClaimPoolRequest): Promise<PoolClaim> {
+      checkLane(request.laneId);
+      checkLane(request.poolId);
+      checkClaimer(request);
+      ifGiven(request.generation, (generation) => checkWhole(generation, 'generation', 1));
+      ifGiven(request.normalShare, (share) => checkWhole(share, 'normalShare', 0));
+      const answer = await lookUntil(waiters, {
+        ...waitOf(request),
+        key: laneKey(request.tenantId, request.poolId),
+        alike: request.channel,
+        look: () => options.claimPool(client, request),
+        found: ({ kind }) => kind !== 'empty',
+        verdict: ({ kind }) => (kind === 'empty' ? 'nothing' : 'unclear'),
+        async giveBack(found) {
+          if (found.kind === 'claimed') await release(client, found.action);
+        },
+      });
+      if (answer.kind === 'unknown-lane')
+        throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane in this pool.');
+      if (answer.kind === 'wrong-generation') throw wrongGeneration();
+      return answer;
     },
 
     /** Looks at what the runner holds, and again whenever something of it is to be stopped, until something is found. */

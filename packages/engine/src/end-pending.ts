@@ -1,7 +1,7 @@
 import type { ActionState, EventType, FinalState } from './action.ts';
 import { eventName } from './action.ts';
 import { ANSWER } from './effects.ts';
-import { hasKeyOf, lockLanes, NOW, raiseLanes } from './sql.ts';
+import { hasKeyOf, lockWaiting, NOW, raiseLanes } from './sql.ts';
 import type { Transition, Wake } from './transition.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { Transition, Wake } from './transition.ts';
  * The source `x` has: ord, tenant_id, lane_id, ver (of the lane, as read), runner_id, action_id, attempt, channel, state,
  * type (of the event), why (the ending's reason), note (the event's reason), worker, result.
  */
-export const endPending = (s: string) => `k as materialized (${lockLanes(s, 'x')}
+export const endPending = (s: string) => `k as materialized (${lockWaiting(s, 'x')}
   ), u as (${raiseLanes(s, 'k')}
   ), d as (
     delete from ${s}.pending p using k where ${hasKeyOf('p', 'k', 'action_id')}

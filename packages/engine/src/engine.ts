@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { adoptClients } from './adopt-clients.ts';
 import { Calls, type Observer } from './calls.ts';
 import type { ClaimedAction } from './claimed-action.ts';
-import { type ClaimRequest, type ClaimSlotsRequest, createClaiming } from './claiming.ts';
+import {
+  type ClaimPoolRequest,
+  type ClaimRequest,
+  type ClaimSlotsRequest,
+  createClaiming,
+  type PoolClaim,
+} from './claiming.ts';
 import { DatabaseClock } from './database-clock.ts';
 import type { Database, Queryable } from './db.ts';
 import type { Duty } from './duties/duty.ts';
@@ -28,6 +34,7 @@ import { createAcknowledge } from './ops/acknowledge.ts';
 import { createActionOps } from './ops/action-ops.ts';
 import { createClaim } from './ops/claim.ts';
 import { createClaimNamed } from './ops/claim-named.ts';
+import { createClaimPool } from './ops/claim-pool.ts';
 import { createClaimSlots } from './ops/claim-slots.ts';
 import { createCounts } from './ops/counts.ts';
 import { createEnqueueOps } from './ops/enqueue-ops.ts';
@@ -147,6 +154,9 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   const gatheredClaimSlots = calls.gathered(createClaimSlots(context), (_, answer) =>
     takeBack(answer.kind === 'claimed' ? answer.actions : []),
   );
+  const gatheredClaimPool = calls.gathered(createClaimPool(context), (_, answer) =>
+    takeBack(answer.kind === 'claimed' ? [answer.action] : []),
+  );
   const gatheredExtend = calls.gathered(createExtend(context));
   const gatheredAcknowledge = calls.gathered(createAcknowledge(context));
   const gatheredLane = calls.gathered(createEnsureLane(context));
@@ -173,6 +183,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     waiters: wakeUps.waiters,
     claim: gatheredClaim,
     claimSlots: gatheredClaimSlots,
+    claimPool: gatheredClaimPool,
     release,
   });
   const reporting = createReporting({
@@ -205,6 +216,9 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     /** The oldest heads of the runner's lanes, as many as slots are free and `max` allows. */
     claimSlots: (client: Queryable, request: ClaimSlotsRequest): Promise<ClaimedAction[]> =>
       claiming.claimSlots(client, request),
+    /** The head of a pool, for the worker of a lane that has joined it. */
+    claimFromPool: (client: Queryable, request: ClaimPoolRequest): Promise<PoolClaim> =>
+      claiming.claimFromPool(client, request),
     claimNamedMany: createClaimNamed(context, calls),
     /** What the runner holds, looked at as the caller likes; with `waitMs` until he finds what he looks for. */
     watchHeld: claiming.watchHeld,
@@ -241,6 +255,13 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
         : lanes.ensure(client, tenantId, space, name),
     ensureLanes: lanes.ensureMany.bind(lanes),
     findLane: lanes.find,
+    /** The lane of that name, made on first use, which workers compete for. It stays a pool. */
+    ensurePool: (client: Queryable, tenantId: number, space: string, name: string): Promise<string> =>
+      lanes.ensurePool(client, tenantId, space, name),
+    /** Whoever holds the lane takes from this pool from now on, and from no other. */
+    async joinPool(client: Queryable, lane: LaneRef, poolId: string) {
+      await calls.inside(client, (inner) => lanes.joinPool(inner, lane, poolId));
+    },
     pauseLane: onLane(lanes.pause),
     resumeLane: onLane(lanes.resume),
     unblockLane: onLane(lanes.unblock),

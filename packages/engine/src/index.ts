@@ -13,7 +13,7 @@ export type { Observer } from './calls.ts';
 export { type CheckSummary, checkInstallation, type FoundViolation } from './check/check-installation.ts';
 export { PROMISE_OF, type Violation, type ViolationKind } from './check/violation.ts';
 export type { ClaimedAction } from './claimed-action.ts';
-export type { ClaimRequest, ClaimSlotsRequest } from './claiming.ts';
+export type { ClaimPoolRequest, ClaimRequest, ClaimSlotsRequest, PoolClaim } from './claiming.ts';
 export {
   type Connections,
   type Database,

@@ -56,8 +56,9 @@ const statement = (s: string) => `
     sent_to: 'timestamptz',
   })}
   left join lateral (select a.lane_id from ${s}.actions a where a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1) a on true
+  left join lateral (select p.lane_id from ${s}.pending p where p.tenant_id = i.tenant_id and p.action_id = i.action_id limit 1) p on true
   cross join lateral (
-    (select * from ${s}.lanes l where i.runner_id is null and l.tenant_id = i.tenant_id and l.lane_id = coalesce(i.lane_id, a.lane_id) limit 1)
+    (select * from ${s}.lanes l where i.runner_id is null and l.tenant_id = i.tenant_id and l.lane_id = coalesce(i.lane_id, p.lane_id, a.lane_id) limit 1)
     union all
     (select * from ${s}.lanes l where i.runner_id is not null and ${ofRunner(s, 'i')} offset 0)
   ) l

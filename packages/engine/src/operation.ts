@@ -49,6 +49,8 @@ export interface Operation<Item, Answer> {
   claims?(item: Item): LostClaim | null;
   /** A part of it may be committed when another part fails. */
   readonly hasParts?: boolean;
+  /** How many of its statements may be in flight at this node; by default as many as there are connections for them. */
+  readonly atOnce?: number;
   /** It is more than one statement, so it needs a transaction. */
   readonly isSteps?: boolean;
   run(client: Queryable, items: readonly Item[]): Promise<Run<Answer | Busy>>;

@@ -32,6 +32,13 @@ export const endingOf = (s: string, of: string) =>
   one(`${s}.endings`, 'z', `z.tenant_id = ${of}.tenant_id and z.action_id = ${of}.action_id`);
 
 /**
+ * The lane where action `a` is, with its row `p` of pending: one that a worker has taken from a pool is in the worker's lane. What
+ * has ended was at home.
+ */
+export const presentLane = (s: string) =>
+  one(`${s}.lanes`, 'l', 'l.tenant_id = a.tenant_id and l.lane_id = coalesce(p.lane_id, a.lane_id)');
+
+/**
  * Says that the index of this column is meant, which otherwise is not used. Without it the primary key would do as well, and
  * in a table that is taken for an empty one it may look like the better way. Not in a statement that locks or writes the same table:
  * there the planner counts the condition for every way alike.
@@ -62,10 +69,12 @@ export const pauses = (s: string) => `pz as materialized (
     from ${s}.pauses group by tenant_id
   )`;
 
-/** Lane `l` hands out something at all, as soon as nobody holds it. */
-export const IS_OPEN = 'not l.paused and l.blocked is null and not coalesce(pz.everything, false)';
+/** Lane `l` is not stopped, nor is everything of its tenant. */
+export const IS_NOT_STOPPED = 'not l.paused and l.blocked is null and not coalesce(pz.everything, false)';
+/** It hands out something at all, as soon as nobody holds it. What is in a pool goes through the lanes of its workers. */
+const IS_OPEN = `${IS_NOT_STOPPED} and l.pool_id is distinct from l.lane_id`;
 
-const mayRun = (s: string, p = 'p') => `not ${p}.delayed and ${p}.generation = l.generation
+export const mayRun = (s: string, p = 'p') => `not ${p}.delayed and ${p}.generation = l.generation
         and (${p}.deadline is null or ${p}.deadline > ${NOW})
         and (${p}.deliver_by is null or ${p}.attempt > 0 or ${p}.deliver_by > ${NOW})
         and (pz.tags is null or (
@@ -187,6 +196,16 @@ const lockedLane = (s: string) => `(
 export const lockLanes = (s: string, from: string, where = 'true') => `
     select x.* from (select * from ${from} x where ${where} order by x.tenant_id, x.lane_id) x
     cross join lateral ${lockedLane(s)} l`;
+
+/**
+ * The same for rows that are each about a waiting action: locked too, if it is still in that lane. A claim of a pool locks no lane, it
+ * takes what it can lock, so between it and whatever else changes the action this lock decides.
+ */
+export const lockWaiting = (s: string, from: string, where = 'true') => `${lockLanes(s, from, where)}
+    cross join lateral (
+      select 1 from ${s}.pending p where p.tenant_id = x.tenant_id and p.action_id = x.action_id and p.lane_id = x.lane_id limit 1
+      for update skip locked
+    ) p`;
 
 /**
  * The first rows of a select, in its order, whose lanes can be had: lanes that an open transaction has locked do not use

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Effects } from '../src/effects.ts';
+import type { Operation } from '../src/operation.ts';
 import { createClaim } from '../src/ops/claim.ts';
+import { createClaimPool } from '../src/ops/claim-pool.ts';
 import { keepContacts, type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
@@ -10,15 +12,18 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 /** Pages that a claim of the lane touches, counted by the database itself: no clock is involved. */
-async function pagesOfClaim(laneId: string): Promise<number> {
+const CONTEXT = () => ({
+  schema: 'muster',
+  now: t.clock,
+  ready: () => undefined,
+  depthLimit: 1_000,
+  effects: new Effects(),
+});
+const BY = { tenantId: 1, channel: 'any', worker: 'w', leaseMs: 1_000 };
+const pagesOfClaim = (laneId: string) => pagesOf(createClaim(CONTEXT()), { ...BY, laneId });
+
+async function pagesOf<Item>(claim: Operation<Item, unknown>, item: Item): Promise<number> {
   let statement: { text: string; values: unknown[] } | undefined;
-  const claim = createClaim({
-    schema: 'muster',
-    now: t.clock,
-    ready: () => undefined,
-    depthLimit: 1_000,
-    effects: new Effects(),
-  });
   await claim.run(
     {
       query: async (query) => {
@@ -26,7 +31,7 @@ async function pagesOfClaim(laneId: string): Promise<number> {
         return { rows: [] };
       },
     },
-    [{ tenantId: 1, laneId, channel: 'any', worker: 'w', leaseMs: 1_000 }],
+    [item],
   );
   return t.db
     .transaction(async (tx) => {
@@ -69,6 +74,27 @@ test.each([
   await t.db.query({ text: 'delete from muster.pending where action_id > 1000000' });
   expect(many).toBeLessThan(few + 60);
   expect((await t.claim(laneId))?.id).toBe(head);
+});
+
+test('G47: a claim of a pool touches as few pages when 20,000 more wait in it, are not yet due or were handed out', async () => {
+  const poolId = await t.engine.ensurePool(t.db, 1, 'pool', 'deep');
+  const { laneId } = await t.lane();
+  await t.engine.joinPool(t.db, { tenantId: 1, laneId }, poolId);
+  await t.enqueue(poolId);
+  await t.enqueue(poolId, { priority: 'urgent' });
+  const pages = () => pagesOf(createClaimPool(CONTEXT()), { ...BY, poolId, laneId, normalShare: 3 });
+  await t.db.query({ text: 'analyze muster.pending' });
+  const few = await pages();
+  await t.db.query({
+    text: `insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, delayed, seq, not_before, priority)
+      select 1, 1000000 + n, case when n % 4 = 0 then ${laneId} + n else ${poolId} end, 1, 'any', n % 4 = 1, 1000000 + n,
+        case when n % 4 = 1 then timestamptz '2026-03-02' end, n % 2
+      from generate_series(1, 20000) n`,
+  });
+  await t.db.query({ text: 'analyze muster.pending' });
+  const many = await pages();
+  await t.db.query({ text: 'delete from muster.pending where action_id > 1000000' });
+  expect(many).toBeLessThan(few + 60);
 });
 
 test('G47: where nothing urgent waits, that it would go first costs a claim a look at one index', async () => {

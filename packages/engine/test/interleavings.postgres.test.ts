@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Effects } from '../src/effects.ts';
+import { BUSY } from '../src/operation.ts';
+import { createClaimPool } from '../src/ops/claim-pool.ts';
 import type { ViolationKind } from '../testing/check-history.ts';
 import { cut, type Sabotage, swap } from '../testing/sabotage.ts';
 import { type Scene, withScene } from '../testing/scene.ts';
@@ -438,6 +441,158 @@ const RACES: Race[] = [
       },
     },
   },
+  {
+    name: 'G31: two claims of a pool that saw the same head',
+    async play(scene) {
+      const { poolId, workers } = await scene.pool(2);
+      await scene.enqueue(poolId);
+      await scene.enqueue(poolId);
+      const one = await scene.session();
+      await scene.gate.close();
+      const first = scene.claimFromPool(
+        poolId,
+        workers[0] as string,
+        scene.gate.before(one.db, 'muster_claim_pool'),
+      );
+      await scene.gate.reached();
+      const second = await scene.claimFromPool(poolId, workers[1] as string);
+      await scene.gate.open();
+      return [await first, second];
+    },
+    broken: {
+      'a claim that takes it wherever it is now': {
+        by: { muster_claim_pool: (sql) => cut(sql, 'and p.lane_id = x.pool_id') },
+        kind: 'attempt-reused',
+      },
+      'a claim that does not lock what it takes': {
+        by: { muster_claim_pool: (sql) => swap(sql, 'limit 1 for update skip locked', 'limit 1') },
+        kind: 'attempt-reused',
+      },
+    },
+  },
+  {
+    name: 'G31: two claims of one worker of a pool',
+    async play(scene) {
+      const { poolId, workers } = await scene.pool(1);
+      const laneId = workers[0] as string;
+      await scene.enqueue(poolId);
+      const one = await scene.session();
+      await scene.gate.close();
+      const first = scene.claimFromPool(poolId, laneId, scene.gate.before(one.db, 'muster_claim_pool'));
+      await scene.gate.reached();
+      // the other one finds another head
+      await scene.enqueue(poolId, { priority: 'urgent' });
+      await scene.claimFromPool(poolId, laneId);
+      await scene.gate.open();
+      await first;
+    },
+    broken: {
+      'a claim without the version check': {
+        by: { muster_claim_pool: NO_VERSION_CHECK },
+        kind: 'two-leases',
+      },
+    },
+  },
+  {
+    name: 'G20 G31: a cancel of what a claim of a pool has found',
+    async play(scene) {
+      const { poolId, workers } = await scene.pool(1);
+      const id = await scene.enqueue(poolId);
+      const one = await scene.session();
+      await scene.gate.close();
+      const claimed = scene.claimFromPool(
+        poolId,
+        workers[0] as string,
+        scene.gate.before(one.db, 'muster_claim_pool'),
+      );
+      await scene.gate.reached();
+      const { outcome } = await scene.engine.cancel(scene.db, { tenantId: scene.tenantId, actionId: id });
+      if (outcome === 'cancelled') scene.log.cancelled.push({ id });
+      await scene.gate.open();
+      await claimed;
+    },
+    broken: {
+      'a claim that does not lock what it takes': {
+        by: { muster_claim_pool: (sql) => swap(sql, 'limit 1 for update skip locked', 'limit 1') },
+        kind: 'handed-out-after-end',
+      },
+    },
+  },
+  {
+    name: 'G20 G31: a claim of a pool takes what a cancel has found',
+    async play(scene) {
+      const { poolId, workers } = await scene.pool(1);
+      const id = await scene.enqueue(poolId);
+      const one = await scene.session();
+      await scene.gate.close();
+      const cancel = scene.engine.cancel(scene.gate.before(one.db, 'muster_cancel'), {
+        tenantId: scene.tenantId,
+        actionId: id,
+      });
+      await scene.gate.reached();
+      await scene.claimFromPool(poolId, workers[0] as string);
+      await scene.gate.open();
+      await cancel;
+    },
+    broken: {
+      'a cancel that ends it wherever it is now': {
+        by: { muster_cancel: (sql) => cut(sql, 'and p.lane_id = x.lane_id') },
+        kind: 'state-differs',
+      },
+    },
+  },
+  {
+    name: 'G18 G31: a late success of what a claim of a pool has taken again',
+    async play(scene) {
+      const { poolId, workers } = await scene.pool(2);
+      const id = await scene.enqueue(poolId);
+      await scene.claimFromPool(poolId, workers[0] as string);
+      await scene.engine.release(scene.db, { tenantId: scene.tenantId, actionId: id, attempt: 1 });
+      const one = await scene.session();
+      await scene.gate.close();
+      const late = report(
+        scene,
+        id,
+        1,
+        'succeeded',
+        scene.gate.before(one.db, 'muster_report_succeed_pending'),
+      );
+      await scene.gate.reached();
+      await scene.claimFromPool(poolId, workers[1] as string);
+      await scene.gate.open();
+      await late;
+    },
+    broken: {
+      'a success that ends it wherever it is now': {
+        by: { muster_report_succeed_pending: (sql) => cut(sql, 'and p.lane_id = x.lane_id') },
+        kind: 'state-differs',
+      },
+    },
+  },
+  {
+    name: 'G29 G31: the generation of a worker is raised under its claim of a pool',
+    async play(scene) {
+      const { poolId, workers } = await scene.pool(1);
+      await scene.enqueue(poolId);
+      const one = await scene.session();
+      await scene.gate.close();
+      const claimed = scene.claimFromPool(
+        poolId,
+        workers[0] as string,
+        scene.gate.before(one.db, 'muster_claim_pool'),
+      );
+      await scene.gate.reached();
+      await raise(scene, workers[0] as string);
+      await scene.gate.open();
+      await claimed;
+    },
+    broken: {
+      'a claim without the version check': {
+        by: { muster_claim_pool: NO_VERSION_CHECK },
+        kind: 'wrong-generation',
+      },
+    },
+  },
   ...(['retry', 'fail', 'succeed'] as const).map(
     (onLeaseEnd): Race => ({
       name: `G7: a lease ends that means ${onLeaseEnd}`,
@@ -536,4 +691,65 @@ describe.each(RACES)('$name', ({ play, broken }) => {
       kinds = (await withScene(database, by, play)).kinds;
     expect(kinds).toContain(kind);
   });
+});
+
+/** A claim has the head in its hands, in a transaction that does not end; three workers ask meanwhile, in one statement. */
+async function askBehindAnOpenClaim(scene: Scene) {
+  const { poolId, workers } = await scene.pool(4);
+  const urgent = await scene.enqueue(poolId, { priority: 'urgent' });
+  await scene.enqueue(poolId);
+  await scene.enqueue(poolId);
+  const holder = await scene.session();
+  await holder.client.query('begin');
+  const [first, ...others] = workers;
+  await scene.claimFromPool(poolId, first as string, holder.db);
+  scene.log.claimed.length = 0; // it will have been nobody's
+  const asked = await createClaimPool({
+    ...{
+      schema: 'muster',
+      now: scene.clock,
+      ready: () => undefined,
+      depthLimit: 1_000,
+      effects: new Effects(),
+    },
+  }).run(
+    scene.db,
+    others.map((laneId) => ({
+      ...{ tenantId: scene.tenantId, poolId, laneId, channel: 'any', worker: laneId, leaseMs: 10_000 },
+    })),
+  );
+  await holder.client.query('rollback');
+  const next = await scene.claimFromPool(poolId, others[0] as string);
+  return { urgent, answers: asked.answers, next: next.kind === 'claimed' ? next.action.id : next.kind };
+}
+
+test('G10: nobody is served while somebody before has the head in his hands, and if he gives it back it is first', async () => {
+  const { result, violations } = await withScene(database, {}, askBehindAnOpenClaim);
+  expect(result.answers).toEqual([BUSY, BUSY, BUSY]);
+  expect(result.next).toBe(result.urgent);
+  expect(violations).toEqual([]);
+});
+
+test('a pool whose claims pass what is in other hands is found out', async () => {
+  const passing = { muster_claim_pool: (sql: string) => cut(sql, 'where t.place = t.turn') };
+  const { result } = await withScene(database, passing, askBehindAnOpenClaim);
+  expect(result.answers.filter((answer) => answer !== BUSY)).toHaveLength(2);
+});
+
+test('G26 G31: a replacement does not wait for a claim that has the old one in its hands, nor ends it', async () => {
+  const { result, violations } = await withScene(database, {}, async (scene) => {
+    const { poolId, workers } = await scene.pool(2);
+    const supersede = { key: 'lock', mode: 'replace' } as const;
+    const old = await scene.enqueue(poolId, { supersede });
+    const holder = await scene.session();
+    await holder.client.query('begin');
+    await scene.claimFromPool(poolId, workers[0] as string, holder.db);
+    const fresh = await scene.enqueue(poolId, { supersede });
+    await holder.client.query('commit');
+    const got = await scene.claimFromPool(poolId, workers[1] as string);
+    const state = (await scene.engine.get(scene.db, scene.tenantId, old))?.state;
+    return { state, isNext: got.kind === 'claimed' && got.action.id === fresh };
+  });
+  expect(result).toEqual({ state: 'claimed', isNext: true });
+  expect(violations).toEqual([]);
 });

@@ -65,6 +65,7 @@ const MUST_BE_SEEN = [
   ...'SUCCEEDED FAILED TIMEOUT DEADLINE DELIVER_BY CANCELLED GENERATION SUPERSEDED LEASE_END'
     .split(' ')
     .map((reason) => `ended by ${reason}`),
+  ...['pool claimed', 'pool held', 'pool empty', 'went home'],
 ];
 
 test('G16: a release is answered the same way again, even after the deadline has ended the action', async () => {
@@ -108,6 +109,15 @@ const BROKEN: Record<string, Sabotage> = {
   },
   'a cancel that was requested is forgotten': {
     muster_report: (sql) => swap(sql, 'when c.cancel_requested', 'when false'),
+  },
+  'a pool hands out in no order': {
+    muster_claim_pool: (sql) => swap(sql, 'order by p.seq limit', 'order by p.seq desc limit'),
+  },
+  'a pool gives the normal ones no share': {
+    muster_claim_pool: (sql) => swap(sql, 'max(f.share) as share', '0 as share'),
+  },
+  'what a worker gives back stays with him': {
+    muster_report: (sql) => swap(sql, 'lane_id = g.home_lane,', 'lane_id = g.lane_id,'),
   },
   'a redrive keeps the failures': {
     muster_redrive: (sql) =>

@@ -88,7 +88,20 @@ beforeAll(async () => {
   );
   await query(`insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq)
     select 1, ${2 * LANES} + n, n, 1, 'river', 0, ${2 * LANES} + n from generate_series(${WAITING[0]}, ${WAITING[0]} + 100) n`);
-  await query(`select setval('muster.action_seq', ${3 * LANES}), setval('muster.lane_seq', ${3 * LANES})`);
+  // a pool in which as much waits again, and lanes of its workers
+  await query(`
+    with n as materialized (select generate_series(1, ${LANES}) as n), a as (
+      insert into muster.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, created_at, max_attempts, backoff_ms,
+          backoff_max_ms, head_of_line, on_lease_end)
+        select 1, ${3 * LANES} + n, ${POOL}, 'pool', 'x', '{}'::jsonb, n % 2, ${now}, 3, 2000, 300000, 'skip', 'retry' from n
+    ), p as (
+      insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq)
+        select 1, ${3 * LANES} + n, ${POOL}, 1, 'pool', n % 2, ${3 * LANES} + n from n
+    ), l as (
+      insert into muster.lanes (tenant_id, lane_id, pool_id) values (1, ${POOL}, ${POOL})
+    )
+    update muster.lanes set pool_id = ${POOL} where lane_id between ${WORKERS[0]} and ${WORKERS[0]} + 100`);
+  await query(`select setval('muster.action_seq', ${4 * LANES}), setval('muster.lane_seq', ${3 * LANES})`);
   // all that follows is about these statistics and no others
   for (const table of TABLES)
     await query(`alter table muster.${table} set (autovacuum_enabled = off)`).catch(() => {});
@@ -122,6 +135,21 @@ const lanesFrom = (first: number) => Array.from({ length: ITEMS }, (_, n) => `${
 /** Free lanes with an action that waits, and lanes whose action runs. */
 const FREE = lanesFrom(1_000);
 const RUNNING = lanesFrom(3_000);
+/** Free lanes whose workers take from a pool. */
+const WORKERS = lanesFrom(15_001);
+const POOL = 2 * LANES;
+const fromPool = (c: Queryable, laneId: string) =>
+  engine.claimFromPool(c, {
+    ...{
+      tenantId: 1,
+      poolId: `${POOL}`,
+      laneId,
+      channel: 'pool',
+      worker: 'v',
+      leaseMs: 1_000,
+      normalShare: 3,
+    },
+  });
 /** Free lanes in which something urgent on another channel goes first. */
 const WAITING = lanesFrom(6_001);
 const each = async (ids: string[], run: (id: string) => Promise<unknown>) => {
@@ -136,6 +164,16 @@ const CALLS: Record<string, (client: Queryable) => Promise<unknown>> = {
     each(WAITING, async (laneId) => {
       const by = { channel: 'any', worker: 'v', leaseMs: 1_000 };
       expect(await engine.claim(c, { tenantId: 1, laneId, ...by })).toBeNull();
+    }),
+  'claim from a pool': (c) =>
+    each(WORKERS, async (laneId) => {
+      expect((await fromPool(c, laneId)).kind).toBe('claimed');
+    }),
+  'give back to a pool': (c) =>
+    each(WORKERS, async (laneId) => {
+      const got = await fromPool(c, laneId);
+      if (got.kind === 'claimed')
+        await engine.release(c, { tenantId: 1, actionId: got.action.id, attempt: got.action.attempt });
     }),
   redelivery: (c) =>
     each(RUNNING, (laneId) =>

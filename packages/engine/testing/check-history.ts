@@ -32,23 +32,18 @@ export function checkHistory(history: History, log: CallLog = createCallLog()): 
     ...counts(history),
     ...acknowledged(byAction, log),
     ...order(history, byAction, log),
+    ...precedence(history, byAction, log),
   ];
 }
 
 /** The life of every action, and that no two were leased at once in a lane. */
 function lives(history: History, byAction: ReadonlyMap<string, readonly HistoryEvent[]>): Violation[] {
-  const found = [...history.actions.values()].map((action) => ({
-    laneId: action.laneId,
-    ...checkLife(action, byAction.get(action.id) ?? []),
-  }));
+  const found = [...history.actions.values()].map((action) =>
+    checkLife(action, byAction.get(action.id) ?? []),
+  );
   return [
     ...found.flatMap(({ violations }) => violations),
-    ...[...groupBy(found, ({ laneId }) => laneId)].flatMap(([laneId, of]) =>
-      checkLeases(
-        laneId,
-        of.flatMap(({ leases }) => leases),
-      ),
-    ),
+    ...checkLeases(found.flatMap(({ leases }) => leases)),
   ];
 }
 
@@ -85,7 +80,7 @@ function slots(history: History, log: CallLog): Violation[] {
 
 function lanes(history: History): Violation[] {
   return history.lanes.flatMap((lane): Violation[] => {
-    const of = [...history.actions.values()].filter((action) => action.laneId === lane.id && action.pending);
+    const of = [...history.actions.values()].filter((action) => action.presentLane === lane.id);
     const old = of.filter((action) => action.generation !== lane.generation);
     return old.map((action) =>
       violation(
@@ -195,6 +190,43 @@ function order(
   ).values())
     found.push(...passedIn(group));
   return found;
+}
+
+/**
+ * Of a pool, whoever claims at the same time: nothing normal is handed out while something urgent waits that was acknowledged before the
+ * claim began. Not for claims that have to take a normal one.
+ */
+function precedence(
+  history: History,
+  byAction: ReadonlyMap<string, readonly HistoryEvent[]>,
+  log: CallLog,
+): Violation[] {
+  const pools = new Set(history.lanes.filter(({ isPool }) => isPool).map(({ id }) => id));
+  const first = (id: string, isIt: (event: HistoryEvent) => boolean) =>
+    (byAction.get(id) ?? []).find(isIt)?.id;
+  const placed = log.enqueued.flatMap(({ id, ended }) => {
+    const action = history.actions.get(id);
+    if (!action || !pools.has(action.laneId)) return [];
+    if (action.delayed || action.limited || action.tagged || action.reason === 'GENERATION') return [];
+    return [{ action, ended, gone: first(id, ({ type }) => LEAVES_THE_LINE.has(type)) }];
+  });
+  return log.claimed.flatMap(({ id, attempt, begun }): Violation[] => {
+    const action = history.actions.get(id);
+    const sent = first(id, (event) => event.type === 'SENT' && event.attempt === attempt);
+    if (!action || action.urgent || sent === undefined || !pools.has(action.laneId)) return [];
+    const passed = placed.find(
+      (other) =>
+        other.action.urgent &&
+        other.action.laneId === action.laneId &&
+        other.action.channel === action.channel &&
+        other.ended < begun &&
+        (other.gone === undefined || other.gone > sent),
+    );
+    if (!passed) return [];
+    return [
+      violation('order', id, `action ${id} was handed out while ${passed.action.id} waited, which is urgent`),
+    ];
+  });
 }
 
 interface Placed {

@@ -66,7 +66,7 @@ function gated(text: string): string {
   );
   if (beforeLock !== text) return beforeLock;
   return text.replace(
-    /(select \* from \w+\.lanes l where l\.tenant_id = a\.tenant_id and l\.lane_id = a\.lane_id)/,
+    /(select \* from \w+\.lanes l where l\.tenant_id = a\.tenant_id and l\.lane_id = coalesce\(p\.lane_id, a\.lane_id\))/,
     '$1 and public.test_gate()',
   );
 }

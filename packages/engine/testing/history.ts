@@ -17,7 +17,10 @@ export interface History {
 
 export interface HistoryAction {
   readonly id: string;
+  /** Where it was enqueued. */
   readonly laneId: string;
+  /** Where it is while it is unfinished. */
+  readonly presentLane: string | null;
   readonly channel: string;
   readonly urgent: boolean;
   readonly tagged: boolean;
@@ -46,6 +49,7 @@ export interface HistoryEvent {
 export interface HistoryLane {
   readonly id: string;
   readonly generation: number;
+  readonly isPool: boolean;
   readonly actionId: string | null;
 }
 
@@ -54,20 +58,20 @@ export async function readHistory(client: Queryable, tenantId: number, schema = 
   const { rows } = await client.query({
     text: `select
       (select json_agg(x) from (
-        select a.action_id::text as id, a.lane_id::text as "laneId", a.channel, a.priority = 0 as urgent, a.tags is not null as tagged,
+        select a.action_id::text as id, a.lane_id::text as "laneId", p.lane_id::text as "presentLane", a.channel, a.priority = 0 as urgent, a.tags is not null as tagged,
           a.not_before is not null as delayed, a.deliver_by is not null or a.deadline is not null as limited, a.deadline,
           a.on_lease_end as "onLeaseEnd", p.generation, p.action_id is not null as pending,
           case when l.action_id = a.action_id then l.attempt end as "leasedAttempt", z.state as ended, z.reason
         from ${s}.actions a
         left join ${s}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
         left join ${s}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id
-        left join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
+        left join lateral (select * from ${s}.lanes l where l.tenant_id = a.tenant_id and l.action_id = a.action_id limit 1) l on true
         where a.tenant_id = $1 order by a.action_id) x) as actions,
       (select json_agg(x) from (
         select e.event_id::text as id, e.action_id::text as "actionId", e.lane_id::text as "laneId", e.type, e.attempt, e.at, e.worker, e.reason
         from ${s}.events e where e.tenant_id = $1 order by e.event_id) x) as events,
       (select json_agg(x) from (
-        select l.lane_id::text as id, l.generation, l.action_id::text as "actionId" from ${s}.lanes l where l.tenant_id = $1) x) as lanes,
+        select l.lane_id::text as id, l.generation, l.pool_id is not distinct from l.lane_id as "isPool", l.action_id::text as "actionId" from ${s}.lanes l where l.tenant_id = $1) x) as lanes,
       (select json_agg(x) from (
         select r.runner_id::text as id, r.slots,
           (select count(*) from ${s}.lanes l where l.tenant_id = r.tenant_id and l.lease_runner = r.runner_id) as running

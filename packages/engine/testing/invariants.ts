@@ -9,14 +9,14 @@ export async function brokenInvariants(client: Queryable, schema = 'muster'): Pr
   const wrong: string[] = [];
   const { rows: actions } = await client.query({
     text: `select a.tenant_id, a.action_id, a.channel, p.action_id is not null as pending, z.state as ended, z.attempt as ended_attempt,
-        l.action_id = a.action_id as leased, p.attempt, l.attempt as leased_attempt,
+        l.action_id is not null as leased, p.attempt, l.attempt as leased_attempt,
         array(select e.type from ${schema}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id order by e.event_id)::int[] as types,
         array(select e.attempt from ${schema}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.type = 2
           order by e.event_id)::int[] as sent
       from ${schema}.actions a
       left join ${schema}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
       left join ${schema}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id
-      left join ${schema}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id`,
+      left join lateral (select * from ${schema}.lanes l where l.tenant_id = a.tenant_id and l.action_id = a.action_id limit 1) l on true`,
   });
   const counted = new Map<string, number>();
   for (const action of actions) {

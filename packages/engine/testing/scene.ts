@@ -23,6 +23,9 @@ export interface Scene {
   enqueue(laneId: string, action?: Partial<NewAction>, on?: Queryable): Promise<string>;
   claim(laneId: string, worker: string, on?: Queryable): ReturnType<Engine['claim']>;
   claimSlots(runnerId: string, on?: Queryable): ReturnType<Engine['claimSlots']>;
+  /** A pool and so many lanes of its workers. */
+  pool(workers: number): Promise<{ poolId: string; workers: string[] }>;
+  claimFromPool(poolId: string, laneId: string, on?: Queryable): ReturnType<Engine['claimFromPool']>;
   check(): Promise<Violation[]>;
 }
 
@@ -75,6 +78,23 @@ export async function withScene<T>(
     async claimSlots(runnerId, on = db) {
       const worker = `runner ${runnerId}`;
       return engine.claimSlots(on, { tenantId, runnerId, channel: 'any', worker, leaseMs: 10_000, max: 10 });
+    },
+    async pool(many) {
+      const poolId = await engine.ensurePool(db, tenantId, 'scene', 'pool');
+      const workers: string[] = [];
+      for (let n = 0; n < many; n += 1) workers.push(await scene.lane());
+      for (const laneId of workers) await engine.joinPool(db, { tenantId, laneId }, poolId);
+      return { poolId, workers };
+    },
+    async claimFromPool(poolId, laneId, on = db) {
+      const begun = log.tick();
+      const by = { channel: 'any', worker: `worker of ${laneId}`, leaseMs: 10_000 };
+      const got = await engine.claimFromPool(on, { tenantId, poolId, laneId, ...by });
+      if (got.kind === 'claimed')
+        log.claimed.push({
+          ...{ id: got.action.id, attempt: got.action.attempt, until: got.action.leaseUntil, begun },
+        });
+      return got;
     },
     check: async () => checkHistory(await readHistory(database.db, tenantId), log),
   };

@@ -14,6 +14,7 @@ export interface CheckedAction {
 export interface CheckedEvent {
   readonly id: bigint;
   readonly actionId: string;
+  readonly laneId: string;
   readonly type: EventType;
   readonly attempt: number;
   readonly at: Date;
@@ -23,6 +24,8 @@ export interface CheckedEvent {
 /** From one event's number to another's; null: it has not ended. */
 export interface CheckedLease {
   readonly actionId: string;
+  /** Whose lease it was: of what was taken from a pool, the worker's. */
+  readonly laneId: string;
   readonly attempt: number;
   readonly from: bigint;
   readonly to: bigint | null;
@@ -49,7 +52,7 @@ export function checkLife(
   const bad = (kind: ViolationKind, event: CheckedEvent, why: string) =>
     void violations.push(atEvent(kind, event, why));
   const leases: CheckedLease[] = [];
-  let running: { attempt: number; from: bigint }[] = [];
+  let running: { attempt: number; from: bigint; laneId: string }[] = [];
   let state = 'none' as ActionState | 'none';
   let attempt = 0;
   const ended = new Set<number>();
@@ -60,7 +63,7 @@ export function checkLife(
       if (FINAL.has(state)) bad('handed-out-after-end', event, `it was ${state}`);
       if (event.attempt <= attempt) bad('attempt-reused', event, `after attempt ${attempt}`);
       attempt = event.attempt;
-      running.push({ attempt, from: event.id });
+      running.push({ attempt, from: event.id, laneId: event.laneId });
     }
     if (event.type === 'LATE' && event.reason === 'SUCCEEDED' && state === 'pending')
       if (event.attempt === attempt && leftOpen.has(attempt))
@@ -114,11 +117,13 @@ const AFTER_A_LEASE_END: Record<CheckedAction['onLeaseEnd'], readonly EventType[
   succeed: ['SUCCEEDED'],
 };
 
-/** The leases of one lane, in any order: each must have ended before the next began. */
-export function checkLeases(laneId: string, leases: readonly CheckedLease[]): Violation[] {
-  const inOrder = [...leases].sort((a, b) => (a.from < b.from ? -1 : 1));
-  return inOrder.flatMap((lease, n): Violation[] => {
-    const before = inOrder[n - 1];
+/** Leases, in any order: in each lane one must have ended before the next began. */
+export function checkLeases(leases: readonly CheckedLease[]): Violation[] {
+  const last = new Map<string, CheckedLease>();
+  return [...leases].sort(byBeginning).flatMap((lease): Violation[] => {
+    const { laneId } = lease;
+    const before = last.get(laneId);
+    last.set(laneId, lease);
     if (!before || (before.to !== null && before.to < lease.from)) return [];
     return [
       violation(
@@ -130,6 +135,8 @@ export function checkLeases(laneId: string, leases: readonly CheckedLease[]): Vi
     ];
   });
 }
+
+const byBeginning = (a: CheckedLease, b: CheckedLease) => (a.from < b.from ? -1 : 1);
 
 export function atEvent(kind: ViolationKind, event: CheckedEvent, why: string): Violation {
   return violation(

@@ -101,7 +101,7 @@ export async function checkInstallation(
     let lane: { tenant_id: number; lane_id: string } | null = null;
     const endLane = async () => {
       if (lane)
-        for (const found of checkLeases(lane.lane_id, leases))
+        for (const found of checkLeases(leases))
           tell(lane.tenant_id, found, await readHistory(tx, s, lane.tenant_id, found.actionId as string));
       leases = [];
     };
@@ -191,7 +191,7 @@ async function readActions(
       ) a
       left join ${s}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
       left join ${s}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id
-      left join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id
+      left join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = coalesce(p.lane_id, a.lane_id)
       order by a.tenant_id, a.lane_id, a.action_id`,
     values: [
       from?.tenant_id ?? after?.tenant_id ?? -1,
@@ -210,7 +210,7 @@ const LARGEST = '9223372036854775807';
 
 async function addEvents(tx: Queryable, s: string, actions: readonly ActionRow[]): Promise<void> {
   const { rows } = await tx.query({
-    text: `select i.ord::int, e.event_id, e.action_id, e.type, e.attempt, e.at, e.reason
+    text: `select i.ord::int, e.event_id, e.action_id, e.lane_id, e.type, e.attempt, e.at, e.reason
       from unnest($1::int[], $2::bigint[]) with ordinality as i(tenant_id, action_id, ord)
       cross join lateral (
         select * from ${s}.events e where e.tenant_id = i.tenant_id and e.action_id = i.action_id order by e.event_id
@@ -227,7 +227,7 @@ async function readHistory(
   actionId: string,
 ): Promise<CheckedEvent[]> {
   const { rows } = await tx.query({
-    text: `select event_id, action_id, type, attempt, at, reason from ${s}.events
+    text: `select event_id, action_id, lane_id, type, attempt, at, reason from ${s}.events
       where tenant_id = $1 and action_id = $2 order by event_id`,
     values: [tenantId, actionId],
   });
@@ -237,6 +237,7 @@ async function readHistory(
 function checkedEvent(row: {
   event_id: string;
   action_id: string;
+  lane_id: string;
   type: number;
   attempt: number;
   at: Date;
@@ -245,6 +246,7 @@ function checkedEvent(row: {
   return {
     id: BigInt(row.event_id),
     actionId: row.action_id,
+    laneId: row.lane_id,
     type: eventName(row.type),
     attempt: row.attempt,
     at: row.at,

@@ -17,7 +17,7 @@ export function createEndLeases(context: Context): Duty {
   const s = context.schema;
   const look = lookStatement(s);
   const text = endAttempts(s, {
-    outcome: 'timeout',
+    outcome: `'timeout'`,
     lanes: `select l.* from ${rows(2, { tenant_id: 'int', lane_id: 'bigint' })}
       cross join lateral (
         select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.lease_until <= ${NOW} limit 1
@@ -84,13 +84,13 @@ const lookStatement = (s: string) => `
 /** Ends the attempts that run in some lanes. Also used to take back the leases of an old generation. */
 export const endAttempts = (
   s: string,
-  on: { outcome: 'timeout' | 'revoked'; lanes: string; set?: (until: string) => string },
+  on: { outcome: string; lanes: string; set?: (until: string) => string },
 ) => `
   with h as materialized (
-    select row_number() over () as ord, l.tenant_id, l.lane_id, l.ver, l.action_id, l.attempt, '${on.outcome}' as outcome, l.worker,
+    select row_number() over () as ord, l.tenant_id, l.lane_id, l.ver, l.action_id, l.attempt, ${on.outcome} as outcome, l.worker,
       null::text as error, null::jsonb as result, null::int as delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel,
       p.priority, p.seq, p.failures, p.deferrals, p.deadline, a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line,
-      a.on_lease_end, ${NO_NEXT}
+      a.on_lease_end, a.lane_id as home_lane, ${NO_NEXT}
     from (${on.lanes}) l
     cross join lateral (select * from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id limit 1) p
     cross join lateral (select * from ${s}.actions a where a.tenant_id = l.tenant_id and a.action_id = l.action_id limit 1) a

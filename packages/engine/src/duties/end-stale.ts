@@ -18,7 +18,8 @@ const MOST = 1_000;
 export function createEndStale(context: Context): Duty {
   const s = context.schema;
   const revokeText = endAttempts(s, {
-    outcome: 'revoked',
+    // what it has taken from a pool is not its own: it goes home
+    outcome: `case when a.lane_id = l.lane_id then 'revoked' else 'released' end`,
     lanes: firstToLock(
       s,
       `select l.* from ${staleLanes(s)} l where l.action_id is not null and (

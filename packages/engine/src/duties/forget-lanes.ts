@@ -116,7 +116,7 @@ export function createForgetLanes(
 /** Nothing in it, and nothing about it that would be lost. */
 const isEmpty = (
   s: string,
-) => `l.action_id is null and not l.paused and l.blocked is null and l.runner_id is null and l.moved_from is null
+) => `l.action_id is null and not l.paused and l.blocked is null and l.runner_id is null and l.moved_from is null and l.pool_id is null
       and l.generation = 1
       and (select 1 from ${s}.actions a where ${ofLane(s, 'a', 'l')} limit 1) is null
       and (select 1 from ${s}.pending p where ${ofLane(s, 'p', 'l')} limit 1) is null

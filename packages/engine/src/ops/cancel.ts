@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import { ANSWER } from '../effects.ts';
 import { BUSY, type Context } from '../operation.ts';
-import { hasKeyOf, lockLanes, NOW } from '../sql.ts';
+import { hasKeyOf, lockWaiting, NOW } from '../sql.ts';
 import { type Answer, createNamedChange, lookAtNamed } from './change-named.ts';
 
 /**
@@ -25,7 +25,7 @@ export const createCancel = (context: Context) =>
 
 const statement = (s: string) => `
   with ${lookAtNamed(s, 'coalesce(l.action_id = i.action_id, false) as leased, l.cancel_requested')}, g as materialized (
-    ${lockLanes(s, 'x', `x.before in ('pending', 'claimed')`)}
+    ${lockWaiting(s, 'x', `x.before in ('pending', 'claimed')`)}
   ), u as (
     update ${s}.lanes l set ver = l.ver + 1, cancel_requested = l.cancel_requested or k.leased
     from (select tenant_id, lane_id, bool_or(leased) as leased from g group by 1, 2) k

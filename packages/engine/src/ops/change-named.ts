@@ -1,6 +1,6 @@
 import { eventName } from '../action.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
-import { actionOf, endingOf, laneOf, pendingOf, rows } from '../sql.ts';
+import { actionOf, endingOf, pendingOf, presentLane, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
 
 /**
@@ -42,13 +42,13 @@ interface Row {
 
 /** `x`: the named actions as they are, with the version of their lanes and `more`. */
 export const lookAtNamed = (s: string, more: string) => `x as materialized (
-    select i.ord, i.tenant_id, a.lane_id, l.ver, l.runner_id, l.lease_runner, i.action_id, a.channel, i.reason,
+    select i.ord, i.tenant_id, l.lane_id, l.ver, l.runner_id, l.lease_runner, i.action_id, a.channel, i.reason,
       coalesce(z.state, case when l.action_id = i.action_id then 'claimed' else 'pending' end) as before,
       coalesce(z.attempt, case when l.action_id = i.action_id then l.attempt else p.attempt end) as attempt, ${more}
     from ${rows(2, { tenant_id: 'int', action_id: 'bigint', reason: 'text' })}
     cross join lateral ${actionOf(s, 'i')}
-    cross join lateral ${laneOf(s, 'a')}
     left join lateral ${pendingOf(s, 'i')} on true
+    cross join lateral ${presentLane(s)}
     left join lateral ${endingOf(s, 'i')} on true
   )`;
 

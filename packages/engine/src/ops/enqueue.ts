@@ -37,6 +37,11 @@ export interface NewAction {
   readonly maxAttempts?: number | undefined;
   /** However many unfinished ones its lane holds: for what must not be refused. */
   readonly unbounded?: boolean | undefined;
+  /**
+   * Instead of the lane's limit: how many unfinished actions of its channel the tenant may have, known without counting them. For lanes
+   * that are a channel's only one and may hold more than can be counted each time.
+   */
+  readonly mostOfChannel?: number | undefined;
   /** The wait before the second try; doubled for each further one. */
   readonly backoffMs?: number | undefined;
   readonly backoffMaxMs?: number | undefined;
@@ -85,6 +90,7 @@ export interface EncodedAction {
   readonly kind: string;
   readonly payload: string;
   readonly options: string | null;
+  readonly mostOfChannel?: number | undefined;
   /** What must not share a statement with its like. */
   readonly key: string | null;
   /** Whether somebody wants to know what stands in its way: a fifth of the database's time, a half of Node's. */
@@ -108,7 +114,9 @@ const NO_LIMIT = -1;
 
 export function encodeAction(context: Context, action: NewAction, tell = false): EncodedAction {
   const options = encodeOptions(action);
-  if (action.unbounded) options.depthLimit = NO_LIMIT;
+  if (action.mostOfChannel !== undefined)
+    options.channelLimit = checkWhole(action.mostOfChannel, 'mostOfChannel', 0);
+  if (action.unbounded || action.mostOfChannel !== undefined) options.depthLimit = NO_LIMIT;
   else if (context.depthLimit !== 1000) options.depthLimit = context.depthLimit;
   return {
     tenantId: checkTenant(action.tenantId),
@@ -117,6 +125,7 @@ export function encodeAction(context: Context, action: NewAction, tell = false):
     kind: checkName(action.kind, 'kind'),
     payload: encodeJson(action.payload === undefined ? {} : action.payload, 'payload'),
     options: Object.keys(options).length > 0 ? JSON.stringify(options) : null,
+    mostOfChannel: action.mostOfChannel,
     key: keyOf(action),
     tell,
   };
@@ -208,8 +217,9 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
       for (const row of rows as Row[]) {
-        const { tenantId } = items[row.ord - 1] as EncodedAction;
-        if (row.outcome !== 'superseded') answers[row.ord - 1] = answerOf(row, context, now);
+        const { tenantId, mostOfChannel } = items[row.ord - 1] as EncodedAction;
+        if (row.outcome !== 'superseded')
+          answers[row.ord - 1] = answerOf(row, now, mostOfChannel ?? context.depthLimit);
         if (row.outcome !== 'created' && row.outcome !== 'superseded') continue;
         transitions.push(transitionOf(tenantId, row, now));
         wakes.push({ tenantId, laneId: row.lane_id, runnerId: row.runner_id });
@@ -235,7 +245,7 @@ function transitionOf(tenantId: number, row: Row, now: Date): Transition {
   };
 }
 
-function answerOf(row: Row, context: Context, at: Date): Verdict | EngineError | Busy {
+function answerOf(row: Row, at: Date, most: number): Verdict | EngineError | Busy {
   const first = row.waits?.urgent;
   const urgent = first ? { ...first, until: new Date(first.until) } : null;
   switch (row.outcome) {
@@ -247,10 +257,7 @@ function answerOf(row: Row, context: Context, at: Date): Verdict | EngineError |
         'This idempotency key was used for another body.',
       );
     case 'deep':
-      return new EngineError(
-        'MUSTER_LANE_FULL',
-        `The lane already has ${context.depthLimit} unfinished actions.`,
-      );
+      return new EngineError('MUSTER_LANE_FULL', `The lane already has ${most} unfinished actions.`);
     default:
       return {
         id: row.action_id,

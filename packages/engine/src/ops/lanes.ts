@@ -17,6 +17,7 @@ interface LaneRow {
   tenant_id: number;
   lane_id: string;
   runner_id: string | null;
+  pool_id: string | null;
   generation: number;
 }
 
@@ -30,14 +31,26 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
     set: string,
     ...values: unknown[]
   ): Promise<Run<LaneRow>> {
+    return changeIf(client, lane, 'true', set, ...values);
+  }
+
+  async function changeIf(
+    client: Queryable,
+    lane: LaneRef,
+    may: string,
+    set: string,
+    ...values: unknown[]
+  ): Promise<Run<LaneRow>> {
     const { rows } = await client.query({
-      text: `update ${s}.lanes l set ver = l.ver + 1, closing = false, ${set} where l.tenant_id = $1 and l.lane_id = $2
-        returning l.tenant_id, l.lane_id, l.runner_id, l.generation`,
+      text: `update ${s}.lanes l set ver = l.ver + 1, closing = false, ${set} where l.tenant_id = $1 and l.lane_id = $2 and (${may})
+        returning l.tenant_id, l.lane_id, l.runner_id, l.pool_id, l.generation`,
       values: [checkTenant(lane.tenantId), checkLane(lane.laneId), ...values],
     });
     if (rows.length === 0) throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
     const row = rows[0] as LaneRow;
     const wakes: Wake[] = [{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }];
+    // its worker waits there
+    if (row.pool_id) wakes.push({ tenantId: row.tenant_id, laneId: row.pool_id });
     return { answers: [row], transitions: [], wakes };
   }
 
@@ -105,6 +118,35 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
       return rows[0]?.lane_id ?? null;
     },
 
+    /** A lane that was never claimed from and has no owner: both would go on as if it were none. */
+    async ensurePool(client: Queryable, tenantId: number, space: string, name: string): Promise<string> {
+      const laneId = await this.ensure(client, tenantId, space, name);
+      const { rows } = await client.query({
+        name: 'muster_is_pool',
+        text: `select 1 from ${s}.lanes l where l.tenant_id = $1 and l.lane_id = $2 and l.pool_id = l.lane_id`,
+        values: [tenantId, laneId],
+      });
+      const may =
+        'l.action_id is null and l.runner_id is null and l.generation = 1 and (l.pool_id is null or l.pool_id = l.lane_id)';
+      if (rows.length === 0) await changeIf(client, { tenantId, laneId }, may, 'pool_id = l.lane_id');
+      return laneId;
+    },
+
+    async joinPool(client: Queryable, lane: LaneRef, poolId: string): Promise<Run<LaneRow>> {
+      const { rows } = await client.query({
+        text: `select 1 from ${s}.lanes l where l.tenant_id = $1 and l.lane_id = $2 and l.pool_id = l.lane_id`,
+        values: [checkTenant(lane.tenantId), checkLane(poolId)],
+      });
+      if (rows.length === 0) throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such pool.');
+      return changeIf(
+        client,
+        lane,
+        'l.pool_id is null or l.pool_id = $3::bigint and l.lane_id <> $3::bigint',
+        'pool_id = $3::bigint',
+        poolId,
+      );
+    },
+
     pause: (client: Queryable, lane: LaneRef) => change(client, lane, 'paused = true'),
     resume: (client: Queryable, lane: LaneRef) => change(client, lane, 'paused = false'),
     block: (client: Queryable, lane: LaneRef, reason: string) =>
@@ -149,7 +191,7 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
           update ${s}.lanes l set ver = l.ver + 1, closing = false, runner_id = x.runner_id,
             moved_from = case when l.lease_runner is distinct from x.runner_id then l.lease_runner end
           from x where ${hasKeyOf('l', 'x', 'lane_id')}
-          returning l.tenant_id, l.lane_id, l.runner_id, l.generation`,
+          returning l.tenant_id, l.lane_id, l.runner_id, l.pool_id, l.generation`,
         values: [
           checkTenant(tenantId),
           given.map(({ laneId }) => checkLane(laneId)),
@@ -167,7 +209,13 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
 
     /** Old pending actions and the running one end; what an older transaction still adds is ended by housekeeping. */
     async raiseGeneration(client: Queryable, lane: LaneRef): Promise<Run<LaneRow>> {
-      const run = await change(client, lane, 'generation = l.generation + 1');
+      // what is in a pool is nobody's yet: whoever deletes it all cancels it
+      const run = await changeIf(
+        client,
+        lane,
+        'l.pool_id is distinct from l.lane_id',
+        'generation = l.generation + 1',
+      );
       await client.query({
         text: `insert into ${s}.stale_lanes (tenant_id, lane_id) values ($1, $2) on conflict do nothing`,
         values: [lane.tenantId, lane.laneId],

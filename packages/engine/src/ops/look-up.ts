@@ -4,7 +4,7 @@ import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import type { Context } from '../operation.ts';
 import type { Reasons } from '../reasons.ts';
-import { endingOf, laneOf, NOW, ofLane, pendingOf, soughtBy } from '../sql.ts';
+import { endingOf, NOW, ofLane, pendingOf, presentLane, soughtBy } from '../sql.ts';
 import { checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
 import { type DoorReason, type WaitingFor, waitingFor, withDoor } from '../waiting-for.ts';
 import { runningOf } from './runner-slots.ts';
@@ -200,11 +200,19 @@ function from(s: string, driver: Driver): string {
   const drives = (...names: Driver[]) => names.includes(driver);
   return `from ${s}.actions a
     ${drives('pending', 'unfinished') ? `join ${s}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id` : `left join lateral ${pendingOf(s, 'a')} on true`}
-    ${drives('lanes') ? `join ${s}.lanes l on l.tenant_id = a.tenant_id and l.lane_id = a.lane_id and l.action_id = a.action_id` : `cross join lateral ${laneOf(s, 'a')}`}
+    ${drives('lanes') ? `join ${s}.lanes l on l.tenant_id = a.tenant_id and l.action_id = a.action_id` : `cross join lateral ${presentLane(s)}`}
     ${drives('endings') ? `join ${s}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id` : `left join lateral ${endingOf(s, 'a')} on true`}
     left join lateral (select * from ${s}.lane_names n where ${ofLane(s, 'n', 'a')} limit 1) n on true
     where a.tenant_id = $2 and ${NOW} is not null${driver === 'pending' ? ' and l.action_id is distinct from a.action_id' : ''}`;
 }
+
+/** What is claimed is found by the lanes that have it: the lane itself or, of a pool, those of its workers. */
+const ofLaneOrPool = (s: string, driver: Driver, lane: string) =>
+  driver === 'lanes'
+    ? `a.lane_id = ${lane} and l.lane_id = any(array(
+        select ${lane}::bigint union all select w.lane_id from ${s}.lanes w
+        where w.tenant_id = $2 and w.pool_id = ${lane} and ${soughtBy(s, 'w.pool_id')}))`
+    : `a.lane_id = ${lane} and ${soughtBy(s, 'a.lane_id')}`;
 
 const select = (s: string, driver: Driver) => `
   select a.*, n.space, n.name as lane_name, p.attempt as last_attempt, p.failures, p.deferrals, p.not_before as waits_until, p.deadline as open_deadline,
@@ -250,10 +258,7 @@ function filtered(
   if (filter.ids) add((n) => `a.action_id = any(${n}::bigint[])`, filter.ids.filter(isId));
   // what is no id names no lane
   if (filter.laneId !== undefined)
-    add(
-      (n) => `a.lane_id = ${n} and ${soughtBy(context.schema, 'a.lane_id')}`,
-      isId(filter.laneId) ? filter.laneId : '0',
-    );
+    add((n) => ofLaneOrPool(context.schema, driverOf(filter), n), isId(filter.laneId) ? filter.laneId : '0');
   if (filter.channel !== undefined) add((n) => `a.channel = ${n}`, checkName(filter.channel, 'channel', 0));
   if (filter.kind !== undefined) add((n) => `a.kind = ${n}`, checkName(filter.kind, 'kind', 0));
   if (filter.tag !== undefined) add((n) => `a.tags @> array[${n}::text]`, checkName(filter.tag, 'tag', 0));

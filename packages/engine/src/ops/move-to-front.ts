@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import { ANSWER } from '../effects.ts';
 import { BUSY, type Context } from '../operation.ts';
-import { hasKeyOf, lockLanes, NOW, ofLane, raiseLanes } from '../sql.ts';
+import { hasKeyOf, lockWaiting, NOW, ofLane, raiseLanes } from '../sql.ts';
 import { type Answer, createNamedChange, lookAtNamed } from './change-named.ts';
 
 /** An operator's act: the action goes before all others of its class in its lane. Refused: it is running or finished. */
@@ -21,7 +21,7 @@ const front = (s: string) =>
   `(select min(q.seq) from ${s}.pending q where ${ofLane(s, 'q', 'p')} and q.priority = p.priority) as front`;
 
 const statement = (s: string) => `
-  with ${lookAtNamed(s, front(s))}, k as materialized (${lockLanes(s, 'x', `x.before = 'pending'`)}
+  with ${lookAtNamed(s, front(s))}, k as materialized (${lockWaiting(s, 'x', `x.before = 'pending'`)}
   ), u as (${raiseLanes(s, 'k')}
   ), m as (
     update ${s}.pending p set seq = k.front - 1 from k where ${hasKeyOf('p', 'k', 'action_id')}

@@ -4,7 +4,17 @@ import type { Queryable } from '../db.ts';
 import { ANSWER, type Told } from '../effects.ts';
 import { type EndedRow, endedPending, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import { BUSY, type Busy, type Context, type Run } from '../operation.ts';
-import { ANY_CHANNEL, actionOf, endingOf, hasKeyOf, laneOf, NOW, pendingOf, rows } from '../sql.ts';
+import {
+  ANY_CHANNEL,
+  actionOf,
+  endingOf,
+  hasKeyOf,
+  laneOf,
+  NOW,
+  pendingOf,
+  presentLane,
+  rows,
+} from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
 import type { ReportAnswer, ReportItem } from './item.ts';
 
@@ -184,7 +194,7 @@ export function createReportLate(context: Context) {
 }
 
 const lookUpStatement = (s: string) => `
-  select i.ord::int, a.lane_id, p.attempt as last_attempt,
+  select i.ord::int, l.lane_id, p.attempt as last_attempt,
     case when l.action_id = a.action_id then l.attempt end as running_attempt,
     z.state as ended_state, z.reason as ended_reason, z.attempt as ended_attempt,
     array(select e.type from ${s}.events e
@@ -193,10 +203,10 @@ const lookUpStatement = (s: string) => `
       order by e.event_id)::int[] as types
   from ${rows(1, { tenant_id: 'int', action_id: 'bigint', attempt: 'int', channel: 'text', only_lane: 'bigint' })}
   cross join lateral ${actionOf(s, 'i')}
-  cross join lateral ${laneOf(s, 'a')}
   left join lateral ${pendingOf(s, 'a')} on true
+  cross join lateral ${presentLane(s)}
   left join lateral ${endingOf(s, 'a')} on true
-  where (i.channel is null or a.channel in (i.channel, '${ANY_CHANNEL}')) and (i.only_lane is null or a.lane_id = i.only_lane)`;
+  where (i.channel is null or a.channel in (i.channel, '${ANY_CHANNEL}')) and (i.only_lane is null or i.only_lane in (a.lane_id, l.lane_id))`;
 
 const INPUT = `i as materialized (
     select * from unnest((select $2::int[]), (select $3::int[]), (select $4::bigint[]), (select $5::int[]), (select $6::text[]), (select $7::jsonb[]))

@@ -23,7 +23,7 @@ import { backoff, hasKeyOf, leaseUntil, lockLanes, ms, NOW } from '../sql.ts';
  * The source `h` has: ord, tenant_id, lane_id, ver, action_id, attempt, outcome, worker, error, result, delay_ms,
  * cancel_requested, runner_id, lease_runner, channel, priority, seq, failures, deferrals, deadline (of the attempt's
  * pending row), max_attempts, backoff_ms, backoff_max_ms, head_of_line, on_lease_end (of its action; null for a
- * success, which needs none), and n_action, n_attempt, n_deadline, n_channel, n_priority, n_seq, n_worker, n_lease_ms
+ * success, which needs none), home_lane (where the action goes back to; null for a success), and n_action, n_attempt, n_deadline, n_channel, n_priority, n_seq, n_worker, n_lease_ms
  * (the next action to hand out, all null for none) and n_behind (the ended one would be in its line again). Only what was
  * settled is returned: a row that is missing lost its lane to somebody else between look and lock.
  */
@@ -61,7 +61,7 @@ export const settle = (
         and (f.n_priority, f.n_seq) > (f.priority, f.seq)) as goes_on,
       f.tenant_id, f.state, f.outcome, f.action_id, f.attempt, f.lane_id, f.channel, f.n_action, f.n_attempt, f.n_worker,
       f.n_channel, f.worker, f.why, f.error, f.result, f.lease_runner, f.runner_id, f.ord, f.new_failures, f.new_deferrals,
-      f.wait_ms, f.head_of_line, case when f.wait_ms > 0 then ${NOW} + ${ms('f.wait_ms')} end as retry_at,
+      f.wait_ms, f.head_of_line, f.home_lane, case when f.wait_ms > 0 then ${NOW} + ${ms('f.wait_ms')} end as retry_at,
       least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until, ${endsOf(ends)} as n_ends
     from (
       select w.*,
@@ -112,10 +112,14 @@ export const settle = (
     where ${hasKeyOf('p', 'g', 'action_id')}
   ), r as (
     update ${s}.pending p set attempt = g.attempt, failures = g.new_failures, deferrals = g.new_deferrals,
-      delayed = g.wait_ms > 0 and g.head_of_line = 'skip', not_before = g.retry_at,
+      -- what was taken from a pool goes home to its old place, and holds nobody up there
+      delayed = g.wait_ms > 0 and (g.head_of_line = 'skip' or g.home_lane <> g.lane_id), not_before = g.retry_at,
+      lane_id = g.home_lane, generation = case when g.home_lane = g.lane_id then p.generation else (
+        select l.generation from ${s}.lanes l where l.tenant_id = g.tenant_id and l.lane_id = g.home_lane limit 1) end,
       deliver_by = null -- it was handed out: that clock is over
     from (
-      select tenant_id, action_id, attempt, new_failures, new_deferrals, wait_ms, head_of_line, retry_at from g where g.state is null
+      select tenant_id, action_id, attempt, new_failures, new_deferrals, wait_ms, head_of_line, retry_at, lane_id, home_lane
+      from g where g.state is null
     ) g where ${hasKeyOf('p', 'g', 'action_id')}
   ), z as (
     insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, error, result, ended_at)
@@ -149,7 +153,7 @@ export const settle = (
   )
   ${ANSWER}
   select g.ord::int, g.tenant_id, g.lane_id, g.action_id as ended_action, g.attempt as ended_attempt, g.outcome,
-    g.channel as ended_channel, g.runner_id, g.lease_runner, g.state as ended_state, g.why, ${ERROR} as error, ${NOW} as at,
+    g.channel as ended_channel, g.runner_id, g.lease_runner, g.home_lane, g.state as ended_state, g.why, ${ERROR} as error, ${NOW} as at,
     a.action_id, g.n_attempt + 1 as attempt, ${NOW} as leased_at, g.n_lease_until as lease_until, g.n_worker as worker,
     false as cancel_requested, g.goes_on and g.n_ends as ends, ${ACTION_COLUMNS}
   from g left join lateral (

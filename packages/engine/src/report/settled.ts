@@ -17,6 +17,8 @@ export interface SettledRow extends HandedOutRow {
   why: string | null;
   error: string | null;
   lease_runner: string | null;
+  /** Where it goes back to, if it does. */
+  home_lane: string | null;
   at: Date;
 }
 
@@ -68,6 +70,8 @@ export function wakesOf(row: SettledRow): Wake[] {
       : [{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }];
   if (row.lease_runner && row.lease_runner !== row.runner_id)
     wakes.push({ tenantId: row.tenant_id, runnerId: row.lease_runner });
+  if (row.home_lane && row.home_lane !== row.lane_id && row.ended_state === null)
+    wakes.push({ tenantId: row.tenant_id, laneId: row.home_lane });
   // its target is another one from now on
   if (row.lease_runner && row.outcome === 'revoked')
     wakes.push({ tenantId: row.tenant_id, runnerId: row.lease_runner, stops: true });

@@ -108,6 +108,7 @@ export const statement = (s: string, ends: string | null = null) => `
     select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, ${OUTCOME} as outcome, coalesce(i.worker, l.worker) as worker,
       i.error, i.result, i.delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
       p.deferrals, ${DEADLINE} as deadline, ${TRIES} as max_attempts, o.backoff_ms, o.backoff_max_ms, o.head_of_line, o.on_lease_end,
+      o.lane_id as home_lane,
       n.action_id as n_action, n.attempt as n_attempt, n.deadline as n_deadline, n.channel as n_channel,
       n.priority as n_priority, n.seq as n_seq, i.next_worker as n_worker, coalesce(n.lease_ms, i.next_lease_ms) as n_lease_ms,
       -- would it stand in the line that the next one is taken from, if it went back?
@@ -132,7 +133,7 @@ export const statement = (s: string, ends: string | null = null) => `
     cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
     left join pz on pz.tenant_id = i.tenant_id
     left join lateral (
-      select a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line, a.on_lease_end, a.tags from ${s}.actions a
+      select a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line, a.on_lease_end, a.tags, a.lane_id from ${s}.actions a
       where i.outcome <> 'succeeded' and a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1
     ) o on true
     cross join lateral (

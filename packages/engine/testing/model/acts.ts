@@ -8,8 +8,10 @@ import {
   type Lane,
   type Lease,
   lease,
+  leaseOf,
   type Model,
   nextOf,
+  nextOfPool,
   type Runner,
   runningUnder,
   unfinishedIn,
@@ -49,6 +51,7 @@ export function enqueue(
   const action: Action = {
     id,
     lane,
+    at: lane,
     wanted,
     history: [{ type: 'CREATED', attempt: 0 }],
     answers: new Map(),
@@ -97,6 +100,29 @@ export function claim(
   return next && lease(model, next, by, null);
 }
 
+export function claimFromPool(
+  model: Model,
+  lane: Lane,
+  by: By & { channel: string; normalShare: number },
+): Lease | 'held' | null {
+  const pool = lane.pool as Lane;
+  if (lane.lease) return 'held';
+  if (lane.paused || lane.blocked !== null) return null;
+  const word = `${pool.id} ${by.channel}`;
+  const streak = model.streaks.get(word) ?? 0;
+  const next = nextOfPool(
+    model,
+    pool,
+    by.channel,
+    by.normalShare > 0 && Math.min(streak, by.normalShare - 1) + 1 >= by.normalShare,
+  );
+  if (!next) return null;
+  if (by.normalShare > 0)
+    model.streaks.set(word, next.wanted.urgent ? Math.min(streak, by.normalShare - 1) + 1 : 0);
+  next.generation = lane.generation;
+  return lease(model, next, by, null, lane);
+}
+
 export function claimSlots(model: Model, runner: Runner, by: By & { channel: string; max: number }): Lease[] {
   const free = Math.min(by.max, (runner.slots ?? Number.POSITIVE_INFINITY) - runningUnder(model, runner));
   return [...model.lanes.values()]
@@ -135,9 +161,12 @@ const FIRST_EVENT: Record<Outcome, EventType | null> = {
 
 /** The running attempt ends, whoever ends it. */
 export function settle(model: Model, action: Action, outcome: Outcome, delayMs?: number): ActionState {
-  const held = action.lane.lease as Lease;
+  const held = action.at.lease as Lease;
   const { wanted } = action;
-  action.lane.lease = null;
+  const isGuest = action.at !== action.lane;
+  action.at.lease = null;
+  action.at = action.lane;
+  action.generation = isGuest ? action.lane.generation : action.generation;
   action.attempt = held.attempt;
   action.deliverBy = null;
   action.state = 'pending';
@@ -176,14 +205,13 @@ export function settle(model: Model, action: Action, outcome: Outcome, delayMs?:
   if (counts && action.failures >= wanted.maxAttempts)
     return over('failed', outcome.toUpperCase(), 'FAILED_FINAL');
   action.notBefore = pause > 0 ? model.now + pause : null;
-  action.apart = pause > 0 && !wanted.hold;
+  action.apart = pause > 0 && (!wanted.hold || isGuest);
   if (outcome !== 'released') action.history.push({ type: 'RETRY_SCHEDULED', attempt: held.attempt });
   return 'pending';
 }
 
 /** The next action in the breath of an accepted report; a runner keeps its slot, if it still has it. */
-export function goOn(model: Model, ended: Lease, by: By & { channel: string }): Lease | null {
-  const { lane } = ended.action;
+export function goOn(model: Model, lane: Lane, ended: Lease, by: By & { channel: string }): Lease | null {
   const { runner } = ended;
   if (
     runner &&
@@ -208,7 +236,7 @@ export function report(
   delayMs?: number,
 ): Reported {
   const words = `${attempt} ${outcome}`;
-  if (isRunning(action) && action.lane.lease?.attempt === attempt) {
+  if (leaseOf(action)?.attempt === attempt) {
     const state = settle(model, action, outcome, delayMs);
     action.answers.set(words, state);
     return { accepted: true, state, repeated: false };
@@ -231,8 +259,8 @@ export function report(
 }
 
 export function cancel(action: Action): { outcome: string; state: ActionState } {
-  if (isRunning(action)) {
-    const held = action.lane.lease as Lease;
+  const held = leaseOf(action);
+  if (held) {
     if (!held.cancelRequested) action.history.push({ type: 'CANCEL_REQUESTED', attempt: held.attempt });
     held.cancelRequested = true;
     return { outcome: 'requested', state: 'claimed' };
@@ -255,7 +283,7 @@ export function redrive(model: Model, action: Action): { outcome: string; state:
 
 export function moveToFront(model: Model, action: Action): { outcome: string; state: ActionState } {
   if (action.state !== 'pending') return { outcome: 'refused', state: action.state };
-  const rivals = unfinishedIn(model, action.lane).filter((one) => one.wanted.urgent === action.wanted.urgent);
+  const rivals = unfinishedIn(model, action.at).filter((one) => one.wanted.urgent === action.wanted.urgent);
   action.place = Math.min(...rivals.map((other) => other.place)) - 1;
   action.history.push({ type: 'MOVED', attempt: action.attempt });
   return { outcome: 'moved', state: 'pending' };
@@ -268,8 +296,8 @@ export function extend(
   leaseMs: number,
   mostMs: number,
 ): boolean {
-  const held = action.lane.lease;
-  if (!held || held.action !== action || held.attempt !== attempt) return false;
+  const held = leaseOf(action);
+  if (held?.attempt !== attempt) return false;
   const wished = Math.min(
     model.now + leaseMs,
     held.from + mostMs,
@@ -281,7 +309,7 @@ export function extend(
 }
 
 export function acknowledge(action: Action, attempt: number): boolean {
-  if (!isRunning(action) || action.lane.lease?.attempt !== attempt) return false;
+  if (leaseOf(action)?.attempt !== attempt) return false;
   const before = action.history.some((event) => event.type === 'ACKED' && event.attempt === attempt);
   if (!before) action.history.push({ type: 'ACKED', attempt });
   return true;
@@ -290,7 +318,8 @@ export function acknowledge(action: Action, attempt: number): boolean {
 export function raiseGeneration(model: Model, lane: Lane): number {
   lane.generation += 1;
   for (const action of unfinishedIn(model, lane)) {
-    if (isRunning(action)) settle(model, action, 'revoked');
+    // what is a pool's goes home
+    if (isRunning(action)) settle(model, action, action.at === action.lane ? 'revoked' : 'released');
     else end(action, 'cancelled', 'GENERATION', 'CANCELLED');
   }
   return lane.generation;

@@ -10,6 +10,12 @@ export type Command =
       readonly channel: string;
       readonly oldGeneration: boolean;
     }
+  | {
+      readonly op: 'claimFromPool';
+      readonly worker: number;
+      readonly channel: string;
+      readonly normalShare: number;
+    }
   | { readonly op: 'claimSlots'; readonly channel: string; readonly max: number }
   | ({ readonly op: 'enqueueAndClaim' } & Enqueue)
   | {
@@ -56,11 +62,15 @@ export interface Enqueue {
 }
 
 export const LANES = 2;
+/** Behind them: a pool, and the lanes of its workers. */
+export const WORKERS = 2;
 export const RUNNERS = 2;
 export const TAG = 'red';
 export const LEASE_MS = 10_000;
 
 const lane = fc.nat(LANES - 1);
+const laneOrPool = fc.constantFrom(...Array.from({ length: LANES }, (_, n) => n), LANES, LANES);
+const anyLane = fc.nat(LANES + WORKERS);
 const action = fc.nat(20);
 const channel = fc.constantFrom('any', 'any', 'any', 'a', 'a', 'b');
 const by = fc.constantFrom('a', 'a', 'a', 'a', 'any', 'b');
@@ -69,7 +79,7 @@ const rarely = <T>(value: fc.Arbitrary<T>, oneIn = 8) =>
 const often = fc.integer({ min: 1, max: 5 }).map((n) => n < 5);
 
 const wanted = {
-  lane,
+  lane: laneOrPool,
   channel,
   urgent: often.map((yes) => !yes),
   tagged: often.map((yes) => !yes),
@@ -96,10 +106,19 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       op: op('claim'),
-      lane,
+      lane: fc.constantFrom(0, 0, 0, 1, 1, 1, LANES, LANES + 1),
       worker: fc.constantFrom(0, 0, 0, 1),
       channel: by,
       oldGeneration: fc.nat(15).map((n) => n === 0),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      op: op('claimFromPool'),
+      worker: fc.nat(WORKERS - 1),
+      channel: fc.constantFrom('any', 'any', 'a'),
+      normalShare: fc.constantFrom(0, 1, 2),
     }),
   },
   {
@@ -135,10 +154,10 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       op: op('cancelTagged', 'redriveAll', 'raiseGeneration', 'resumeEverything', 'resumeEverything'),
-      lane,
+      lane: anyLane,
     }),
   },
-  { weight: 1, arbitrary: fc.record({ op: op('pauseLane', 'blockLane'), lane, on: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ op: op('pauseLane', 'blockLane'), lane: anyLane, on: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ op: op('pauseTag', 'pauseTag', 'pauseTenant'), on: fc.boolean() }) },
   {
     weight: 1,

@@ -5,13 +5,15 @@ import type { TestClock } from '../clock.ts';
 import { enqueueAndClaim, runnerLoad } from '../for-runners.ts';
 import type { Contacts } from '../keep-contacts.ts';
 import * as acts from './acts.ts';
-import { type Command, type Enqueue, LANES, LEASE_MS, RUNNERS, TAG } from './commands.ts';
+import { type Command, type Enqueue, LANES, LEASE_MS, RUNNERS, TAG, WORKERS } from './commands.ts';
 import {
   type Action,
   createModel,
+  isPool,
   type Lane,
   type Lease,
   lease,
+  leaseOf,
   type Model,
   nextOf,
   type Runner,
@@ -47,23 +49,21 @@ export async function createWorld(
   clock.advanceTo(new Date(START));
   const { rows } = await engine.db.query({
     text: `with r as (insert into ${engine.schema}.runners (tenant_id, slots) select $1, 1 from generate_series(1, ${RUNNERS}) returning runner_id),
-      l as (insert into ${engine.schema}.lanes (tenant_id, runner_id) select $1, (select min(runner_id) from r) from generate_series(1, ${LANES}) returning lane_id)
-      select array(select runner_id from r order by 1)::text[] as runners, array(select lane_id from l order by 1)::text[] as lanes`,
+      l as (insert into ${engine.schema}.lanes (tenant_id, runner_id) select $1, (select min(runner_id) from r) from generate_series(1, ${LANES}) returning lane_id),
+      o as (insert into ${engine.schema}.lanes (tenant_id, lane_id, pool_id) select $1, x.id, x.id from (select nextval('${engine.schema}.lane_seq') as id) x returning lane_id),
+      w as (insert into ${engine.schema}.lanes (tenant_id, pool_id) select $1, o.lane_id from o, generate_series(1, ${WORKERS}) returning lane_id)
+      select array(select runner_id from r order by 1)::text[] as runners, array(select lane_id from l order by 1)::text[] as lanes,
+        (select lane_id from o)::text as pool, array(select lane_id from w order by 1)::text[] as workers`,
     values: [tenantId],
   });
   const model = createModel(clock().getTime(), DEPTH_LIMIT);
   for (const id of rows[0].runners as string[]) model.runners.set(id, { id, slots: 1 });
   const runner = [...model.runners.values()][0] ?? null;
-  for (const id of rows[0].lanes as string[])
-    model.lanes.set(id, {
-      id,
-      generation: 1,
-      paused: false,
-      blocked: null,
-      runner,
-      lease: null,
-      heard: new Map(),
-    });
+  for (const id of rows[0].lanes as string[]) model.lanes.set(id, newLane(id, { runner }));
+  const pool: Lane = newLane(rows[0].pool);
+  Object.assign(pool, { pool });
+  for (const lane of [pool, ...(rows[0].workers as string[]).map((id) => newLane(id, { pool }))])
+    model.lanes.set(lane.id, lane);
   return {
     engine,
     clock,
@@ -74,6 +74,20 @@ export async function createWorld(
     runners: [...model.runners.values()],
   };
 }
+
+const newLane = (id: string, of: Partial<Lane> = {}): Lane => ({
+  ...{
+    id,
+    generation: 1,
+    paused: false,
+    blocked: null,
+    runner: null,
+    lease: null,
+    pool: null,
+    heard: new Map(),
+  },
+  ...of,
+});
 
 /** Unfinished work of a past run would make every later duty slower. */
 export async function clearWorld(world: World): Promise<void> {
@@ -158,6 +172,18 @@ async function perform(world: World, command: Command): Promise<void> {
       else same('claim', claimedWords(answer), leaseWords(expected));
       return;
     }
+    case 'claimFromPool': {
+      const lane = laneOf(LANES + 1 + command.worker);
+      const { channel, normalShare } = command;
+      const by = { worker: `p${command.worker}`, leaseMs: LEASE_MS, channel, normalShare };
+      const poolId = lane.pool?.id as string;
+      const answer = await engine.claimFromPool(db, { tenantId, poolId, laneId: lane.id, ...by });
+      const expected = acts.claimFromPool(model, lane, by);
+      const got = answer.kind === 'claimed' ? claimedWords(answer.action) : answer.kind;
+      seen.add(`pool ${answer.kind}`);
+      same('claimFromPool', got, expected === 'held' ? expected : (leaseWords(expected) ?? 'empty'));
+      return;
+    }
     case 'claimSlots': {
       const runner = at(runners, 0);
       // where a moved action stands among those of other lanes is not promised
@@ -183,13 +209,15 @@ async function perform(world: World, command: Command): Promise<void> {
               retryAfterMs: command.delayMs,
               next,
             });
-      const held = action.lane.lease;
+      const at = action.at;
+      const held = leaseOf(action);
       const expected = acts.report(model, action, attempt, command.outcome, command.delayMs);
       const { accepted, state, repeated } = answer;
       same('report', { accepted, state, repeated }, expected);
       if (command.outcome === 'released' || !next) return;
-      const settled = held?.action === action && action.lane.lease !== held;
-      const then = settled ? acts.goOn(model, held, next) : acts.claim(model, action.lane, next, action);
+      if (held && at !== action.at) seen.add('went home');
+      const settled = held !== null && at.lease !== held;
+      const then = settled ? acts.goOn(model, at, held, next) : acts.claim(model, action.at, next, action);
       same('next of the report', claimedWords(answer.next), leaseWords(then as Lease | null));
       return;
     }
@@ -205,7 +233,7 @@ async function perform(world: World, command: Command): Promise<void> {
       }
       const answer = await engine.extend(db, { ...item, leaseMs: LEASE_MS, mostMs: 3 * LEASE_MS });
       const extended = acts.extend(model, action, attempt, LEASE_MS, 3 * LEASE_MS);
-      const until = extended ? action.lane.lease?.until : null;
+      const until = extended ? leaseOf(action)?.until : null;
       same(
         'extend',
         { extended: answer.extended, until: answer.leaseUntil?.getTime() ?? null },
@@ -246,6 +274,12 @@ async function perform(world: World, command: Command): Promise<void> {
       return;
     }
     case 'raiseGeneration':
+      if (isPool(laneOf(command.lane)))
+        return same(
+          'raiseGeneration of a pool',
+          await engine.raiseGeneration(db, ref(command.lane)).catch(codeOf),
+          'MUSTER_UNKNOWN_LANE',
+        );
       same(
         'raiseGeneration',
         await engine.raiseGeneration(db, ref(command.lane)),
@@ -304,11 +338,11 @@ async function perform(world: World, command: Command): Promise<void> {
 /** The attempt a command is about: of a running action mostly, or one before or after the right one. */
 function named(world: World, command: { action: number; running: boolean; older: number }) {
   const all = [...world.model.actions.values()];
-  const running = all.filter((action) => action.lane.lease?.action === action);
+  const running = all.filter(leaseOf);
   const from = command.running && running.length > 0 ? running : all;
   if (from.length === 0) return null;
   const action = from[command.action % from.length] as Action;
-  const latest = action.lane.lease?.action === action ? action.lane.lease.attempt : action.attempt;
+  const latest = leaseOf(action)?.attempt ?? action.attempt;
   return { action, attempt: Math.max(1, latest - command.older) };
 }
 
@@ -380,7 +414,7 @@ export async function compare(world: World): Promise<void> {
   for (const view of actions) {
     const action = model.actions.get(view.id);
     if (!action) throw new Parted(`The model knows no action ${view.id}.`);
-    const running = action.lane.lease?.action === action ? action.lane.lease : null;
+    const running = leaseOf(action);
     same(
       `action ${view.id}`,
       {
@@ -482,4 +516,26 @@ async function drain(world: World): Promise<void> {
         got = done.next;
       }
     }
+  for (const channel of ['any', 'a', 'b']) await drainPool(world, channel);
+}
+
+async function drainPool(world: World, channel: string): Promise<void> {
+  const { engine, tenantId, model } = world;
+  const lane = world.lanes[LANES + 1] as Lane;
+  const by = { worker: 'last', leaseMs: LEASE_MS, channel, normalShare: 0 };
+  const poolId = lane.pool?.id as string;
+  for (;;) {
+    const answer = await engine.claimFromPool(engine.db, { tenantId, poolId, laneId: lane.id, ...by });
+    const expected = acts.claimFromPool(model, lane, by);
+    const got = answer.kind === 'claimed' ? claimedWords(answer.action) : answer.kind;
+    same(
+      `next of the pool on ${channel}`,
+      got,
+      expected === 'held' ? expected : (leaseWords(expected) ?? 'empty'),
+    );
+    if (answer.kind !== 'claimed' || !expected || expected === 'held') return;
+    const { id: actionId, attempt } = answer.action;
+    await engine.report(engine.db, { tenantId, actionId, attempt, status: 'succeeded' });
+    acts.report(model, expected.action, attempt, 'succeeded');
+  }
 }

@@ -22,6 +22,8 @@ export interface Lane {
   blocked: string | null;
   runner: Runner | null;
   lease: Lease | null;
+  /** The pool that its worker takes from; itself, if it is one. */
+  readonly pool: Lane | null;
   /** Until when somebody counts as heard of on a channel. */
   readonly heard: Map<string, number>;
 }
@@ -58,6 +60,8 @@ export interface Wanted {
 export interface Action {
   readonly id: string;
   readonly lane: Lane;
+  /** Where it is: with a worker that has taken it from a pool, or at home. */
+  at: Lane;
   readonly wanted: Wanted;
   readonly history: Happened[];
   /** What each report of an attempt was answered when it was accepted. */
@@ -88,21 +92,25 @@ export interface Model {
   readonly pausedTags: Set<string>;
   pausedAll: boolean;
   places: number;
+  /** How many urgent ones of a pool were handed out since the last normal one. */
+  readonly streaks: Map<string, number>;
 }
 
 export function createModel(now: number, depthLimit: number): Model {
   const none = { lanes: new Map(), runners: new Map(), actions: new Map(), keys: new Map() };
-  return { now, depthLimit, ...none, pausedTags: new Set(), pausedAll: false, places: 0 };
+  return { now, depthLimit, ...none, pausedTags: new Set(), pausedAll: false, places: 0, streaks: new Map() };
 }
 
-export const isRunning = (action: Action) => action.lane.lease?.action === action;
+export const leaseOf = (action: Action) => (action.at.lease?.action === action ? action.at.lease : null);
+export const isRunning = (action: Action) => leaseOf(action) !== null;
+export const isPool = (lane: Lane) => lane.pool === lane;
 
 export const runningUnder = (model: Model, runner: Runner) =>
   [...model.lanes.values()].filter((lane) => lane.lease?.runner === runner).length;
 
 export const unfinishedIn = (model: Model, lane: Lane) =>
   [...model.actions.values()].filter(
-    (action) => action.lane === lane && (action.state === 'pending' || action.state === 'claimed'),
+    (action) => action.at === lane && (action.state === 'pending' || action.state === 'claimed'),
   );
 
 export function before(a: Action, b: Action): number {
@@ -141,7 +149,7 @@ export function nextOf(
   except?: Action,
   ended?: Action,
 ): Action | null {
-  if (lane.lease || lane.paused || lane.blocked !== null || model.pausedAll) return null;
+  if (isPool(lane) || lane.lease || lane.paused || lane.blocked !== null || model.pausedAll) return null;
   const head = inLine(model, lane)
     .filter((action) => action.wanted.channel === 'any' || action.wanted.channel === channel)
     .filter((action) => action !== except || action.wanted.hold || action.attempt === 0)
@@ -150,11 +158,21 @@ export function nextOf(
   return head.wanted.urgent || !urgentElsewhere(model, lane, channel, ended) ? head : null;
 }
 
+/** What the pool hands out next: all of it is in one line, and nothing that waits for its time holds up the rest. */
+export function nextOfPool(model: Model, pool: Lane, channel: string, normalFirst: boolean): Action | null {
+  if (pool.paused || pool.blocked !== null || model.pausedAll) return null;
+  const line = inLine(model, pool)
+    .filter((action) => action.wanted.channel === channel && isDue(model, action))
+    .sort(before);
+  return (normalFirst && line.find((action) => !action.wanted.urgent)) || line[0] || null;
+}
+
 export function lease(
   model: Model,
   action: Action,
   by: { worker: string; leaseMs: number },
   runner: Runner | null,
+  lane: Lane = action.lane,
 ): Lease {
   const attempt = action.attempt + 1;
   const given: Lease = {
@@ -167,21 +185,23 @@ export function lease(
     cancelRequested: false,
     redelivered: 0,
   };
-  action.lane.lease = given;
+  action.at = lane;
+  lane.lease = given;
   action.state = 'claimed';
   action.history.push({ type: 'SENT', attempt });
   return given;
 }
 
 export function waitingCode(model: Model, action: Action): string | null {
-  const { lane } = action;
+  const lane = action.at;
   if (isRunning(action)) return lane.lease?.cancelRequested ? 'CANCEL_REQUESTED' : 'RUNNING';
   if (action.state !== 'pending') return null;
   if (lane.paused) return 'LANE_PAUSED';
   if (model.pausedAll) return 'TENANT_PAUSED';
   if (action.wanted.tags.some((tag) => model.pausedTags.has(tag))) return 'TAG_PAUSED';
   if (lane.blocked !== null) return 'LANE_BLOCKED';
-  if (action.notBefore !== null && action.notBefore > model.now) {
+  // a view has whole milliseconds
+  if (action.notBefore !== null && Math.floor(action.notBefore) > model.now) {
     if (action.failures > 0) return 'RETRY';
     return action.deferrals > 0 ? 'NOT_NOW' : 'NOT_BEFORE';
   }
