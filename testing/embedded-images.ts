@@ -5,6 +5,7 @@
 import { appendFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { PGlite } from '@electric-sql/pglite';
 import type { TestProject } from 'vitest/node';
 import { LINES } from '../apps/server/src/database/migrations.ts';
@@ -12,6 +13,8 @@ import { createMigrate, openEmbedded } from '../packages/engine/src/index.ts';
 import { imageName } from './provided.ts';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // what runs once is not worth a second, better compilation: 3.6 s of CPU for a cluster, with it 5.7 s
+  setFlagsFromString('--liftoff-only');
   const folder = await mkdtemp(path.join(tmpdir(), 'muster-image-'));
   const dataDir = path.join(folder, 'data');
   await (await PGlite.create(dataDir)).close();

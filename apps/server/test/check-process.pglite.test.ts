@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { muster, serve, temporaryFolder } from '../testing/muster-process.ts';
+import { processDatabase } from '../testing/process-database.ts';
 
 /** The real command on the embedded database. Needs the build: `npm test` makes it first. */
 const folder = temporaryFolder();
@@ -8,8 +9,9 @@ afterAll(() => folder.remove());
 test('muster check goes through the server that is running, and works without one', {
   timeout: 300_000,
 }, async () => {
+  const database = await processDatabase(`${folder.path}/data`);
   const environment = {
-    MUSTER_DATA_DIR: `${folder.path}/data`,
+    ...database.environment,
     MUSTER_OPERATOR_TOKEN: 'a-token-of-more-than-32-characters',
   };
   const server = await serve(environment);
