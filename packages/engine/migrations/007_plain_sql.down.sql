@@ -1,3 +1,4 @@
+drop function {schema}.note(timestamptz, int, bigint, text, jsonb);
 drop function {schema}.report_attempt(int, bigint, int, text, text, jsonb);
 drop function {schema}.report_attempts(
   timestamptz, int[], bigint[], int[], text[], text[], text[], jsonb[], int[], text[], text[], text[], int[], bigint[]);

@@ -58,7 +58,7 @@ begin
   end loop;
 end $$;
 
--- One attempt: succeeded, failed, timeout, not_now or released. Says what the action is now, or null if that attempt is not running.
+-- One attempt: succeeded, failed, timeout, not_now, released or unreached. Says what the action is now, or null if that attempt is not running.
 create function {schema}.report_attempt(
   p_tenant int, p_action bigint, p_attempt int, p_outcome text, p_error text default null, p_result jsonb default null
 ) returns text language plpgsql as $$
@@ -84,3 +84,10 @@ begin
   end loop;
   raise exception 'The lane is locked by another transaction.' using errcode = 'lock_not_available';
 end $$;
+
+-- An event NOTED, as the library's `note` writes it: for follow-ups of transitions, which are part of their statement. Whoever calls
+-- it from elsewhere tells nobody, and readers of the feed find it when they look next.
+create function {schema}.note(p_at timestamptz, p_tenant int, p_lane bigint, p_name text, p_data jsonb) returns bigint language sql as $$
+  insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, reason, note)
+    values (p_tenant, 0, p_lane, p_at, {noted}, 0, p_name, p_data) returning event_id
+$$;

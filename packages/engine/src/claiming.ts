@@ -95,12 +95,23 @@ export type ClaimSlotsRequest = ClaimSlotsItem & Wait & Pick<Looking<unknown>, '
 export function createClaiming(options: {
   waiters: Waiters;
   claim: (client: Queryable, item: ClaimItem) => Promise<ClaimAnswer>;
+  claimEach: (client: Queryable, items: readonly ClaimItem[]) => Promise<ClaimAnswer[]>;
   claimSlots: (client: Queryable, item: ClaimSlotsItem) => Promise<ClaimSlotsAnswer>;
   claimPool: (client: Queryable, item: ClaimPoolItem) => Promise<ClaimPoolAnswer>;
   release: (client: Queryable, action: ClaimedAction) => Promise<void>;
 }) {
   const { waiters, release } = options;
   return {
+    async claimMany(client: Queryable, requests: readonly ClaimItem[]): Promise<(ClaimedAction | null)[]> {
+      for (const request of requests) {
+        checkLane(request.laneId);
+        checkClaimer(request);
+      }
+      if (requests.length === 0) return [];
+      const answers = await options.claimEach(client, requests);
+      return answers.map((answer) => (answer.kind === 'claimed' ? answer.action : null));
+    },
+
     async claim(client: Queryable, request: ClaimRequest): Promise<ClaimedAction | null> {
       checkLane(request.laneId);
       checkClaimer(request);

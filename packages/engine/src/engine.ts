@@ -32,7 +32,7 @@ import { checkSchemaName } from './migrate.ts';
 import type { Context } from './operation.ts';
 import { createAcknowledge } from './ops/acknowledge.ts';
 import { createActionOps } from './ops/action-ops.ts';
-import { createClaim } from './ops/claim.ts';
+import { type ClaimItem, createClaim } from './ops/claim.ts';
 import { createClaimNamed } from './ops/claim-named.ts';
 import { createClaimPool } from './ops/claim-pool.ts';
 import { createClaimSlots } from './ops/claim-slots.ts';
@@ -148,7 +148,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
 
   const report = createReport(context);
   const gatheredReport = calls.gathered(report, (_, { next }) => takeBack(next ? [next] : []));
-  const gatheredClaim = calls.gathered(createClaim(context), (_, answer) =>
+  const claim = createClaim(context);
+  const gatheredClaim = calls.gathered(claim, (_, answer) =>
     takeBack(answer.kind === 'claimed' ? [answer.action] : []),
   );
   const gatheredClaimSlots = calls.gathered(createClaimSlots(context), (_, answer) =>
@@ -182,6 +183,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   const claiming = createClaiming({
     waiters: wakeUps.waiters,
     claim: gatheredClaim,
+    claimEach: (client, items) => calls.many(claim, client, items),
     claimSlots: gatheredClaimSlots,
     claimPool: gatheredClaimPool,
     release,
@@ -213,6 +215,9 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     /** The lane's next action, or null. With `waitMs` it waits for one, at the cost of no query. */
     claim: (client: Queryable, request: ClaimRequest): Promise<ClaimedAction | null> =>
       claiming.claim(client, request),
+    /** The next actions of many lanes, each named once, in one statement of the caller's transaction; null: none. */
+    claimMany: (client: Queryable, requests: readonly ClaimItem[]): Promise<(ClaimedAction | null)[]> =>
+      claiming.claimMany(client, requests),
     /** The oldest heads of the runner's lanes, as many as slots are free and `max` allows. */
     claimSlots: (client: Queryable, request: ClaimSlotsRequest): Promise<ClaimedAction[]> =>
       claiming.claimSlots(client, request),

@@ -15,6 +15,7 @@ export const installedSql = (s: string): Readonly<Record<string, string>> => ({
   enqueue_and_claim_statement: enqueueAndClaim(s),
   event_names: EVENT_NAMES,
   lane_front: laneFront(s),
+  noted: String(EVENT_TYPES.NOTED),
   report_statement: report(s),
   running_of_runner: runningOf(s, 'r'),
   urgent_elsewhere: urgentOfLane(s),

@@ -11,6 +11,26 @@ const claimBy = (laneId: string, channel: string, worker = 'worker') =>
   t.engine.claim(t.db, { tenantId: 1, laneId, channel, worker, leaseMs: 60_000 });
 const at = (ms: number) => new Date(t.clock().getTime() + ms);
 
+test('many lanes are claimed in one transaction, each for itself, and a rollback takes all back', async () => {
+  const lanes = [(await t.lane()).laneId, (await t.lane()).laneId, (await t.lane()).laneId];
+  const [first, , third] = lanes as [string, string, string];
+  const ids = [await t.enqueue(first), await t.enqueue(third)];
+  const by = { tenantId: 1, channel: 'any', worker: 'many', leaseMs: 60_000 };
+  const claimMany = (client: Parameters<typeof t.engine.claimMany>[0]) =>
+    t.engine.claimMany(
+      client,
+      lanes.map((laneId) => ({ ...by, laneId })),
+    );
+  await t.db
+    .transaction(async (tx) => {
+      expect((await claimMany(tx)).map((one) => one?.id)).toEqual([ids[0], undefined, ids[1]]);
+      throw new Error('taken back');
+    })
+    .catch(() => {});
+  const got = await t.db.transaction(claimMany);
+  expect(got.map((one) => one && [one.id, one.attempt])).toEqual([[ids[0], 1], null, [ids[1], 1]]);
+});
+
 test('a claim brings the action with everything a worker needs', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { kind: 'wipe', payload: { all: true }, tags: ['x'], createdBy: 'ada' });

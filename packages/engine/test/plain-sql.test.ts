@@ -45,3 +45,13 @@ test('G11: a report in plain SQL wakes whoever waits for the lane', async () => 
   expect((await waiting)?.id).toBe(second);
   await t.report(second, 1);
 });
+
+test('a note in plain SQL is an event of the feed like any other', async () => {
+  const { laneId } = await t.lane();
+  await t.db.query({
+    text: `select muster.note($1, 1, $2, 'thing.seen', '{"n": 7}')`,
+    values: [t.clock(), laneId],
+  });
+  const { events } = await t.engine.feed.read(t.db, { tenantId: 1, limit: 1_000 });
+  expect(events.at(-1)).toMatchObject({ type: 'NOTED', laneId, reason: 'thing.seen', note: { n: 7 } });
+});

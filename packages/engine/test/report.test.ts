@@ -113,6 +113,22 @@ test.each(['notNow', 'release'] as const)(
   },
 );
 
+test('G4: what nobody ever had is given back, and is counted neither as a failure nor towards the tenth', async () => {
+  const { laneId, id } = await running({ maxAttempts: 1 });
+  for (let attempt = 1; attempt <= 21; attempt += 1) {
+    // nine that count: the next of their kind would be the tenth
+    const status = attempt <= 9 ? 'notNow' : 'unreached';
+    expect(await t.report(id, attempt, status, { retryAfterMs: 0 })).toMatchObject({ state: 'pending' });
+    expect(await t.claim(laneId)).toMatchObject({ id, attempt: attempt + 1 });
+  }
+  expect((await t.engine.events(t.db, 1, id)).slice(-3)).toMatchObject([
+    { type: 'SENT', attempt: 21 },
+    { type: 'RELEASED', attempt: 21 },
+    { type: 'SENT', attempt: 22 },
+  ]);
+  expect(await t.report(id, 22, 'notNow')).toMatchObject({ state: 'failed' });
+});
+
 test('G4: a failure in between starts the count of ten again', async () => {
   const { laneId, id } = await running({ maxAttempts: 3 });
   let attempt = 1;

@@ -5,8 +5,11 @@ export interface ReportItem {
   readonly tenantId: number;
   readonly actionId: string;
   readonly attempt: number;
-  /** `timeout`: its time is over, and whoever works on it says so before housekeeping does. */
-  readonly outcome: 'succeeded' | 'failed' | 'timeout' | 'not_now' | 'released';
+  /**
+   * `timeout`: its time is over, and whoever works on it says so before housekeeping does. `unreached`: released, and nothing is
+   * counted, because nobody ever had it.
+   */
+  readonly outcome: 'succeeded' | 'failed' | 'timeout' | 'not_now' | 'released' | 'unreached';
   /** Of a failure: it is the last try, however many there might be. */
   readonly final?: boolean | undefined;
   readonly worker?: string | undefined;

@@ -39,6 +39,7 @@ const EVENT_OF: Record<ReportItem['outcome'], EventType> = {
   timeout: 'TIMEOUT',
   not_now: 'NOT_NOW',
   released: 'RELEASED',
+  unreached: 'RELEASED',
 };
 
 type Verdict = 'busy' | 'repeated' | 'succeed-pending' | 'succeed-failed' | 'late';

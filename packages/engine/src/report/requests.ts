@@ -19,8 +19,11 @@ export interface ReportRequest {
   readonly tenantId: number;
   readonly actionId: string;
   readonly attempt: number;
-  /** timedOut: its time is over; it means what the end of its lease means, and an error is a line of the history alone. */
-  readonly status: 'succeeded' | 'failed' | 'timedOut' | 'notNow';
+  /**
+   * timedOut: its time is over; it means what the end of its lease means, and an error is a line of the history alone. unreached:
+   * nobody ever had it, so it is given back and nothing is counted, however often.
+   */
+  readonly status: 'succeeded' | 'failed' | 'timedOut' | 'notNow' | 'unreached';
   /** Of a failure: it would fail again however often it is tried, so this was the last try. */
   readonly final?: boolean | undefined;
   readonly worker?: string | undefined;
@@ -57,7 +60,7 @@ const UNKNOWN: ReportAnswer = {
 };
 
 function outcomeOf(status: ReportRequest['status']): ReportItem['outcome'] {
-  checkOneOf(status, 'status', ['succeeded', 'failed', 'timedOut', 'notNow']);
+  checkOneOf(status, 'status', ['succeeded', 'failed', 'timedOut', 'notNow', 'unreached']);
   if (status === 'timedOut') return 'timeout';
   return status === 'notNow' ? 'not_now' : status;
 }

@@ -15,6 +15,7 @@ import { backoff, hasKeyOf, leaseUntil, lockLanes, ms, NOW } from '../sql.ts';
  *   timeout     yes                      as the action's policy says: retry, fail or succeed
  *   not_now     every tenth in a row     retry
  *   released    every tenth in a row     pending again, at once
+ *   unreached   -                        pending again, at once
  *   revoked     -                        cancelled
  *
  * A requested cancel turns everything but a success into cancelled; a deadline that has passed turns a timeout into
@@ -76,7 +77,8 @@ export const settle = (
         end as wait_ms
       from (
         select c.*, c.failures + c.counts::int as new_failures,
-          case when c.outcome in ('failed', 'timeout') then 0 else c.deferrals + 1 end as new_deferrals,
+          case when c.outcome in ('failed', 'timeout') then 0 when c.outcome = 'unreached' then c.deferrals
+            else c.deferrals + 1 end as new_deferrals,
           case
             when c.outcome = 'succeeded' then 'SUCCEEDED'
             when c.outcome = 'revoked' then 'GENERATION'
@@ -138,7 +140,7 @@ export const settle = (
           else ${E.RETRY_SCHEDULED} end,
         g.attempt, null, case when g.state is null then to_json(g.retry_at)#>>'{}' else g.why end
       from g where g.state in ('failed', 'cancelled') or (g.state = 'succeeded' and g.outcome = 'timeout')
-        or (g.state is null and g.outcome <> 'released')
+        or (g.state is null and g.outcome not in ('released', 'unreached'))
       union all
       select g.tenant_id, g.n_action, g.lane_id, ${NOW}, ${E.SENT}, g.n_attempt + 1, g.n_worker, null from g where g.goes_on
       ${ends ? `union all select g.tenant_id, g.n_action, g.lane_id, ${NOW}, ${E.SUCCEEDED}, g.n_attempt + 1, g.n_worker, null from g where g.goes_on and g.n_ends` : ''}
@@ -165,10 +167,10 @@ export const SETTLED = `
   select tenant_id, lane_id, ended_action, ended_channel,
     array_remove(array[
       case outcome when 'succeeded' then ${E.SUCCEEDED} when 'failed' then ${E.FAILED} when 'timeout' then ${E.TIMEOUT}
-        when 'not_now' then ${E.NOT_NOW} when 'released' then ${E.RELEASED} end,
+        when 'not_now' then ${E.NOT_NOW} when 'released' then ${E.RELEASED} when 'unreached' then ${E.RELEASED} end,
       case when ended_state = 'failed' then ${E.FAILED_FINAL} when ended_state = 'cancelled' then ${E.CANCELLED}
         when ended_state = 'succeeded' then case when outcome = 'timeout' then ${E.SUCCEEDED} end
-        when outcome <> 'released' then ${E.RETRY_SCHEDULED} end
+        when outcome not in ('released', 'unreached') then ${E.RETRY_SCHEDULED} end
     ], null), 'claimed', coalesce(ended_state, 'pending'), ended_attempt, coalesce(error, why), at
   from answer
   union all ${HANDED_OUT}`;

@@ -4,7 +4,7 @@ import type { Facts } from '../effects.ts';
 import { type HandedOutRow, handedOutTransitions } from '../hand-out.ts';
 import type { Transition, Wake } from '../transition.ts';
 
-export type Outcome = 'succeeded' | 'failed' | 'timeout' | 'not_now' | 'released' | 'revoked';
+export type Outcome = 'succeeded' | 'failed' | 'timeout' | 'not_now' | 'released' | 'unreached' | 'revoked';
 
 /** A row of the statement in `settle.ts`. */
 export interface SettledRow extends HandedOutRow {
@@ -32,6 +32,7 @@ const FIRST: Record<Outcome, EventType | null> = {
   timeout: 'TIMEOUT',
   not_now: 'NOT_NOW',
   released: 'RELEASED',
+  unreached: 'RELEASED',
   revoked: null,
 };
 
@@ -42,7 +43,7 @@ function eventsOf(row: SettledRow): EventType[] {
   if (row.ended_state === 'failed') events.push('FAILED_FINAL');
   else if (row.ended_state === 'cancelled') events.push('CANCELLED');
   else if (row.ended_state === 'succeeded' && row.outcome === 'timeout') events.push('SUCCEEDED');
-  else if (row.ended_state === null && row.outcome !== 'released') events.push('RETRY_SCHEDULED');
+  else if (row.ended_state === null && first !== 'RELEASED') events.push('RETRY_SCHEDULED');
   return events;
 }
 

@@ -148,13 +148,14 @@ export function mayComeIntoBeing(model: Model, runner: Runner, lane: Lane, wante
   );
 }
 
-export type Outcome = 'succeeded' | 'failed' | 'not_now' | 'released' | 'timeout' | 'revoked';
+export type Outcome = 'succeeded' | 'failed' | 'not_now' | 'released' | 'unreached' | 'timeout' | 'revoked';
 
 const FIRST_EVENT: Record<Outcome, EventType | null> = {
   succeeded: 'SUCCEEDED',
   failed: 'FAILED',
   not_now: 'NOT_NOW',
   released: 'RELEASED',
+  unreached: 'RELEASED',
   timeout: 'TIMEOUT',
   revoked: null,
 };
@@ -178,7 +179,7 @@ export function settle(model: Model, action: Action, outcome: Outcome, delayMs?:
     return action.state;
   }
   const failed = outcome === 'failed' || outcome === 'timeout';
-  const counts = failed || (action.deferrals + 1) % 10 === 0;
+  const counts = failed || (outcome !== 'unreached' && (action.deferrals + 1) % 10 === 0);
   const wait = (nth: number) => backoff(wanted.backoffMs, wanted.backoffMaxMs, nth, action.id);
   const pause = failed
     ? wait(action.failures + 1)
@@ -188,7 +189,7 @@ export function settle(model: Model, action: Action, outcome: Outcome, delayMs?:
         ? wait(action.deferrals + 1)
         : 0;
   if (counts) action.failures += 1;
-  action.deferrals = failed ? 0 : action.deferrals + 1;
+  if (outcome !== 'unreached') action.deferrals = failed ? 0 : action.deferrals + 1;
 
   const over = (state: ActionState, reason: string, event: EventType) => {
     end(action, state, reason, event);
@@ -206,7 +207,7 @@ export function settle(model: Model, action: Action, outcome: Outcome, delayMs?:
     return over('failed', outcome.toUpperCase(), 'FAILED_FINAL');
   action.notBefore = pause > 0 ? model.now + pause : null;
   action.apart = pause > 0 && (!wanted.hold || isGuest);
-  if (outcome !== 'released') action.history.push({ type: 'RETRY_SCHEDULED', attempt: held.attempt });
+  if (first !== 'RELEASED') action.history.push({ type: 'RETRY_SCHEDULED', attempt: held.attempt });
   return 'pending';
 }
 
@@ -232,10 +233,10 @@ export function report(
   model: Model,
   action: Action,
   attempt: number,
-  outcome: 'succeeded' | 'failed' | 'not_now' | 'released',
+  outcome: 'succeeded' | 'failed' | 'not_now' | 'released' | 'unreached',
   delayMs?: number,
 ): Reported {
-  const words = `${attempt} ${outcome}`;
+  const words = `${attempt} ${FIRST_EVENT[outcome]}`;
   if (leaseOf(action)?.attempt === attempt) {
     const state = settle(model, action, outcome, delayMs);
     action.answers.set(words, state);
