@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, inject, test } from 'vitest';
+import { processDatabase } from '../testing/process-database.ts';
 import { describeRound } from '../testing/torture/describe-round.ts';
 import { runRound } from '../testing/torture/round.ts';
 
@@ -14,6 +15,8 @@ test('G1 G2 G3 G10 G11 G15 G16 G17 G19 G21 G25 G26 G35 G36 G42 G43 G45 G53 G54: 
   timeout: 600_000,
 }, async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-torture-'));
+  // one that has its tables; on a server the stage makes a cluster of its own
+  if (DATABASE === 'embedded') await processDatabase(path.join(folder, 'data'));
   const result = await runRound({
     database: DATABASE,
     seed: SEED,
