@@ -53,7 +53,8 @@ create table {schema}.push_ledger (
   primary key (tenant_id, device_id)
 ) with (fillfactor = 70);
 -- First pushes apart from repeats, so that those who sleep are not in the way.
-create index push_ledger_in_order on {schema}.push_ledger (tenant_id, topic, is_repeat, due_at) where due_at is not null;
+create index push_ledger_in_order on {schema}.push_ledger (tenant_id, topic, is_repeat, due_at)
+  where due_at is not null and {schema}.sought_by(due_at);
 
 -- Messages for the companion app, until APNs has taken them or it is too late.
 create table {schema}.push_messages (
@@ -67,4 +68,4 @@ create table {schema}.push_messages (
   turn bigint,
   primary key (tenant_id, message_id)
 );
-create index push_messages_in_order on {schema}.push_messages (due_at);
+create index push_messages_in_order on {schema}.push_messages (due_at) where {schema}.sought_by(due_at);

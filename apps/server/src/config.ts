@@ -79,6 +79,13 @@ function secretsKeys(value: string): Buffer[] {
     .map(secretsKey);
 }
 
+function httpsUrl(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url?.protocol !== 'https:' || url.pathname !== '/')
+    throw new Complaint(`must be an address like https://api.push.apple.com, not "${value}".`);
+  return url.origin;
+}
+
 function schemaName(value: string): string {
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(value))
     throw new Complaint('must be lower-case letters, digits and underscores, and not begin with a digit.');
@@ -234,6 +241,25 @@ export const SETTINGS = {
     'Whoever was heard of within so many seconds counts as online.',
     wholeNumber(1, 31_536_000),
   ),
+  APNS_URL: setting(
+    'https://api.push.apple.com',
+    'Where pushes to devices are sent; with :2197 if 443 is closed.',
+    httpsUrl,
+  ),
+  APNS_CERT: setting(
+    null,
+    'The push certificate for device management, for tenants that have none of their own: a file in PEM, or its text.',
+    text,
+  ),
+  APNS_KEY: setting(null, 'Its key: a file in PEM, or its text.', text),
+  APNS_CA: setting(
+    null,
+    'Whom to believe that it is APNs, in the place of the usual authorities: a file in PEM, or its text.',
+    text,
+  ),
+  APNS_MESSAGE_TOPIC: setting(null, 'The companion app that shows messages: its bundle id.', text),
+  APNS_MESSAGE_CERT: setting(null, "The companion app's push certificate: a file in PEM, or its text.", text),
+  APNS_MESSAGE_KEY: setting(null, 'Its key: a file in PEM, or its text.', text),
   MUSTER_METRICS_ALLOW: setting(
     '',
     'Addresses and networks, separated by commas, that may read /metrics without a token.',
@@ -291,7 +317,7 @@ export function inheritedEnvironment(
   environment: Record<string, string | undefined> = process.env,
 ): Record<string, string | undefined> {
   return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => !name.startsWith('MUSTER_') && name !== 'DATABASE_URL'),
+    Object.entries(environment).filter(([name]) => !/^(?:MUSTER_|APNS_|DATABASE_URL$)/.test(name)),
   );
 }
 
@@ -299,7 +325,8 @@ export function inheritedEnvironment(
 export function unknownSettings(environment: Record<string, string | undefined> = process.env): string[] {
   return Object.keys(environment).filter(
     (name) =>
-      !Object.hasOwn(SETTINGS, name) && (/^MUSTER_(?!TEST_)/.test(name) || isNearly(name, 'DATABASE_URL')),
+      !Object.hasOwn(SETTINGS, name) &&
+      (/^(?:MUSTER_(?!TEST_)|APNS_)/.test(name) || isNearly(name, 'DATABASE_URL')),
   );
 }
 

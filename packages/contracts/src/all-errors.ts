@@ -7,6 +7,7 @@ import { FLEET_ERRORS } from './fleet/errors.ts';
 import { HOST_ERRORS } from './hosts/errors.ts';
 import { HTTP_ERRORS } from './http-errors.ts';
 import { PIPELINE_ERRORS } from './pipeline/errors.ts';
+import { PUSH_ERRORS } from './push/errors.ts';
 import { SECRETS_ERRORS } from './secrets-errors.ts';
 import { TASK_ERRORS } from './tasks/errors.ts';
 import { TENANT_ERRORS } from './tenants/errors.ts';
@@ -24,6 +25,7 @@ export const ERRORS = {
   ...HOST_ERRORS,
   ...HTTP_ERRORS,
   ...PIPELINE_ERRORS,
+  ...PUSH_ERRORS,
   ...SECRETS_ERRORS,
   ...TASK_ERRORS,
   ...TENANT_ERRORS,

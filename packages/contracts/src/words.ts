@@ -27,6 +27,7 @@ export {
   FAILED_REASONS,
   type FailedReason,
 } from './pipeline/statuses.ts';
+export { PUSH_ERRORS } from './push/errors.ts';
 export { SECRETS_ERRORS } from './secrets-errors.ts';
 export { TASK_ERRORS } from './tasks/errors.ts';
 export {

@@ -6,6 +6,7 @@ export const mdm: CreateFeature = (shell) => {
   const push = createPushPart(shell);
   return {
     name: 'mdm',
+    errors: push.errors,
     routes: [...push.routes],
     start: () => push.start(),
     stop: () => push.stop(),

@@ -1,20 +1,66 @@
-import { gather, isTransaction } from '@muster/engine';
+import { api } from '@muster/contracts';
+import { PUSH_ERRORS } from '@muster/contracts/words';
+import { dutyRun, gather, isTransaction, type Queryable } from '@muster/engine';
 import type { Feature, Shell } from '../../../feature.ts';
+import { deviceOf } from '../../../fleet/index.ts';
+import { only } from '../../../http/access.ts';
+import { defineRoute } from '../../../http/define-route.ts';
 import { isId } from '../../../http/ids.ts';
+import { gone } from '../../../http/replies.ts';
+import { DEFAULT_TENANT } from '../../../tenants/default-tenant.ts';
+import { type Certificates, createCertificates } from './certificates.ts';
+import { certificatesOfSettings } from './certificates-of-settings.ts';
+import { watchExpiry } from './expiry.ts';
+import { Faults } from './faults.ts';
 import { createLedger } from './ledger.ts';
+import { createMessages } from './messages.ts';
+import { Providers } from './providers.ts';
+import { createPushMetrics } from './push-metrics.ts';
+import { Pusher } from './pusher.ts';
 import type { OnDead, OnMessage, Pushes } from './pushes.ts';
+import { createTopics } from './topics.ts';
 
 /** The push side of device management: `pushes` for those who have something for a device, and what the feature adds to itself. */
-export interface PushPart extends Pick<Feature, 'routes'> {
+export interface PushPart extends Required<Pick<Feature, 'errors' | 'routes'>> {
   readonly pushes: Pushes;
+  /** Of tenants. */
+  readonly certificates: Certificates;
+  /** Until nothing is on its way, and what became of it is written. */
+  idle(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export function createPushPart({ db, engine }: Shell): PushPart {
-  const ledger = createLedger(engine.schema, engine.now);
-  const dead: OnDead[] = [];
-  const messages: OnMessage[] = [];
+export const PUSH_DEVICES = 'push-devices';
+
+export function createPushPart(shell: Shell): PushPart {
+  const { alerts, config, db, engine, log, registry, secrets } = shell;
+  const { now, schema } = engine;
+  const certificates = certificatesOfSettings(config);
+  const ledger = createLedger(schema, now);
+  const topics = createTopics(schema, now);
+  const providers = new Providers({ certificates, db, schema, secrets, topics, url: config.APNS_URL });
+  const faults = new Faults({ alerts, db, now, topics });
+  const metrics = createPushMetrics(registry);
+  const onDead: OnDead[] = [];
+  const onMessage: OnMessage[] = [];
+  const parts = { db, faults, ledger, log, metrics, now, providers, schema, topics };
+  const pusher = new Pusher({ ...parts, onDead });
+  const messageTopic = certificates.message?.topic ?? null;
+  const messages = createMessages({ ...parts, told: onMessage, topic: messageTopic });
+
+  engine.addDuty({
+    name: PUSH_DEVICES,
+    everyMs: 1_000,
+    due: `${ledger.isAnyDue} or ${messages.isAnyDue}`,
+    isOutside: true, // what is taken is committed before it is sent
+    async runOnce() {
+      const taken = (await pusher.look(db.gathered, null)) + (await messages.look(db));
+      return dutyRun(taken, 1);
+    },
+  });
+  engine.addDuty(watchExpiry({ alerts, db, log, now, providers, registry, topics }));
+
   const seen = gather({
     name: 'push-seen',
     inFlightAtOnce: 1,
@@ -24,32 +70,70 @@ export function createPushPart({ db, engine }: Shell): PushPart {
       return devices.map(() => undefined);
     },
   });
-  /** Nobody sends yet: what is wanted is kept. */
-  const soon = (_tenantId: number) => {};
+  const afterCommit = (client: Queryable, run: () => void) =>
+    isTransaction(client) ? client.afterCommit(run) : run();
 
   const pushes: Pushes = {
     async tokenIs(tx, tenantId, deviceId, token) {
       await ledger.tokenIs(tx, tenantId, deviceId, token);
-      if (isTransaction(tx)) tx.afterCommit(() => soon(tenantId));
+      afterCommit(tx, () => pusher.soon(tenantId));
     },
     async want(tx, tenantId, deviceIds) {
       if (deviceIds.length === 0) return;
       await ledger.want(tx, tenantId, deviceIds);
-      if (isTransaction(tx)) tx.afterCommit(() => soon(tenantId));
-      else soon(tenantId);
+      afterCommit(tx, () => pusher.soon(tenantId));
     },
     seen: (tenantId, deviceId, want) => seen({ tenantId, deviceId, want: want ?? null }),
     async forget(tx, tenantId, deviceId, what = 'mdm') {
       if (isId(deviceId)) await ledger.forget(tx, tenantId, deviceId, what);
     },
-    onDead: (told) => void dead.push(told),
-    async message() {
-      throw new Error('Messages are not sent yet.');
+    onDead: (told) => void onDead.push(told),
+    async message(tx, tenantId, deviceId, message) {
+      await messages.add(tx, tenantId, deviceId, message);
+      afterCommit(tx, () => messages.soon());
     },
-    onMessage: (told) => void messages.push(told),
-    topicOf: async () => null,
+    onMessage: (told) => void onMessage.push(told),
+    now: (tenantId, deviceIds) => pusher.now(tenantId, deviceIds.filter(isId)),
+    topicOf: async (client, tenantId) =>
+      (await topics.newest(client, tenantId)) ?? certificates.mdm?.topic ?? null,
   };
-  return { pushes, routes: [], start: async () => {}, stop: async () => {} };
+
+  return {
+    certificates: createCertificates({ providers, secrets, topics }),
+    errors: PUSH_ERRORS,
+    pushes,
+    async idle() {
+      await pusher.idle();
+      await messages.idle();
+    },
+    routes: [
+      defineRoute(api.push.putToken, {
+        access: only('device'),
+        async handler({ body, caller, reply }) {
+          const { deviceId } = deviceOf(caller);
+          const token = Buffer.from(body.token, 'hex');
+          await ledger.messageTokenIs(db, caller.tenantId, deviceId, token, messageTopic);
+          return gone(reply);
+        },
+      }),
+    ],
+    async start() {
+      if (certificates.mdm) await topics.ensure(db, DEFAULT_TENANT, certificates.mdm.topic);
+      await providers.start();
+    },
+    async stop() {
+      await pusher.stop();
+      await messages.stop();
+    },
+  };
 }
 
-export type { DeadReason, MessageOutcome, OnDead, OnMessage, Pushes, PushToken } from './pushes.ts';
+export type {
+  DeadReason,
+  MessageOutcome,
+  NewMessage,
+  OnDead,
+  OnMessage,
+  Pushes,
+  PushToken,
+} from './pushes.ts';

@@ -44,8 +44,19 @@ export type Ledger = ReturnType<typeof createLedger>;
  */
 export function createLedger(s: string, now: () => Date) {
   const NOW = '$1::timestamptz';
+  /** Of a topic `t`, the longest due first, as the index has them. */
+  const dueOf = (isRepeat: boolean, most: string) => `(
+    select l.device_id, l.due_at, l.pushes from ${s}.push_ledger l
+    where l.tenant_id = t.tenant_id and l.topic = t.topic and l.is_repeat = ${isRepeat}
+      and l.due_at is not null and ${s}.sought_by(l.due_at) and l.due_at <= ${NOW}
+    order by l.due_at limit ${most})`;
+  const goingTopics = `${s}.push_topics t cross join lateral`;
+  const isGoing = `(t.stopped_until is null or t.stopped_until <= ${NOW})`;
 
   return {
+    /** In SQL, for a duty: whether anything is due. */
+    isAnyDue: `exists (select 1 from ${goingTopics} (${dueOf(false, '1')} union all ${dueOf(true, '1')}) l where ${isGoing})`,
+
     async tokenIs(tx: Queryable, tenantId: number, deviceId: string, { token, magic, topic }: PushToken) {
       await tx.query({
         text: `insert into ${s}.push_topics (changed_at, tenant_id, topic) values (${NOW}, $2, $3) on conflict do nothing`,
@@ -135,16 +146,12 @@ export function createLedger(s: string, now: () => Date) {
      * neither how many sleep nor how many wait for a certificate. Of a topic that was stopped, one to try.
      */
     async due(client: Queryable, tenants: readonly number[] | null, most: number): Promise<Due[]> {
-      const some = (isRepeat: boolean) => `(
-        select l.device_id, l.due_at, l.pushes from ${s}.push_ledger l
-        where l.tenant_id = t.tenant_id and l.topic = t.topic and l.is_repeat = ${isRepeat} and l.due_at is not null and l.due_at <= ${NOW}
-        order by l.due_at limit case when t.stop_reason is null then $3::int else 1 end)`;
+      const some = 'case when t.stop_reason is null then $3::int else 1 end';
       const { rows } = await client.query({
         name: 'muster_push_due',
         text: `select t.tenant_id, t.topic, t.stop_reason is not null as is_stopped, l.device_id, l.due_at, l.pushes
-          from ${s}.push_topics t
-          cross join lateral (${some(false)} union all ${some(true)}) l
-          where ($2::int[] is null or t.tenant_id = any ($2)) and (t.stopped_until is null or t.stopped_until <= ${NOW})`,
+          from ${goingTopics} (${dueOf(false, some)} union all ${dueOf(true, some)}) l
+          where ($2::int[] is null or t.tenant_id = any ($2)) and ${isGoing}`,
         values: [now(), tenants, most],
       });
       return rows.map((row) => ({
@@ -155,6 +162,36 @@ export function createLedger(s: string, now: () => Date) {
         pushes: row.pushes,
         isStopped: row.is_stopped,
       }));
+    },
+
+    /** Wanted and due at once, whenever the last push was; but not while somebody pushes. */
+    async makeDue(tx: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<Due[]> {
+      await this.want(tx, tenantId, deviceIds);
+      const { rows } = await tx.query({
+        text: `update ${s}.push_ledger set due_at = ${NOW} where tenant_id = $2 and device_id = any ($3) and turn is null and due_at is not null
+          returning device_id, topic, pushes`,
+        values: [now(), tenantId, deviceIds],
+      });
+      return rows.map((row) => ({
+        ...{ tenantId: String(tenantId), deviceId: row.device_id, topic: row.topic, pushes: row.pushes },
+        ...{ dueAt: now().getTime(), isStopped: false },
+      }));
+    },
+
+    /** Of the companion app. */
+    async messageTokenIs(
+      tx: Queryable,
+      tenantId: number,
+      deviceId: string,
+      token: Uint8Array,
+      topic: string | null,
+    ) {
+      await tx.query({
+        text: `insert into ${s}.push_tokens (updated_at, tenant_id, device_id, app, token, topic) values (${NOW}, $2, $3, 'message', $4, $5)
+          on conflict (tenant_id, device_id, app) do update set updated_at = excluded.updated_at, token = excluded.token,
+            topic = excluded.topic, dead_at = null, dead_reason = null`,
+        values: [now(), tenantId, deviceId, Buffer.from(token), topic],
+      });
     },
 
     /** Those of them that nobody else has taken meanwhile. One without a token waits for the next one. */

@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from '@muster/engine';
+import type { PushOutcome } from '@muster/mdm';
 
 /** The token by which a device can be woken up, as its TokenUpdate says. */
 export interface PushToken {
@@ -13,7 +14,10 @@ export type DeadReason = 'apns_bad_token' | 'apns_unregistered';
 /** What became of a message for the companion app. */
 export type MessageOutcome =
   | { readonly kind: 'accepted' }
-  | { readonly kind: 'failed'; readonly code: 'MESSAGE_PUSH_NOT_CONFIGURED' | DeadReason | 'TOO_LATE' };
+  | {
+      readonly kind: 'failed';
+      readonly code: 'MESSAGE_PUSH_NOT_CONFIGURED' | 'MESSAGE_TOO_LARGE' | 'TOO_LATE' | DeadReason;
+    };
 
 export interface NewMessage {
   /** Comes back with the outcome; the same one twice is one message. */
@@ -60,6 +64,11 @@ export interface Pushes {
   message(tx: Queryable, tenantId: number, deviceId: string, message: NewMessage): Promise<void>;
   /** Before the start. In the transaction that ends the message. */
   onMessage(told: OnMessage): void;
+  /**
+   * An operator wants to know now: pushes at once, whatever was sent before and whether pushes are stopped or not. Devices
+   * without a token, and those that somebody pushes to at this moment, are missing in the answer.
+   */
+  now(tenantId: number, deviceIds: readonly string[]): Promise<Map<string, PushOutcome>>;
   /** The topic that new devices of the tenant enrol with: that of its newest push certificate, or of the settings; null: there is none. */
   topicOf(client: Queryable, tenantId: number): Promise<string | null>;
 }

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { endpoint } from '../endpoint.ts';
+
+const pushToken = z
+  .strictObject({
+    token: z
+      .string()
+      .regex(/^(?:[0-9a-fA-F]{2}){8,100}$/)
+      .describe('as APNs gave it to the app, in hex'),
+  })
+  .meta({ id: 'PushToken' });
+
+/** How devices are woken up, and shown messages. */
+export const push = {
+  putToken: endpoint({
+    method: 'PUT',
+    path: '/api/devices/me/push-token',
+    summary: 'The companion app on a device says by which token messages get to it',
+    body: pushToken,
+    responses: { 204: { description: 'Messages go there from now on.' } },
+  }),
+};
