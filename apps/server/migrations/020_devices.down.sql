@@ -1,3 +1,6 @@
+create or replace function {schema}.lane_refusal(p_tenant int, p_space text, p_name text) returns table (code text, sentence text) language sql stable as $$
+  select null::text, null::text where false
+$$;
 create or replace function {schema}.heard_on(p_tenant int, p_lane bigint) returns table (channel text, until timestamptz) language sql stable as $$
   select null::text, null::timestamptz where false
 $$;

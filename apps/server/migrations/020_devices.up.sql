@@ -88,6 +88,20 @@ begin
     ) d;
 end $$;
 
+-- The engine's question, answered: whose the lanes of a space are, and that of nobody is nothing put into.
+create or replace function {schema}.lane_refusal(p_tenant int, p_space text, p_name text) returns table (code text, sentence text) language sql stable as $$
+  select r.code, r.sentence from (values
+    ('MUSTER_UNKNOWN_TENANT', 'There is no tenant with this id.', not exists (
+      select 1 from {schema}.tenants t where t.tenant_id = p_tenant)),
+    ('MUSTER_UNKNOWN_DEVICE', 'There is no device with this id.', p_space = 'device' and not exists (
+      select 1 from {schema}.devices d where d.tenant_id = p_tenant and d.deleted_at is null
+        and d.device_id = case when p_name ~ '^[1-9][0-9]{0,17}$' then p_name::bigint end)),
+    ('MUSTER_UNKNOWN_SERVICE', 'There is no service with this id.', p_space = 'service' and not exists (
+      select 1 from {schema}.services v where v.tenant_id = p_tenant
+        and v.service_id = case when p_name ~ '^[1-9][0-9]{0,17}$' then p_name::bigint end))
+  ) r(code, sentence, is_refused) where r.is_refused limit 1
+$$;
+
 -- The engine's question, answered: what is urgent for a device on the channel of its own contacts goes before a task of its PC.
 create or replace function {schema}.heard_on(p_tenant int, p_lane bigint) returns table (channel text, until timestamptz) language sql stable as $$
   select k.channel, k.online_until

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fakeDevice } from '../testing/fake-device.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 let t: TestServer;
@@ -18,6 +19,39 @@ test('G67: plain SQL stores no time that a list could not show', async () => {
         values: [body.id],
       }),
     ).rejects.toMatchObject({ code: '23514' });
+});
+
+test('G67: plain SQL puts nothing into a lane of nobody, and says so with the code of HTTP', async () => {
+  const { db } = t.engine;
+  const lane = (tenant: number, space: string, name: string) =>
+    db.query({ text: 'select muster.ensure_lane($1, $2, $3) as id', values: [tenant, space, name] });
+  const refused = (detail: string) => ({
+    code: 'P0002',
+    detail,
+    message: expect.stringMatching(/^There is no /),
+  });
+  await expect(lane(999, 'generic', 'a')).rejects.toMatchObject(refused('MUSTER_UNKNOWN_TENANT'));
+  for (const name of ['999', 'x', '01'])
+    await expect(lane(1, 'device', name)).rejects.toMatchObject(refused('MUSTER_UNKNOWN_DEVICE'));
+  await expect(lane(1, 'service', '999')).rejects.toMatchObject(refused('MUSTER_UNKNOWN_SERVICE'));
+  const { rows: none } = await db.query({
+    text: `select 1 from muster.lane_names where tenant_id = 999 or name in ('999', 'x', '01')`,
+  });
+  expect(none).toEqual([]);
+
+  const device = await fakeDevice(t);
+  const laneId = (await lane(1, 'device', device.id)).rows[0].id;
+  const enqueue = (key: string) =>
+    db.query({
+      text: `select muster.enqueue(1, $1, 'LOCK', '{}', $2) as id`,
+      values: [laneId, { channel: 'checkin', idempotencyKey: key }],
+    });
+  const first = (await enqueue('one')).rows;
+  expect((await device.checkIn()).action).toMatchObject({ id: first[0].id, kind: 'LOCK' });
+  await t.del(`/api/devices/${device.id}`);
+  await expect(lane(1, 'device', device.id)).rejects.toMatchObject(refused('MUSTER_UNKNOWN_DEVICE'));
+  await expect(enqueue('two')).rejects.toMatchObject(refused('MUSTER_UNKNOWN_DEVICE'));
+  expect((await enqueue('one')).rows).toEqual(first);
 });
 
 test('G67: a time that is stored all the same, and that no date can hold, is shown and fails no list', async () => {

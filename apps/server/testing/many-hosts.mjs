@@ -25,7 +25,7 @@ export async function manyHosts(client, count) {
   const { rows: services } = await client.query({
     text: `with s as materialized (
         select h.host_id, h.name, h.runner_id, nextval('muster.service_seq') as service_id from muster.hosts h where h.name like 'many %'
-      ), l as materialized (select s.*, muster.ensure_lane(1, 'service', s.service_id::text) as lane_id from s)
+      ), l as materialized (select s.*, muster.make_lane(1, 'service', s.service_id::text) as lane_id from s)
       insert into muster.services (tenant_id, service_id, host_id, lane_id, unit_name, display_name, description)
         select 1, l.service_id, l.host_id, l.lane_id, 'web.service', 'web', '' from l returning service_id, host_id`,
   });

@@ -3,4 +3,5 @@ drop function {schema}.make_event_days(), {schema}.ensure_event_day(timestamptz)
   {schema}.check_action(text, jsonb, jsonb), {schema}.notify_lanes(int[], bigint[], bigint[]),
   {schema}.generation_to_write(int, bigint),
   {schema}.enqueue_actions(timestamptz, int[], bigint[], text[], text[], jsonb[], jsonb[], boolean),
-  {schema}.ensure_lane(int, text, text), {schema}.reopen_lane(int, bigint);
+  {schema}.ensure_lane(int, text, text), {schema}.is_name(text), {schema}.check_lane(int, text, text), {schema}.lane_refusal(int, text, text),
+  {schema}.refuse(text, text, text), {schema}.make_lane(int, text, text), {schema}.reopen_lane(int, bigint);

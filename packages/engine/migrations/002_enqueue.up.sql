@@ -10,7 +10,7 @@ end $$;
 
 -- The lane of that name, made on first use. Nothing is in it for long: it is forgotten, if it is of a kind that nobody owns.
 -- So whoever keeps its number makes sure of it again when he is told that it is unknown.
-create function {schema}.ensure_lane(p_tenant int, p_space text, p_name text) returns bigint language plpgsql as $$
+create function {schema}.make_lane(p_tenant int, p_space text, p_name text) returns bigint language plpgsql as $$
 declare
   v_lane bigint;
   v_closing boolean;
@@ -20,9 +20,6 @@ begin
       from (select n.lane_id from {schema}.lane_names n where n.tenant_id = p_tenant and n.space = p_space and n.name = p_name limit 1) n
       cross join lateral (select l.closing from {schema}.lanes l where l.tenant_id = p_tenant and l.lane_id = n.lane_id limit 1) l;
     if not found then
-      if p_name is null or char_length(p_name) not between 1 and 512 then
-        raise exception 'The name of the lane must be a text of 1 to 512 characters.' using errcode = 'invalid_parameter_value';
-      end if;
       insert into {schema}.lane_names (tenant_id, space, name, lane_id)
         values (p_tenant, p_space, p_name, nextval('{schema}.lane_seq'))
         on conflict (tenant_id, space, name) do nothing
@@ -36,6 +33,40 @@ begin
       return v_lane;
     end if; -- else it was forgotten meanwhile, or somebody else has reopened it
   end loop;
+end $$;
+
+-- Refused in words, with the code that the library and HTTP have for it as the detail.
+create function {schema}.refuse(p_code text, p_sentence text, p_state text default 'invalid_parameter_value') returns void language plpgsql as $$
+begin
+  raise exception '%', p_sentence using errcode = p_state, detail = p_code;
+end $$;
+
+-- Why nothing is put into a lane of that name from outside: a code and a sentence, or no row. The engine knows of nothing that speaks
+-- against it; whoever knows whose the lanes of a space are replaces this.
+create function {schema}.lane_refusal(p_tenant int, p_space text, p_name text) returns table (code text, sentence text) language sql stable as $$
+  select null::text, null::text where false
+$$;
+
+create function {schema}.check_lane(p_tenant int, p_space text, p_name text) returns void language plpgsql as $$
+begin
+  perform {schema}.refuse(r.code, r.sentence, 'no_data_found') from {schema}.lane_refusal(p_tenant, p_space, p_name) r;
+end $$;
+
+-- A name that can be written in an address and read in a list.
+create function {schema}.is_name(p_text text) returns boolean language sql immutable as $$
+  select coalesce(char_length(p_text) between 1 and 200 and p_text !~ '[\u0001-\u001f\u007f-\u009f]', false)
+$$;
+
+-- The same for plain SQL, which names what it likes.
+create function {schema}.ensure_lane(p_tenant int, p_space text, p_name text) returns bigint language plpgsql as $$
+begin
+  if not {schema}.is_name(p_name) or p_name in ('.', '..') then
+    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The name of the lane must be a text of 1 to 200 characters without control characters, and not of dots alone.');
+  elsif not {schema}.is_name(p_space) or char_length(p_space) > 100 then
+    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The space of the lane must be a text of 1 to 100 characters without control characters.');
+  end if;
+  perform {schema}.check_lane(p_tenant, p_space, p_name);
+  return {schema}.make_lane(p_tenant, p_space, p_name);
 end $$;
 
 -- Adds many actions in one statement and says for each what became of it:
@@ -282,18 +313,18 @@ declare
   v_text text;
   v_wrong text; -- how the sentence about this option goes on
 begin
-  if p_kind is null or char_length(p_kind) not between 1 and 512 then
-    raise exception 'The kind must be a text of 1 to 512 characters.' using errcode = 'invalid_parameter_value';
+  if not {schema}.is_name(p_kind) then
+    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The kind must be a text of 1 to 200 characters without control characters.');
   elsif p_payload is null then
-    raise exception 'The payload must be JSON, not NULL.' using errcode = 'invalid_parameter_value';
+    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The payload must be JSON, not NULL.');
   elsif jsonb_path_exists(p_payload, 'strict $.**{65 to last}') then
-    raise exception 'The payload is nested deeper than 64 levels.' using errcode = 'invalid_parameter_value';
+    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The payload is nested deeper than 64 levels.');
   -- whoever reads JSON into doubles would get another number
   elsif jsonb_path_exists(p_payload, 'strict $.** ? (@.type() == "number" && (@ > 9007199254740991 || @ < -9007199254740991))') then
-    raise exception 'The payload has a number beyond 9007199254740991, which would be rounded. Send it as text.'
-      using errcode = 'numeric_value_out_of_range';
+    perform {schema}.refuse('MUSTER_BAD_VALUE',
+      'The payload has a number beyond 9007199254740991, which would be rounded. Send it as text.', 'numeric_value_out_of_range');
   elsif jsonb_typeof(p_options) <> 'object' then
-    raise exception 'The options must be a JSON object.' using errcode = 'invalid_parameter_value';
+    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The options must be a JSON object.');
   end if;
   for v_name, v_value in select o.key, o.value from jsonb_each(p_options) o loop
     v_type := jsonb_typeof(v_value);
@@ -301,9 +332,13 @@ begin
     v_wrong := null;
     case v_name
       when 'notBefore', 'deliverBy', 'deadline' then
-        if v_type <> 'string' or not coalesce(v_text::timestamptz between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999+00', false) then
+        begin
+          if v_type <> 'string' or not coalesce(v_text::timestamptz between '0001-01-01 00:00:00+00' and '9999-12-31 23:59:59.999+00', false) then
+            v_wrong := 'a time between the years 1 and 9999';
+          end if;
+        exception when data_exception then
           v_wrong := 'a time between the years 1 and 9999';
-        end if;
+        end;
       when 'maxAttempts' then
         if v_type <> 'number' or v_text::numeric not between 1 and 1000 or v_text::numeric <> trunc(v_text::numeric) then
           v_wrong := 'a whole number from 1 to 1000';
@@ -324,7 +359,9 @@ begin
         if v_text not in ('retry', 'fail', 'succeed') then v_wrong := 'one of retry, fail, succeed'; end if;
       when 'supersedeMode' then
         if v_text not in ('keep-first', 'replace', 'append') then v_wrong := 'one of keep-first, replace, append'; end if;
-      when 'channel', 'supersedeKey', 'idempotencyKey' then
+      when 'channel', 'supersedeKey' then
+        if v_type <> 'string' or not {schema}.is_name(v_text) then v_wrong := 'a text of 1 to 200 characters without control characters'; end if;
+      when 'idempotencyKey' then
         if v_type <> 'string' or char_length(v_text) not between 1 and 512 then v_wrong := 'a text of 1 to 512 characters'; end if;
       when 'createdBy' then
         if v_type <> 'string' or char_length(v_text) > 512 then v_wrong := 'a text of 0 to 512 characters'; end if;
@@ -333,19 +370,19 @@ begin
       when 'tags' then
         if v_type <> 'array' or jsonb_array_length(v_value) > 50 or exists (
           select 1 from jsonb_array_elements(v_value) t(tag)
-          where jsonb_typeof(t.tag) <> 'string' or char_length(t.tag #>> '{}') not between 1 and 512
+          where jsonb_typeof(t.tag) <> 'string' or not {schema}.is_name(t.tag #>> '{}')
         ) then
-          v_wrong := 'a list of at most 50 texts of 1 to 512 characters';
+          v_wrong := 'a list of at most 50 texts of 1 to 200 characters without control characters';
         end if;
       else
-        raise exception 'There is no option "%" for an action.', left(v_name, 100) using errcode = 'invalid_parameter_value';
+        perform {schema}.refuse('MUSTER_BAD_VALUE', format('There is no option "%s" for an action.', left(v_name, 100)));
     end case;
     if v_wrong is not null then
-      raise exception '% must be %.', v_name, v_wrong using errcode = 'invalid_parameter_value';
+      perform {schema}.refuse('MUSTER_BAD_VALUE', format('%s must be %s.', v_name, v_wrong));
     end if;
   end loop;
   if p_options ? 'supersedeMode' and not p_options ? 'supersedeKey' then
-    raise exception 'supersedeMode needs a supersedeKey.' using errcode = 'invalid_parameter_value';
+    perform {schema}.refuse('MUSTER_BAD_VALUE', 'supersedeMode needs a supersedeKey.');
   end if;
 end $$;
 
@@ -362,13 +399,17 @@ declare
   v_past text;
 begin
   perform {schema}.check_action(p_kind, p_payload, v_options);
-  -- a repetition of what was taken in time is answered as the first one, however late it comes
-  select o.key into v_past from jsonb_each_text(v_options) o
-    where o.key in ('deliverBy', 'deadline') and o.value::timestamptz <= statement_timestamp() order by o.key desc limit 1;
-  if v_past is not null and not exists (
+  -- a repetition of what was taken is answered as the first one, however late it comes and whoever is gone since
+  if not exists (
     select 1 from {schema}.idempotency_keys k where k.tenant_id = p_tenant and k.key = v_options->>'idempotencyKey'
   ) then
-    raise exception '% is in the past.', v_past using errcode = 'invalid_parameter_value';
+    select o.key into v_past from jsonb_each_text(v_options) o
+      where o.key in ('deliverBy', 'deadline') and o.value::timestamptz <= statement_timestamp() order by o.key desc limit 1;
+    if v_past is not null then
+      perform {schema}.refuse('MUSTER_BAD_VALUE', v_past || ' is in the past.');
+    end if;
+    perform {schema}.check_lane(n.tenant_id, n.space, n.name) from {schema}.lane_names n
+      where n.tenant_id = p_tenant and n.lane_id = p_lane and {schema}.sought_by(n.lane_id);
   end if;
   perform {schema}.ensure_event_day(statement_timestamp());
   for i in 1..20 loop
@@ -378,11 +419,11 @@ begin
     if v is null and {schema}.reopen_lane(p_tenant, p_lane) then
       continue;
     elsif v is null then
-      raise exception 'There is no lane % in tenant %.', p_lane, p_tenant using errcode = 'no_data_found';
+      perform {schema}.refuse('MUSTER_UNKNOWN_LANE', format('There is no lane %s in tenant %s.', p_lane, p_tenant), 'no_data_found');
     elsif v.outcome = 'mismatch' then
-      raise exception 'The idempotency key was used for another body.' using errcode = 'unique_violation';
+      perform {schema}.refuse('MUSTER_IDEMPOTENCY_MISMATCH', 'The idempotency key was used for another body.', 'unique_violation');
     elsif v.outcome = 'deep' then
-      raise exception 'The lane is full.' using errcode = 'program_limit_exceeded';
+      perform {schema}.refuse('MUSTER_LANE_FULL', 'The lane is full.', 'program_limit_exceeded');
     elsif v.outcome <> 'busy' then
       if v.outcome = 'created' then
         perform {schema}.notify_lanes(array[p_tenant], array[p_lane], array[v.runner_id]);
@@ -391,7 +432,7 @@ begin
     end if;
     perform pg_sleep(0.01 * i); -- the lane is locked by another transaction
   end loop;
-  raise exception 'The lane is locked by another transaction.' using errcode = 'lock_not_available';
+  perform {schema}.refuse('MUSTER_LANE_BUSY', 'The lane is locked by another transaction.', 'lock_not_available');
 end $$;
 
 create function {schema}.events_past_end() returns timestamptz language sql stable as $$

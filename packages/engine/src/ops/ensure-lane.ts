@@ -22,7 +22,7 @@ export function checkLaneName(lane: LaneName): LaneName {
 
 export function createEnsureLane({ schema: s }: Context): Operation<LaneName, string> {
   // In the order of the names: two nodes that make the same lanes must not wait for each other.
-  const text = `select i.ord::int, ${s}.ensure_lane(i.tenant_id, i.space, i.name) as lane_id
+  const text = `select i.ord::int, ${s}.make_lane(i.tenant_id, i.space, i.name) as lane_id
     from (select * from ${rows(1, { tenant_id: 'int', space: 'text', name: 'text' })} order by tenant_id, space, name offset 0) i`;
   return {
     name: 'ensure-lane',

@@ -60,7 +60,7 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
       checkLaneName({ tenantId, space, name });
       const { rows } = await client.query({
         name: 'muster_ensure_lane',
-        text: `select ${s}.ensure_lane($1, $2, $3) as lane_id`,
+        text: `select ${s}.make_lane($1, $2, $3) as lane_id`,
         values: [tenantId, space, name],
       });
       return rows[0].lane_id;
