@@ -26,6 +26,7 @@ const embeddedToo = [
   ...['token-owners', 'tokens'],
   // the doors
   ...['batches', 'checkin', 'conversations', 'devices', 'hosts-operator', 'milestones', 'workflows'],
+  ...['mdm', 'mdm-raw'],
   ...['tasks-pcs', 'tasks-property', 'tasks-reports'],
   // the embedded database under kill -9
   'torture',

@@ -92,6 +92,19 @@ function schemaName(value: string): string {
   return value;
 }
 
+function webAddress(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '')
+    throw new Complaint(`must be an address like https://muster.example.com, not "${value}".`);
+  return value.replace(/\/+$/, '');
+}
+
+function headerName(value: string): string {
+  if (!/^[A-Za-z0-9-]{1,100}$/.test(value))
+    throw new Complaint(`must be the name of a header, not "${value}".`);
+  return value.toLowerCase();
+}
+
 function addresses(value: string): BlockList {
   const list = new BlockList();
   for (const one of value
@@ -275,6 +288,43 @@ export const SETTINGS = {
     'Addresses and networks, separated by commas, of proxies whose X-Forwarded-For names the client.',
     addresses,
   ),
+  MUSTER_PUBLIC_URL: setting(
+    null,
+    'The address by which phones reach this server; it stands in their profiles and must stay. Without it the one by which a profile is fetched.',
+    webAddress,
+  ),
+  MUSTER_TLS_CERT: setting(
+    null,
+    'A file with the certificate of this server and those of its issuers, in PEM: it speaks TLS itself then.',
+    text,
+  ),
+  MUSTER_TLS_KEY: setting(null, 'A file with the key of that certificate, in PEM.', text),
+  MUSTER_MDM_CA: setting(
+    null,
+    'A file with the authorities whose certificates phones may have, in PEM, beside the one of Muster itself.',
+    text,
+  ),
+  MUSTER_MDM_CERT_HEADER: setting(
+    null,
+    'The header by which a trusted proxy tells the certificate of a phone: RFC 9440, or escaped PEM as nginx has it.',
+    headerName,
+  ),
+  MUSTER_MDM_HOLD_SECONDS: setting(
+    '2',
+    'How long a phone that finds nothing is held while something is on its way to it.',
+    wholeNumber(0, 25),
+  ),
+  MUSTER_MDM_LEASE_SECONDS: setting(
+    '300',
+    'How long a phone may take for a command that an operator has written.',
+    wholeNumber(5, 86_400),
+  ),
+  MUSTER_SCEP_URL: setting(
+    null,
+    'Where phones get their certificates, if not from Muster itself; needs MUSTER_MDM_CA.',
+    webAddress,
+  ),
+  MUSTER_SCEP_CHALLENGE: setting(null, 'The challenge of that server, in every profile.', text),
   MUSTER_LOG_LEVEL: setting(
     'info',
     'The least important log lines to write: debug has one per request.',

@@ -37,6 +37,7 @@ import { createLog, type LogStream } from './http/logging.ts';
 import { LongPolls } from './http/long-poll.ts';
 import { checkPort } from './http/port.ts';
 import { SignInFailures } from './http/sign-in-failures.ts';
+import { readTls, type Tls } from './http/tls.ts';
 import { VERSION } from './http/version.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
@@ -88,6 +89,8 @@ export interface ServerOptions {
   readonly refusedBodyMs?: number;
   /** For tests: how long a body may take to arrive. */
   readonly bodyMs?: number;
+  /** For tests: features of their own, who take part as any other does. */
+  readonly features?: readonly CreateFeature[];
 }
 
 export interface Server {
@@ -112,6 +115,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const undo: (() => Promise<void>)[] = [];
   const step = options.onStep ?? (() => {});
   try {
+    const tls = readTls(config);
     step(`looking whether port ${config.PORT} is free`);
     await checkPort(config.HOST, config.PORT);
     step(
@@ -123,13 +127,17 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       ? { db: options.db, close: async () => {} }
       : await openDatabase(config, onError, PATIENCE_MS);
     undo.push(() => opened.close());
-    return await startOn(opened, undo);
+    return await startOn(opened, undo, tls);
   } catch (error) {
     for (const step of undo.reverse()) await step().catch(onError);
     throw error;
   }
 
-  async function startOn({ db }: OpenDatabase, undo: (() => Promise<void>)[]): Promise<Server> {
+  async function startOn(
+    { db }: OpenDatabase,
+    undo: (() => Promise<void>)[],
+    tls: Tls | null,
+  ): Promise<Server> {
     const schema = config.MUSTER_SCHEMA;
     const migrate = migrations(db, schema);
     step('looking at the version of the database');
@@ -198,7 +206,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       registry,
       checkSchema: () => migrate.checkNotTooNew(db.reserved),
     };
-    const features: Feature[] = [fleet, ...FEATURES.map((create) => create(shell))];
+    const features: Feature[] = [
+      fleet,
+      ...[...FEATURES, ...(options.features ?? [])].map((create) => create(shell)),
+    ];
     const errors = joinCatalogues([
       HTTP_ERRORS,
       ENGINE_ERRORS,
@@ -223,6 +234,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       bodyMs: options.bodyMs,
       onAnswer: observeHttp(registry),
       routes,
+      tls,
     });
 
     step('starting the engine');
@@ -250,7 +262,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
         ? new SettingError('HOST', `cannot be found (${error.code}).`)
         : error;
     });
-    const url = addressOf(config.HOST, app.fastify.server.address() as AddressInfo);
+    const url = addressOf(tls ? 'https' : 'http', config.HOST, app.fastify.server.address() as AddressInfo);
     log.info({ url, database: db.kind, version: VERSION }, 'Listening.');
     // The last to come is the first to go: no new requests, parked ones answered, then everything below.
     undo.push(async () => {
@@ -277,8 +289,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   }
 }
 
-function addressOf(host: string, { address, family, port }: AddressInfo): string {
+function addressOf(scheme: string, host: string, { address, family, port }: AddressInfo): string {
   const shown =
     host === '0.0.0.0' || host === '::' ? '127.0.0.1' : family === 'IPv6' ? `[${address}]` : address;
-  return `http://${shown}:${port}`;
+  return `${scheme}://${shown}:${port}`;
 }

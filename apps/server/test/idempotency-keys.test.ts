@@ -1,14 +1,17 @@
 import { api } from '@muster/contracts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fakeDevice } from '../testing/fake-device.ts';
-import { type TestServer, testServer } from '../testing/test-server.ts';
+import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
+import type { TestServer } from '../testing/test-server.ts';
 
 /** Every request that queues something may be sent again (issue 11). */
 let t: TestServer;
+let phones: MdmStage;
 beforeAll(async () => {
-  t = await testServer({ clock: true });
+  phones = await mdmStage({ clock: true });
+  ({ t } = phones);
 });
-afterAll(() => t.close());
+afterAll(() => phones.close());
 
 interface Asked {
   readonly path: string;
@@ -87,6 +90,13 @@ const requests: Readonly<Record<string, () => Promise<Asked>>> = {
       count: () => inPath(path, 'tasks'),
       remove: () => t.del(`/api/devices/${device.id}`),
     };
+  },
+  async 'mdm.command'() {
+    const [one, two] = [await phones.enrolled(), await phones.enrolled()];
+    const path = (id: string) => `/api/devices/${id}/mdm/commands`;
+    const body = { requestType: 'ProfileList' };
+    const count = () => inPath(`/api/devices/${one.id}/actions`, 'actions');
+    return { path: path(one.id), body, other: { path: path(two.id), body }, count };
   },
   async 'workflows.run'() {
     const [one, two] = [

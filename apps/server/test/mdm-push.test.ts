@@ -284,8 +284,7 @@ test('who sleeps never holds up who is awake', async () => {
 
 test('good-byes and broken connections cost nothing: the push is sent on the next connection', async () => {
   const devices = [await phone(), await phone(), await phone()];
-  const pushes = async () =>
-    Promise.all(devices.map(async (deviceId) => (await ledger(deviceId))?.pushes));
+  const pushes = async () => Promise.all(devices.map(async (deviceId) => (await ledger(deviceId))?.pushes));
   stage.apns.forget();
   const open = stage.apns.hold();
   await want(devices);

@@ -15,6 +15,7 @@ test.each([
   ['batches.md', 8],
   ['tasks.md', 25],
   ['events.md', 3],
+  ['mdm.md', 3],
 ])('every command of docs/%s is answered as the page says', async (page, commands) => {
   expect(await runPage(t, page)).toBeGreaterThanOrEqual(commands);
 });

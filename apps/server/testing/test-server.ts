@@ -3,6 +3,7 @@ import type { Database } from '@muster/engine';
 import { type TestClock, testClock, testDatabase } from '@muster/engine/testing';
 import { readConfig } from '../src/config.ts';
 import { LINES } from '../src/database/migrations.ts';
+import type { CreateFeature } from '../src/feature.ts';
 import { type Server, startServer } from '../src/main.ts';
 import { contractOf } from './contract.ts';
 
@@ -59,6 +60,8 @@ export interface TestServerOptions {
   readonly refusedBodyMs?: number;
   /** What the server is given in the place of its database. */
   readonly database?: (db: Database) => Database;
+  /** Features of the test's own. */
+  readonly features?: readonly CreateFeature[];
   /** The log may have errors: the test provokes them. */
   readonly faults?: boolean;
 }
@@ -83,6 +86,7 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     db: options.database?.(database.db) ?? database.db,
     logStream: { write: (line) => void lines.push(line) },
     ...(options.clock ? { clock } : {}),
+    ...(options.features ? { features: options.features } : {}),
     ...(options.refusedBodyMs === undefined ? {} : { refusedBodyMs: options.refusedBodyMs }),
   });
   const contract = await contractOf(server.url);

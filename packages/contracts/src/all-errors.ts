@@ -6,6 +6,7 @@ import { FEED_ERRORS } from './feed/errors.ts';
 import { FLEET_ERRORS } from './fleet/errors.ts';
 import { HOST_ERRORS } from './hosts/errors.ts';
 import { HTTP_ERRORS } from './http-errors.ts';
+import { MDM_ERRORS } from './mdm/errors.ts';
 import { PIPELINE_ERRORS } from './pipeline/errors.ts';
 import { PUSH_ERRORS } from './push/errors.ts';
 import { SECRETS_ERRORS } from './secrets-errors.ts';
@@ -24,6 +25,7 @@ export const ERRORS = {
   ...FLEET_ERRORS,
   ...HOST_ERRORS,
   ...HTTP_ERRORS,
+  ...MDM_ERRORS,
   ...PIPELINE_ERRORS,
   ...PUSH_ERRORS,
   ...SECRETS_ERRORS,

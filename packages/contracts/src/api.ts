@@ -8,6 +8,7 @@ import { control } from './hosts/control.ts';
 import { hosts } from './hosts/endpoints.ts';
 import { hostActions } from './hosts/host-actions.ts';
 import { services } from './hosts/services.ts';
+import { mdm } from './mdm/endpoints.ts';
 import { push } from './push/endpoints.ts';
 import { server } from './server.ts';
 import { tasks } from './tasks/endpoints.ts';
@@ -28,6 +29,7 @@ export const api = {
   feed,
   hostActions,
   hosts,
+  mdm,
   pcs,
   push,
   runners,

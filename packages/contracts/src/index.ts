@@ -105,6 +105,8 @@ export type {
   NewService,
   ServiceChange,
 } from './hosts/requests.ts';
+export type { Enrolment, Phone, QueuedCommand } from './mdm/answers.ts';
+export type { RawCommand } from './mdm/requests.ts';
 export {
   CHECKIN_TOPIC,
   type CheckinEvent,

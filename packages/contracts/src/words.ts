@@ -16,6 +16,7 @@ export { MILESTONE_TYPES, type MilestoneType } from './fleet/milestone-types.ts'
 export { HOST_ERRORS } from './hosts/errors.ts';
 export { HOST_STATUSES, type HostStatus } from './hosts/statuses.ts';
 export { HTTP_ERRORS } from './http-errors.ts';
+export { MDM_ERRORS } from './mdm/errors.ts';
 export { ACTION_TYPES, type ActionType } from './pipeline/action-types.ts';
 export { PIPELINE_ERRORS } from './pipeline/errors.ts';
 export { POLICIES, type Policy } from './pipeline/policies.ts';

@@ -64,6 +64,8 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
     'hosts.create',
     'hosts.enrol',
     'hosts.rotateToken',
+    'mdm.enrol',
+    'mdm.scepPost',
     'pcs.create',
     'pcs.rotateToken',
     'services.create',

@@ -15,6 +15,7 @@ import { unstorable, useJsonBodies } from './json-body.ts';
 import { schemaForAjv } from './json-schema.ts';
 import { REQUEST_ID, requestId } from './request-id.ts';
 import type { SignInFailures } from './sign-in-failures.ts';
+import { type Tls, tlsOptions } from './tls.ts';
 import { settleUnreadBodies, type UnreadLimits } from './unread-body.ts';
 import { compileValidator } from './validation.ts';
 import { WrongMethods } from './wrong-method.ts';
@@ -27,6 +28,8 @@ const BODY_LIMIT = 1_048_576;
 /** A lane's name may have 200 characters, each up to twelve in a path (%F0%9F%9A%80). */
 const LONGEST_PARAMETER = 2_400;
 const LONGEST_STOP_MS = 10_000;
+/** A missing Host is refused in our own words. */
+const HEADS = { headersTimeout: 10_000, requireHostHeader: false };
 /** Of a body that is not wanted so much is read, and for so long, before the connection is closed. */
 const UNREAD: UnreadLimits = { bytes: 65_536, ms: 5_000 };
 
@@ -41,6 +44,8 @@ export interface AppOptions {
   readonly refusedBodyMs?: number | undefined;
   /** For tests: another time than the usual one for a body to arrive. */
   readonly bodyMs?: number | undefined;
+  /** Null: plain HTTP. */
+  readonly tls?: Tls | null;
   /** How much the bodies of unanswered requests may hold together. */
   readonly mostBodyBytes: number;
   /** Told of every answered request. */
@@ -77,7 +82,9 @@ export function createApp(options: AppOptions): App {
     // A request must arrive whole within 10 minutes, because the import of a fleet is read as fast as it can be stored
     // (nobody without a token gets to send a body), its head within 10 s, a body of JSON within 30 s; how long its answer takes is up to the route
     // (long polls take 25 s). Idle connections live longer than the 60 s of most proxies, so that those hang up first.
-    http: { headersTimeout: 10_000, requireHostHeader: false }, // a missing Host is refused in our own words below
+    ...(options.tls
+      ? { https: { ...HEADS, ...tlsOptions(options.tls) } as never } // the type of a plain server: nobody else cares
+      : { http: HEADS }),
     keepAliveTimeout: 75_000,
     loggerInstance: options.log as FastifyBaseLogger,
     requestTimeout: 600_000,

@@ -24,6 +24,14 @@ export class SignInFailures {
     return this.#byAddress.size;
   }
 
+  /** Without counting: in how many seconds one of this address is heard again; 0: now. */
+  left(ip: string): number {
+    const entry = this.#byAddress.get(countedAddress(ip));
+    const now = this.#now();
+    if (!entry || entry.until <= now || entry.count < this.#mostPerMinute) return 0;
+    return Math.ceil((entry.until - now) / 1_000);
+  }
+
   /** Counts one. Past the limit: in how many seconds the next one is heard again; until then 0. */
   count(ip: string): number {
     const address = countedAddress(ip);

@@ -1,0 +1,107 @@
+-- breaking: no
+-- Phones that are managed over Apple's protocol: by which enrolment each became a device, which certificates are its own, which
+-- commands it is to be given. What it was asked to do and why is in the lanes of the engine.
+
+-- The authority that issues the phones' certificates where there is no other one: one for the installation.
+create table {schema}.mdm_authorities (
+  tenant_id int primary key,
+  certificate text not null,
+  sealed_key bytea not null,
+  created_at timestamptz not null
+);
+
+-- Made when the profile of an enrolment token is fetched for the first time. The id is in the address and in the certificate.
+create table {schema}.mdm_enrolments (
+  tenant_id int not null,
+  enrolment_id text collate "C" not null,
+  token_id bigint not null,
+  device_id bigint not null,
+  sealed_challenge bytea not null,
+  -- the key that has used the challenge: the same one may repeat itself, no other comes
+  challenge_key text collate "C",
+  udid text collate "C",
+  authenticated_at timestamptz,
+  created_at timestamptz not null,
+  primary key (tenant_id, enrolment_id)
+);
+create unique index one_enrolment_per_token on {schema}.mdm_enrolments (tenant_id, token_id) where {schema}.sought_by(token_id);
+create index enrolments_of_device on {schema}.mdm_enrolments (tenant_id, device_id) where {schema}.sought_by(device_id);
+
+create table {schema}.mdm_devices (
+  tenant_id int not null,
+  -- or the EnrollmentID, of somebody's own phone
+  udid text collate "C" not null,
+  device_id bigint not null,
+  lane_id bigint not null,
+  enrolment_id text collate "C" not null,
+  byod boolean not null,
+  topic text not null,
+  serial text,
+  -- what else Authenticate has said
+  facts jsonb not null,
+  sealed_unlock_token bytea,
+  sealed_bootstrap_token bytea,
+  authenticated_at timestamptz not null,
+  -- the first token of this life
+  enrolled_at timestamptz,
+  -- the last one since it authenticated
+  token_updated_at timestamptz,
+  released_at timestamptz,
+  -- when others were last told that it had come and there was nothing for it
+  connected_at timestamptz,
+  primary key (tenant_id, udid)
+);
+create unique index one_phone_per_device on {schema}.mdm_devices (tenant_id, device_id) where {schema}.sought_by(device_id);
+
+-- A certificate is of one phone; a phone has several over time.
+create table {schema}.mdm_certificates (
+  tenant_id int not null,
+  hash text collate "C" not null,
+  udid text collate "C" not null,
+  pinned_at timestamptz not null,
+  primary key (tenant_id, hash)
+);
+create index certificates_of_phone on {schema}.mdm_certificates (tenant_id, udid) where {schema}.sought_by(udid);
+
+-- Commands for phones, kept for some time after their end so that a late answer is known.
+create sequence {schema}.mdm_command_seq;
+create table {schema}.mdm_commands (
+  tenant_id int not null,
+  udid text collate "C" not null,
+  command_uuid text collate "C" not null,
+  seq bigint not null default nextval('{schema}.mdm_command_seq'),
+  -- bus: somebody wants to hear what became of it; lane: it is an attempt of an action; own: nobody asks
+  source text collate "C" not null constraint mdm_command_source_is_known check (source in ('bus', 'lane', 'own')),
+  action_id bigint,
+  attempt int,
+  request_type text collate "C" not null,
+  payload jsonb not null,
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  fetched_at timestamptz,
+  not_now_at timestamptz,
+  -- not handed out any more: it was answered, its time is over, the phone has left
+  closed_at timestamptz,
+  answered_at timestamptz,
+  status text collate "C",
+  primary key (tenant_id, udid, command_uuid)
+);
+create index commands_to_hand_out on {schema}.mdm_commands (tenant_id, udid, seq) where closed_at is null;
+create index commands_by_end on {schema}.mdm_commands (expires_at) where closed_at is null and expires_at is not null;
+create index commands_by_close on {schema}.mdm_commands (closed_at) where closed_at is not null;
+create index commands_of_action on {schema}.mdm_commands (tenant_id, action_id) where {schema}.sought_by(action_id) and action_id is not null;
+
+-- Phones are heard of on a channel of their own.
+create or replace function {schema}.heard_on(p_tenant int, p_lane bigint) returns table (channel text, until timestamptz) language sql stable as $$
+  select k.channel, k.online_until
+  from (
+    select d.device_id from {schema}.devices d where d.tenant_id = p_tenant and d.lane_id = p_lane and {schema}.sought_by(d.lane_id) limit 1
+  ) d
+  cross join lateral (
+    select k.channel, k.online_until from (values ('checkin'), ('mdm')) c(channel)
+    cross join lateral (
+      select k.channel, k.online_until from {schema}.contacts k
+      where k.tenant_id = p_tenant and k.channel = c.channel and k.target_id = d.device_id limit 1
+    ) k
+  ) k
+$$;

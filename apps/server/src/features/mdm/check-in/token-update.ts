@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import type { Queryable } from '@muster/engine';
+import type { TokenUpdate } from '@muster/mdm';
+import { refused } from '../errors.ts';
+import type { PhoneRow } from '../phones.ts';
+import * as sealed from '../sealed.ts';
+import type { CheckInTools } from './tools.ts';
+
+/**
+ * A phone says how it can be woken up; from the first time on it is enrolled. If it stands in its Setup Assistant it was wiped:
+ * the first message since its Authenticate that says so begins a new life. The same message may come twice.
+ */
+export function createTokenUpdate(tools: CheckInTools) {
+  const { arrivals, commands, now, phones, publish, pushes, secrets } = tools;
+
+  return async (tx: Queryable, tenantId: number, phone: PhoneRow, message: TokenUpdate): Promise<void> => {
+    const { udid, deviceId } = phone;
+    const { awaitingConfiguration, pushMagic: magic, token, topic, unlockToken } = message;
+    if (phone.releasedAt !== null) throw refused('The phone was released: it needs a new enrolment.');
+    const isFirst = phone.tokenUpdatedAt === null;
+    const isNewLife = awaitingConfiguration && isFirst && phone.enrolledAt !== null;
+    if (isNewLife) await commands.closeAll(tx, tenantId, udid);
+    await phones.change(tx, tenantId, udid, {
+      topic,
+      tokenUpdatedAt: now(),
+      enrolledAt: isNewLife || phone.enrolledAt === null ? now() : phone.enrolledAt,
+      // one that is not sent says nothing about the one that is kept
+      ...(unlockToken
+        ? { sealedUnlockToken: secrets.seal(unlockToken, sealed.unlockToken(tenantId, udid)) }
+        : isNewLife
+          ? { sealedUnlockToken: null }
+          : {}),
+      ...(isNewLife ? { sealedBootstrapToken: null } : {}),
+    });
+    await pushes.tokenIs(tx, tenantId, deviceId, { token, magic, topic });
+    const hasToken = unlockToken !== null || (!isNewLife && phone.sealedUnlockToken !== null);
+    await publish(tx, tenantId, [
+      { type: 'DEVICE_TOKEN_UPDATE', udid, payload: { new_life: isNewLife, has_unlock_token: hasToken } },
+    ]);
+    if (!awaitingConfiguration || !isFirst) return;
+    await commands.add(tx, tenantId, [
+      { udid, commandUuid: randomUUID(), source: 'own', requestType: 'DeviceConfigured', payload: {} },
+    ]);
+    await pushes.want(tx, tenantId, [deviceId]);
+    await arrivals.tell(tx, tenantId, [udid]);
+  };
+}

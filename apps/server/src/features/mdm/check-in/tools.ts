@@ -1,0 +1,21 @@
+import type { Fleet } from '../../../fleet/index.ts';
+import type { Secrets } from '../../../secrets/secrets.ts';
+import type { Arrivals } from '../commands/arrivals.ts';
+import type { CommandCache } from '../commands/cache.ts';
+import type { Enrolments } from '../enrolments.ts';
+import type { Publish } from '../events.ts';
+import type { Phones } from '../phones.ts';
+import type { Pushes } from '../push/index.ts';
+
+/** What check-ins change. */
+export interface CheckInTools {
+  readonly arrivals: Arrivals;
+  readonly commands: CommandCache;
+  readonly enrolments: Enrolments;
+  readonly fleet: Pick<Fleet, 'laneOf'>;
+  readonly now: () => Date;
+  readonly phones: Phones;
+  readonly publish: Publish;
+  readonly pushes: Pushes;
+  readonly secrets: Secrets;
+}

@@ -1,0 +1,144 @@
+import type { Queryable } from '@muster/engine';
+
+/** A command to hand out. */
+export interface NewCommand {
+  readonly udid: string;
+  readonly commandUuid: string;
+  readonly source: 'bus' | 'lane' | 'own';
+  readonly requestType: string;
+  readonly payload: object;
+  readonly expiresAt?: Date | null;
+}
+
+/** One that is not handed out any more. */
+export interface Closed {
+  readonly tenantId: number;
+  readonly udid: string;
+  readonly commandUuid: string;
+  readonly source: NewCommand['source'];
+  readonly actionId: string | null;
+  readonly attempt: number | null;
+  readonly wasFetched: boolean;
+  readonly wasRefusedForNow: boolean;
+}
+
+export function createCommandCache(s: string, now: () => Date) {
+  // biome-ignore lint/suspicious/noExplicitAny: a row of the statements below
+  const closed = (row: any): Closed => ({
+    tenantId: row.tenant_id,
+    udid: row.udid,
+    commandUuid: row.command_uuid,
+    source: row.source,
+    actionId: row.action_id,
+    attempt: row.attempt,
+    wasFetched: row.fetched_at !== null,
+    wasRefusedForNow: row.not_now_at !== null,
+  });
+  const CLOSED =
+    'm.tenant_id, m.udid, m.command_uuid, m.source, m.action_id, m.attempt, m.fetched_at, m.not_now_at';
+
+  return {
+    /** Says which were added: one that is known stays as it is, whatever became of it. */
+    async add(tx: Queryable, tenantId: number, commands: readonly NewCommand[]): Promise<Set<string>> {
+      const { rows } = await tx.query({
+        name: 'muster_mdm_add_commands',
+        text: `insert into ${s}.mdm_commands (created_at, tenant_id, udid, command_uuid, source, request_type, payload, expires_at)
+          select $1::timestamptz, $2::int, i.* from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::jsonb[], $8::timestamptz[])
+            i(udid, command_uuid, source, request_type, payload, expires_at)
+          on conflict (tenant_id, udid, command_uuid) do nothing returning command_uuid`,
+        values: [
+          now(),
+          tenantId,
+          commands.map((one) => one.udid),
+          commands.map((one) => one.commandUuid),
+          commands.map((one) => one.source),
+          commands.map((one) => one.requestType),
+          commands.map((one) => JSON.stringify(one.payload)),
+          commands.map((one) => one.expiresAt ?? null),
+        ],
+      });
+      return new Set(rows.map((row) => row.command_uuid));
+    },
+
+    /** Whatever waits for a phone that has left or cannot be reached; commands of lanes end with their actions. */
+    async closeAll(
+      tx: Queryable,
+      tenantId: number,
+      udid: string,
+      sources: readonly NewCommand['source'][] = ['bus', 'own'],
+    ): Promise<Closed[]> {
+      const { rows } = await tx.query({
+        text: `update ${s}.mdm_commands m set closed_at = $3::timestamptz
+          where m.tenant_id = $1 and m.udid = $2 and m.closed_at is null and m.source = any($4::text[]) returning ${CLOSED}`,
+        values: [tenantId, udid, now(), sources],
+      });
+      return rows.map(closed);
+    },
+
+    async close(tx: Queryable, tenantId: number, udid: string, commandUuid: string): Promise<Closed | null> {
+      const { rows } = await tx.query({
+        text: `update ${s}.mdm_commands m set closed_at = $4::timestamptz
+          where m.tenant_id = $1 and m.udid = $2 and m.command_uuid = $3 and m.closed_at is null returning ${CLOSED}`,
+        values: [tenantId, udid, commandUuid, now()],
+      });
+      return rows[0] ? closed(rows[0]) : null;
+    },
+
+    /** Those whose time is over, the oldest first. */
+    async expire(tx: Queryable, most: number): Promise<Closed[]> {
+      const { rows } = await tx.query({
+        name: 'muster_mdm_expire',
+        text: `update ${s}.mdm_commands m set closed_at = $1::timestamptz
+          from (
+            select m.tenant_id, m.udid, m.command_uuid from ${s}.mdm_commands m
+            where m.closed_at is null and m.expires_at is not null and m.expires_at <= $1::timestamptz
+            order by m.expires_at limit ${most} for update skip locked
+          ) x
+          where m.tenant_id = any(array[x.tenant_id]) and m.udid = x.udid and m.command_uuid = x.command_uuid
+          returning ${CLOSED}`,
+        values: [now()],
+      });
+      return rows.map(closed);
+    },
+
+    /** An attempt of an action is with the phone from now on; one of the same command that was there before is over. */
+    async hand(
+      tx: Queryable,
+      tenantId: number,
+      command: NewCommand & { readonly actionId: string; readonly attempt: number },
+    ): Promise<void> {
+      await tx.query({
+        text: `insert into ${s}.mdm_commands (created_at, fetched_at, tenant_id, udid, command_uuid, source, request_type, payload, action_id, attempt, expires_at)
+          values ($1, $1, $2, $3, $4, 'lane', $5, $6, $7, $8, $9)
+          on conflict (tenant_id, udid, command_uuid) do update set fetched_at = excluded.fetched_at, action_id = excluded.action_id,
+            attempt = excluded.attempt, expires_at = excluded.expires_at, not_now_at = null, closed_at = null, answered_at = null, status = null`,
+        values: [
+          ...[
+            now(),
+            tenantId,
+            command.udid,
+            command.commandUuid,
+            command.requestType,
+            JSON.stringify(command.payload),
+          ],
+          ...[command.actionId, command.attempt, command.expiresAt ?? null],
+        ],
+      });
+    },
+
+    /** Forgets so many old ones at most; says how many. */
+    async prune(tx: Queryable, before: Date, most: number): Promise<number> {
+      const { rows } = await tx.query({
+        text: `delete from ${s}.mdm_commands m using (
+            select m.tenant_id, m.udid, m.command_uuid from ${s}.mdm_commands m
+            where m.closed_at is not null and m.closed_at <= $1::timestamptz order by m.closed_at limit ${most}
+          ) x
+          where m.tenant_id = any(array[x.tenant_id]) and m.udid = x.udid and m.command_uuid = x.command_uuid returning 1`,
+        values: [before],
+      });
+      return rows.length;
+    },
+  };
+}
+
+export type CommandCache = ReturnType<typeof createCommandCache>;

@@ -1,0 +1,53 @@
+import { type Duty, dutyRun, type Engine } from '@muster/engine';
+import type { PhoneEvent, Publish } from '../events.ts';
+import type { Closed, CommandCache } from './cache.ts';
+
+const MOST = 500;
+const EVERY_TEN_MINUTES = 600_000;
+const MOST_PRUNED = 5_000;
+
+/**
+ * Ends what phones have not fetched in time: nobody has failed then, and whoever asked is told so. What was fetched and not
+ * answered is over for whoever holds its lease, so nobody is told. EraseDevice is answered once or never: its time over means
+ * that the phone has done it.
+ */
+export function createExpireCommands(tools: {
+  commands: CommandCache;
+  engine: Engine;
+  presume: (client: Parameters<Duty['runOnce']>[0], one: Closed) => Promise<void>;
+  publish: Publish;
+}): Duty {
+  const { commands, presume, publish } = tools;
+  return {
+    name: 'mdm-expire-commands',
+    everyMs: 1_000,
+    async runOnce(client) {
+      const closed = await commands.expire(client, MOST);
+      const events = new Map<number, PhoneEvent[]>();
+      for (const one of closed) {
+        if (one.source === 'lane') await presume(client, one);
+        if (one.source !== 'bus' || one.wasFetched) continue;
+        const { tenantId, udid, commandUuid } = one;
+        const same = events.get(tenantId) ?? [];
+        same.push({
+          ...{ type: 'ACTION_FAILED', udid, commandUuid },
+          payload: { reason: 'device_timeout', fetched: false },
+        });
+        events.set(tenantId, same);
+      }
+      for (const [tenantId, own] of events) await publish(client, tenantId, own);
+      return dutyRun(closed.length, MOST);
+    },
+  };
+}
+
+export function createPruneCommands(engine: Engine, commands: CommandCache, days: number): Duty {
+  return {
+    name: 'prune-mdm-commands',
+    everyMs: EVERY_TEN_MINUTES,
+    async runOnce(client) {
+      const before = new Date(engine.now().getTime() - days * 86_400_000);
+      return dutyRun(await commands.prune(client, before, MOST_PRUNED), MOST_PRUNED);
+    },
+  };
+}

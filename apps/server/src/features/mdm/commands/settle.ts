@@ -1,0 +1,159 @@
+import type { Queryable } from '@muster/engine';
+
+/** What a phone says when it comes. */
+export interface Said {
+  readonly tenantId: number;
+  /** Null: it could not be read; the certificate says whose it is. */
+  readonly udid: string | null;
+  /** Of its certificate. */
+  readonly hash: string;
+  readonly status: 'Idle' | 'Acknowledged' | 'Error' | 'CommandFormatError' | 'NotNow';
+  readonly commandUuid: string | null;
+}
+
+/** What that was about. */
+export interface Answered {
+  readonly source: 'bus' | 'lane' | 'own';
+  readonly requestType: string;
+  readonly actionId: string | null;
+  readonly attempt: number | null;
+}
+
+export interface NextCommand {
+  readonly commandUuid: string;
+  readonly requestType: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly source: Answered['source'];
+  /** It was handed out before, and nothing was said about it. */
+  readonly again: boolean;
+  /** For the command that needs it. */
+  readonly sealedUnlockToken: Buffer | null;
+}
+
+/** Null: this certificate is not one of that phone's. */
+export type Settled = null | {
+  readonly udid: string;
+  readonly deviceId: string;
+  readonly laneId: string;
+  readonly isReleased: boolean;
+  /** Null: the command is unknown, or was answered before. */
+  readonly answered: Answered | null;
+  readonly next: NextCommand | null;
+  /** There is nothing for it, and nobody was told lately that it is here. */
+  readonly isNews: boolean;
+  /** Somebody wants it to be woken up: as of this look. */
+  readonly want: string | null;
+};
+
+/** DEVICE_CONNECTED is told at most so often. */
+const NEWS_EVERY = `interval '30 seconds'`;
+
+/**
+ * The whole of a report in one statement, for many phones at once: whose it is, what becomes of the command it is about, and
+ * what comes next. A command ends once: what is said of it later changes nothing. What was never answered goes before what was
+ * refused for now, and that is never the answer to a refusal: two commands would take turns for ever.
+ *
+ * The statement sees the commands as they were before it, so each phone may be in it once, and the command that is reported
+ * is not looked at again.
+ */
+export function createSettle(s: string, now: () => Date) {
+  const text = `with given as (
+      select g.* from unnest((select $2::int[]), (select $3::text[]), (select $4::text[]), (select $5::text[]), (select $6::text[]))
+        with ordinality as g(tenant_id, udid, hash, status, command_uuid, n)
+    ), who as materialized (
+      select g.n, g.tenant_id, g.status, g.command_uuid, d.udid, d.device_id, d.lane_id, d.released_at, d.connected_at,
+        d.sealed_unlock_token, l.want
+      from given g
+      cross join lateral (
+        select c.udid from ${s}.mdm_certificates c where c.tenant_id = g.tenant_id and c.hash = g.hash limit 1
+      ) c
+      cross join lateral (
+        select * from ${s}.mdm_devices d where d.tenant_id = g.tenant_id and d.udid = c.udid limit 1
+      ) d
+      left join lateral (
+        select l.want from ${s}.push_ledger l where l.tenant_id = g.tenant_id and l.device_id = d.device_id limit 1
+      ) l on true
+      where g.udid is null or g.udid = c.udid
+    ), told as (
+      update ${s}.mdm_commands m set status = w.status,
+        not_now_at = case when w.status = 'NotNow' then $1::timestamptz else m.not_now_at end,
+        closed_at = case when w.status = 'NotNow' or m.source = 'lane' then m.closed_at else coalesce(m.closed_at, $1::timestamptz) end,
+        answered_at = case when w.status = 'NotNow' or m.source = 'lane' then m.answered_at else $1::timestamptz end
+      from who w
+      where m.tenant_id = any(array[w.tenant_id]) and m.udid = w.udid and m.command_uuid = w.command_uuid and m.answered_at is null
+      returning w.n, m.source, m.action_id, m.attempt, m.request_type
+    ), next as materialized (
+      select w.n, w.tenant_id, w.udid, m.command_uuid, m.request_type, m.payload, m.source, m.fetched_at
+      from who w
+      cross join lateral (
+        select * from ${s}.mdm_commands m
+        where m.tenant_id = w.tenant_id and m.udid = w.udid and m.closed_at is null and w.released_at is null
+          and (m.expires_at is null or m.expires_at > $1::timestamptz)
+          and m.command_uuid is distinct from w.command_uuid and (w.status <> 'NotNow' or m.not_now_at is null)
+        order by m.not_now_at nulls first, m.seq limit 1
+      ) m
+    ), fetched as (
+      update ${s}.mdm_commands m set fetched_at = $1::timestamptz from next x
+      where m.tenant_id = any(array[x.tenant_id]) and m.udid = x.udid and m.command_uuid = x.command_uuid and m.fetched_at is null
+    ), news as (
+      update ${s}.mdm_devices d set connected_at = $1::timestamptz from who w
+      where d.tenant_id = any(array[w.tenant_id]) and d.udid = w.udid and w.status <> 'NotNow' and w.released_at is null
+        and not exists (select 1 from next x where x.n = w.n)
+        and (d.connected_at is null or d.connected_at <= $1::timestamptz - ${NEWS_EVERY})
+      returning w.n
+    )
+    select w.n::int, w.udid, w.device_id, w.lane_id, w.released_at, w.want, t.source as told_source, t.request_type as told_type,
+      t.action_id as told_action, t.attempt as told_attempt, x.command_uuid, x.request_type, x.payload, x.source, x.fetched_at,
+      case when x.request_type = 'ClearPasscode' then w.sealed_unlock_token end as sealed_unlock_token, (c.n is not null) as is_news
+    from who w left join told t on t.n = w.n left join next x on x.n = w.n left join news c on c.n = w.n`;
+
+  /** One answer per item, in their order. */
+  return async (client: Queryable, said: readonly Said[]): Promise<Settled[]> => {
+    const { rows } = await client.query({
+      name: 'muster_mdm_settle',
+      text,
+      values: [
+        now(),
+        said.map((one) => one.tenantId),
+        said.map((one) => one.udid),
+        said.map((one) => one.hash),
+        said.map((one) => one.status),
+        said.map((one) => one.commandUuid),
+      ],
+    });
+    const byPlace = new Map(rows.map((row) => [row.n, settledOf(row)]));
+    return said.map((_, n) => byPlace.get(n + 1) ?? null);
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
+function settledOf(row: any): NonNullable<Settled> {
+  return {
+    udid: row.udid,
+    deviceId: row.device_id,
+    laneId: row.lane_id,
+    isReleased: row.released_at !== null,
+    want: row.want,
+    isNews: row.is_news,
+    answered:
+      row.told_source === null
+        ? null
+        : {
+            source: row.told_source,
+            requestType: row.told_type,
+            actionId: row.told_action,
+            attempt: row.told_attempt,
+          },
+    next:
+      row.command_uuid === null
+        ? null
+        : {
+            commandUuid: row.command_uuid,
+            requestType: row.request_type,
+            payload: row.payload,
+            source: row.source,
+            again: row.fetched_at !== null,
+            sealedUnlockToken: row.sealed_unlock_token,
+          },
+  };
+}

@@ -1,0 +1,326 @@
+import type { Engine } from '@muster/engine';
+import {
+  buildCommand,
+  type Identity,
+  MdmError,
+  type PlistDict,
+  plistToJson,
+  type ReadReport,
+  readReport,
+} from '@muster/mdm';
+import type { FastifyRequest } from 'fastify';
+import type { Audit } from '../../audit/audit.ts';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
+import type { Log } from '../../http/logging.ts';
+import type { LongPolls } from '../../http/long-poll.ts';
+import type { Secrets } from '../../secrets/secrets.ts';
+import type { Arrivals } from './commands/arrivals.ts';
+import type { CommandCache } from './commands/cache.ts';
+import type { Reported } from './commands/gathered-settle.ts';
+import type { Answered, NextCommand, Settled } from './commands/settle.ts';
+import { refused } from './errors.ts';
+import type { Publish } from './events.ts';
+import type { Phones } from './phones.ts';
+import type { Pushes } from './push/index.ts';
+import { MDM, type RawCommands, workerOf } from './raw-commands.ts';
+import * as sealed from './sealed.ts';
+
+/** Commands that cannot be built are passed over; more than so many in a row wait for the next time. */
+const MOST_PASSED_OVER = 5;
+const LARGEST_RESULT = 60_000;
+const NOTHING = Buffer.alloc(0);
+
+type Known = NonNullable<Settled>;
+
+interface Tools {
+  readonly arrivals: Arrivals;
+  readonly audit: Audit;
+  readonly commands: CommandCache;
+  readonly contacts: ChannelContacts;
+  readonly engine: Engine;
+  /** A phone that came and finds nothing is held so long, if something is on its way to it. */
+  readonly holdSeconds: number;
+  readonly log: Log;
+  readonly longPolls: LongPolls;
+  readonly phones: Phones;
+  readonly publish: Publish;
+  readonly pushes: Pushes;
+  readonly raw: RawCommands;
+  readonly secrets: Secrets;
+  readonly settle: (reported: Reported) => Promise<Settled>;
+}
+
+/**
+ * A phone says what became of a command, and gets the next one; an empty answer ends the session.
+ *
+ *   report ──settled──► command of the cache? ──no──► of its lane? ──no──► something on its way? ──no──► empty
+ *                            │ yes                      │ yes                   │ yes: held for a moment
+ *                            ▼                          ▼                       ▼
+ *                          handed out                 handed out          command, or empty and woken again
+ */
+export function createConversation(tools: Tools) {
+  const {
+    arrivals,
+    audit,
+    commands,
+    contacts,
+    engine,
+    holdSeconds,
+    log,
+    longPolls,
+    phones,
+    publish,
+    pushes,
+    raw,
+    secrets,
+    settle,
+  } = tools;
+
+  const look = async (tenantId: number, { hash }: Identity, udid: string): Promise<Known | null> =>
+    settle({ tenantId, udid, hash, status: 'Idle', commandUuid: null, errorChain: [] });
+
+  async function unlockToken(
+    tenantId: number,
+    udid: string,
+    deviceId: string,
+    next: NextCommand,
+  ): Promise<PlistDict> {
+    if (next.sealedUnlockToken === null) throw new MdmError('COMMAND_INVALID', 'The unlock token is gone.');
+    // it is the master passcode of the phone: each use is written down
+    if (!next.again)
+      await audit.writeGathered(
+        { tenantId, tokenId: null, name: MDM },
+        {
+          act: 'device.use-unlock-token',
+          target: `device ${deviceId}`,
+          detail: { commandUuid: next.commandUuid },
+        },
+      );
+    return { UnlockToken: secrets.open(next.sealedUnlockToken, sealed.unlockToken(tenantId, udid)) };
+  }
+
+  async function bodyOf(tenantId: number, { udid, deviceId }: Known, next: NextCommand): Promise<Buffer> {
+    const keys =
+      next.requestType === 'ClearPasscode'
+        ? await unlockToken(tenantId, udid, deviceId, next)
+        : raw.keysOf(next.payload);
+    return buildCommand(next.commandUuid, { requestType: next.requestType, keys });
+  }
+
+  /** It can never be handed out: whoever asked for it hears so. */
+  async function giveUp(
+    tenantId: number,
+    { udid }: Known,
+    next: NextCommand,
+    error: MdmError,
+  ): Promise<void> {
+    log.warn({ err: error, commandUuid: next.commandUuid }, 'A command could not be handed out.');
+    await engine.db.transaction(async (tx) => {
+      const closed = await commands.close(tx, tenantId, udid, next.commandUuid);
+      if (closed?.source === 'bus')
+        await publish(tx, tenantId, [
+          {
+            ...{ type: 'ACTION_FAILED', udid, commandUuid: next.commandUuid },
+            payload: { reason: 'dispatch_failed', code: error.code },
+          },
+        ]);
+      if (closed?.source === 'lane' && closed.actionId !== null && closed.attempt !== null)
+        await engine.report(tx, {
+          ...{ tenantId, actionId: closed.actionId, attempt: closed.attempt, worker: workerOf(udid) },
+          ...{ status: 'failed', final: true, error: error.message },
+        });
+    });
+  }
+
+  /** What the phone said about an attempt of its lane. */
+  async function reportAttempt(
+    tenantId: number,
+    udid: string,
+    answered: Answered,
+    read: ReadReport,
+  ): Promise<void> {
+    if (answered.actionId === null || answered.attempt === null) return;
+    await engine.report(engine.db, {
+      ...{
+        tenantId,
+        actionId: answered.actionId,
+        attempt: answered.attempt,
+        worker: workerOf(udid),
+        channel: MDM,
+      },
+      ...outcomeOf(read),
+    });
+  }
+
+  async function ofLane(tenantId: number, known: Known, action: Awaited<ReturnType<RawCommands['claim']>>) {
+    if (!action) return null;
+    const { commandUuid, requestType, keys } = await raw.hand(tenantId, known.udid, action);
+    const sealedUnlockToken =
+      requestType === 'ClearPasscode'
+        ? ((await phones.ofDevice(engine.db, tenantId, known.deviceId))?.sealedUnlockToken ?? null)
+        : null;
+    const next: NextCommand = {
+      ...{ commandUuid, requestType, payload: keys, source: 'lane', again: action.redelivered },
+      sealedUnlockToken,
+    };
+    return next;
+  }
+
+  /** Something waits in its lane that is not a command yet: whoever makes one of it has just been told that the phone is here. */
+  async function hold(
+    request: FastifyRequest,
+    tenantId: number,
+    identity: Identity,
+    known: Known,
+    isIdle: boolean,
+  ) {
+    const { deviceId, laneId, udid } = known;
+    const [load] = await engine.laneLoads(engine.db, [{ tenantId, laneId }], 1);
+    const isBusy = load?.leased != null;
+    if (!load || !(load.waiting > 0 || (isIdle && isBusy))) return null;
+    const found = await longPolls.run(
+      request,
+      holdSeconds,
+      async (wait) => {
+        const arrived = new AbortController();
+        const stop = arrivals.wait(tenantId, udid, () => arrived.abort());
+        try {
+          // what came before anybody was listening
+          const before = await look(tenantId, identity, udid);
+          if (!before || before.next) return before?.next ?? null;
+          const signal = wait.signal ? AbortSignal.any([arrived.signal, wait.signal]) : arrived.signal;
+          const action = await raw.claim({ tenantId, laneId, udid }, { ...wait, signal });
+          // claimed at the very moment when another command came, it has gone back
+          if (action && !signal.aborted) return await ofLane(tenantId, known, action);
+          return (await look(tenantId, identity, udid))?.next ?? null;
+        } finally {
+          stop();
+        }
+      },
+      null,
+      true,
+    );
+    // it leaves while its lane is taken: nobody else would call it when the lane is free
+    if (!found && isBusy && load.waiting > 0) await pushes.want(engine.db, tenantId, [deviceId]);
+    return found;
+  }
+
+  async function nextOf(
+    request: FastifyRequest,
+    { tenantId, identity }: { tenantId: number; identity: Identity },
+    known: Known,
+    reported: Reported,
+  ): Promise<NextCommand | null> {
+    if (known.next || known.isReleased) return known.next;
+    const isNotNow = reported.status === 'NotNow';
+    const except = isNotNow ? known.answered?.actionId : null;
+    // a phone that refused what its lane has given it may do something else of it
+    if (isNotNow && !except) return null;
+    const claimed = await raw.claim(
+      { tenantId, laneId: known.laneId, udid: known.udid },
+      except ? { except } : {},
+    );
+    const next = await ofLane(tenantId, known, claimed);
+    if (next || isNotNow) return next;
+    return hold(request, tenantId, identity, known, reported.status === 'Idle');
+  }
+
+  return async (
+    request: FastifyRequest,
+    tenantId: number,
+    identity: Identity,
+    body: Buffer,
+  ): Promise<Buffer> => {
+    const read = readReport(body);
+    const reported = reportedOf(tenantId, identity, read);
+    const settled = await settle(reported);
+    if (!settled) throw refused('The certificate is not one of this phone.');
+    // users of a device have sessions of their own, and nothing is sent to them
+    if (isOfUser(read)) return NOTHING;
+    contacts.heardOf(tenantId, settled.deviceId);
+    if (settled.want !== null) await pushes.seen(tenantId, settled.deviceId, settled.want);
+    if (settled.answered?.source === 'lane')
+      await reportAttempt(tenantId, settled.udid, settled.answered, read);
+    else if (reported.commandUuid !== null && !settled.answered)
+      log.info(
+        { tenantId, deviceId: settled.deviceId },
+        'A phone reported a command that is not known, or again.',
+      );
+    let known: Known | null = settled;
+    for (let passedOver = 0; known && passedOver < MOST_PASSED_OVER; passedOver += 1) {
+      const next: NextCommand | null = await nextOf(request, { tenantId, identity }, known, reported);
+      if (!next) return NOTHING;
+      try {
+        return await bodyOf(tenantId, known, next);
+      } catch (error) {
+        if (!(error instanceof MdmError)) throw error;
+        await giveUp(tenantId, known, next, error);
+        known = await look(tenantId, identity, known.udid);
+      }
+    }
+    return NOTHING;
+  };
+}
+
+/** What would be refused whoever sends it. Anything else that cannot be read is still about a command, which must not wait for ever. */
+const HOSTILE = new Set(['PLIST_ENTITIES', 'PLIST_TOO_DEEP', 'PLIST_TOO_LARGE']);
+
+function reportedOf(tenantId: number, { hash }: Identity, read: ReadReport): Reported {
+  if (read.ok) {
+    const { report } = read;
+    const { deviceId: udid, user } = report.channel;
+    // of a user only whose device it is counts
+    if (user || report.status === 'Idle')
+      return { tenantId, udid, hash, status: 'Idle', commandUuid: null, errorChain: [] };
+    const errorChain = 'errorChain' in report ? report.errorChain : [];
+    return { tenantId, udid, hash, status: report.status, commandUuid: report.commandUuid, errorChain };
+  }
+  if (HOSTILE.has(read.error.code)) throw read.error;
+  const { commandUuid, status, udid, enrollmentId, userId } = read.salvaged;
+  const isAbout = commandUuid !== null && userId === null;
+  return {
+    ...{ tenantId, udid: udid ?? enrollmentId, hash, commandUuid: isAbout ? commandUuid : null },
+    ...{ status: isAbout ? (status ?? 'Error') : 'Idle', errorChain: [] },
+  };
+}
+
+const isOfUser = (read: ReadReport) =>
+  read.ok ? read.report.channel.user !== null : read.salvaged.userId !== null;
+
+type Outcome = Pick<
+  Parameters<Engine['report']>[1],
+  'status' | 'final' | 'error' | 'result' | 'retryAfterMs'
+>;
+
+function outcomeOf(read: ReadReport): Outcome {
+  if (!read.ok) {
+    const isDone = read.salvaged.status === 'Acknowledged';
+    if (isDone) return { status: 'succeeded', result: { unreadable: true } };
+    return { status: 'failed', final: true, error: 'The answer of the phone cannot be read.' };
+  }
+  const { report } = read;
+  switch (report.status) {
+    case 'Acknowledged':
+      return { status: 'succeeded', result: shown(report.response) };
+    case 'NotNow':
+      return { status: 'notNow', retryAfterMs: 0 };
+    case 'Idle':
+      return { status: 'failed', error: 'The phone said nothing about it.' };
+    default:
+      return {
+        ...{
+          status: 'failed',
+          final: true,
+          result: { status: report.status, errorChain: report.errorChain },
+        },
+        error: report.errorChain[0]?.description ?? `The phone answered ${report.status}.`,
+      };
+  }
+}
+
+/** A row of a history must stay one that a page can show. */
+function shown(response: PlistDict): unknown {
+  const json = plistToJson(response);
+  const { length } = Buffer.from(JSON.stringify(json));
+  return length <= LARGEST_RESULT ? json : { tooLarge: length, keys: Object.keys(response) };
+}

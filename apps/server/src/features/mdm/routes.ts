@@ -1,0 +1,204 @@
+import { api } from '@muster/contracts';
+import { atLeast } from '@muster/contracts/words';
+import type { Database } from '@muster/engine';
+import {
+  decodeMessage,
+  isCheckIn,
+  MdmError,
+  PLIST_LIMITS,
+  PROFILE_CONTENT_TYPE,
+  plistFromJson,
+} from '@muster/mdm';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Audit } from '../../audit/audit.ts';
+import type { Fleet } from '../../fleet/index.ts';
+import { anybody, operators } from '../../http/access.ts';
+import { bytesOf } from '../../http/bytes-body.ts';
+import { defineRoute, type Route } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
+import { readIdempotencyKey } from '../../http/idempotency-key.ts';
+import { created } from '../../http/replies.ts';
+import { DEFAULT_TENANT } from '../../tenants/default-tenant.ts';
+import type { CheckIns } from './check-in/check-in.ts';
+import type { createConversation } from './conversation.ts';
+import { asRefusal, mdmError, refused } from './errors.ts';
+import type { Identify } from './identity.ts';
+import type { Phones } from './phones.ts';
+import type { Profiles } from './profile.ts';
+import type { RawCommands } from './raw-commands.ts';
+import type { Scep } from './scep.ts';
+import { wirePhone } from './wire.ts';
+
+interface Tools {
+  readonly audit: Audit;
+  readonly checkIns: CheckIns;
+  readonly converse: ReturnType<typeof createConversation>;
+  readonly db: Database;
+  readonly fleet: Fleet;
+  readonly identify: Identify;
+  readonly phones: Phones;
+  readonly profiles: Profiles;
+  /** Null: by whatever name the request came. */
+  readonly publicUrl: string | null;
+  readonly raw: RawCommands;
+  readonly scep: Scep;
+  readonly tenantId: (name: string) => Promise<number | null>;
+}
+
+const XML = 'application/xml; charset=UTF-8';
+const LONGEST_SCEP = 256 * 1_024;
+
+/** What phones say. Public, and never a 401: a phone that hears one leaves. */
+export function phoneRoutes(tools: Tools): Route[] {
+  const { checkIns, converse, identify, profiles, scep, tenantId } = tools;
+  const addressOf = (request: FastifyRequest) => tools.publicUrl ?? `${request.protocol}://${request.host}`;
+
+  async function hear(request: FastifyRequest, reply: FastifyReply, tenant: number, always: boolean) {
+    const body = bytesOf(request.body);
+    try {
+      const identity = await identify(request, body);
+      const answer =
+        always || isCheckIn(request.headers['content-type'])
+          ? await checkIns(tenant, identity, body, textOf(request, 'e'))
+          : await converse(request, tenant, identity, body);
+      // nothing is an answer of no bytes at all, not an empty list
+      return answer.byteLength === 0 ? reply.code(200).send() : reply.type(XML).send(answer);
+    } catch (error) {
+      return asRefusal(error);
+    }
+  }
+
+  async function ask(request: FastifyRequest, reply: FastifyReply, message: Uint8Array | undefined) {
+    const operation = textOf(request, 'operation') ?? '';
+    const answer = await scep({ operation, ...(message ? { message } : {}) }, request.ip);
+    if (answer.refusal)
+      request.log.info({ reqId: request.id, ...answer.refusal }, 'A certificate was refused.');
+    return reply.code(answer.status).type(answer.contentType).send(answer.body);
+  }
+
+  return [
+    defineRoute(api.mdm.message, {
+      access: anybody,
+      bodyLimit: PLIST_LIMITS.maxBytes,
+      handler: ({ reply, request }) => hear(request, reply, DEFAULT_TENANT, false),
+    }),
+    defineRoute(api.mdm.messageOfTenant, {
+      access: anybody,
+      bodyLimit: PLIST_LIMITS.maxBytes,
+      async handler({ params, reply, request }) {
+        const tenant = await tenantId(params.tenant);
+        if (tenant === null) throw refused('There is no such tenant.');
+        return hear(request, reply, tenant, false);
+      },
+    }),
+    defineRoute(api.mdm.checkin, {
+      access: anybody,
+      bodyLimit: PLIST_LIMITS.maxBytes,
+      handler: ({ reply, request }) => hear(request, reply, DEFAULT_TENANT, true),
+    }),
+    defineRoute(api.mdm.profile, {
+      access: anybody,
+      answerHeaders: { 'cache-control': 'no-store' },
+      async handler({ params, reply, request }) {
+        const profile = await profiles(params.token, addressOf(request));
+        return reply
+          .type(PROFILE_CONTENT_TYPE)
+          .header('content-disposition', 'attachment; filename="enrol.mobileconfig"')
+          .send(profile);
+      },
+    }),
+    defineRoute(api.mdm.scepGet, {
+      access: anybody,
+      handler({ reply, request }) {
+        const message = textOf(request, 'message');
+        const wanted = textOf(request, 'operation') === 'PKIOperation' && message !== null;
+        return ask(request, reply, wanted ? decodeMessage(message) : undefined);
+      },
+    }),
+    defineRoute(api.mdm.scepPost, {
+      access: anybody,
+      bodyLimit: LONGEST_SCEP,
+      handler: ({ reply, request }) => ask(request, reply, bytesOf(request.body)),
+    }),
+  ];
+}
+
+/** What people do with phones. */
+export function operatorRoutes({ audit, db, fleet, phones, publicUrl, raw }: Tools): Route[] {
+  return [
+    defineRoute(api.mdm.enrol, {
+      access: operators('operator'),
+      async handler({ caller, params, reply, request }) {
+        const { tenantId } = caller;
+        await fleet.laneOf(db, tenantId, params.id);
+        const enrolmentToken = await audit.change(
+          caller,
+          (tx) => fleet.issueEnrolmentToken(tx, tenantId, params.id, caller.name),
+          { act: 'enrolment.issue', target: `device ${params.id}` },
+        );
+        created(reply);
+        const base = publicUrl ?? `${request.protocol}://${request.host}`;
+        return { id: params.id, enrolmentToken, url: `${base}/mdm/enrol/${enrolmentToken}` };
+      },
+    }),
+    defineRoute(api.mdm.phone, {
+      access: operators('viewer'),
+      async handler({ caller, params }) {
+        await fleet.laneOf(db, caller.tenantId, params.id);
+        const phone = await phones.ofDevice(db, caller.tenantId, params.id);
+        if (!phone) throw mdmError('MUSTER_NOT_ENROLLED', 'No phone has enrolled as this device yet.');
+        return wirePhone(phone);
+      },
+    }),
+    defineRoute(api.mdm.command, {
+      access: operators('operator'),
+      bodyLimit: PLIST_LIMITS.maxBytes,
+      async handler({ body, caller, params, reply, request }) {
+        const { tenantId } = caller;
+        await fleet.laneOf(db, tenantId, params.id);
+        if (body.requestType === 'EraseDevice' && (caller.role === null || !atLeast(caller.role, 'admin')))
+          throw httpError('MUSTER_FORBIDDEN', 'Erasing a phone needs the role admin.');
+        const { id, outcome, commandUuid } = await audit.change(
+          caller,
+          (tx) =>
+            raw.enqueue(tx, {
+              ...{
+                tenantId,
+                deviceId: params.id,
+                by: caller.name,
+                serial: body.serial,
+                priority: body.priority,
+              },
+              command: { requestType: body.requestType, keys: keysOf(body.keys ?? {}) },
+              idempotencyKey: readIdempotencyKey(request),
+            }),
+          (queued) =>
+            queued.outcome === 'created'
+              ? {
+                  act: 'command.enqueue',
+                  target: `device ${params.id}`,
+                  detail: { actionId: queued.id, requestType: body.requestType },
+                }
+              : null,
+        );
+        if (outcome === 'created') created(reply);
+        return { id, commandUuid };
+      },
+    }),
+  ];
+}
+
+function keysOf(keys: Readonly<Record<string, unknown>>) {
+  try {
+    return plistFromJson(keys);
+  } catch (error) {
+    if (error instanceof MdmError) throw mdmError('MUSTER_BAD_COMMAND', error.message);
+    throw error;
+  }
+}
+
+/** Of the query; repeated ones are none. */
+function textOf(request: FastifyRequest, name: string): string | null {
+  const value = (request.query as Record<string, unknown>)[name];
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,46 @@
+import type { Database } from '@muster/engine';
+import { type Asked, answerScep, commonNameOf, type ScepAnswer, type ScepRequest } from '@muster/mdm';
+import { SignInFailures } from '../../http/sign-in-failures.ts';
+import type { OwnAuthority } from './authority.ts';
+import type { Enrolments } from './enrolments.ts';
+import { mdmError } from './errors.ts';
+
+/** A certificate of a phone is renewed by its profile; ten years are longer than a phone. */
+const DAYS = 3_650;
+/** A request costs 15 to 20 ms of CPU before it is known to be wrong: so many wrong ones are answered from an address per minute. */
+const WRONG_PER_MINUTE = 60;
+
+/** Certificates for phones, from our own authority. A request counts if it was refused; whoever has a challenge is not held up. */
+export function createScep(
+  db: Database,
+  tools: { authority: OwnAuthority; enrolments: Enrolments; now: () => Date },
+) {
+  const { authority, enrolments, now } = tools;
+  const failures = new SignInFailures(WRONG_PER_MINUTE, () => now().getTime());
+  const nameOf = ({ subject }: Asked) => commonNameOf(subject) ?? '';
+
+  return async (request: ScepRequest, ip: string): Promise<ScepAnswer> => {
+    const costs = request.operation === 'PKIOperation';
+    const waitSeconds = costs ? failures.left(ip) : 0;
+    if (waitSeconds > 0)
+      throw mdmError(
+        'MUSTER_SCEP_TOO_MANY',
+        'Too many requests of this address were refused. Try again later.',
+        {
+          retryAfter: waitSeconds,
+        },
+      );
+    const server = {
+      authority: await authority.get(),
+      days: DAYS,
+      checkChallenge: (challenge: string, asked: Asked) =>
+        enrolments.useChallenge(db, nameOf(asked), challenge, asked.keyHash),
+      checkRenewal: (hash: string, asked: Asked) => enrolments.mayRenew(db, nameOf(asked), hash),
+    };
+    const answer = await answerScep(server, request, now());
+    if (costs && answer.refusal) failures.count(ip);
+    return answer;
+  };
+}
+
+export type Scep = ReturnType<typeof createScep>;

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
+
+let s: MdmStage;
+beforeAll(async () => {
+  s = await mdmStage({ clock: true, settings: { MUSTER_MDM_HOLD_SECONDS: '0' } });
+});
+afterAll(() => s.close());
+
+const queue = (id: string, requestType: string, more: object = {}, asking: object = {}) =>
+  s.t.post(`/api/devices/${id}/mdm/commands`, { requestType, ...more }, asking);
+const action = async (id: string) => (await s.t.get(`/api/actions/${id}`)).body;
+
+test('a command that an operator writes goes through the lane of the phone, and its answer is the result', async () => {
+  const { phone, id } = await s.enrolled({ serial: 'F17' });
+  const first = await queue(id, 'DeviceInformation', { keys: { Queries: ['SerialNumber', 'OSVersion'] } });
+  expect(first.status).toBe(201);
+  const second = await queue(id, 'InstallProfile', { keys: { Payload: { $data: 'cHJvZmlsZQ==' } } });
+  expect((await action(first.body.id)).kind).toBe('mdm.raw');
+  const handled = await phone.connect();
+  expect(handled.map((one) => one.commandUuid)).toEqual([first.body.commandUuid, second.body.commandUuid]);
+  expect(handled[1]?.keys).toEqual({ Payload: Uint8Array.from(Buffer.from('profile')) });
+  expect(await action(first.body.id)).toMatchObject({
+    ...{ state: 'succeeded', result: { QueryResponses: { SerialNumber: 'F17', OSVersion: '18.1' } } },
+  });
+  expect(await action(second.body.id)).toMatchObject({ state: 'succeeded' });
+  expect(await phone.connect()).toEqual([]);
+});
+
+test('the same request by its key is one command', async () => {
+  const { phone, id } = await s.enrolled();
+  const asking = { headers: { 'idempotency-key': randomUUID() } };
+  const first = await queue(id, 'ProfileList', {}, asking);
+  const again = await queue(id, 'ProfileList', {}, asking);
+  expect([first.status, again.status]).toEqual([201, 200]);
+  expect(again.body).toEqual(first.body);
+  expect(await phone.connect()).toHaveLength(1);
+});
+
+test('it is with the phone until it is answered, and tried again when its lease has ended', async () => {
+  const { phone, id } = await s.enrolled();
+  const { body } = await queue(id, 'SecurityInfo');
+  expect(await phone.channel.idle()).toMatchObject({ commandUuid: body.commandUuid });
+  expect(await phone.channel.idle()).toMatchObject({ commandUuid: body.commandUuid });
+  expect(await action(body.id)).toMatchObject({ state: 'claimed', attempt: 1 });
+  await s.t.pass(300_001);
+  expect(await action(body.id)).toMatchObject({ state: 'pending' });
+  await s.t.pass(3_600_000);
+  expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
+  expect(await action(body.id)).toMatchObject({ state: 'succeeded', attempt: 2 });
+});
+
+test('what the phone refuses for now is passed over and comes last; what it cannot do fails for good', async () => {
+  const { phone, id } = await s.enrolled();
+  const profile = await queue(id, 'InstallProfile', { keys: { Payload: { $data: 'cHJvZmlsZQ==' } } });
+  const list = await queue(id, 'ProfileList');
+  const nonsense = await queue(id, 'Nonsense');
+  phone.busyFor.add('InstallProfile');
+  const given = (await phone.connect()).map((one) => one.commandUuid);
+  expect(given.slice(0, 2)).toEqual([profile.body.commandUuid, list.body.commandUuid]);
+  expect(phone.channel.said.at(-1)).toBe('NotNow');
+  expect(await action(list.body.id)).toMatchObject({ state: 'succeeded' });
+  expect(await action(profile.body.id)).toMatchObject({ state: 'pending' });
+  phone.busyFor.clear();
+  await phone.connect();
+  expect(await action(profile.body.id)).toMatchObject({ state: 'succeeded' });
+  expect(await action(nonsense.body.id)).toMatchObject({
+    ...{ state: 'failed', error: 'Nonsense is not a command.', attempt: 1 },
+  });
+});
+
+test('erasing a phone needs an admin and the serial number, and what is not answered is presumed', async () => {
+  const { phone, id } = await s.enrolled({ serial: 'G18' });
+  const { token } = await s.t.token({ kind: 'operator', role: 'operator', name: 'no admin' });
+  expect((await queue(id, 'EraseDevice', { serial: 'G18' }, { token })).body.code).toBe('MUSTER_FORBIDDEN');
+  expect((await queue(id, 'EraseDevice', { serial: 'G19' })).body.code).toBe('MUSTER_WRONG_SERIAL');
+  expect((await queue(id, 'EraseDevice')).body.code).toBe('MUSTER_WRONG_SERIAL');
+  const { body } = await queue(id, 'EraseDevice', { serial: 'G18' });
+  expect(await phone.channel.idle()).toMatchObject({ requestType: 'EraseDevice' });
+  s.t.clock.advance(298_000);
+  await s.t.engine.runDuty('mdm-expire-commands');
+  expect(await action(body.id)).toMatchObject({ state: 'succeeded', result: { status: 'PRESUMED' } });
+  expect(await phone.channel.idle()).toBeNull();
+});
+
+test('what no phone understands is refused before it is queued', async () => {
+  const { id } = await s.enrolled();
+  expect((await queue(id, 'DeviceInformation')).body.code).toBe('MUSTER_BAD_COMMAND');
+  expect((await queue(id, 'Restart Device')).status).toBe(400);
+  expect((await queue(id, 'ClearPasscode', { keys: { UnlockToken: 'x' } })).body.code).toBe(
+    'MUSTER_BAD_COMMAND',
+  );
+  const other = await s.invite();
+  expect((await queue(other.id, 'ProfileList')).body.code).toBe('MUSTER_NOT_ENROLLED');
+  expect((await queue('4711', 'ProfileList')).status).toBe(404);
+});

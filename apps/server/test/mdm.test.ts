@@ -1,0 +1,282 @@
+import { Phone, type Refused } from '@muster/mdm/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
+
+let s: MdmStage;
+beforeAll(async () => {
+  s = await mdmStage({ clock: true, settings: { MUSTER_MDM_HOLD_SECONDS: '25' } });
+});
+afterAll(() => s.close());
+
+const eventsOf = (phone: Phone) =>
+  s.told.filter(({ udid }) => udid === phone.udid).map((event) => event.event_type);
+const refusal = (saying: Promise<unknown>) =>
+  saying.then(
+    () => 200,
+    (error) => (error as Refused).reply.status,
+  );
+
+test('a phone enrols with its profile and a certificate of our own authority, and is known from then on', async () => {
+  const { id, url } = await s.invite();
+  const phone = new Phone({ serial: 'C02XYZ' });
+  await phone.enrol(url);
+  expect((await s.t.get(`/api/devices/${id}/mdm`)).body).toMatchObject({
+    ...{ id, udid: phone.udid, serial: 'C02XYZ', model: 'iPhone14,5', osVersion: '18.1', byod: false },
+    ...{ canBeUnlocked: true, releasedAt: null },
+  });
+  const { payload } = await s.heard({ event_type: 'DEVICE_AUTHENTICATED', udid: phone.udid });
+  expect(payload).toMatchObject({ device_id: id, serial: 'C02XYZ', new_life: false });
+  const update = await s.heard({ event_type: 'DEVICE_TOKEN_UPDATE', udid: phone.udid });
+  expect(update.payload).toEqual({ has_unlock_token: true, new_life: false });
+  // used up: neither the profile nor the challenge in it is of any use to another phone
+  const thief = new Phone({ keys: ecOf(phone) });
+  expect(await refusal(thief.enrol(url))).toBe(404);
+  // a renewal by the certificate that it has, then the same conversation again
+  const before = phone.identity;
+  await phone.renewCertificate();
+  await phone.authenticate();
+  await phone.tokenUpdate();
+  expect(await phone.connect()).toEqual([]);
+  phone.identity = before;
+  expect(await phone.connect()).toEqual([]);
+});
+
+const ecOf = (phone: Phone) => phone.identity?.keys as never;
+
+test('a command is handed out, answered once, and told once, however often the phone says it', async () => {
+  const { phone } = await s.enrolled();
+  expect(await phone.connect()).toEqual([]);
+  const commandUuid = await s.cached(phone, { command_payload: { Message: 'Lost' } });
+  phone.channel.duplicates = true;
+  const handled = await phone.connect();
+  expect(handled).toMatchObject([{ commandUuid, requestType: 'DeviceLock', keys: { Message: 'Lost' } }]);
+  expect(phone.locked).toBe(true);
+  await s.heard({ event_type: 'ACTION_COMPLETED', command_uuid: commandUuid });
+  phone.channel.duplicates = false;
+  // what is said of it later changes nothing, and a command that nobody knows is no reason to stop
+  await phone.channel.report(handled[0] as never, { status: 'Error' });
+  const next = await s.cached(phone);
+  const unknown = { commandUuid: 'nobody-knows-it', requestType: 'DeviceLock', keys: {} };
+  const given = await phone.channel.report(unknown, { status: 'Acknowledged' });
+  expect(given).toMatchObject({ commandUuid: next });
+  await phone.channel.report(given as never, { status: 'Acknowledged' });
+  await s.heard({ event_type: 'ACTION_COMPLETED', command_uuid: next });
+  expect(s.told.filter((event) => event.command_uuid === commandUuid)).toHaveLength(1);
+});
+
+test('the same command comes again until it is answered; an answer that got lost is said again', async () => {
+  const { phone } = await s.enrolled();
+  const commandUuid = await s.cached(phone);
+  expect(await phone.channel.idle()).toMatchObject({ commandUuid });
+  expect(await phone.channel.idle()).toMatchObject({ commandUuid });
+  phone.channel.dropNext = 1;
+  await expect(phone.connect()).rejects.toThrow('dropped');
+  await phone.connect();
+  await s.heard({ event_type: 'ACTION_COMPLETED', command_uuid: commandUuid });
+  expect(eventsOf(phone).filter((type) => type === 'ACTION_COMPLETED')).toHaveLength(1);
+});
+
+test('what a phone refuses for now comes last, and never in answer to its own refusal', async () => {
+  const { phone } = await s.enrolled();
+  const remove = await s.cached(phone, { request_type: 'RemoveProfile' });
+  const lock = await s.cached(phone);
+  phone.busyFor.add('RemoveProfile');
+  expect((await phone.connect()).map((one) => one.commandUuid)).toEqual([remove, lock, remove]);
+  expect(phone.channel.said.at(-1)).toBe('NotNow');
+  expect((await phone.connect()).map((one) => one.commandUuid)).toEqual([remove]);
+  expect(s.told.some((event) => event.command_uuid === remove)).toBe(false);
+  phone.busyFor.clear();
+  await phone.connect(); // the identifier was that of its profile, so it leaves
+  await s.heard({ event_type: 'ACTION_COMPLETED', command_uuid: remove });
+  await s.heard({ event_type: 'DEVICE_RELEASED', udid: phone.udid });
+  expect(
+    eventsOf(phone)
+      .filter((type) => type !== 'DEVICE_CONNECTED')
+      .slice(-2),
+  ).toEqual(['ACTION_COMPLETED', 'DEVICE_RELEASED']);
+});
+
+test('a phone that cannot do it says why', async () => {
+  const { phone } = await s.enrolled();
+  const first = await s.cached(phone);
+  const second = await s.cached(phone);
+  phone.answer = ({ commandUuid }) =>
+    commandUuid === first
+      ? { status: 'Error', code: 12_021, description: 'Not this one.' }
+      : { status: 'CommandFormatError' };
+  await phone.connect();
+  expect((await s.heard({ event_type: 'ACTION_FAILED', command_uuid: first })).payload).toEqual({
+    reason: 'device_error',
+    error_chain: [{ code: 12_021, domain: 'MCMDMErrorDomain', description: 'Not this one.' }],
+  });
+  const { payload } = await s.heard({ event_type: 'ACTION_FAILED', command_uuid: second });
+  expect(payload).toEqual({ reason: 'device_error', error_chain: [] });
+});
+
+test('the unlock token is the newest one, sealed where it is kept, and each use of it is written down', async () => {
+  const { phone, id } = await s.enrolled();
+  const commandUuid = await s.cached(phone, { request_type: 'ClearPasscode' });
+  phone.unlockToken = Buffer.from('the newest unlock token of this phone');
+  await phone.tokenUpdate({ UnlockToken: phone.unlockToken });
+  await phone.tokenUpdate(); // says nothing about the one that is kept
+  phone.locked = true;
+  await phone.connect();
+  expect(phone.locked).toBe(false);
+  await s.heard({ event_type: 'ACTION_COMPLETED', command_uuid: commandUuid });
+  const text = `select sealed_unlock_token from ${s.t.engine.schema}.mdm_devices where udid = $1`;
+  const { rows } = await s.t.engine.db.query({ text, values: [phone.udid] });
+  expect(Buffer.from(rows[0].sealed_unlock_token).includes(Buffer.from(phone.unlockToken))).toBe(false);
+  const { body } = await s.t.get('/api/audit');
+  expect(body.audit.find((line: { act: string }) => line.act === 'device.use-unlock-token')).toMatchObject({
+    ...{ actor: 'mdm', target: `device ${id}`, detail: { commandUuid } },
+  });
+  const other = await s.invited();
+  await other.enrol({ UnlockToken: new Uint8Array(0) });
+  const refused = await s.command(other.phone, { request_type: 'ClearPasscode' });
+  expect((await s.heard({ command_uuid: refused })).payload).toEqual({
+    ...{ reason: 'dispatch_failed', code: 'NO_UNLOCK_TOKEN' },
+  });
+});
+
+test('a renewal keeps queue and unlock token; another certificate of the phone is as good as the first', async () => {
+  const { phone, id } = await s.enrolled();
+  const commandUuid = await s.cached(phone);
+  phone.identity = await s.identity();
+  expect(await refusal(phone.connect())).toBe(400);
+  await phone.authenticate();
+  await phone.tokenUpdate();
+  expect(await phone.connect()).toMatchObject([{ commandUuid }]);
+  expect((await s.t.get(`/api/devices/${id}/mdm`)).body.canBeUnlocked).toBe(true);
+  expect(s.told.filter(({ payload }) => 'new_life' in payload && payload.new_life)).toEqual([]);
+});
+
+test('a phone that left needs a new enrolment, and then begins a new life', async () => {
+  const { phone, id } = await s.enrolled();
+  await s.cached(phone);
+  await phone.checkOut();
+  await s.heard({ event_type: 'DEVICE_RELEASED', udid: phone.udid });
+  expect(await phone.connect()).toEqual([]);
+  expect(await refusal(phone.tokenUpdate())).toBe(400);
+  expect(await refusal(phone.authenticate())).toBe(400);
+  const late = await s.command(phone);
+  expect((await s.heard({ command_uuid: late })).payload).toEqual({ reason: 'dispatch_failed' });
+  const again = await s.enrolment(id);
+  await phone.enrol(again, { identity: await s.identity(), tokenUpdate: { UnlockToken: new Uint8Array(0) } });
+  await expect.poll(() => eventsOf(phone).filter((type) => type === 'DEVICE_AUTHENTICATED')).toHaveLength(2);
+  const lives = s.told.filter((one) => one.udid === phone.udid && one.event_type === 'DEVICE_AUTHENTICATED');
+  expect(lives.map(({ payload }) => (payload as { new_life: boolean }).new_life)).toEqual([false, true]);
+  expect(await phone.connect()).toEqual([]);
+  expect((await s.t.get(`/api/devices/${id}/mdm`)).body).toMatchObject({
+    canBeUnlocked: false,
+    releasedAt: null,
+  });
+});
+
+test('a phone in its Setup Assistant was wiped: it begins anew, once, and is let go on', async () => {
+  const { phone } = await s.enrolled();
+  await s.cached(phone);
+  await phone.authenticate();
+  await phone.tokenUpdate({ AwaitingConfiguration: true });
+  await phone.tokenUpdate({ AwaitingConfiguration: true });
+  expect((await phone.connect()).map((one) => one.requestType)).toEqual(['DeviceConfigured']);
+  expect(phone.configured).toBe(true);
+  await expect.poll(() => eventsOf(phone).filter((type) => type === 'DEVICE_TOKEN_UPDATE')).toHaveLength(3);
+  const updates = s.told.filter((one) => one.udid === phone.udid && one.event_type === 'DEVICE_TOKEN_UPDATE');
+  expect(updates.map(({ payload }) => payload)).toEqual([
+    { new_life: false, has_unlock_token: true },
+    { new_life: true, has_unlock_token: false },
+    { new_life: false, has_unlock_token: false },
+  ]);
+});
+
+test("users of a device are nobody's business, and their tokens are not those of the device", async () => {
+  const { phone, id } = await s.enrolled();
+  const user = phone.user('USER-1');
+  await user.tokenUpdate({ UserShortName: 'somebody' });
+  const commandUuid = await s.cached(phone);
+  expect(await user.connect()).toEqual([]);
+  const ofUser = { MessageType: 'UserAuthenticate', UserID: 'USER-1' };
+  expect(await refusal(phone.checkIn(ofUser))).toBe(410);
+  expect(await refusal(phone.checkIn({ MessageType: 'DeclarativeManagement' }))).toBe(400);
+  const text = `select token from ${s.t.engine.schema}.push_tokens where device_id = $1 and app = 'mdm'`;
+  const { rows } = await s.t.engine.db.query({ text, values: [id] });
+  expect(rows.map(({ token }) => Buffer.from(token))).toEqual([Buffer.from(phone.channel.token)]);
+  expect(await phone.connect()).toMatchObject([{ commandUuid }]);
+});
+
+test("somebody's own phone is known by its enrolment id", async () => {
+  const { phone, id } = await s.enrolled({ enrollmentId: 'BYOD-7' });
+  const commandUuid = await s.cached(phone);
+  expect(await phone.connect()).toMatchObject([{ commandUuid }]);
+  expect((await s.t.get(`/api/devices/${id}/mdm`)).body).toMatchObject({
+    udid: 'BYOD-7',
+    byod: true,
+    serial: null,
+  });
+});
+
+test('a bootstrap token is kept, given back and forgotten', async () => {
+  const { phone } = await s.enrolled();
+  const get = async () => (await phone.checkIn({ MessageType: 'GetBootstrapToken' })).body.toString();
+  expect(await get()).toBe('');
+  await phone.checkIn({ MessageType: 'SetBootstrapToken', BootstrapToken: Buffer.from('bootstrap') });
+  expect(await get()).toContain(Buffer.from('bootstrap').toString('base64'));
+  await phone.checkIn({ MessageType: 'SetBootstrapToken' });
+  expect(await get()).toBe('');
+});
+
+test('a command that nobody fetched in time is over and said to be nobody’s failure; a late answer still counts', async () => {
+  const { phone } = await s.enrolled();
+  const never = await s.cached(phone);
+  s.t.clock.advance(30_000);
+  const fetched = await s.cached(phone, { request_type: 'DeviceLock' });
+  s.t.clock.advance(28_000);
+  await s.t.engine.runDuty('mdm-expire-commands');
+  expect((await s.heard({ command_uuid: never })).payload).toEqual({
+    reason: 'device_timeout',
+    fetched: false,
+  });
+  const command = await phone.channel.idle();
+  expect(command).toMatchObject({ commandUuid: fetched });
+  s.t.clock.advance(30_000);
+  await s.t.engine.runDuty('mdm-expire-commands');
+  expect(await phone.channel.idle()).toBeNull();
+  await phone.channel.report(command as never, { status: 'Acknowledged' });
+  await s.heard({ event_type: 'ACTION_COMPLETED', command_uuid: fetched });
+  expect(s.told.filter((event) => event.command_uuid === fetched)).toHaveLength(1);
+});
+
+test('whoever comes and finds nothing is told of, at most every 30 seconds', async () => {
+  const { phone } = await s.enrolled();
+  const connections = () => eventsOf(phone).filter((type) => type === 'DEVICE_CONNECTED').length;
+  await phone.connect();
+  await phone.connect();
+  await s.heard({ event_type: 'DEVICE_CONNECTED', udid: phone.udid });
+  s.t.clock.advance(29_999);
+  await phone.connect();
+  s.t.clock.advance(1);
+  await phone.connect();
+  await expect.poll(connections).toBe(2);
+  s.t.clock.advance(30_000);
+  await s.cached(phone);
+  expect(await phone.channel.idle()).not.toBeNull(); // there was something
+  expect(connections()).toBe(2);
+});
+
+test('a phone that comes while something is on its way is held for it', async () => {
+  const { phone, id } = await s.enrolled();
+  const laneId = await s.shell.fleet.laneOf(s.t.engine.db, 1, id);
+  // what waits in its lane is somebody else's, who hears that the phone is here
+  await s.t.engine.enqueue(s.t.engine.db, { tenantId: 1, laneId, channel: 'played', kind: 'x' });
+  const idle = phone.channel.idle();
+  await s.heard({ event_type: 'DEVICE_CONNECTED', udid: phone.udid });
+  const commandUuid = await s.command(phone);
+  expect(await idle).toMatchObject({ commandUuid });
+});
+
+test('a device that is deleted takes its phone with it; the phone is not told to leave', async () => {
+  const { phone, id } = await s.enrolled();
+  await s.t.del(`/api/devices/${id}`);
+  expect(await refusal(phone.connect())).toBe(400);
+  expect(phone.enrolled).toBe(true);
+});

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { Dropped, Phone, Refused, type TestCertificate, testCertificate } from '@muster/mdm/testing';
+import { Random } from '../torture/random.ts';
+
+/**
+ * Phones with a bad network, and commands for them: connections break, answers come twice, commands are refused for now,
+ * certificates are renewed. In the end each command was done, each action says so, and no device is busy.
+ */
+export interface CrowdOptions {
+  readonly phones: number;
+  readonly commandsEach: number;
+  readonly seed: string;
+  readonly issuer: TestCertificate;
+  /** Of the server as it is now: it may be killed and come back. */
+  readonly url: () => string;
+  readonly operator: string;
+  /** Called now and then, with the part of all commands that is done. */
+  readonly onProgress?: (done: number) => void;
+}
+
+export interface CrowdReport {
+  readonly commands: number;
+  readonly connections: number;
+  /** Connections that the network or the server has broken. */
+  readonly broken: number;
+  /** What is not as it should be; empty if all is well. */
+  readonly faults: string[];
+}
+
+interface Member {
+  readonly phone: Phone;
+  readonly deviceId: string;
+  readonly random: Random;
+  /** Commands by their ids, and the actions that they are. */
+  readonly expected: Map<string, string>;
+  readonly done: Set<string>;
+}
+
+const AT_ONCE = 32;
+const KINDS = ['ProfileList', 'SecurityInfo', 'DeviceLock'];
+
+export async function playPhones(options: CrowdOptions): Promise<CrowdReport> {
+  const { commandsEach, issuer, operator } = options;
+  const dice = new Random(options.seed);
+  let [connections, broken] = [0, 0];
+
+  /** Until it is answered: each request is one that may be sent again. */
+  // biome-ignore lint/suspicious/noExplicitAny: whatever came
+  async function call(method: string, path: string, body?: object, key?: string): Promise<any> {
+    for (;;)
+      try {
+        const response = await fetch(options.url() + path, {
+          method,
+          headers: {
+            authorization: `Bearer ${operator}`,
+            ...(body ? { 'content-type': 'application/json' } : {}),
+            ...(key ? { 'idempotency-key': key } : {}),
+          },
+          ...(body ? { body: JSON.stringify(body) } : {}),
+        });
+        if (response.status < 500) return await response.json();
+      } catch {
+        await turn();
+      }
+  }
+
+  /** What the network breaks is tried again; what the server refuses for good is a fault of the server. */
+  async function persist(work: () => Promise<unknown>): Promise<void> {
+    for (;;)
+      try {
+        await work();
+        return;
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        broken += 1;
+        await turn();
+      }
+  }
+
+  async function enrol(n: number): Promise<Member> {
+    const random = dice.fork(`phone ${n}`);
+    const name = `phone ${options.seed} ${n}`;
+    let device = await call('POST', '/api/devices', { name, externalId: name });
+    if (!device.id) [device] = (await call('GET', `/api/devices?text=${encodeURIComponent(name)}`)).devices;
+    const phone = new Phone({ by: random.pick(['signature', { header: 'x-client-cert' }] as const) });
+    const identity = await testCertificate({ commonName: name, issuer, purposes: ['clientAuth'] });
+    const { url } = await call('POST', `/api/devices/${device.id}/mdm/enrolment`, {});
+    await persist(() => phone.enrol(url, { identity }));
+    const expected = new Map<string, string>();
+    for (let c = 0; c < commandsEach; c += 1) {
+      const key = randomUUID();
+      const path = `/api/devices/${device.id}/mdm/commands`;
+      const { id, commandUuid } = await call('POST', path, { requestType: random.pick(KINDS) }, key);
+      expected.set(commandUuid, id);
+    }
+    return { phone, deviceId: device.id, random, expected, done: new Set() };
+  }
+
+  async function connect({ phone, random, done }: Member): Promise<void> {
+    const { channel } = phone;
+    channel.duplicates = random.chance(0.2);
+    if (random.chance(0.3)) channel.dropNext = 1;
+    phone.answer = (command) => {
+      if (random.chance(0.15)) return { status: 'NotNow' };
+      done.add(command.commandUuid);
+      return { status: 'Acknowledged' };
+    };
+    if (random.chance(0.1)) {
+      channel.rotateToken();
+      await phone.tokenUpdate();
+    }
+    if (random.chance(0.05)) {
+      phone.identity = await testCertificate({ commonName: 'renewed', issuer, purposes: ['clientAuth'] });
+      await persist(() => phone.authenticate());
+      await persist(() => phone.tokenUpdate());
+    }
+    connections += 1;
+    await phone.connect();
+  }
+
+  const isOver = ({ expected, done, phone }: Member) =>
+    phone.channel.unsent === null && [...expected.keys()].every((uuid) => done.has(uuid));
+
+  const members: Member[] = [];
+  await eachOf(
+    Array.from({ length: options.phones }, (_, n) => n),
+    async (n) => void members.push(await enrol(n)),
+  );
+  const commands = options.phones * commandsEach;
+  await eachOf(members, async (member) => {
+    while (!isOver(member)) {
+      await persist(() => connect(member));
+      options.onProgress?.(members.reduce((sum, one) => sum + one.done.size, 0) / commands);
+    }
+  });
+  const faults: string[] = [];
+  await eachOf(members, async ({ deviceId, expected, phone }) => {
+    const strangers = phone.channel.received.filter((one) => !expected.has(one.commandUuid));
+    for (const { requestType } of strangers)
+      faults.push(`device ${deviceId} got a ${requestType} that nobody asked for`);
+    for (const [uuid, id] of expected) {
+      const { state } = await call('GET', `/api/actions/${id}`);
+      if (state !== 'succeeded') faults.push(`command ${uuid} was done, and action ${id} is ${state}`);
+    }
+    const { current, queueDepth } = await call('GET', `/api/devices/${deviceId}`);
+    if (current !== null || queueDepth > 0) faults.push(`device ${deviceId} is busy`);
+  });
+  return { commands, connections, broken, faults };
+}
+
+const isPassing = (error: unknown) =>
+  error instanceof Dropped || (error instanceof Refused && error.reply.status >= 500);
+
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let next = left.shift(); next !== undefined; next = left.shift()) await work(next);
+    }),
+  );
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 20));

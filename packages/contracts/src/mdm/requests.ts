@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** What comes in from those who manage phones. */
+export const rawCommand = z
+  .strictObject({
+    requestType: z
+      .string()
+      .regex(/^[A-Za-z][A-Za-z0-9]{0,63}$/)
+      .describe('the name of a command, as Apple has it'),
+    keys: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('What stands beside RequestType. Data is {"$data": "<base64>"}, a date {"$date": "<time>"}.'),
+    serial: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('For EraseDevice: the serial number of the device, repeated.'),
+    priority: z.enum(['normal', 'urgent']).optional(),
+  })
+  .meta({ id: 'RawCommand' });
+export type RawCommand = z.infer<typeof rawCommand>;
