@@ -4,7 +4,16 @@ import { EngineError } from './errors.ts';
 import type { ClaimAnswer, ClaimItem } from './ops/claim.ts';
 import type { ClaimPoolAnswer, ClaimPoolItem } from './ops/claim-pool.ts';
 import type { ClaimSlotsAnswer, ClaimSlotsItem } from './ops/claim-slots.ts';
-import { checkLane, checkLease, checkName, checkRunner, checkTenant, checkWhole, ifGiven } from './values.ts';
+import {
+  checkLane,
+  checkLease,
+  checkName,
+  checkRunner,
+  checkTenant,
+  checkWhole,
+  ifGiven,
+  isId,
+} from './values.ts';
 import type { Waiters } from './waiters.ts';
 import type { Verdict } from './waiting-line.ts';
 import { laneKey, runnerKey, stopKey } from './wake-ups.ts';
@@ -98,6 +107,7 @@ export function createClaiming(options: {
   claimEach: (client: Queryable, items: readonly ClaimItem[]) => Promise<ClaimAnswer[]>;
   claimSlots: (client: Queryable, item: ClaimSlotsItem) => Promise<ClaimSlotsAnswer>;
   claimPool: (client: Queryable, item: ClaimPoolItem) => Promise<ClaimPoolAnswer>;
+  claimPoolNamed: (client: Queryable, item: ClaimPoolItem) => Promise<ClaimPoolAnswer>;
   release: (client: Queryable, action: ClaimedAction) => Promise<void>;
 }) {
   const { waiters, release } = options;
@@ -165,14 +175,18 @@ export function createClaiming(options: {
       checkLane(request.poolId);
       checkClaimer(request);
       ifGiven(request.generation, (generation) => checkWhole(generation, 'generation', 1));
+      if (request.actionId !== undefined && !isId(request.actionId)) return { kind: 'empty' };
       ifGiven(request.normalShare, (share) => checkWhole(share, 'normalShare', 0));
       const answer = await lookUntil(waiters, {
         ...waitOf(request),
         key: laneKey(request.tenantId, request.poolId),
-        alike: request.channel,
-        look: () => options.claimPool(client, request),
+        alike: [request.channel, request.actionId].join('\n'),
+        look: () =>
+          request.actionId === undefined
+            ? options.claimPool(client, request)
+            : options.claimPoolNamed(client, request),
         found: ({ kind }) => kind !== 'empty',
-        verdict: ({ kind }) => (kind === 'empty' ? 'nothing' : 'unclear'),
+        verdict: ({ kind }) => (kind === 'empty' ? 'nothing' : kind === 'claimed' ? 'more' : 'unclear'),
         async giveBack(found) {
           if (found.kind === 'claimed') await release(client, found.action);
         },

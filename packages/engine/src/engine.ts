@@ -155,9 +155,10 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   const gatheredClaimSlots = calls.gathered(createClaimSlots(context), (_, answer) =>
     takeBack(answer.kind === 'claimed' ? answer.actions : []),
   );
-  const gatheredClaimPool = calls.gathered(createClaimPool(context), (_, answer) =>
-    takeBack(answer.kind === 'claimed' ? [answer.action] : []),
-  );
+  const ofPool = (named: boolean) =>
+    calls.gathered(createClaimPool(context, { named }), (_, answer) =>
+      takeBack(answer.kind === 'claimed' ? [answer.action] : []),
+    );
   const gatheredExtend = calls.gathered(createExtend(context));
   const gatheredAcknowledge = calls.gathered(createAcknowledge(context));
   const gatheredLane = calls.gathered(createEnsureLane(context));
@@ -185,7 +186,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     claim: gatheredClaim,
     claimEach: (client, items) => calls.many(claim, client, items),
     claimSlots: gatheredClaimSlots,
-    claimPool: gatheredClaimPool,
+    claimPool: ofPool(false),
+    claimPoolNamed: ofPool(true),
     release,
   });
   const reporting = createReporting({

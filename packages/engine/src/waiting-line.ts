@@ -9,9 +9,13 @@
 
 /**
  * What a look means for the others of the line. `nothing`: those who ask alike would find nothing either. `taken`: nobody
- * would find anything, and whoever gives it back wakes again. `unclear`: the next one looks too.
+ * would find anything, and whoever gives it back wakes again. `unclear`: the next one looks too.`more`: there was something
+ * for this one, so there may be for more of them at once, whose looks are one statement then.
  */
-export type Verdict = 'nothing' | 'taken' | 'unclear';
+export type Verdict = 'nothing' | 'taken' | 'unclear' | 'more';
+
+/** As many as a statement takes. */
+const MOST_AT_ONCE = 500;
 
 export interface Parked {
   /** The last round for which this one need not look any more. */
@@ -28,8 +32,10 @@ export class WaitingLine {
   readonly #waiters = new Set<Parked>();
   round = 0;
   #isOver = true;
-  /** Whose look answers for the round. */
-  #looking: Parked | undefined;
+  /** Whose looks answer for the round. */
+  #looking: Set<Parked> | undefined;
+  /** How many may look at once. */
+  #width = 1;
   /** Of the round; most lines never have more than one waiter, and need none of these. */
   #order: Iterator<Parked> | undefined;
   /** They were looking when their turn came. */
@@ -76,8 +82,10 @@ export class WaitingLine {
   }
 
   #hear(waiter: Parked, verdict: Verdict): void {
-    if (this.#looking !== waiter) return;
-    this.#looking = undefined;
+    if (!this.#looking?.delete(waiter)) return;
+    if (this.#looking.size === 0) this.#looking = undefined;
+    // one more for each that has found something: where all did, twice as many look next
+    this.#width = verdict === 'more' ? Math.min(this.#width + 1, MOST_AT_ONCE) : 1;
     if (waiter.round !== this.round) return; // it looked before the last wake-up
     if (verdict === 'taken') this.#isOver = true;
     if (verdict !== 'nothing' || waiter.alike === undefined) return;
@@ -86,13 +94,14 @@ export class WaitingLine {
   }
 
   #goOn(): void {
-    while (!this.#isOver && !this.#looking) {
+    while (!this.#isOver && (this.#looking?.size ?? 0) < this.#width) {
       const next = this.#returned?.shift() ?? this.#order?.next().value;
       if (next === undefined) return;
       if (next.round === this.round || !next.isParked) continue;
       next.round = this.round;
       if (next.alike !== undefined && this.#nothingFor?.has(next.alike)) continue;
-      this.#looking = next;
+      this.#looking ??= new Set();
+      this.#looking.add(next);
       next.wake();
     }
   }

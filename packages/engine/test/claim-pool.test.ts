@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ClaimPoolRequest, NewAction } from '../src/index.ts';
+import { type ClaimPoolRequest, createEngine, type NewAction } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
@@ -98,6 +98,17 @@ test('G31: what is given back, retried or taken back goes home to its old place'
   expect(await t.report(a, 4)).toMatchObject({ accepted: true });
 });
 
+test('G31: an operator gives a worker this very action, if it waits', async () => {
+  const p = await pool(3);
+  const [a, b] = [await p.enqueue({ priority: 'urgent' }), await p.enqueue()];
+  const got = await Promise.all([p.take(0, { actionId: b }), p.take(1, { actionId: b })]);
+  expect(got.sort()).toEqual([b, 'empty']);
+  expect(await p.take(2, { actionId: '99999' })).toBe('empty');
+  expect(await p.take(2, { actionId: 'none' })).toBe('empty');
+  expect(await p.take(2)).toBe(a);
+  expect(await p.claim(2, { actionId: b })).toEqual({ kind: 'held', actionId: a });
+});
+
 test('G7 G31: a lease that ends may be the success', async () => {
   const p = await pool(1);
   const id = await p.enqueue({ onLeaseEnd: 'succeed' });
@@ -140,6 +151,33 @@ test('G38: a waiting worker is woken by what comes into the pool, and by what go
   await expect.poll(() => t.engine.parkedWaiters).toBe(1);
   const other = await p.enqueue();
   expect((await Promise.all(waits)).filter((one) => one === other)).toHaveLength(1);
+});
+
+test('G31 G38: those who wait for a pool are served together, by few statements', async () => {
+  const batches: number[] = [];
+  const engine = createEngine(t.db, {
+    clock: t.clock,
+    observer: { batch: (operation, size) => void (operation === 'claim-pool' && batches.push(size)) },
+  });
+  const p = await pool(60);
+  const by = { tenantId: 1, poolId: p.poolId, channel: 'work', leaseMs: 10_000, waitMs: 60_000 };
+  const waits = Array.from({ length: 60 }, (_, n) =>
+    engine.claimFromPool(t.db, { ...by, laneId: p.worker(n), worker: `w${n}` }),
+  );
+  await expect.poll(() => engine.parkedWaiters).toBe(60);
+  batches.length = 0;
+  const asked = Array.from({ length: 60 }, () => ({
+    tenantId: 1,
+    laneId: p.poolId,
+    kind: 'test',
+    channel: 'work',
+  }));
+  const ids = (await engine.enqueueMany(t.db, asked)).flatMap((one) => ('id' in one ? one.id : []));
+  const got = await Promise.all(waits);
+  expect(got.map((one) => one.kind === 'claimed' && one.action.id).sort()).toEqual([...ids].sort());
+  // waves of 1, 2, 4, … whose first call is sent at once
+  expect(batches.length).toBeLessThan(20);
+  await engine.stop();
 });
 
 test('G31: a pool is claimed from in no other way, keeps its generation, and its workers stay', async () => {

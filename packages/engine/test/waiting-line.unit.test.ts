@@ -56,6 +56,32 @@ test('G62: whose look finds nothing answers for those who ask alike, and for nob
   waiters.endAll();
 });
 
+test('G62: where there was something, twice as many look next, until somebody finds nothing', async () => {
+  const waiters = new Waiters();
+  let left = 20;
+  const looks = crowd(
+    waiters,
+    100,
+    () => {
+      left -= 1;
+      return left >= 0 ? 'more' : 'nothing';
+    },
+    'one pool',
+  );
+  waiters.wake('key');
+  for (let turn = 0; turn < 20; turn += 1) await settle();
+  expect(waiters.count).toBe(80);
+  // no more than found something, and the wave that found nothing
+  expect(looks.length).toBeLessThan(20 + 32);
+  const before = looks.length;
+  left = 1;
+  waiters.wake('key');
+  for (let turn = 0; turn < 20; turn += 1) await settle();
+  expect(waiters.count).toBe(79);
+  expect(looks.length - before).toBeLessThanOrEqual(3);
+  waiters.endAll();
+});
+
 test('G62: a runner has something for several, so after one that has found something the next looks', async () => {
   const waiters = new Waiters();
   let left = 3;

@@ -36,6 +36,8 @@ export interface ClaimPoolItem {
   readonly leaseMs: number;
   /** The generation the worker belongs to, if it knows. */
   readonly generation?: number | undefined;
+  /** This very one, if it waits in the pool, whatever is before it: an operator's act. */
+  readonly actionId?: string | undefined;
   /** At least every so manieth claim at this node takes the oldest normal action, whatever is urgent; 0: none has to. */
   readonly normalShare?: number | undefined;
 }
@@ -54,17 +56,21 @@ interface Row extends HandedOutRow {
   held: string | null;
 }
 
-export function createClaimPool(context: Context): Operation<ClaimPoolItem, ClaimPoolAnswer> {
+/** `named`: all items name their action. Apart from the others, or one statement could take an action twice. */
+export function createClaimPool(
+  context: Context,
+  { named = false } = {},
+): Operation<ClaimPoolItem, ClaimPoolAnswer> {
   const ask = context.effects.carry({
-    name: 'muster_claim_pool',
-    text: (ends) => statement(context.schema, ends),
+    name: named ? 'muster_claim_pool_named' : 'muster_claim_pool',
+    text: (ends) => statement(context.schema, ends, named),
     transitions: HANDED_OUT,
     order: '1',
   });
   const turns = new PoolTurns();
   return {
-    name: 'claim-pool',
-    key: (item) => `${item.tenantId}:${item.laneId}`,
+    name: named ? 'claim-pool-named' : 'claim-pool',
+    key: (item) => (named ? `${item.tenantId}` : `${item.tenantId}:${item.laneId}`),
     // two statements for one pool would only be in each other's way
     atOnce: 1,
     claims: ({ tenantId, laneId, worker }) => ({ tenantId, laneId, worker }),
@@ -119,6 +125,7 @@ function values(context: Context, items: readonly ClaimPoolItem[], turns: PoolTu
     items.map((item) => item.normalShare ?? 0),
     items.map((item) => turns.streak(item)),
     items.map((item) => item.generation ?? null),
+    items.map((item) => item.actionId ?? null),
   ];
 }
 
@@ -142,12 +149,17 @@ const firstOf = (s: string, priority: number) => `(
           order by p.seq limit g.many
         ) p)`;
 
-const statement = (s: string, ends: string | null) => `
+const onlyOne = (s: string) => `
+        select p.action_id, p.priority, 1 as nth from ${s}.pending p
+        where ${IS_NOT_STOPPED} and p.tenant_id = l.tenant_id and p.action_id = g.only_action and p.lane_id = l.lane_id
+          and p.channel = g.channel and ${mayRun(s)} limit 1`;
+
+const statement = (s: string, ends: string | null, named: boolean) => `
   with ${pauses(s)}, w as materialized (
-    select i.ord, i.tenant_id, i.pool_id, i.lane_id, i.channel, i.worker, i.lease_ms, i.share, i.streak, l.ver, l.generation, l.runner_id,
+    select i.ord, i.tenant_id, i.pool_id, i.lane_id, i.channel, i.worker, i.lease_ms, i.share, i.streak, i.only_action, l.ver, l.generation, l.runner_id,
       l.ver is not null as known, l.action_id as held, coalesce(i.generation <> l.generation, false) as is_older,
       coalesce(l.action_id is null and (i.generation is null or i.generation = l.generation) and ${IS_NOT_STOPPED}, false) as is_free
-    from ${rows(2, { tenant_id: 'int', pool_id: 'bigint', lane_id: 'bigint', channel: 'text', worker: 'text', lease_ms: 'int', share: 'int', streak: 'int', generation: 'int' })}
+    from ${rows(2, { tenant_id: 'int', pool_id: 'bigint', lane_id: 'bigint', channel: 'text', worker: 'text', lease_ms: 'int', share: 'int', streak: 'int', generation: 'int', only_action: 'bigint' })}
     left join lateral (
       select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.pool_id = i.pool_id
         and l.lane_id <> i.pool_id and not l.closing limit 1
@@ -157,7 +169,8 @@ const statement = (s: string, ends: string | null) => `
     select x.*, row_number() over (partition by x.tenant_id, x.pool_id, x.channel order by x.ord) as turn
     from (${lockLanes(s, 'w', 'x.is_free')}) x
   ), g as materialized (
-    select f.tenant_id, f.pool_id, f.channel, max(f.share) as share, max(f.streak) as streak, count(*) as many from f group by 1, 2, 3
+    select f.tenant_id, f.pool_id, f.channel, max(f.share) as share, max(f.streak) as streak, count(*) as many, max(f.only_action) as only_action
+    from f group by 1, 2, 3
   ), heads as materialized (
     select * from (
       select g.tenant_id, g.pool_id, g.channel, g.many, p.action_id,
@@ -165,7 +178,7 @@ const statement = (s: string, ends: string | null) => `
       from g
       cross join lateral (select * from ${s}.lanes l where l.tenant_id = g.tenant_id and l.lane_id = g.pool_id limit 1) l
       left join pz on pz.tenant_id = g.tenant_id
-      cross join lateral (${firstOf(s, 0)} union all ${firstOf(s, 1)}) p
+      cross join lateral (${named ? onlyOne(s) : `${firstOf(s, 0)} union all ${firstOf(s, 1)}`}) p
     ) c where c.turn <= c.many
   ), t as materialized (
     -- as it is when it is locked, if it is still there
