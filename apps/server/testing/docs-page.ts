@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import type { TestServer } from './test-server.ts';
 
@@ -31,31 +31,76 @@ const pattern = (words: string) =>
     .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     .join('.*?');
 
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+
+/**
+ * One shell for all commands of a page, as its reader has. To start a process costs a worker that holds databases in memory a
+ * tenth of a second, each time.
+ */
+function shell(environment: Record<string, string>) {
+  const bash = spawn('bash', { env: environment, stdio: ['pipe', 'pipe', 'pipe'] });
+  let [out, errors] = ['', ''];
+  let heard = () => {};
+  bash.stdout.on('data', (chunk) => {
+    out += chunk;
+    heard();
+  });
+  bash.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  const ended = once(bash, 'close').then(() => heard());
+  return {
+    set: (name: string, value: string) => bash.stdin.write(`export ${name}=${quoted(value)}\n`),
+    /** What it prints; it must succeed. */
+    async run(command: string): Promise<string> {
+      [out, errors] = ['', ''];
+      bash.stdin.write(`eval ${quoted(command)} </dev/null\nprintf '\\0%s\\0' $?\n`);
+      for (;;) {
+        const [, printed, status] = /^(.*?)\0(\d+)\0$/s.exec(out) ?? [];
+        if (printed !== undefined && status === '0') return printed;
+        if (printed !== undefined || bash.exitCode !== null)
+          throw new Error(`${command}\nended with ${status ?? bash.exitCode}: ${errors}`);
+        await new Promise<void>((resolve) => {
+          heard = resolve;
+        });
+      }
+    },
+    async end(): Promise<void> {
+      bash.stdin.end();
+      await ended;
+    },
+  };
+}
+
 /** How many commands it had. */
 export async function runPage(t: TestServer, page: string): Promise<number> {
   const steps = stepsOf(readFileSync(new URL(`../../../docs/${page}`, import.meta.url), 'utf8'));
-  const environment: Record<string, string> = {
+  const bash = shell({
     PATH: process.env.PATH ?? '',
     MUSTER: t.server.url,
     OPERATOR: `authorization: Bearer ${t.operator}`,
     JSON: 'content-type: application/json',
-  };
+  });
   let shown = '';
-  for (const { command, answer } of steps) {
-    const [, name, value] = /^([A-Z]+)="(.*)"$/.exec(command) ?? [];
-    if (name !== undefined && value !== undefined) {
-      const copied = /\S*…$/.exec(value)?.[0] ?? '';
-      // the last one that was shown
-      const found = [...shown.matchAll(new RegExp(`${pattern(copied.slice(0, -1))}[\\w-]+`, 'g'))].at(
-        -1,
-      )?.[0];
-      environment[name] = value.replace(copied, String(found));
-      continue;
+  try {
+    for (const { command, answer } of steps) {
+      const [, name, value] = /^([A-Z]+)="(.*)"$/.exec(command) ?? [];
+      if (name !== undefined && value !== undefined) {
+        const copied = /\S*…$/.exec(value)?.[0] ?? '';
+        // the last one that was shown
+        const found = [...shown.matchAll(new RegExp(`${pattern(copied.slice(0, -1))}[\\w-]+`, 'g'))].at(
+          -1,
+        )?.[0];
+        bash.set(name, value.replace(copied, String(found)));
+        continue;
+      }
+      const stdout = await bash.run(command);
+      shown += stdout;
+      for (const [secret] of stdout.matchAll(/mst_\w+_1_[\w-]{43}/g)) t.secret(secret);
+      expect(stdout.trim(), command).toMatch(new RegExp(`^${pattern(answer)}$`, 's'));
     }
-    const { stdout } = await promisify(execFile)('bash', ['-c', command], { env: environment });
-    shown += stdout;
-    for (const [secret] of stdout.matchAll(/mst_\w+_1_[\w-]{43}/g)) t.secret(secret);
-    expect(stdout.trim(), command).toMatch(new RegExp(`^${pattern(answer)}$`, 's'));
+  } finally {
+    await bash.end();
   }
   return steps.length;
 }
