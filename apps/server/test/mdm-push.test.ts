@@ -123,6 +123,7 @@ test('a contact takes back only what was wanted before it, and a new want is a f
     values: [deviceId],
   });
   await want([deviceId]); // after the look of the device, before its contact is written
+  await node.idle();
   await node.pushes.seen(1, deviceId, rows[0].want);
   expect(await ledger(deviceId)).toMatchObject({ pushes: 0 });
   expect(await node.look()).toBe(1);

@@ -10,6 +10,7 @@ import { hostActions } from './hosts/host-actions.ts';
 import { services } from './hosts/services.ts';
 import { mdm } from './mdm/endpoints.ts';
 import { push } from './push/endpoints.ts';
+import { nanomdm } from './push/nanomdm.ts';
 import { server } from './server.ts';
 import { tasks } from './tasks/endpoints.ts';
 import { pcs } from './tasks/pcs.ts';
@@ -30,6 +31,7 @@ export const api = {
   hostActions,
   hosts,
   mdm,
+  nanomdm,
   pcs,
   push,
   runners,

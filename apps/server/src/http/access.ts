@@ -26,6 +26,8 @@ export type Access =
       readonly wholeInstallation?: boolean;
       /** Clients that are no browsers: a cookie is a sign that somebody is being used. */
       readonly refuseCookies?: boolean;
+      /** The token may also come as the password of `Authorization: Basic`, whatever the name beside it. */
+      readonly basic?: boolean;
       /** What is said to somebody whose token was valid once; null: what is said of any other. */
       readonly former?: (token: FormerToken) => Promise<MusterError | null>;
       /** A protocol of its own has its own words for a refusal. */
@@ -47,4 +49,9 @@ export function wholeInstallation(role: Role): Access {
 /** Only these kinds of tokens, without cookies. */
 export function only(...kinds: Exclude<TokenKind, 'operator'>[]): Extract<Access, { public: false }> {
   return { public: false, role: null, kinds, refuseCookies: true };
+}
+
+/** Operators from this role up, as programs made for another server send their password: with Basic, and without cookies. */
+export function operatorsByBasic(role: Role): Access {
+  return { public: false, role, kinds: [], basic: true, refuseCookies: true };
 }

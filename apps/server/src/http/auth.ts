@@ -34,7 +34,7 @@ export function authorise(access: Access, tokens: Tokens, failures: SignInFailur
         access.refusals?.cookies() ?? httpError('MUSTER_FORBIDDEN', 'Requests with cookies are refused here.')
       );
     request.tokenVersion = tokens.version;
-    const caller = await authenticate(request, tokens, failures, access.refusals);
+    const caller = await authenticate(request, tokens, failures, access);
     if (access.refusals && !access.kinds.includes(caller.kind)) throw access.refusals.token();
     if (caller.kind === 'operator') {
       if (access.role === null)
@@ -50,6 +50,12 @@ export function authorise(access: Access, tokens: Tokens, failures: SignInFailur
       throw httpError('MUSTER_FORBIDDEN', 'This is for operators of the default tenant.');
     request.caller = caller;
   };
+}
+
+/** The password of `Authorization: Basic`. */
+function passwordOf(request: FastifyRequest): string | undefined {
+  const [, encoded] = /^Basic +([A-Za-z0-9+/]+=*) *$/i.exec(request.headers.authorization ?? '') ?? [];
+  return encoded && /^[^:]*:(\S+)$/.exec(Buffer.from(encoded, 'base64').toString('utf8'))?.[1];
 }
 
 export function bearerOf(request: FastifyRequest): string | undefined {
@@ -74,12 +80,17 @@ async function authenticate(
   request: FastifyRequest,
   tokens: Tokens,
   failures: SignInFailures,
-  refusals: Refusals | undefined,
+  { basic, refusals }: { readonly basic?: boolean; readonly refusals?: Refusals },
 ): Promise<Caller> {
-  const text = bearerOf(request);
+  const text = bearerOf(request) ?? (basic ? passwordOf(request) : undefined);
   if (refusals && text === undefined) throw refusals.header();
   if (text === undefined)
-    throw httpError('MUSTER_UNAUTHORIZED', 'Send a token in the header "Authorization: Bearer <token>".');
+    throw httpError(
+      'MUSTER_UNAUTHORIZED',
+      basic
+        ? 'Send a token as the password of "Authorization: Basic".'
+        : 'Send a token in the header "Authorization: Bearer <token>".',
+    );
   const caller = await tokens.authenticate(text);
   if (caller) return caller;
   const retryAfter = failures.count(request.ip ?? '');

@@ -23,7 +23,11 @@ export function errorReply(
     );
   // The rest of a body that is too large is not read: the connection cannot be used again.
   if (known.status === 413) reply.header('connection', 'close');
-  if (known.status === 401) reply.header('www-authenticate', 'Bearer realm="muster"');
+  if (known.status === 401) {
+    const { access } = request.routeOptions.config;
+    const scheme = access && !access.public && access.basic ? 'Basic' : 'Bearer';
+    reply.header('www-authenticate', `${scheme} realm="muster"`);
+  }
   if (known.status === 503 || known.status === 429)
     reply.header('retry-after', String(known.retryAfter ?? someSeconds()));
   return reply.code(known.status).send({ error: known.message, code: known.code });

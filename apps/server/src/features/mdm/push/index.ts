@@ -8,6 +8,7 @@ import { defineRoute } from '../../../http/define-route.ts';
 import { isId } from '../../../http/ids.ts';
 import { gone } from '../../../http/replies.ts';
 import { DEFAULT_TENANT } from '../../../tenants/default-tenant.ts';
+import { certificateRoute } from './certificate-route.ts';
 import { type Certificates, createCertificates } from './certificates.ts';
 import { certificatesOfSettings } from './certificates-of-settings.ts';
 import { watchExpiry } from './expiry.ts';
@@ -34,19 +35,20 @@ export interface PushPart extends Required<Pick<Feature, 'errors' | 'routes'>> {
 export const PUSH_DEVICES = 'push-devices';
 
 export function createPushPart(shell: Shell): PushPart {
-  const { alerts, config, db, engine, log, registry, secrets } = shell;
+  const { alerts, audit, config, db, engine, log, registry, secrets } = shell;
   const { now, schema } = engine;
-  const certificates = certificatesOfSettings(config);
+  const ofSettings = certificatesOfSettings(config);
   const ledger = createLedger(schema, now);
   const topics = createTopics(schema, now);
-  const providers = new Providers({ certificates, db, schema, secrets, topics, url: config.APNS_URL });
+  const providers = new Providers({ certificates: ofSettings, db, schema, secrets, topics, url: config.APNS_URL });
+  const certificates = createCertificates({ providers, secrets, topics });
   const faults = new Faults({ alerts, db, now, topics });
   const metrics = createPushMetrics(registry);
   const onDead: OnDead[] = [];
   const onMessage: OnMessage[] = [];
   const parts = { db, faults, ledger, log, metrics, now, providers, schema, topics };
   const pusher = new Pusher({ ...parts, onDead });
-  const messageTopic = certificates.message?.topic ?? null;
+  const messageTopic = ofSettings.message?.topic ?? null;
   const messages = createMessages({ ...parts, told: onMessage, topic: messageTopic });
 
   engine.addDuty({
@@ -78,10 +80,10 @@ export function createPushPart(shell: Shell): PushPart {
       await ledger.tokenIs(tx, tenantId, deviceId, token);
       afterCommit(tx, () => pusher.soon(tenantId));
     },
-    async want(tx, tenantId, deviceIds) {
+    async want(tx, tenantId, deviceIds, how) {
       if (deviceIds.length === 0) return;
       await ledger.want(tx, tenantId, deviceIds);
-      afterCommit(tx, () => pusher.soon(tenantId));
+      if (!how?.quietly) afterCommit(tx, () => pusher.soon(tenantId));
     },
     seen: (tenantId, deviceId, want) => seen({ tenantId, deviceId, want: want ?? null }),
     async forget(tx, tenantId, deviceId, what = 'mdm') {
@@ -95,11 +97,11 @@ export function createPushPart(shell: Shell): PushPart {
     onMessage: (told) => void onMessage.push(told),
     now: (tenantId, deviceIds) => pusher.now(tenantId, deviceIds.filter(isId)),
     topicOf: async (client, tenantId) =>
-      (await topics.newest(client, tenantId)) ?? certificates.mdm?.topic ?? null,
+      (await topics.newest(client, tenantId)) ?? ofSettings.mdm?.topic ?? null,
   };
 
   return {
-    certificates: createCertificates({ providers, secrets, topics }),
+    certificates,
     errors: PUSH_ERRORS,
     pushes,
     async idle() {
@@ -107,6 +109,7 @@ export function createPushPart(shell: Shell): PushPart {
       await messages.idle();
     },
     routes: [
+      certificateRoute(audit, certificates),
       defineRoute(api.push.putToken, {
         access: only('device'),
         async handler({ body, caller, reply }) {
@@ -118,7 +121,7 @@ export function createPushPart(shell: Shell): PushPart {
       }),
     ],
     async start() {
-      if (certificates.mdm) await topics.ensure(db, DEFAULT_TENANT, certificates.mdm.topic);
+      if (ofSettings.mdm) await topics.ensure(db, DEFAULT_TENANT, ofSettings.mdm.topic);
       await providers.start();
     },
     async stop() {

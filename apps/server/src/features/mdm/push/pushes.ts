@@ -49,8 +49,16 @@ export type OnMessage = (
 export interface Pushes {
   /** At a TokenUpdate of the device's own channel. One that was unknown or dead is pushed to at once. */
   tokenIs(tx: Queryable, tenantId: number, deviceId: string, token: PushToken): Promise<void>;
-  /** These are to come. Devices without a valid token are pushed to as soon as they have one. */
-  want(tx: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<void>;
+  /**
+   * These are to come. Devices without a valid token are pushed to as soon as they have one. `quietly`: the caller pushes
+   * himself (`now`); if he does not live to do it, housekeeping does.
+   */
+  want(
+    tx: Queryable,
+    tenantId: number,
+    deviceIds: readonly string[],
+    how?: { quietly: boolean },
+  ): Promise<void>;
   /**
    * The device is here, so nobody needs to wake it. Call it before you look for what waits: what is wanted later keeps its
    * push. Or call it whenever you like with the `want` of its row in `push_ledger`, read by the statement that looks.

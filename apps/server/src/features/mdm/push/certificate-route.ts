@@ -1,0 +1,26 @@
+import { api } from '@muster/contracts';
+import type { Audit } from '../../../audit/audit.ts';
+import { operatorsByBasic } from '../../../http/access.ts';
+import { bytesOf } from '../../../http/bytes-body.ts';
+import { defineRoute, type Route } from '../../../http/define-route.ts';
+import type { Certificates } from './certificates.ts';
+
+/** A push certificate is renewed each year, without a restart; by the route that NanoMDM has for it. */
+export function certificateRoute(audit: Audit, certificates: Certificates): Route {
+  return defineRoute(api.push.putCertificate, {
+    access: operatorsByBasic('admin'),
+    async handler({ caller, request }) {
+      const text = bytesOf(request.body).toString('latin1');
+      const { topic, notAfter } = await audit.change(
+        caller,
+        (tx) => certificates.put(tx, caller.tenantId, text),
+        (put) => ({
+          act: 'certificate.renew',
+          target: put.topic,
+          detail: { notAfter: put.notAfter.toISOString() },
+        }),
+      );
+      return { topic, not_after: notAfter.toISOString() };
+    },
+  });
+}
