@@ -1,18 +1,21 @@
-import { testCertificate } from '@muster/mdm/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestServer, testServer } from '../testing/test-server.ts';
+import { createTokens } from '../src/tokens/tokens.ts';
+import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
+import type { TestServer } from '../testing/test-server.ts';
 
+let s: MdmStage;
 let t: TestServer;
 beforeAll(async () => {
-  t = await testServer();
+  s = await mdmStage({ settings: { MUSTER_MDM_HOLD_SECONDS: '0' } });
+  t = s.t;
 });
-afterAll(() => t.close());
+afterAll(() => s.close());
 
 const basic = (token: string, name = 'nanomdm') => ({
   authorization: `Basic ${Buffer.from(`${name}:${token}`).toString('base64')}`,
 });
 async function certificateFor(topic: string): Promise<{ pem: string; key: string; all: string }> {
-  const { pem, keyPem } = await testCertificate({ commonName: 'APSP', userId: topic });
+  const { certificate: pem, key: keyPem } = await s.apns.pushCertificate(topic);
   for (const line of keyPem.split('\n').slice(1, -2)) t.secret(line);
   return { pem, key: keyPem, all: `${pem}\n${keyPem}` };
 }
@@ -27,12 +30,14 @@ test('a push certificate is put as NanoMDM takes it, with a token as the passwor
   const answer = await put(all);
   expect(answer).toMatchObject({ status: 200, body: { topic: 'com.apple.mgmt.External.one' } });
   expect(Date.parse(answer.body.not_after)).toBeGreaterThan(0);
-  const { rows } = await t.engine.db.query({ text: 'select certificate, sealed_key from muster.push_topics' });
+  const { rows } = await t.engine.db.query({
+    text: 'select certificate, sealed_key from muster.push_topics where certificate is not null',
+  });
   expect(rows).toHaveLength(1);
   expect(rows[0].certificate.trim()).toBe(pem.trim());
   expect(rows[0].sealed_key.toString('latin1')).not.toContain('PRIVATE KEY');
   const { body: audit } = await t.get('/api/audit');
-  expect(audit.entries[0]).toMatchObject({ act: 'certificate.renew', target: 'com.apple.mgmt.External.one' });
+  expect(audit.audit[0]).toMatchObject({ act: 'certificate.renew', target: 'com.apple.mgmt.External.one' });
   expect(JSON.stringify(audit)).not.toContain('PRIVATE');
   expect((await put(all, { authorization: `Bearer ${t.operator}` })).status).toBe(200);
   // as `curl -T -` sends it: without a content type
@@ -50,7 +55,13 @@ test('whoever may not put one, or puts something else, is told so', async () => 
   const { token } = await t.token({ kind: 'operator', role: 'operator', name: 'no admin' });
   expect(await put(all, basic(token))).toMatchObject({ status: 403, body: { code: 'MUSTER_FORBIDDEN' } });
   expect((await put(all, { ...basic(t.operator), cookie: 'a=b' })).status).toBe(403);
-  for (const authorization of ['', 'Basic', 'Basic !', basic('').authorization, basic('wrong').authorization]) {
+  for (const authorization of [
+    '',
+    'Basic',
+    'Basic !',
+    basic('').authorization,
+    basic('wrong').authorization,
+  ]) {
     const refused = await put(all, { authorization });
     expect(refused).toMatchObject({ status: 401, body: { code: 'MUSTER_UNAUTHORIZED' } });
     expect(refused.headers.get('www-authenticate')).toBe('Basic realm="muster"');
@@ -62,7 +73,9 @@ test('whoever may not put one, or puts something else, is told so', async () => 
       status: 400,
       body: { code: 'MUSTER_PUSH_CERTIFICATE_UNUSABLE' },
     });
-  const { rows } = await t.engine.db.query({ text: 'select topic from muster.push_topics' });
+  const { rows } = await t.engine.db.query({
+    text: 'select topic from muster.push_topics where certificate is not null',
+  });
   expect(rows).toEqual([{ topic: 'com.apple.mgmt.External.one' }]);
 });
 
@@ -74,9 +87,118 @@ test('a companion app says with the token of its device how messages get to it',
   expect((await putToken('ab'.repeat(32), device.deviceToken)).status).toBe(204);
   expect((await putToken('CD'.repeat(32), device.deviceToken)).status).toBe(204);
   const { rows } = await t.engine.db.query({
-    text: 'select device_id, app, token from muster.push_tokens',
+    text: `select device_id, app, token from muster.push_tokens where app = 'message'`,
   });
   expect(rows).toEqual([{ device_id: device.id, app: 'message', token: Buffer.alloc(32, 0xcd) }]);
   expect((await putToken('abc', device.deviceToken)).status).toBe(400);
   expect((await putToken('ab'.repeat(32), t.operator)).status).toBe(403);
 });
+
+const plist = (requestType: string, uuid?: string, more = '') => `<?xml version="1.0" encoding="UTF-8"?>
+<plist version="1.0"><dict>
+  <key>Command</key><dict><key>RequestType</key><string>${requestType}</string>${more}</dict>
+  ${uuid ? `<key>CommandUUID</key><string>${uuid}</string>` : ''}
+</dict></plist>`;
+const enqueue = (ids: string, body: string, headers: Record<string, string> = basic(t.operator)) =>
+  t.send('PUT', `/v1/enqueue/${ids}`, body, {
+    token: null,
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  });
+const push = (ids: string) => t.get(`/v1/push/${ids}`, { token: null, headers: basic(t.operator) });
+const tokensOf = (pushes: readonly { token: string }[]) => pushes.map(({ token }) => token);
+
+test('a command is queued and pushed as NanoMDM does it, and the phone does it', async () => {
+  const [{ phone, id }, { phone: other }] = [await s.enrolled(), await s.enrolled()];
+  await s.apns.arrived(2); // one for each that has just enrolled
+  await Promise.all([phone.connect(), other.connect()]);
+  s.apns.forget();
+  const ids = `${phone.udid},${other.udid}`;
+  const { status, body } = await enqueue(ids, plist('ProfileList', '0001_ProfileList'));
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    status: {
+      [phone.udid]: { push_result: expect.any(String) },
+      [other.udid]: { push_result: expect.any(String) },
+    },
+    command_uuid: '0001_ProfileList',
+    request_type: 'ProfileList',
+  });
+  const apnsIds = s.apns.pushes.map(({ headers }) => headers['apns-id']);
+  for (const { udid } of [phone, other]) expect(apnsIds).toContain(body.status[udid].push_result);
+  expect(await phone.connect()).toMatchObject([
+    { commandUuid: '0001_ProfileList', requestType: 'ProfileList' },
+  ]);
+  const { body: actions } = await t.get('/api/actions?kind=mdm.raw');
+  expect(actions.actions.map((one: { state: string }) => one.state).sort()).toEqual(['pending', 'succeeded']);
+  const { body: audit } = await t.get('/api/audit?limit=2');
+  expect(audit.audit.map((line: { target: string }) => line.target)).toContain(`device ${id}`);
+});
+
+test('what is wrong with one id is said of it, and nobody is woken up who should not be', async () => {
+  const { phone } = await s.enrolled();
+  await expect.poll(() => tokensOf(s.apns.pushes).length).toBeGreaterThan(0);
+  await phone.connect();
+  s.apns.forget();
+  const some = await enqueue(`${phone.udid},unknown`, plist('SecurityInfo'));
+  expect(some.status).toBe(207);
+  expect(some.body.status).toEqual({
+    [phone.udid]: { push_result: expect.any(String) },
+    unknown: { command_error: 'No phone with this id is enrolled.' },
+  });
+  expect(some.body.command_uuid).toMatch(/^[0-9a-f-]{36}$/);
+  await phone.connect();
+  s.apns.forget();
+  const quiet = await enqueue(`${phone.udid}?nopush=1`, plist('SecurityInfo'));
+  expect(quiet).toMatchObject({ status: 200, body: { status: { [phone.udid]: {} }, no_push: true } });
+  expect(s.apns.pushes).toEqual([]);
+  const pushed = await push(`${phone.udid},unknown`);
+  expect(pushed.body).toEqual({
+    status: {
+      [phone.udid]: { push_result: s.apns.pushes.at(-1)?.headers['apns-id'] },
+      unknown: { push_error: 'No phone with this id is enrolled.' },
+    },
+  });
+  s.apns.answer('all', { status: 429, reason: 'TooManyRequests' });
+  const refused = await push(phone.udid);
+  expect(refused).toMatchObject({
+    status: 207,
+    body: { status: { [phone.udid]: { push_error: 'TooManyRequests' } } },
+  });
+  s.apns.answer('all', null);
+  // another tenant knows none of them
+  const { token } = await otherTenant();
+  expect((await enqueue(phone.udid, plist('SecurityInfo'), basic(token))).body.status).toEqual({
+    [phone.udid]: { command_error: 'No phone with this id is enrolled.' },
+  });
+});
+
+test('what is no command is refused, and erasing a phone needs an admin and its serial number', async () => {
+  const { phone } = await s.enrolled();
+  for (const body of [
+    '',
+    'x',
+    plist('Nonsense!'),
+    '<plist><dict/></plist>',
+    '<!DOCTYPE a [<!ENTITY b "c">]><plist>&b;</plist>',
+  ])
+    expect(await enqueue(phone.udid, body)).toMatchObject({
+      status: 400,
+      body: { code: 'MUSTER_BAD_REQUEST' },
+    });
+  const { token } = await t.token({ kind: 'operator', role: 'operator', name: 'no eraser' });
+  expect((await enqueue(phone.udid, plist('EraseDevice'), basic(token))).status).toBe(403);
+  const wrong = await enqueue(`${phone.udid}?serial=other`, plist('EraseDevice'));
+  expect(wrong.body.status[phone.udid].command_error).toMatch(/serial/);
+  const right = await enqueue(`${phone.udid}?serial=${phone.serial}`, plist('EraseDevice'));
+  expect(right.body.status[phone.udid].command_error).toBeUndefined();
+});
+
+async function otherTenant(): Promise<{ token: string }> {
+  const { body: tenant } = await t.post('/api/tenants', { name: 'other' });
+  const { token } = await createTokens(t.engine.db, 'muster')
+    .create(t.engine.db, {
+      ...{ tenantId: Number(tenant.id), kind: 'operator', role: 'admin', name: 'other' },
+    })
+    .then(({ secret }) => ({ token: t.secret(secret) }));
+  return { token };
+}

@@ -15,6 +15,7 @@ import { createConversation } from './conversation.ts';
 import { createEnrolments } from './enrolments.ts';
 import { createPublish } from './events.ts';
 import { createIdentify } from './identity.ts';
+import { nanomdmRoutes } from './nanomdm/routes.ts';
 import { createPhones } from './phones.ts';
 import { createProfiles } from './profile.ts';
 import { createPushPart } from './push/index.ts';
@@ -105,7 +106,12 @@ export const mdm: CreateFeature = (shell) => {
   return {
     name: 'mdm',
     errors: { ...MDM_ERRORS, ...push.errors },
-    routes: [...phoneRoutes(tools), ...operatorRoutes(tools), ...push.routes],
+    routes: [
+      ...phoneRoutes(tools),
+      ...operatorRoutes(tools),
+      ...push.routes,
+      ...nanomdmRoutes({ audit, db, phones, pushes, raw }),
+    ],
     async start() {
       listening = await arrivals.start();
       await push.start();

@@ -30,6 +30,8 @@ export interface RawRequest {
   readonly priority?: 'normal' | 'urgent' | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly by: string;
+  /** Whether the phone is woken up for it: by us, by the caller himself (`quietly`), or by nobody. */
+  readonly wake?: 'quietly' | 'never' | undefined;
 }
 
 interface Tools {
@@ -112,7 +114,8 @@ export function createRawCommands({ commands, engine, leaseMs, phones, pushes }:
         ...{ tenantId, laneId: phone.laneId, channel: MDM, kind: KIND, payload, priority, idempotencyKey },
         ...{ leaseMs, createdBy: request.by, ...once },
       });
-      await pushes.want(tx, tenantId, [deviceId]);
+      if (request.wake !== 'never')
+        await pushes.want(tx, tenantId, [deviceId], { quietly: request.wake === 'quietly' });
       return { id, outcome, commandUuid };
     },
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { api } from '@muster/contracts';
 import { atLeast } from '@muster/contracts/words';
-import type { Database, Queryable } from '@muster/engine';
-import { type Command, MdmError, MOST_COMMAND_BYTES, type PushOutcome, parseCommand } from '@muster/mdm';
+import type { Database } from '@muster/engine';
+import { MdmError, MOST_COMMAND_BYTES, type PushOutcome, parseCommand } from '@muster/mdm';
 import type { Audit } from '../../../audit/audit.ts';
 import { MusterError } from '../../../errors.ts';
 import { operatorsByBasic } from '../../../http/access.ts';
@@ -10,30 +10,16 @@ import { bytesOf } from '../../../http/bytes-body.ts';
 import { defineRoute, type Route } from '../../../http/define-route.ts';
 import { httpError } from '../../../http/errors.ts';
 import type { Caller } from '../../../tokens/caller.ts';
+import type { Phones } from '../phones.ts';
 import type { Pushes } from '../push/index.ts';
+import type { RawCommands, RawRequest } from '../raw-commands.ts';
 
 interface Tools {
   readonly audit: Audit;
   readonly db: Database;
   readonly pushes: Pushes;
-  readonly phones: {
-    known(
-      client: Queryable,
-      tenantId: number,
-      udids: readonly string[],
-    ): Promise<Map<string, { readonly deviceId: string; readonly releasedAt: Date | null }>>;
-  };
-  readonly raw: { enqueue(tx: Queryable, request: RawRequest): Promise<{ readonly id: string }> };
-}
-
-interface RawRequest {
-  readonly tenantId: number;
-  readonly deviceId: string;
-  readonly command: Command;
-  readonly commandUuid: string;
-  readonly serial: string | undefined;
-  readonly by: string;
-  readonly wake: 'quietly' | 'never';
+  readonly phones: Phones;
+  readonly raw: RawCommands;
 }
 
 type Each = Record<string, { push_result?: string; push_error?: string; command_error?: string }>;

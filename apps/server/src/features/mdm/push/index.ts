@@ -40,7 +40,14 @@ export function createPushPart(shell: Shell): PushPart {
   const ofSettings = certificatesOfSettings(config);
   const ledger = createLedger(schema, now);
   const topics = createTopics(schema, now);
-  const providers = new Providers({ certificates: ofSettings, db, schema, secrets, topics, url: config.APNS_URL });
+  const providers = new Providers({
+    certificates: ofSettings,
+    db,
+    schema,
+    secrets,
+    topics,
+    url: config.APNS_URL,
+  });
   const certificates = createCertificates({ providers, secrets, topics });
   const faults = new Faults({ alerts, db, now, topics });
   const metrics = createPushMetrics(registry);

@@ -50,6 +50,8 @@ export class Pusher {
   readonly #options: Options;
   readonly #settle: (settled: Settled) => Promise<undefined>;
   readonly #sending = new Set<Promise<void>>();
+  /** By device: what will become of its push. */
+  readonly #outcomes = new Map<string, Promise<PushOutcome | null>>();
   readonly #ofTopic = new Map<string, number>();
   #repeats = 0;
   /** Whose pushes are to be looked at. */
@@ -90,16 +92,20 @@ export class Pusher {
     return (await this.#next(client, tenants)).taken;
   }
 
-  /** Pushes to these now, whatever was sent before; those that somebody else pushes to are missing. */
+  /** Pushes to these now, whatever was sent before; of those that another node pushes to nothing is known. */
   async now(tenantId: number, deviceIds: readonly string[]): Promise<Map<string, PushOutcome>> {
     const { db, ledger } = this.#options;
-    const due = await whileLocked(db, (tx) => ledger.makeDue(tx, tenantId, deviceIds));
-    const taken = this.#stopping ? [] : await ledger.take(db, due);
+    // taken before it is committed that they are due: nobody comes in between
+    const taken = this.#stopping
+      ? []
+      : await whileLocked(db, async (tx) => ledger.take(tx, await ledger.makeDue(tx, tenantId, deviceIds)));
+    for (const one of taken) this.#begin({ ...one, isTry: true });
     const outcomes = new Map<string, PushOutcome>();
     await Promise.all(
-      taken.map((one) =>
-        this.#begin({ ...one, isTry: true }, (outcome) => void outcomes.set(one.deviceId, outcome)),
-      ),
+      deviceIds.map(async (deviceId) => {
+        const outcome = await this.#outcomes.get(`${tenantId}:${deviceId}`);
+        if (outcome) outcomes.set(deviceId, outcome);
+      }),
     );
     return outcomes;
   }
@@ -194,38 +200,38 @@ export class Pusher {
     return tries;
   }
 
-  #begin(sent: Sent, onOutcome?: (outcome: PushOutcome) => void): Promise<void> {
+  #begin(sent: Sent): void {
     const key = topicKey(sent);
+    const device = `${sent.tenantId}:${sent.deviceId}`;
     const isRepeat = sent.pushes > 0 ? 1 : 0;
     this.#repeats += isRepeat;
     this.#ofTopic.set(key, (this.#ofTopic.get(key) ?? 0) + 1);
-    const sending = this.#send(sent, onOutcome)
-      .catch((error) =>
-        // the row is due again when its turn is over
-        this.#options.log.warn(
-          { err: error, deviceId: sent.deviceId },
-          'What became of a push could not be written.',
-        ),
-      )
-      .finally(() => {
-        this.#sending.delete(sending);
-        this.#repeats -= isRepeat;
-        const left = (this.#ofTopic.get(key) ?? 1) - 1;
-        if (left > 0) this.#ofTopic.set(key, left);
-        else this.#ofTopic.delete(key);
-        this.#freed?.();
-      });
+    const outcome = this.#send(sent).catch((error) => {
+      // the row is due again when its turn is over
+      const what = { err: error, deviceId: sent.deviceId };
+      this.#options.log.warn(what, 'What became of a push could not be written.');
+      return null;
+    });
+    this.#outcomes.set(device, outcome);
+    const sending = outcome.then(() => {
+      this.#sending.delete(sending);
+      if (this.#outcomes.get(device) === outcome) this.#outcomes.delete(device);
+      this.#repeats -= isRepeat;
+      const left = (this.#ofTopic.get(key) ?? 1) - 1;
+      if (left > 0) this.#ofTopic.set(key, left);
+      else this.#ofTopic.delete(key);
+      this.#freed?.();
+    });
     this.#sending.add(sending);
-    return sending;
   }
 
-  async #send(sent: Sent, onOutcome?: (outcome: PushOutcome) => void): Promise<void> {
+  async #send(sent: Sent): Promise<PushOutcome> {
     const { metrics, now, providers } = this.#options;
     const provider = await providers.of(sent.tenantId, sent.topic);
     const outcome = await push(provider, sent, now());
     metrics.count('mdm', outcome);
-    onOutcome?.(outcome);
     await this.#end(sent, provider.topic, outcome);
+    return outcome;
   }
 
   async #end(sent: Sent, of: Provider['topic'], outcome: PushOutcome): Promise<void> {
