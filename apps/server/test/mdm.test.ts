@@ -85,9 +85,20 @@ test('what a phone refuses for now comes last, and never in answer to its own re
   expect(phone.channel.said.at(-1)).toBe('NotNow');
   expect((await phone.connect()).map((one) => one.commandUuid)).toEqual([remove]);
   expect(s.told.some((event) => event.command_uuid === remove)).toBe(false);
+  // until its time is over: then it was neither done nor failed
+  const later = await s.cached(phone, { request_type: 'RemoveProfile' });
+  await phone.connect();
+  s.t.clock.advance(58_000);
+  await s.t.engine.runDuty('mdm-expire-commands');
+  for (const uuid of [remove, later])
+    expect((await s.heard({ command_uuid: uuid })).payload).toEqual({
+      reason: 'device_timeout',
+      not_now: true,
+    });
+  const again = await s.cached(phone, { request_type: 'RemoveProfile' });
   phone.busyFor.clear();
   await phone.connect(); // the identifier was that of its profile, so it leaves
-  await s.heard({ event_type: 'ACTION_COMPLETED', command_uuid: remove });
+  await s.heard({ event_type: 'ACTION_COMPLETED', command_uuid: again });
   await s.heard({ event_type: 'DEVICE_RELEASED', udid: phone.udid });
   expect(
     eventsOf(phone)

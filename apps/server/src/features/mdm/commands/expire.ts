@@ -7,8 +7,8 @@ const EVERY_TEN_MINUTES = 600_000;
 const MOST_PRUNED = 5_000;
 
 /**
- * Ends what phones have not fetched in time: nobody has failed then, and whoever asked is told so. What was fetched and not
- * answered is over for whoever holds its lease, so nobody is told. EraseDevice is answered once or never: its time over means
+ * Ends what phones have not fetched in time, or have refused for now: nobody has failed then, and whoever asked is told so. What
+ * was fetched and not answered is over for whoever holds its lease, so nobody is told. EraseDevice is answered once or never: its time over means
  * that the phone has done it.
  */
 export function createExpireCommands(tools: {
@@ -26,12 +26,14 @@ export function createExpireCommands(tools: {
       const events = new Map<number, PhoneEvent[]>();
       for (const one of closed) {
         if (one.source === 'lane') await presume(client, one);
-        if (one.source !== 'bus' || one.wasFetched) continue;
-        const { tenantId, udid, commandUuid } = one;
+        const { tenantId, udid, commandUuid, wasFetched, wasRefusedForNow } = one;
+        if (one.source !== 'bus' || (wasFetched && !wasRefusedForNow)) continue;
         const same = events.get(tenantId) ?? [];
         same.push({
           ...{ type: 'ACTION_FAILED', udid, commandUuid },
-          payload: { reason: 'device_timeout', fetched: false },
+          payload: wasFetched
+            ? { reason: 'device_timeout', not_now: true }
+            : { reason: 'device_timeout', fetched: false },
         });
         events.set(tenantId, same);
       }
