@@ -77,6 +77,13 @@ module.exports = {
       to: { path: '^apps/server/src/features/', pathNot: '^apps/server/src/features/$1/' },
     },
     {
+      name: 'pipeline-knows-no-maker',
+      comment: 'The pipeline meets the layers of makers on the bus: not even the types of their protocols.',
+      severity: 'error',
+      from: { path: '^apps/server/src/features/pipeline/' },
+      to: { path: '^packages/mdm/' },
+    },
+    {
       name: 'fleet-imports-no-feature',
       comment: 'The fleet is open to every door and knows none of them.',
       severity: 'error',

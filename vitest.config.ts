@@ -37,7 +37,8 @@ const pgliteOnly = '**/*.pglite.test.ts';
 const never = ['**/node_modules/**', '**/dist/**', 'scripts/test/fixtures/**'];
 
 export default defineConfig({
-  resolve: { conditions },
+  // graphql has a module for bundlers beside the one that Node takes: two of them do not know each other's types
+  resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }], conditions },
   ssr: { resolve: { conditions } },
   test: {
     hookTimeout: 300_000,

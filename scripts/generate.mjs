@@ -1,5 +1,5 @@
 // `npm run generate`: writes the files of apps/server that are made from the code and compared with it by tests:
-// openapi.json as a running server shows it, catalogue.txt from a fresh embedded database, and the tables in
+// openapi.json as a running server shows it, schema.graphql, catalogue.txt from a fresh embedded database, and the tables in
 // docs/operations.md and docs/errors.md. Needs the build.
 // `npm run catalogue` writes the catalogue only.
 
@@ -12,6 +12,9 @@ const { readConfig } = await import('../apps/server/dist/config.js');
 const { startServer } = await import('../apps/server/dist/main.js');
 const { migrations } = await import('../apps/server/dist/database/migrations.js');
 const { errorsTable, settingsTable, withTable } = await import('../apps/server/dist/http/reference.js');
+
+const { buildSchema, printSchema } = await import('graphql');
+const { SDL } = await import('../apps/server/dist/features/pipeline/graphql/schema.js');
 
 const COLUMNS = 100;
 
@@ -27,6 +30,7 @@ if (which.length === 0 || which.includes('openapi')) {
   const description = await (await fetch(`${server.url}/openapi.json`)).json();
   await server.stop();
   write('apps/server/openapi.json', `${lines(description, '')}\n`);
+  write('apps/server/schema.graphql', `${printSchema(buildSchema(SDL))}\n`);
   const errors = readFileSync(path.join(root, 'docs/errors.md'), 'utf8');
   write('docs/errors.md', withTable(errors, 'errors', errorsTable(server.errors)));
   const operations = readFileSync(path.join(root, 'docs/operations.md'), 'utf8');

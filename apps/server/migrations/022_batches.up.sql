@@ -18,6 +18,8 @@ create table {schema}.batches (
   aborted_at timestamptz,
   -- nothing is left to be done for it but to show it
   closed_at timestamptz,
+  -- who has put its actions into lanes; null: the duty of batches does, as fast as the pace allows
+  door text collate "C",
   primary key (tenant_id, batch_id)
 );
 create index batches_open on {schema}.batches (tenant_id, batch_id) where closed_at is null;

@@ -48,6 +48,10 @@ create table {schema}.executions (
   status text collate "C" not null default 'ACTION_PENDING' constraint execution_status_is_known
     check (status in ('ACTION_PENDING', 'ACTION_COMPLETED', 'ACTION_FAILED')),
   failed_reason text,
+  -- the first time that the device said it was done, in time or not
+  acknowledged_at timestamptz,
+  -- the event that told of its end
+  noted_event bigint,
   error_chain jsonb,
   primary key (tenant_id, execution_id)
 );

@@ -249,6 +249,16 @@ export const SETTINGS = {
     'How long tasks wait for a device of which its runner says that it is not there.',
     wholeNumber(0, 604_800),
   ),
+  MUSTER_EXECUTION_TIMEOUT_SECONDS: setting(
+    '60',
+    'How long a device may take for an action of the command pipeline before that execution has timed out.',
+    wholeNumber(3, 86_400),
+  ),
+  MUSTER_BULK_ROLE: setting(
+    'admin',
+    'The role that assigning an action to many devices at once needs.',
+    oneOf('admin', 'operator'),
+  ),
   MUSTER_ONLINE_WINDOW_SECONDS: setting(
     '900',
     'Whoever was heard of within so many seconds counts as online.',

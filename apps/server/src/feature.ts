@@ -12,6 +12,7 @@ import type { Fleet } from './fleet/index.ts';
 import type { Route } from './http/define-route.ts';
 import type { Log } from './http/logging.ts';
 import type { LongPolls } from './http/long-poll.ts';
+import type { Upgrade } from './http/upgrades.ts';
 import type { Redriving } from './redriving/redriving.ts';
 import type { Repeats } from './repeats/repeats.ts';
 import type { Secrets } from './secrets/secrets.ts';
@@ -49,6 +50,8 @@ export interface Feature {
   readonly errors?: ErrorCatalogue;
   start?(): Promise<void>;
   stop?(): Promise<void>;
+  /** Connections that become something else than HTTP. */
+  readonly upgrades?: readonly Upgrade[];
 }
 
 export interface CreateFeature {

@@ -235,6 +235,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       onAnswer: observeHttp(registry),
       routes,
       tls,
+      upgrades: features.flatMap((feature) => feature.upgrades ?? []),
     });
 
     step('starting the engine');

@@ -11,6 +11,7 @@ import { services } from './hosts/services.ts';
 import { mdm } from './mdm/endpoints.ts';
 import { push } from './push/endpoints.ts';
 import { nanomdm } from './push/nanomdm.ts';
+import { pipeline } from './pipeline/endpoints.ts';
 import { server } from './server.ts';
 import { tasks } from './tasks/endpoints.ts';
 import { pcs } from './tasks/pcs.ts';
@@ -34,6 +35,7 @@ export const api = {
   nanomdm,
   pcs,
   push,
+  pipeline,
   runners,
   server,
   services,

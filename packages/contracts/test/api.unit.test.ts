@@ -54,6 +54,7 @@ test('a default or a transform would be noticed, wherever it hides', () => {
 
 /** What an operator or a worker may send twice without queueing twice, and why. All others that are sent take a key. */
 const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
+  'has the key in its document': ['pipeline.graphql'],
   'makes no action': [
     'devices.create',
     'devices.enrol',

@@ -11,6 +11,7 @@ import { createActionsOfPc } from './actions-of-pc.ts';
 import { createAssigning } from './assigning.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { CHECKIN } from './device-token.ts';
+import { createDoorBatches } from './door-batches.ts';
 import { enrolmentRoutes } from './enrolment-routes.ts';
 import { unknownDevice } from './errors.ts';
 import { importRoute } from './import/import-route.ts';
@@ -95,6 +96,11 @@ export function createFleet(shell: {
     targetSets: createTargetSets(schema, assigning),
     assignmentsOf: queries.assignmentsOf,
     issueEnrolmentToken: registry.issueEnrolmentToken,
+    issueEnrolmentTokens: registry.issueEnrolmentTokens,
+    /** Batches whose actions a door puts into lanes itself. */
+    doorBatches: createDoorBatches(schema, now),
+    /** A door has put these actions into the lanes of devices itself. */
+    noteAssigned: log.assigned,
     onRemoved: registry.onRemoved,
     /** What made these actions of devices; of others it says nothing. */
     originsOf: origins.of,
@@ -103,6 +109,8 @@ export function createFleet(shell: {
     deviceOfLane: queries.deviceOfLane,
     actionsOfPc: createActionsOfPc(schema, ofPcs),
     saidOf: log.saidOf,
+    /** Newest first. */
+    milestonesOf: log.list,
     offlineSince: queries.offlineSince,
 
     /** The lane of a device that is there; of any other it throws. */
@@ -116,7 +124,7 @@ export function createFleet(shell: {
 
 export { CHECKIN, type DeviceOf, deviceOf, holderOf, isOfFormerLife } from './device-token.ts';
 export { unknownDevice } from './errors.ts';
-export { type HandOutFacts, PENDING_UP_TO } from './milestones.ts';
+export { days, type HandOutFacts, PENDING_UP_TO, unfinishedDays } from './milestones.ts';
 export { type Pcs, unknownPc } from './pcs.ts';
 export { createPruneNotices, createPruneSets } from './prune-sets.ts';
 export type { Target, TargetCounts, TargetSets } from './target-sets.ts';

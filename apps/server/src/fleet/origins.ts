@@ -40,7 +40,8 @@ export function createOrigins(s: string) {
       const runs = runIds.length > 0 ? await nameRuns(client, tenantId, [...new Set(runIds)]) : new Map();
       return new Map(
         rows.flatMap((row): [string, Origin][] => {
-          if (row.source === 'batch') return [[row.action_id, { batch: { id: row.source_id } }]];
+          if (row.source === 'batch' || row.source === 'pipeline')
+            return [[row.action_id, { batch: { id: row.source_id } }]];
           const named = runs.get(row.source_id);
           return named ? [[row.action_id, { workflow: { ...named, runId: row.source_id } }]] : [];
         }),

@@ -272,6 +272,29 @@ export function createRegistry(tools: {
       return secret;
     },
 
+    /** The same for many; says the token of each. */
+    async issueEnrolmentTokens(
+      client: Queryable,
+      tenantId: number,
+      deviceIds: readonly string[],
+      by: string | null,
+    ): Promise<Map<string, string>> {
+      if (deviceIds.length === 0) return new Map();
+      for (const owner of new Set(
+        (await tokens.idsOf(client, tenantId, 'mdm-enrolment', deviceIds)).map((one) => one.owner),
+      ))
+        await tokens.revokeOf(client, tenantId, 'mdm-enrolment', owner);
+      const made = await tokens.createMany(
+        client,
+        tenantId,
+        deviceIds.map((deviceId) => ({
+          ...{ kind: 'mdm-enrolment' as const, name: `enrolment of device ${deviceId}` },
+          ...{ owner: deviceId, restriction: { deviceId }, createdBy: by },
+        })),
+      );
+      return new Map(deviceIds.map((deviceId, n) => [deviceId, made[n]?.secret as string]));
+    },
+
     /** Doors that keep something of devices forget it, in the transaction of the removal. */
     onRemoved: (forget: Forget) => void onRemoved.push(forget),
 

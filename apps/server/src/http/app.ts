@@ -17,6 +17,7 @@ import { REQUEST_ID, requestId } from './request-id.ts';
 import type { SignInFailures } from './sign-in-failures.ts';
 import { type Tls, tlsOptions } from './tls.ts';
 import { settleUnreadBodies, type UnreadLimits } from './unread-body.ts';
+import { takeUpgrades, type Upgrade } from './upgrades.ts';
 import { compileValidator } from './validation.ts';
 import { WrongMethods } from './wrong-method.ts';
 
@@ -37,6 +38,8 @@ export interface AppOptions {
   readonly log: Logger;
   readonly tokens: Tokens;
   readonly routes: readonly Route[];
+  /** What else than HTTP is spoken here. */
+  readonly upgrades?: readonly Upgrade[];
   readonly failures: SignInFailures;
   /** Those whose X-Forwarded-For is believed. */
   readonly trustedProxies: BlockList;
@@ -104,6 +107,7 @@ export function createApp(options: AppOptions): App {
   app.setValidatorCompiler(compileValidator as never);
   useJsonBodies(app);
   answerOddRequests(app.server);
+  const upgrades = takeUpgrades(app.server, options.upgrades ?? []);
   app.addHook('onRoute', (route) => {
     if (!route.config?.access)
       throw new Error(`The route ${route.method} ${route.url} has no access rule and is not registered.`);
@@ -172,6 +176,7 @@ export function createApp(options: AppOptions): App {
     registered,
     async close() {
       refusing = true;
+      upgrades.stop();
       // A connection that falls idle during the stop would be kept for its 75 s; one that never does is cut off.
       const idle = setInterval(() => app.server.closeIdleConnections(), 50);
       const patience = setTimeout(() => app.server.closeAllConnections(), LONGEST_STOP_MS);

@@ -100,7 +100,8 @@ export function createBatches(tools: {
       }
       const isStopped = batch.cancelledAt !== null || batch.abortedAt !== null;
       const stopped = isStopped ? await sets.unsupplied(client, tenantId, batch.setId) : 0;
-      const again = stopped + (await sets.supplyAgain(client, tenantId, batch.setId));
+      // only who has made an action can make it again
+      const again = batch.door ? 0 : stopped + (await sets.supplyAgain(client, tenantId, batch.setId));
       await queries.mark(client, batch, { cancelled: false, aborted: false, closed: false });
       return { id, redriven, again, refused };
     },

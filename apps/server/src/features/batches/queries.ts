@@ -15,6 +15,8 @@ export interface BatchRow extends Pace {
   readonly pausedAt: Date | null;
   readonly cancelledAt: Date | null;
   readonly abortedAt: Date | null;
+  /** Who has put its actions into lanes, if not the duty here. */
+  readonly door: string | null;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of the statement below
@@ -34,6 +36,7 @@ function batch(row: any): BatchRow {
     pausedAt: row.paused_at,
     cancelledAt: row.cancelled_at,
     abortedAt: row.aborted_at,
+    door: row.door,
   };
 }
 

@@ -1,5 +1,52 @@
 import { PIPELINE_ERRORS } from '@muster/contracts/words';
+import { dutyRun } from '@muster/engine';
 import type { CreateFeature } from '../../feature.ts';
+import { createAssign } from './assign.ts';
+import { createChanges } from './changes.ts';
+import { PIPELINE } from './channel.ts';
+import { subscribeCheckins } from './checkin-handler.ts';
+import { createDeviceQueries } from './device-queries.ts';
+import { createDispatcher, subscribeDispatch } from './dispatch.ts';
+import { createDispatchWaiting } from './dispatch-waiting.ts';
+import { createExecutionQueries } from './execution-queries.ts';
+import { createGraphql, graphqlRoutes } from './graphql/http.ts';
+import { createReads } from './graphql/reads.ts';
+import { createResolvers } from './graphql/resolvers.ts';
+import { graphqlUpgrade } from './graphql/websocket.ts';
+import { addOutcomes } from './outcome-effect.ts';
+import { createTemplates } from './templates.ts';
+
+const EVERY_TEN_MINUTES = 600_000;
+const MOST_PRUNED = 5_000;
 
 /** The command pipeline: what devices are told to do and what becomes of it. It knows only the database and the bus. */
-export const pipeline: CreateFeature = () => ({ name: 'pipeline', errors: PIPELINE_ERRORS, routes: [] });
+export const pipeline: CreateFeature = (shell) => {
+  const { audit, bus, config, engine, fleet, log, longPolls, repeats, tokens } = shell;
+  const devices = createDeviceQueries(engine);
+  const executions = createExecutionQueries(engine.schema, engine.now);
+  const templates = createTemplates(engine.schema, engine.now);
+  const timeoutMs = config.MUSTER_EXECUTION_TIMEOUT_SECONDS * 1_000;
+  const dispatcher = createDispatcher({ bus, devices, engine, executions, fleet, timeoutMs });
+
+  fleet.addStepMilestones(PIPELINE, PIPELINE);
+  addOutcomes(engine);
+  subscribeDispatch({ bus, engine, executions }, dispatcher);
+  subscribeCheckins({ bus, devices, dispatcher, engine, executions });
+  engine.addDuty(createDispatchWaiting(engine, dispatcher));
+  engine.addDuty({
+    name: 'prune-executions',
+    everyMs: EVERY_TEN_MINUTES,
+    runOnce: async (client) => dutyRun(await executions.prune(client, MOST_PRUNED), MOST_PRUNED),
+  });
+
+  const assign = createAssign({ devices, dispatcher, engine, executions, fleet, templates });
+  const changes = createChanges({ assign, audit, engine, repeats, templates });
+  const resolvers = createResolvers({ ...shell, changes, reads: createReads(engine), templates });
+  const yoga = createGraphql(resolvers, log);
+  return {
+    name: 'pipeline',
+    errors: PIPELINE_ERRORS,
+    routes: graphqlRoutes(yoga, longPolls),
+    upgrades: [graphqlUpgrade(yoga, tokens)],
+  };
+};

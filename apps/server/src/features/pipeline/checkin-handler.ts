@@ -1,0 +1,209 @@
+import { CHECKIN_TOPIC, type CheckinEvent, checkinEvent } from '@muster/contracts';
+import type { Policy } from '@muster/contracts/words';
+import type { Engine, Queryable, ReportRequest } from '@muster/engine';
+import type { Bus } from '../../bus/bus.ts';
+import { Unusable } from '../../bus/subscription.ts';
+import { CHECKIN_HANDLER, PIPELINE } from './channel.ts';
+import type { DeviceQueries, PipelineDevice } from './device-queries.ts';
+import type { Dispatcher } from './dispatch.ts';
+import type { CommandOf, ExecutionQueries } from './execution-queries.ts';
+import { RELEASE, typeOf } from './transitions.ts';
+
+/**
+ * What devices said and did, as their makers' layers tell it. Everything that follows from a message is in the transaction in which
+ * it is taken. A message that cannot be taken never fails an action: it is kept, somebody is told, and it can be redriven.
+ */
+interface Tools {
+  readonly bus: Bus;
+  readonly devices: DeviceQueries;
+  readonly dispatcher: Dispatcher;
+  readonly engine: Engine;
+  readonly executions: ExecutionQueries;
+}
+
+type Of<Type extends CheckinEvent['event_type']> = Extract<CheckinEvent, { event_type: Type }>;
+type Failed = Of<'ACTION_FAILED'>;
+
+/** Devices that left by themselves had come so far. */
+const MANAGED: readonly Policy[] = ['enrolled', 'active', 'locked'];
+
+interface Said {
+  readonly event: CheckinEvent;
+  readonly device: PipelineDevice;
+  /** The execution that it is about, if any. */
+  readonly command: CommandOf | undefined;
+}
+
+export function subscribeCheckins(tools: Tools): void {
+  const { bus, devices, dispatcher, engine, executions } = tools;
+
+  /** Of which device each is, locked; those of devices that nobody knows are passed over. */
+  async function read(tx: Queryable, tenantId: number, events: readonly CheckinEvent[]): Promise<Said[]> {
+    const commands = await executions.byCommand(
+      tx,
+      tenantId,
+      events.flatMap(({ command_uuid }) => command_uuid ?? []),
+    );
+    const udids = await devices.idsByUdid(
+      tx,
+      tenantId,
+      events.map(({ udid }) => udid),
+    );
+    const idOf = (event: CheckinEvent) =>
+      event.event_type === 'DEVICE_AUTHENTICATED'
+        ? event.payload.device_id
+        : event.command_uuid === null
+          ? udids.get(event.udid)
+          : commands.get(event.command_uuid)?.deviceId;
+    const locked = await devices.lock(
+      tx,
+      tenantId,
+      events.flatMap((event) => idOf(event) ?? []),
+    );
+    const known = new Map(locked.map((device) => [device.deviceId, device]));
+    return events.flatMap((event) => {
+      const device = known.get(idOf(event) ?? '');
+      const command = event.command_uuid === null ? undefined : commands.get(event.command_uuid);
+      return device ? [{ event, device, command }] : [];
+    });
+  }
+
+  /** What a failure means for its attempt. */
+  function reportOf(
+    command: CommandOf,
+    { payload }: Failed,
+  ): Pick<ReportRequest, 'status' | 'final' | 'error'> {
+    const { reason, code, fetched, not_now } = payload;
+    const error = code ?? reason;
+    if (reason === 'device_error' || code !== undefined || command.offline === 'FAIL')
+      return { status: 'failed', final: true, error };
+    if (reason === 'dispatch_failed') return { status: 'failed', error };
+    // nobody could fetch it without being woken
+    if (reason !== 'device_timeout' || fetched === false) return { status: 'unreached', error };
+    return not_now ? { status: 'notNow', error } : { status: 'timedOut' };
+  }
+
+  async function report(tx: Queryable, tenantId: number, said: readonly Said[]): Promise<string[]> {
+    const first = await executions.acknowledge(
+      tx,
+      tenantId,
+      said.flatMap(({ event, command }) =>
+        event.event_type === 'ACTION_COMPLETED' && command ? [command.executionId] : [],
+      ),
+    );
+    const told = said.flatMap(({ event, device, command }) => {
+      if (!command) return [];
+      if (event.event_type === 'ACTION_FAILED')
+        return [{ device, command, request: reportOf(command, event), chain: event.payload.error_chain }];
+      if (event.event_type !== 'ACTION_COMPLETED' || !first.has(command.executionId)) return [];
+      return [{ device, command, request: { status: 'succeeded' as const }, chain: undefined }];
+    });
+    if (told.length === 0) return [];
+    await executions.keepErrors(
+      tx,
+      tenantId,
+      told.flatMap(({ command: { executionId }, chain }) =>
+        chain ? [{ executionId, errorChain: chain }] : [],
+      ),
+    );
+    const answers = await engine.reportMany(
+      tx,
+      told.map(({ command: { actionId, attempt }, request }) => ({
+        ...{ tenantId, actionId, attempt, channel: PIPELINE, retryAfterMs: 0 },
+        ...request,
+      })),
+    );
+    // The device has done it, whatever had become of the action by then.
+    await devices.movePolicy(
+      tx,
+      told.flatMap(({ device, command: { actionId, executionId, typeId }, request }, n) => {
+        const to = typeOf(typeId)?.to;
+        if (request.status !== 'succeeded' || answers[n]?.accepted || !to) return [];
+        return [{ tenantId, device, to, executionId, actionId }];
+      }),
+    );
+    return told.flatMap(({ device }, n) =>
+      answers[n]?.accepted && answers[n].state !== 'pending' ? [device.deviceId] : [],
+    );
+  }
+
+  const moved = (tenantId: number, device: PipelineDevice, to: Policy) => ({
+    ...{ tenantId, device, to, executionId: null, actionId: null },
+  });
+
+  /** It is another phone from now on, or none: what was unfinished ends. An open release is what the device has just done. */
+  async function endLife(tx: Queryable, tenantId: number, device: PipelineDevice): Promise<void> {
+    const { laneId, deviceId } = device;
+    const held = await executions.heldBy(tx, tenantId, deviceId);
+    if (held?.typeId === RELEASE)
+      await engine.report(tx, {
+        ...{ tenantId, actionId: held.actionId, attempt: held.attempt },
+        ...{ channel: PIPELINE, status: 'succeeded' },
+      });
+    await engine.raiseGeneration(tx, { tenantId, laneId });
+  }
+
+  async function live(tx: Queryable, tenantId: number, { event, device }: Said): Promise<void> {
+    const { deviceId, policy } = device;
+    switch (event.event_type) {
+      case 'DEVICE_AUTHENTICATED': {
+        const { new_life, serial, model, os_version } = event.payload;
+        await devices.unbind(tx, tenantId, event.udid, deviceId);
+        await devices.describe(tx, tenantId, deviceId, {
+          ...{ udid: event.udid, serial, model, osVersion: os_version },
+          ...(new_life ? { hasUnlockToken: null } : {}),
+        });
+        if (new_life) await engine.raiseGeneration(tx, { tenantId, laneId: device.laneId });
+        if (new_life || policy === 'registered')
+          await devices.movePolicy(tx, [moved(tenantId, device, 'enrolled')]);
+        return;
+      }
+      case 'DEVICE_TOKEN_UPDATE': {
+        const { new_life, has_unlock_token } = event.payload;
+        await devices.describe(tx, tenantId, deviceId, { hasUnlockToken: has_unlock_token });
+        if (new_life) {
+          await engine.raiseGeneration(tx, { tenantId, laneId: device.laneId });
+          await devices.movePolicy(tx, [moved(tenantId, device, 'enrolled')]);
+        } else if (policy === 'enrolled') await devices.movePolicy(tx, [moved(tenantId, device, 'active')]);
+        return;
+      }
+      case 'DEVICE_RELEASED': {
+        await endLife(tx, tenantId, device);
+        const [now] = await devices.lock(tx, tenantId, [deviceId]);
+        if (now && MANAGED.includes(now.policy))
+          await devices.movePolicy(tx, [moved(tenantId, now, 'released')]);
+        return;
+      }
+      default:
+    }
+  }
+
+  bus.subscribe<CheckinEvent>({
+    topic: CHECKIN_TOPIC,
+    name: CHECKIN_HANDLER,
+    async take(tx, messages) {
+      const ofTenant = new Map<number, CheckinEvent[]>();
+      for (const { tenantId, body } of messages) {
+        const { data, error } = checkinEvent.safeParse(body);
+        if (!data) throw new Unusable(`It is no check-in event: ${error.message}`);
+        ofTenant.set(tenantId, [...(ofTenant.get(tenantId) ?? []), data]);
+      }
+      for (const [tenantId, events] of ofTenant) {
+        const said = await read(tx, tenantId, events);
+        const free = new Set(await report(tx, tenantId, said));
+        for (const one of said) {
+          await live(tx, tenantId, one);
+          const { event_type } = one.event;
+          if (event_type === 'DEVICE_CONNECTED' || event_type === 'DEVICE_TOKEN_UPDATE')
+            free.add(one.device.deviceId);
+        }
+        const waiting = await executions.waitingOf(tx, tenantId, [...free]);
+        await dispatcher.trigger(
+          tx,
+          tenantId,
+          waiting.map((device_id) => ({ device_id, action_id: null })),
+        );
+      }
+    },
+  });
+}

@@ -1,0 +1,127 @@
+import { api } from '@muster/contracts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createSchema, createYoga, type Plugin } from 'graphql-yoga';
+import { operators } from '../../../http/access.ts';
+import { defineRoute, type Route } from '../../../http/define-route.ts';
+import type { Log } from '../../../http/logging.ts';
+import type { LongPolls } from '../../../http/long-poll.ts';
+import type { Caller } from '../../../tokens/caller.ts';
+import { limitRule } from './limits.ts';
+import type { Context, createResolvers } from './resolvers.ts';
+import { SDL } from './schema.ts';
+
+/**
+ * GraphQL over HTTP: questions and changes as JSON, subscriptions as server-sent events. Documents that were seen before are neither
+ * parsed nor validated again.
+ */
+const PATH = '/graphql';
+const FOREVER_SECONDS = 7 * 86_400;
+/** A bulk has ten thousand ids. */
+const BODY_LIMIT = 1_048_576;
+
+export type Yoga = ReturnType<typeof createGraphql>;
+
+export function createGraphql(resolvers: ReturnType<typeof createResolvers>, log: Log) {
+  const limits: Plugin = { onValidate: ({ addValidationRule }) => addValidationRule(limitRule) };
+  return createYoga<Context>({
+    schema: createSchema({ typeDefs: SDL, resolvers: resolvers as never }),
+    graphqlEndpoint: PATH,
+    graphiql: false,
+    landingPage: false,
+    batching: false,
+    cors: false,
+    multipart: false,
+    plugins: [limits],
+    maskedErrors: { errorMessage: 'The server could not do this. Its log says why.', isDev: false },
+    logging: {
+      debug: () => {},
+      info: () => {},
+      warn: (...said) => log.warn({ said: said.map(String) }, 'A warning of GraphQL.'),
+      error: (...said) => log.error({ err: said[0] }, 'An error in GraphQL.'),
+    },
+  });
+}
+
+export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls): Route[] {
+  async function answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: Caller,
+    asked: { address: string; method: string; body?: string },
+  ): Promise<unknown> {
+    const accept = request.headers.accept ?? 'application/json';
+    const ask = (signal: AbortSignal | null) =>
+      yoga.fetch(
+        `http://muster${asked.address}`,
+        {
+          method: asked.method,
+          headers: { accept, ...(asked.body === undefined ? {} : { 'content-type': 'application/json' }) },
+          ...(asked.body === undefined ? {} : { body: asked.body }),
+          ...(signal ? { signal } : {}),
+        },
+        { caller },
+      );
+    if (!/text\/event-stream/i.test(accept)) {
+      const response = await ask(null);
+      reply
+        .code(response.status)
+        .header('content-type', response.headers.get('content-type') ?? 'application/json');
+      return reply.send(await response.text());
+    }
+    return longPolls
+      .run(
+        request,
+        FOREVER_SECONDS,
+        async ({ signal = AbortSignal.abort() }) => pipe(await ask(signal), reply, signal),
+        undefined,
+      )
+      .catch((error) => {
+        if (!reply.raw.headersSent) throw error;
+      })
+      .finally(() => {
+        if (reply.raw.headersSent) reply.raw.end();
+      });
+  }
+
+  return [
+    defineRoute(api.pipeline.graphql, {
+      access: operators('viewer'),
+      bodyLimit: BODY_LIMIT,
+      handler: ({ body, caller, request, reply }) =>
+        answer(request, reply, caller, { address: PATH, method: 'POST', body: JSON.stringify(body) }),
+    }),
+    defineRoute(api.pipeline.graphqlByGet, {
+      access: operators('viewer'),
+      handler: ({ caller, request, reply }) =>
+        answer(request, reply, caller, { address: request.url, method: 'GET' }),
+    }),
+  ];
+}
+
+/** As fast as the client reads, until one of the two has had enough. */
+async function pipe(response: Response, reply: FastifyReply, signal: AbortSignal): Promise<void> {
+  const { raw } = reply;
+  reply.hijack();
+  raw.writeHead(response.status, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': response.headers.get('content-type') ?? 'text/event-stream',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+  });
+  raw.flushHeaders();
+  const reader = response.body?.getReader();
+  if (!reader) return;
+  const stop = () => void reader.cancel().catch(() => {});
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    while (!signal.aborted) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      if (!raw.write(value))
+        await new Promise((resolve) => raw.once('drain', resolve).once('close', resolve));
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stop();
+  }
+}

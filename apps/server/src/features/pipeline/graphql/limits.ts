@@ -1,0 +1,112 @@
+import {
+  type ASTVisitor,
+  type FieldNode,
+  GraphQLError,
+  type GraphQLField,
+  type GraphQLObjectType,
+  getNamedType,
+  getNullableType,
+  isListType,
+  isObjectType,
+  type SelectionSetNode,
+  type ValidationContext,
+} from 'graphql';
+
+/**
+ * How much a document may ask for: it nests ten levels at most and costs 1,000 at most. A field costs one; what stands under a
+ * page costs as often as the page may have entries; a change costs ten, one of many devices a hundred. Questions about the schema
+ * itself touch no data: their depth is not counted.
+ */
+export const MOST_DEPTH = 10;
+export const MOST_COST = 1_000;
+export const MOST_PER_PAGE = 100;
+export const DEFAULT_PER_PAGE = 20;
+/** A list that is no page: executions of one action, the ten types. */
+const A_FEW = 3;
+const CHANGE = 10;
+const CHANGE_OF_MANY = 100;
+
+interface Measure {
+  readonly depth: number;
+  readonly cost: number;
+}
+type Parent = GraphQLObjectType | null;
+const NOTHING: Measure = { depth: 0, cost: 0 };
+
+export function limitRule(context: ValidationContext): ASTVisitor {
+  const schema = context.getSchema();
+  // each fragment is measured once, however often it is spread: documents of fragments of fragments grow exponentially
+  const fragments = new Map<string, Measure>();
+
+  /** How often what stands under it may come: as often as the page has entries, or a list of few. */
+  function entriesOf(field: FieldNode, definition: GraphQLField<unknown, unknown> | undefined): number {
+    if (!definition?.args.some(({ name }) => name === 'first'))
+      return definition && isListType(getNullableType(definition.type)) ? A_FEW : 1;
+    const value = field.arguments?.find((one) => one.name.value === 'first')?.value;
+    if (!value) return DEFAULT_PER_PAGE;
+    return value.kind === 'IntValue' ? Math.max(1, Number(value.value)) : MOST_PER_PAGE;
+  }
+
+  function ofField(field: FieldNode, parent: Parent): Measure {
+    const name = field.name.value;
+    const definition = parent?.getFields()[name];
+    const type = definition && getNamedType(definition.type);
+    const inner = field.selectionSet ? ofSet(field.selectionSet, isObjectType(type) ? type : null) : NOTHING;
+    const own =
+      parent !== schema.getMutationType() ? 1 : name === 'assignBulkAction' ? CHANGE_OF_MANY : CHANGE;
+    // a page has its entries in `nodes`: they are counted once, by the page
+    const entries = name === 'nodes' ? 1 : entriesOf(field, definition);
+    return {
+      depth: name.startsWith('__') ? 0 : inner.depth + 1,
+      cost: own + entries * inner.cost,
+    };
+  }
+
+  function ofFragment(name: string): Measure {
+    const before = fragments.get(name);
+    if (before) return before;
+    fragments.set(name, NOTHING); // a circle is refused by another rule
+    const definition = context.getFragment(name);
+    const measure = definition
+      ? ofSet(definition.selectionSet, typeNamed(definition.typeCondition.name.value))
+      : NOTHING;
+    fragments.set(name, measure);
+    return measure;
+  }
+
+  function typeNamed(name: string): Parent {
+    const type = schema.getType(name);
+    return isObjectType(type) ? type : null;
+  }
+
+  function ofSet({ selections }: SelectionSetNode, parent: Parent): Measure {
+    let { depth, cost } = NOTHING;
+    for (const one of selections) {
+      const measure =
+        one.kind === 'Field'
+          ? ofField(one, parent)
+          : one.kind === 'FragmentSpread'
+            ? ofFragment(one.name.value)
+            : ofSet(one.selectionSet, one.typeCondition ? typeNamed(one.typeCondition.name.value) : parent);
+      depth = Math.max(depth, measure.depth);
+      cost += measure.cost;
+    }
+    return { depth, cost };
+  }
+
+  return {
+    OperationDefinition(node) {
+      const { depth, cost } = ofSet(node.selectionSet, schema.getRootType(node.operation) ?? null);
+      if (depth > MOST_DEPTH || cost > MOST_COST)
+        context.reportError(
+          new GraphQLError(
+            depth > MOST_DEPTH
+              ? `The document is ${depth} levels deep, and ${MOST_DEPTH} are allowed.`
+              : `The document costs ${cost}, and ${MOST_COST} is allowed. Ask for smaller pages.`,
+            { nodes: node, extensions: { code: 'QUERY_TOO_COSTLY' } },
+          ),
+        );
+      return false;
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import { ACTION_TYPES, type ActionType, atLeast, type Role } from '@muster/contracts/words';
+import { EngineError } from '@muster/engine';
+import { GraphQLError, GraphQLScalarType } from 'graphql';
+import type { Config } from '../../../config.ts';
+import { gatherReads } from '../../../database/gathered-reads.ts';
+import { MusterError } from '../../../errors.ts';
+import type { Shell } from '../../../feature.ts';
+import { httpError } from '../../../http/errors.ts';
+import { isId } from '../../../http/ids.ts';
+import type { Caller } from '../../../tokens/caller.ts';
+import type { Changes } from '../changes.ts';
+import { pipelineError } from '../errors.ts';
+import type { Templates } from '../templates.ts';
+import { typeOf } from '../transitions.ts';
+import { DEFAULT_PER_PAGE, MOST_PER_PAGE } from './limits.ts';
+import type { execution, Reads } from './reads.ts';
+import { stateChanges } from './state-changes.ts';
+
+/** Who asks. */
+export interface Context {
+  readonly caller: Caller;
+}
+
+interface Tools extends Pick<Shell, 'db' | 'engine' | 'events' | 'fleet'> {
+  readonly changes: Changes;
+  readonly config: Config;
+  readonly reads: Reads;
+  readonly templates: Templates;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: arguments are checked against the schema before
+type Args = any;
+type Resolve = (parent: Args, args: Args, context: Context) => unknown;
+
+/** Refusals are told with their code; whatever else happens is logged and told as nothing but a fault of ours. */
+const refusable =
+  (role: Role, resolve: Resolve): Resolve =>
+  async (parent, args, context) => {
+    try {
+      const { caller } = context;
+      if (caller.role === null || !atLeast(caller.role, role))
+        throw httpError(
+          'MUSTER_FORBIDDEN',
+          `This needs the role ${role}, and the token has the role ${caller.role}.`,
+        );
+      return await resolve(parent, args, context);
+    } catch (error) {
+      if (error instanceof MusterError || error instanceof EngineError)
+        throw new GraphQLError(error.message, { extensions: { code: error.code } });
+      throw error;
+    }
+  };
+
+const each = (role: Role, resolvers: Record<string, Resolve>) =>
+  Object.fromEntries(Object.entries(resolvers).map(([name, resolve]) => [name, refusable(role, resolve)]));
+
+const wireType = (type: ActionType) => ({
+  ...type,
+  id: String(type.id),
+  isAssignable: type.way !== 'device',
+});
+
+function page(context: Context, { first, after }: { first?: number | null; after?: string | null }) {
+  const asked = first ?? DEFAULT_PER_PAGE;
+  if (asked < 1 || asked > MOST_PER_PAGE)
+    throw httpError('MUSTER_BAD_REQUEST', `first must be from 1 to ${MOST_PER_PAGE}.`);
+  return { tenantId: context.caller.tenantId, first: asked, after: after ?? null };
+}
+
+export function createResolvers(tools: Tools) {
+  const { changes, config, db, engine, events, fleet, reads, templates } = tools;
+  const executionsOf = gatherReads(
+    db,
+    (wanted: readonly { tenantId: number; actionId: string }[]) => reads.executionsOf(db, wanted),
+    2,
+  );
+  let streams = 0;
+
+  return {
+    DateTime: new GraphQLScalarType({
+      name: 'DateTime',
+      serialize: (value) => (value instanceof Date ? value.toISOString() : value),
+    }),
+    JSON: new GraphQLScalarType({ name: 'JSON', serialize: (value) => value }),
+
+    Query: each('viewer', {
+      device: (_, { id }, { caller }) => reads.device(db, caller.tenantId, id),
+      devices: (_, args, context) =>
+        reads.devices(db, page(context, args), {
+          ...{ policy: args.policy ?? null, tag: args.tag ?? null, search: args.search ?? null },
+        }),
+      execution: (_, { id }, { caller }) => reads.execution(db, caller.tenantId, id),
+      executions: (_, args, context) =>
+        reads.executions(db, page(context, args), {
+          ...{ deviceId: args.deviceId ?? null, status: args.status ?? null },
+        }),
+      batch: (_, { id }, { caller }) => reads.batch(db, caller.tenantId, id),
+      batches: (_, args, context) => reads.batches(db, page(context, args)),
+      actionTypes: () => ACTION_TYPES.map(wireType),
+      messageTemplate: (_, { id }, { caller }) => templates.get(db, caller.tenantId, id),
+      async messageTemplates(_, args, context) {
+        const { tenantId, first, after } = page(context, args);
+        const rows = await templates.list(db, tenantId, {
+          ...{
+            after: after !== null && isId(after) ? after : null,
+            limit: first + 1,
+            isActive: args.isActive ?? null,
+          },
+        });
+        return { nodes: rows.slice(0, first), cursor: rows.length > first ? rows[first - 1]?.id : null };
+      },
+      async milestones(_, args, context) {
+        const { tenantId, first, after } = page(context, args);
+        const { deviceId } = args;
+        if (!isId(deviceId) || !(await reads.device(db, tenantId, deviceId)))
+          throw pipelineError('DEVICE_NOT_FOUND', 'There is no device with this id.');
+        const before = after !== null && isId(after) ? after : undefined;
+        const rows = await fleet.milestonesOf(db, tenantId, deviceId, { before, limit: first + 1 });
+        return { nodes: rows.slice(0, first), cursor: rows.length > first ? rows[first - 1]?.id : null };
+      },
+    }),
+
+    Action: {
+      type: ({ typeId }: Args) => wireType(typeOf(typeId) as ActionType),
+      executions: (parent: ReturnType<typeof execution>['action'], _: Args, { caller }: Context) =>
+        executionsOf({ tenantId: caller.tenantId, actionId: parent.id }),
+    },
+    Batch: {
+      devices: refusable('viewer', (parent, args, context) =>
+        reads.batchDevices(db, parent.id, page(context, args), args.status ?? null),
+      ),
+    },
+
+    Mutation: {
+      ...each('operator', {
+        assignAction: (_, args, { caller }) => changes.assignAction(caller, args),
+        createMessageTemplate: (_, args, { caller }) => changes.createTemplate(caller, args),
+        updateMessageTemplate: (_, { id, ...given }, { caller }) => changes.updateTemplate(caller, id, given),
+        setMessageTemplateActive: (_, { id, isActive }, { caller }) =>
+          changes.updateTemplate(caller, id, { isActive }),
+      }),
+      ...each(config.MUSTER_BULK_ROLE, {
+        assignBulkAction: (_, args, { caller }) => changes.assignBulkAction(caller, args),
+      }),
+    },
+
+    Subscription: {
+      deviceStateChanged: {
+        subscribe: refusable('viewer', async (_, { deviceId }, { caller }) => {
+          if (streams >= config.MUSTER_MAX_STREAMS)
+            throw new MusterError('MUSTER_TOO_MANY_STREAMS', 503, 'Here are as many streams open as may be.');
+          streams += 1;
+          let isOver = false;
+          const end = () => {
+            if (!isOver) streams -= 1;
+            isOver = true;
+          };
+          try {
+            // from this moment on, however long it takes until somebody reads
+            const cursor = await engine.feed.cursor(db, 'end');
+            return stateChanges(events, { tenantId: caller.tenantId, cursor }, deviceId ?? null, end);
+          } catch (error) {
+            end();
+            throw error;
+          }
+        }),
+      },
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { EventStream } from '../../../events/event-stream.ts';
+import { NOTE, type StateNote } from '../state-note.ts';
+
+/**
+ * What happens to devices from now on, out of the event feed. Ended by whoever reads it (`return`), also while it waits for
+ * something to happen: a plain generator would only notice with the next event.
+ */
+export function stateChanges(
+  stream: EventStream,
+  from: { tenantId: number; cursor: string },
+  deviceId: string | null,
+  onEnd: () => void,
+): AsyncIterableIterator<{ deviceStateChanged: StateNote }> {
+  const ended = new AbortController();
+  async function* read() {
+    try {
+      for await (const page of stream.follow({ ...from, signal: ended.signal }))
+        for (const event of page.events) {
+          if (event.type !== 'NOTED' || event.reason !== NOTE) continue;
+          const note = event.note as StateNote;
+          if (deviceId === null || note.deviceId === deviceId) yield { deviceStateChanged: note };
+        }
+    } finally {
+      onEnd();
+    }
+  }
+  const inner = read();
+  let isBegun = false;
+  const stop = () => {
+    ended.abort();
+    if (!isBegun) onEnd(); // a generator that was never asked has nothing to end
+    isBegun = true;
+  };
+  return {
+    next() {
+      isBegun = true;
+      return inner.next();
+    },
+    return() {
+      stop();
+      return inner.return(undefined) as Promise<IteratorResult<{ deviceStateChanged: StateNote }>>;
+    },
+    throw(error) {
+      stop();
+      return inner.throw(error);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { type Engine, EVENT_TYPES } from '@muster/engine';
+import { days, unfinishedDays } from '../../fleet/index.ts';
+import { PIPELINE } from './channel.ts';
+import { NOTE } from './state-note.ts';
+import { policyInSql } from './transitions.ts';
+
+/**
+ * The end of an attempt, whoever ends it (a report, the end of its lease, a cancel, a raised generation): its execution, the
+ * policy, the milestone and the event that tells of it are part of the statement that makes the transition. So nothing that ends an
+ * action can forget them, and the seed's scan for timeouts is the engine's own.
+ *
+ * An execution ends once: a success that comes after its time completes the action and moves the policy, and the execution stays
+ * failed. A redrive is an operator's wish to have it tried now, so a new execution waits for its dispatch.
+ */
+export function addOutcomes({ addEffect, schema: s }: Engine): void {
+  const X = 'x.tenant_id, x.device_id';
+  addEffect({
+    name: 'pipeline_ends',
+    channels: [PIPELINE],
+    sql: (own) => ({
+      steps: `${own('x')} as materialized (
+        select t.n, t.tenant_id, t.lane_id, t.action_id, t.at, t.state, a.device_id, d.policy as previous_policy, d.expires_at,
+          coalesce(case when t.state = 'succeeded' then ${policyInSql('a.type_id')} end, d.policy) as policy, e.execution_id,
+          case when t.state = 'succeeded' then 'ACTION_COMPLETED' else 'ACTION_FAILED' end as status,
+          case when t.state = 'succeeded' then null when t.events[1] = ${EVENT_TYPES.TIMEOUT} then 'device_timeout'
+            when t.reason ~ '^[A-Za-z_]{1,40}$' then t.reason else upper(t.state) end as failed_reason
+        from ${own('tr')} t
+        cross join lateral (
+          select a.device_id, a.type_id from ${s}.pipeline_actions a where a.tenant_id = t.tenant_id and a.action_id = t.action_id limit 1
+        ) a
+        cross join lateral (
+          select d.policy, d.expires_at from ${s}.devices d where d.tenant_id = t.tenant_id and d.device_id = a.device_id limit 1
+        ) d
+        cross join lateral (
+          select e.execution_id from ${s}.executions e
+          where e.tenant_id = t.tenant_id and e.action_id = t.action_id and ${s}.sought_by(e.action_id)
+            and (e.attempt = t.attempt or (e.attempt is null and e.ended_at is null))
+          order by e.attempt nulls last limit 1
+        ) e
+        where t.state <> 'claimed' and (t.before = 'claimed' or t.state <> 'pending')
+      ), ${own('ended')} as (
+        update ${s}.executions e set ended_at = coalesce(e.ended_at, x.at),
+          status = case when e.ended_at is null then x.status else e.status end,
+          failed_reason = case when e.ended_at is null then x.failed_reason else e.failed_reason end,
+          noted_event = ${s}.note(x.at, x.tenant_id, x.lane_id, '${NOTE}', jsonb_build_object('deviceId', x.device_id::text,
+            'policy', x.policy, 'previousPolicy', x.previous_policy, 'executionId', x.execution_id, 'status', x.status,
+            'failedReason', x.failed_reason, 'at', to_char(x.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+        from ${own('x')} x where e.tenant_id = any(array[x.tenant_id]) and e.execution_id = x.execution_id
+      ), ${own('moved')} as (
+        update ${s}.devices d set policy = x.policy from ${own('x')} x
+        where d.tenant_id = any(array[x.tenant_id]) and d.device_id = x.device_id and x.policy <> x.previous_policy
+      ), ${own('told')} as (
+        insert into ${s}.milestones (tenant_id, device_id, type, action_id, source, at, expires_at, projected_expires_at, policy)
+          select ${X}, 'policyChanged', x.action_id, 'pipeline', x.at, x.expires_at,
+            case when x.expires_at is not null then x.expires_at + ${days(unfinishedDays(s, 'x'))} end, x.policy
+          from ${own('x')} x where x.policy <> x.previous_policy order by x.n
+      ), ${own('again')} as (
+        insert into ${s}.executions (tenant_id, execution_id, action_id, device_id, command_uuid, created_at)
+          select t.tenant_id, ${s}.uuid_v7(t.at), t.action_id, a.device_id, ${s}.uuid_v7(t.at), t.at
+          from ${own('tr')} t
+          cross join lateral (
+            select a.device_id from ${s}.pipeline_actions a where a.tenant_id = t.tenant_id and a.action_id = t.action_id limit 1
+          ) a
+          where ${EVENT_TYPES.REDRIVEN} = any(t.events)
+      )`,
+    }),
+  });
+}

@@ -1,0 +1,84 @@
+import type { Queryable } from '@muster/engine';
+import { isId } from '../../http/ids.ts';
+import { pipelineError } from './errors.ts';
+
+/** Texts for messages. What a template says goes to the device as it is. */
+export interface Template {
+  readonly id: string;
+  readonly name: string;
+  readonly content: string;
+  readonly isActive: boolean;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export type Templates = ReturnType<typeof createTemplates>;
+
+export function createTemplates(s: string, now: () => Date) {
+  // biome-ignore lint/suspicious/noExplicitAny: a row of the table
+  const template = (row: any): Template => ({
+    ...{ id: row.template_id, name: row.name, content: row.content, isActive: row.is_active },
+    ...{ createdAt: row.created_at, updatedAt: row.updated_at },
+  });
+  const unknown = () => pipelineError('TEMPLATE_NOT_FOUND', 'There is no message template with this id.');
+
+  async function get(client: Queryable, tenantId: number, id: string): Promise<Template> {
+    const { rows } = isId(id)
+      ? await client.query({
+          text: `select * from ${s}.message_templates where tenant_id = $1 and template_id = $2`,
+          values: [tenantId, id],
+        })
+      : { rows: [] };
+    if (!rows[0]) throw unknown();
+    return template(rows[0]);
+  }
+
+  return {
+    get,
+
+    /** By id, the newest last. */
+    async list(
+      client: Queryable,
+      tenantId: number,
+      page: { after: string | null; limit: number; isActive: boolean | null },
+    ): Promise<Template[]> {
+      const { rows } = await client.query({
+        text: `select * from ${s}.message_templates where tenant_id = $1 and template_id > $2 and ($4::boolean is null or is_active = $4)
+          order by template_id limit $3`,
+        values: [tenantId, page.after ?? '0', page.limit, page.isActive],
+      });
+      return rows.map(template);
+    },
+
+    async create(
+      client: Queryable,
+      tenantId: number,
+      given: { name: string; content: string },
+    ): Promise<Template> {
+      const { rows } = await client.query({
+        text: `insert into ${s}.message_templates (tenant_id, name, content, created_at, updated_at) values ($1, $2, $3, $4, $4) returning *`,
+        values: [tenantId, given.name, given.content, now()],
+      });
+      return template(rows[0]);
+    },
+
+    /** What is not given stays. */
+    async update(
+      client: Queryable,
+      tenantId: number,
+      id: string,
+      given: { name?: string | null | undefined; content?: string | null | undefined; isActive?: boolean },
+    ): Promise<Template> {
+      const { rows } = isId(id)
+        ? await client.query({
+            text: `update ${s}.message_templates set name = coalesce($3, name), content = coalesce($4, content),
+                is_active = coalesce($5, is_active), updated_at = $6
+              where tenant_id = $1 and template_id = $2 returning *`,
+            values: [tenantId, id, given.name ?? null, given.content ?? null, given.isActive ?? null, now()],
+          })
+        : { rows: [] };
+      if (!rows[0]) throw unknown();
+      return template(rows[0]);
+    },
+  };
+}
