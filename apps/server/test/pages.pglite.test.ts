@@ -16,6 +16,7 @@ test.each([
   ['tasks.md', 25],
   ['events.md', 3],
   ['mdm.md', 3],
+  ['pipeline.md', 5],
 ])('every command of docs/%s is answered as the page says', async (page, commands) => {
   expect(await runPage(t, page)).toBeGreaterThanOrEqual(commands);
 });

@@ -1,0 +1,231 @@
+import { Client, fetchExchange, gql } from '@urql/core';
+import { createClient as createSseClient } from 'graphql-sse';
+import { createClient as createWsClient } from 'graphql-ws';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { type PipelineStage, pipelineStage } from '../testing/pipeline-stage.ts';
+
+let p: PipelineStage;
+beforeAll(async () => {
+  p = await pipelineStage({ settings: { MUSTER_BULK_ROLE: 'admin' } });
+});
+afterAll(() => p.t.close());
+
+const [LOCK, UNLOCK, SEND, LOCK_MESSAGE] = [5, 6, 7, 8];
+const BULK = `mutation ($deviceIds: [ID!]!, $actionId: ID!, $idempotencyKey: String) {
+  assignBulkAction(deviceIds: $deviceIds, actionId: $actionId, idempotencyKey: $idempotencyKey) {
+    batchId valid { deviceId executionId } failed { deviceId code message } } }`;
+const BATCH = `query ($id: ID!) { batch(id: $id) { status total pending success failed devices(first: 50) { nodes { deviceId status errorCode executionId } } } }`;
+const report = async (text: string) => (await p.t.engine.db.query({ text })).rows;
+
+test('G75: of two who assign to one device at once exactly one is told that it is busy', async () => {
+  p.echo.answer = () => null;
+  const device = await p.active();
+  const [one, other] = await Promise.all([p.refusal(device.id, LOCK), p.refusal(device.id, LOCK)]);
+  expect([one, other].filter(Boolean)).toEqual(['DEVICE_BUSY']);
+  await expect.poll(() => p.commandsOf(device.udid).length).toBe(1);
+  // running is busy, too; who may wait is queued behind it, if it will be allowed then
+  expect(await p.refusal(device.id, UNLOCK)).toBe('DEVICE_BUSY');
+  expect(await p.refusal(device.id, LOCK, { whenBusy: 'QUEUE' })).toBe('INVALID_TRANSITION');
+  const unlock = await p.assign(device.id, UNLOCK, { whenBusy: 'QUEUE' });
+  p.echo.answer = (command) => ({
+    ...{ event_type: 'ACTION_COMPLETED', command_uuid: command.command_uuid, udid: device.udid, payload: {} },
+  });
+  const [lock] = p.commandsOf(device.udid);
+  await p.echo.say({
+    ...{
+      event_type: 'ACTION_COMPLETED',
+      command_uuid: lock?.command_uuid as string,
+      udid: device.udid,
+      payload: {},
+    },
+  });
+  await p.settled(unlock.executionId);
+  expect(await p.policy(device.id)).toBe('active');
+});
+
+test('G75: a bulk is valid or failed device by device, and its batch has a row for everybody who was asked for', async () => {
+  const [first, second] = [await p.active(), await p.active()];
+  const uploaded = await p.device();
+  const asked = [first.id, uploaded, '999999', 'no id', second.id, first.id];
+  const { assignBulkAction: bulk } = await p.ask(BULK, {
+    deviceIds: asked,
+    actionId: '5',
+    idempotencyKey: 'b1',
+  });
+  expect(bulk.valid.map((one: { deviceId: string }) => one.deviceId)).toEqual([first.id, second.id]);
+  expect(bulk.failed.map((one: { deviceId: string; code: string }) => [one.deviceId, one.code])).toEqual([
+    [uploaded, 'INVALID_TRANSITION'],
+    ['999999', 'DEVICE_NOT_FOUND'],
+    ['no id', 'DEVICE_NOT_FOUND'],
+  ]);
+  for (const { executionId } of bulk.valid) await p.settled(executionId);
+  const { batch } = await p.ask(BATCH, { id: bulk.batchId });
+  expect(batch).toMatchObject({ status: 'COMPLETED', total: 5, pending: 0, success: 2, failed: 3 });
+  expect(
+    batch.devices.nodes.map((row: { status: string; errorCode: string }) => row.errorCode ?? row.status),
+  ).toEqual([...['SUCCESS', 'INVALID_TRANSITION', 'DEVICE_NOT_FOUND', 'DEVICE_NOT_FOUND', 'SUCCESS']]);
+  // the same batch, as all others are shown
+  expect((await p.t.get(`/api/batches/${bulk.batchId}`)).body).toMatchObject({
+    ...{ status: 'completed', total: 5, counts: { done: 2, refused: 3 } },
+  });
+  // sent again it makes nothing
+  const again = await p.ask(BULK, { deviceIds: asked, actionId: '5', idempotencyKey: 'b1' });
+  expect(again.assignBulkAction.batchId).toBe(bulk.batchId);
+  expect(again.assignBulkAction.valid).toEqual(bulk.valid);
+  expect(p.commandsOf(first.udid)).toHaveLength(1);
+  expect(await p.codesOf(BULK, { deviceIds: [first.id], actionId: '5', idempotencyKey: 'b1' })).toEqual([
+    'MUSTER_IDEMPOTENCY_MISMATCH',
+  ]);
+
+  expect(
+    await report(
+      `select status, total, success, failed from muster_reports.batch_actions where id = ${bulk.batchId}`,
+    ),
+  ).toEqual([{ status: 'COMPLETED', total: 5, success: 2, failed: 3 }]);
+  expect(
+    await report(`select e.status, e.action_id from muster_reports.batch_device_actions b
+      join muster_reports.action_executions e on e.tenant_id = b.tenant_id and e.id = b.execution_id where b.batch_id = ${bulk.batchId}`),
+  ).toEqual([
+    { status: 'ACTION_COMPLETED', action_id: 5 },
+    { status: 'ACTION_COMPLETED', action_id: 5 },
+  ]);
+});
+
+test('a bulk has 10,000 devices at most and needs the role that is set for it; roles hold for all changes', async () => {
+  const operator = (await p.t.token({ kind: 'operator', role: 'operator', name: 'o' })).token;
+  const viewer = (await p.t.token({ kind: 'operator', role: 'viewer', name: 'v' })).token;
+  const many = Array.from({ length: 10_001 }, (_, n) => String(n + 1));
+  expect(await p.codesOf(BULK, { deviceIds: many, actionId: '5' })).toEqual(['TOO_MANY_DEVICES']);
+  expect(await p.codesOf(BULK, { deviceIds: ['1'], actionId: '5' }, operator)).toEqual(['MUSTER_FORBIDDEN']);
+  const assign = 'mutation { assignAction(deviceId: 1, actionId: 5) { batchId } }';
+  expect(await p.codesOf(assign, {}, viewer)).toEqual(['MUSTER_FORBIDDEN']);
+  expect(await p.codesOf('{ actionTypes { id } }', {}, viewer)).toEqual([]);
+  expect((await p.t.post('/graphql', { query: '{ actionTypes { id } }' }, { token: null })).status).toBe(401);
+});
+
+test('templates go to the device as they are, and only active ones', async () => {
+  const phone = await p.active();
+  const { createMessageTemplate } = await p.ask(
+    'mutation { createMessageTemplate(name: "hello", content: "Bring it back, {name}.") { id content isActive } }',
+  );
+  expect(createMessageTemplate).toMatchObject({ content: 'Bring it back, {name}.', isActive: true });
+  const template = createMessageTemplate.id;
+  expect(await p.refusal(phone.id, SEND)).toBe('TEMPLATE_REQUIRED');
+  expect(await p.refusal(phone.id, SEND, { messageTemplateId: '999' })).toBe('TEMPLATE_NOT_FOUND');
+  const { executionId } = await p.assign(phone.id, LOCK_MESSAGE, {
+    messageTemplateId: template,
+    phoneNumber: '1',
+  });
+  await p.settled(executionId);
+  expect(p.commandsOf(phone.udid).at(-1)).toMatchObject({
+    ...{
+      request_type: 'DeviceLock',
+      command_payload: { Message: 'Bring it back, {name}.', PhoneNumber: '1' },
+    },
+  });
+  const sent = await p.assign(phone.id, SEND, { messageTemplateId: template });
+  await p.settled(sent.executionId);
+  expect(p.commandsOf(phone.udid).at(-1)).toMatchObject({ request_type: 'SendMessage' });
+  expect(await p.policy(phone.id)).toBe('locked');
+  expect(await report('select name, is_active from muster_reports.message_templates')).toEqual([
+    { name: 'hello', is_active: true },
+  ]);
+  const off = `mutation { setMessageTemplateActive(id: "${template}", isActive: false) { isActive } }`;
+  expect((await p.ask(off)).setMessageTemplateActive.isActive).toBe(false);
+  expect(await p.refusal(phone.id, SEND, { messageTemplateId: template })).toBe('TEMPLATE_INACTIVE');
+  expect(await p.refusal(phone.id, 3)).toBe('NOT_ASSIGNABLE');
+  expect(await p.refusal(phone.id, 11)).toBe('ACTION_NOT_FOUND');
+});
+
+test('G76: public clients: urql asks, graphql-sse and graphql-ws are told of every outcome, of one device or of all', async () => {
+  const [device, another] = [await p.active(), await p.device()];
+  const { url } = p.t.server;
+  const headers = { authorization: `Bearer ${p.t.operator}` };
+  const urql = new Client({
+    url: `${url}/graphql`,
+    exchanges: [fetchExchange],
+    fetchOptions: { headers },
+    preferGetMethod: false,
+  });
+  const page = await urql.query(
+    gql`query ($n: Int) { devices(first: $n) { nodes { id policy isBusy } cursor } }`,
+    { n: 1 },
+  );
+  expect(page.error).toBeUndefined();
+  expect(page.data.devices).toMatchObject({
+    nodes: [{ isBusy: false }],
+    cursor: expect.any(String),
+  });
+  const dear = await urql.query(gql`{ devices(first: 1001) { nodes { id } } }`, {});
+  expect(dear.error?.graphQLErrors[0]?.extensions.code).toBe('QUERY_TOO_COSTLY');
+
+  const query =
+    'subscription ($id: ID) { deviceStateChanged(deviceId: $id) { deviceId policy previousPolicy executionId status failedReason at } }';
+  const [bySse, byWs, others]: unknown[][] = [[], [], []];
+  const sse = createSseClient({ url: `${url}/graphql`, headers });
+  const ws = createWsClient({
+    ...{ url: `${url.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket },
+    connectionParams: { authorization: `Bearer ${p.t.operator}` },
+  });
+  const into = (list: unknown[] | undefined) => ({
+    next: (value: { data?: unknown }) =>
+      void list?.push((value.data as { deviceStateChanged: unknown }).deviceStateChanged),
+    error: (error: unknown) => void list?.push(error),
+    complete: () => {},
+  });
+  const streams = p.echo.shell.events.followers;
+  sse.subscribe({ query, variables: { id: device.id } }, into(bySse));
+  ws.subscribe({ query }, into(byWs));
+  sse.subscribe({ query, variables: { id: another } }, into(others));
+  await expect.poll(() => p.echo.shell.events.followers).toBe(streams + 3);
+
+  const lock = await p.assign(device.id, LOCK);
+  const state = {
+    ...{ deviceId: device.id, policy: 'locked', previousPolicy: 'active', executionId: lock.executionId },
+    ...{ status: 'ACTION_COMPLETED', failedReason: null, at: p.t.clock().toISOString() },
+  };
+  await expect.poll(() => bySse).toEqual([state]);
+  await expect.poll(() => byWs).toEqual([state]);
+  expect(others).toEqual([]);
+
+  p.echo.answer = () => null;
+  const unlock = await p.assign(device.id, UNLOCK);
+  await expect.poll(() => p.commandsOf(device.udid).length).toBe(2);
+  await p.t.pass(60_000);
+  const timedOut = { ...state, policy: 'locked', previousPolicy: 'locked', executionId: unlock.executionId };
+  await expect
+    .poll(() => byWs?.at(-1))
+    .toEqual({
+      ...timedOut,
+      status: 'ACTION_FAILED',
+      failedReason: 'device_timeout',
+      at: p.t.clock().toISOString(),
+    });
+  await expect.poll(() => bySse?.length).toBe(2);
+
+  sse.dispose();
+  await ws.dispose();
+  await expect.poll(() => p.echo.shell.events.followers).toBe(streams);
+});
+
+test('a WebSocket without a valid token is closed, and one whose token is revoked; other wishes are passed over', async () => {
+  const address = `${p.t.server.url.replace('http', 'ws')}/graphql`;
+  const closed = (token: string, onOpen?: () => void) =>
+    new Promise<number>((resolve) => {
+      const socket = new WebSocket(address, 'graphql-transport-ws');
+      socket.on('open', () => {
+        socket.send(
+          JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } }),
+        );
+      });
+      socket.on('message', () => onOpen?.());
+      socket.on('close', resolve);
+      socket.on('error', () => {});
+    });
+  expect(await closed('nonsense')).toBe(4403);
+  const { id, token } = await p.t.token({ kind: 'operator', role: 'viewer', name: 'ws' });
+  expect(await closed(token, () => void p.t.del(`/api/tokens/${id}`))).toBe(4403);
+  const answer = await p.t.post('/graphql', { query: '{ actionTypes { id } }' });
+  expect(answer.body.data.actionTypes).toHaveLength(10);
+});
