@@ -259,3 +259,20 @@ test('of many instances of a client the ten that were heard of last are kept', a
   });
   expect(rows.length).toBe(10);
 });
+
+test('hosts are listed by whether they are online, by what is written down of them', async () => {
+  t.clock.advance(90_000); // those of before are away
+  const [here, away] = [
+    (await t.post('/api/hosts', { name: 'here' })).body,
+    (await t.post('/api/hosts', { name: 'away' })).body,
+  ];
+  t.secret(away.agentToken);
+  await t.get('/api/control/running', { token: t.secret(here.agentToken) });
+  const listed = async (online: boolean) =>
+    (await t.get(`/api/hosts?online=${online}`)).body.hosts.map(({ id }: { id: string }) => id);
+  await expect.poll(() => listed(true), { timeout: 20_000 }).toEqual([here.id]);
+  expect(await listed(false)).toEqual(expect.not.arrayContaining([here.id]));
+  expect(await listed(false)).toContain(away.id);
+  expect((await t.get('/api/hosts?online=perhaps')).status).toBe(400);
+  for (const { id } of [here, away]) await t.del(`/api/hosts/${id}`);
+});

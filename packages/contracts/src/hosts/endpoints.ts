@@ -1,7 +1,6 @@
 import { endpoint } from '../endpoint.ts';
-import { pageQuery } from '../values.ts';
 import { host, hostPage, hostWithToken, loadPage, loadWithTimes } from './answers.ts';
-import { enrolment, hostChange, hostParams, newHost, statsQuery } from './requests.ts';
+import { enrolment, hostChange, hostParams, hostsQuery, newHost, statsQuery } from './requests.ts';
 
 /** Hosts, the tokens of their agents, and for administrators what waits, runs and is stuck there. */
 export const hosts = {
@@ -29,7 +28,7 @@ export const hosts = {
     method: 'GET',
     path: '/api/hosts',
     summary: 'List hosts in the order of their creation',
-    query: pageQuery,
+    query: hostsQuery,
     responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: hostPage } },
   }),
   get: endpoint({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { targetActionsQuery } from '../actions/requests.ts';
-import { attempt, cursor, headOfLine, limit, name, priority, time, wait } from '../values.ts';
+import { attempt, cursor, headOfLine, limit, name, pageQuery, priority, time, wait } from '../values.ts';
 import { HOST_STATUSES } from './statuses.ts';
 
 /** What comes in. A unit is named as systemd allows it, without globs; an escape (\x2d) is written with two lower-case digits. */
@@ -143,3 +143,5 @@ export const heartbeatBody = z
   })
   .meta({ id: 'HostHeartbeat' });
 export type HostHeartbeat = z.infer<typeof heartbeatBody>;
+
+export const hostsQuery = z.strictObject({ ...pageQuery.shape, online: z.boolean().optional() });

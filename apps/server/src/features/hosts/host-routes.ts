@@ -38,7 +38,7 @@ export function hostRoutes({ contacts, hosts }: { contacts: ChannelContacts; hos
       async handler({ caller, query }) {
         const { items, cursor } = await readPage(
           query.limit,
-          (limit) => hosts.list(caller, query.cursor ?? '0', limit),
+          (limit) => hosts.list(caller, { after: query.cursor ?? '0', limit, online: query.online }),
           (row) => row.id,
         );
         return { hosts: items.map(wire), cursor };

@@ -83,8 +83,8 @@ export function createHosts(tools: {
 
     instances: ({ tenantId, id }: Host) => contacts.instances(db, tenantId, id),
 
-    list: (caller: Caller, after: string, limit: number) =>
-      queries.listHosts(db, caller.tenantId, after, limit),
+    list: (caller: Caller, page: { after: string; limit: number; online: boolean | undefined }) =>
+      queries.listHosts(db, caller.tenantId, page),
 
     update: (
       caller: Caller,

@@ -45,7 +45,7 @@ export function loadRoutes(tools: {
       async handler({ caller, query }) {
         const { items, cursor } = await readPage(
           query.limit,
-          (limit) => hosts.list(caller, query.cursor ?? '0', limit),
+          (limit) => hosts.list(caller, { after: query.cursor ?? '0', limit, online: undefined }),
           (row) => row.id,
         );
         return { hosts: await describe(caller.tenantId, items, query.stuckAfterSeconds), cursor };

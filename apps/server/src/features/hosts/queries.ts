@@ -58,7 +58,8 @@ const service = (row: Row): Service => ({
 export type ControlQueries = ReturnType<typeof createQueries>;
 
 export function createQueries(s: string, contacts: ChannelContacts) {
-  const seenAt = `${contacts.seenAt('h.tenant_id', 'h.host_id')} as seen_at`;
+  const seen = contacts.seenAt('h.tenant_id', 'h.host_id');
+  const seenAt = `${seen} as seen_at`;
   const hosts = `select h.*, r.slots, ${seenAt} from ${s}.hosts h
     left join ${s}.runner_loads r on r.tenant_id = h.tenant_id and r.runner_id = h.runner_id where h.tenant_id = $1`;
 
@@ -101,10 +102,15 @@ export function createQueries(s: string, contacts: ChannelContacts) {
     },
 
     /** In the order of their creation. */
-    async listHosts(client: Queryable, tenantId: number, after: string, limit: number): Promise<Host[]> {
+    async listHosts(
+      client: Queryable,
+      tenantId: number,
+      page: { after: string; limit: number; online: boolean | undefined },
+    ): Promise<Host[]> {
       const { rows } = await client.query({
-        text: `${hosts} and h.host_id > $2 order by h.host_id limit $3`,
-        values: [tenantId, after, limit],
+        text: `${hosts} and h.host_id > $2 and ($4::boolean is null or coalesce(${seen} > $5::timestamptz, false) = $4)
+          order by h.host_id limit $3`,
+        values: [tenantId, page.after, page.limit, page.online ?? null, contacts.onlineSince()],
       });
       return rows.map(host);
     },
