@@ -1,10 +1,12 @@
-import { Phone, type Refused } from '@muster/mdm/testing';
+import { Phone, type Refused, rsaKeys, ScepRefused, send } from '@muster/mdm/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 
+/** Of a proxy that is not here: from anybody else the header proves nothing. */
+const HEADER_OF_A_PROXY = { MUSTER_MDM_CERT_HEADER: 'X-Client-Cert', MUSTER_TRUSTED_PROXIES: '10.9.9.9' };
 let s: MdmStage;
 beforeAll(async () => {
-  s = await mdmStage({ clock: true, settings: { MUSTER_MDM_HOLD_SECONDS: '25' } });
+  s = await mdmStage({ clock: true, settings: { ...HEADER_OF_A_PROXY, MUSTER_MDM_HOLD_SECONDS: '25' } });
 });
 afterAll(() => s.close());
 
@@ -19,7 +21,8 @@ const refusal = (saying: Promise<unknown>) =>
 test('a phone enrols with its profile and a certificate of our own authority, and is known from then on', async () => {
   const { id, url } = await s.invite();
   const phone = new Phone({ serial: 'C02XYZ' });
-  await phone.enrol(url);
+  const { body: profile } = await send({ url });
+  await phone.enrol(profile);
   expect((await s.t.get(`/api/devices/${id}/mdm`)).body).toMatchObject({
     ...{ id, udid: phone.udid, serial: 'C02XYZ', model: 'iPhone14,5', osVersion: '18.1', byod: false },
     ...{ canBeUnlocked: true, releasedAt: null },
@@ -29,8 +32,9 @@ test('a phone enrols with its profile and a certificate of our own authority, an
   const update = await s.heard({ event_type: 'DEVICE_TOKEN_UPDATE', udid: phone.udid });
   expect(update.payload).toEqual({ has_unlock_token: true, new_life: false });
   // used up: neither the profile nor the challenge in it is of any use to another phone
-  const thief = new Phone({ keys: ecOf(phone) });
-  expect(await refusal(thief.enrol(url))).toBe(404);
+  expect(await refusal(new Phone().enrol(url))).toBe(404);
+  const thief = new Phone({ keys: rsaKeys('thief') });
+  await expect(thief.enrol(profile)).rejects.toThrow(ScepRefused);
   // a renewal by the certificate that it has, then the same conversation again
   const before = phone.identity;
   await phone.renewCertificate();
@@ -40,8 +44,6 @@ test('a phone enrols with its profile and a certificate of our own authority, an
   phone.identity = before;
   expect(await phone.connect()).toEqual([]);
 });
-
-const ecOf = (phone: Phone) => phone.identity?.keys as never;
 
 test('a command is handed out, answered once, and told once, however often the phone says it', async () => {
   const { phone } = await s.enrolled();
@@ -226,6 +228,27 @@ test("somebody's own phone is known by its enrolment id", async () => {
   });
 });
 
+test('a certificate in a header counts only if a trusted proxy has put it there', async () => {
+  const { phone } = await s.enrolled();
+  const thief = new Phone({ udid: phone.udid, by: { header: 'x-client-cert' } });
+  [thief.profile, thief.identity] = [phone.profile, phone.identity];
+  expect(await refusal(thief.connect())).toBe(400);
+});
+
+test('what is urgent for a phone goes before what is normal on another way to its device', async () => {
+  const { phone, id } = await s.enrolled();
+  const { deviceToken } = (await s.t.post(`/api/devices/${id}/token`)).body;
+  const token = s.t.secret(deviceToken);
+  await phone.connect();
+  await s.t.server.contacts.write();
+  await s.t.post(`/api/devices/${id}/actions`, { kind: 'NORMAL' });
+  const urgent = { requestType: 'ProfileList', priority: 'urgent' };
+  const { body } = await s.t.post(`/api/devices/${id}/mdm/commands`, urgent);
+  expect((await s.t.post('/api/checkin', {}, { token })).body.action).toBeNull();
+  expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
+  expect((await s.t.post('/api/checkin', {}, { token })).body.action).toMatchObject({ kind: 'NORMAL' });
+});
+
 test('a bootstrap token is kept, given back and forgotten', async () => {
   const { phone } = await s.enrolled();
   const get = async () => (await phone.checkIn({ MessageType: 'GetBootstrapToken' })).body.toString();
@@ -250,6 +273,7 @@ test('a command that nobody fetched in time is over and said to be nobody’s fa
   const command = await phone.channel.idle();
   expect(command).toMatchObject({ commandUuid: fetched });
   s.t.clock.advance(30_000);
+  expect(await phone.channel.idle()).toBeNull();
   await s.t.engine.runDuty('mdm-expire-commands');
   expect(await phone.channel.idle()).toBeNull();
   await phone.channel.report(command as never, { status: 'Acknowledged' });

@@ -160,4 +160,4 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
   );
 }
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
+const turn = () => new Promise((resolve) => setTimeout(resolve, 50));
