@@ -84,8 +84,11 @@ export async function playPhones(options: CrowdOptions): Promise<CrowdReport> {
     if (!device.id) [device] = (await call('GET', `/api/devices?text=${encodeURIComponent(name)}`)).devices;
     const phone = new Phone({ by: random.pick(['signature', { header: 'x-client-cert' }] as const) });
     const identity = await testCertificate({ commonName: name, issuer, purposes: ['clientAuth'] });
-    const { url } = await call('POST', `/api/devices/${device.id}/mdm/enrolment`, {});
-    await persist(() => phone.enrol(url, { identity }));
+    await persist(async () => {
+      // one that broke off may have been used up
+      const { url } = await call('POST', `/api/devices/${device.id}/mdm/enrolment`, {});
+      await phone.enrol(url, { identity });
+    });
     const expected = new Map<string, string>();
     for (let c = 0; c < commandsEach; c += 1) {
       const key = randomUUID();

@@ -1,4 +1,4 @@
-import type { Engine } from '@muster/engine';
+import { type Engine, whileLocked } from '@muster/engine';
 import {
   buildCommand,
   type Identity,
@@ -115,7 +115,7 @@ export function createConversation(tools: Tools) {
     error: MdmError,
   ): Promise<void> {
     log.warn({ err: error, commandUuid: next.commandUuid }, 'A command could not be handed out.');
-    await engine.db.transaction(async (tx) => {
+    await whileLocked(engine.db, async (tx) => {
       const closed = await commands.close(tx, tenantId, udid, next.commandUuid);
       if (closed?.source === 'bus')
         await publish(tx, tenantId, [

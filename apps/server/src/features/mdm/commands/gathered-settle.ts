@@ -1,4 +1,4 @@
-import { type Database, gather } from '@muster/engine';
+import { type Database, gather, whileLocked } from '@muster/engine';
 import type { ErrorLink } from '@muster/mdm';
 import type { PhoneEvent, Publish } from '../events.ts';
 import type { createSettle, Said, Settled } from './settle.ts';
@@ -18,7 +18,8 @@ export function gatherSettles(db: Database, settle: ReturnType<typeof createSett
     inFlightAtOnce: db.writers,
     deadlineMs: db.deadlineMs,
     run: (items) =>
-      db.transaction(async (tx) => {
+      // lanes of the bus may be taken for a moment
+      whileLocked(db, async (tx) => {
         const answers: Settled[] = [];
         const events = new Map<number, PhoneEvent[]>();
         for (const round of roundsOf(items)) {
