@@ -35,7 +35,7 @@ module.exports = {
     },
     {
       name: 'mdm-imports-nothing-of-ours',
-      comment: 'The protocol adapter meets the rest in apps/server/src/bridges.',
+      comment: 'The protocol knows no server; it meets the rest in apps/server/src/features/mdm.',
       severity: 'error',
       from: { path: '^packages/mdm/' },
       to: { path: '^(packages/(?!mdm/)|apps/)' },
