@@ -16,15 +16,15 @@ type Of = Provider['topic'];
  */
 export class Faults {
   readonly #options: { db: Database; alerts: Alerts; now: () => Date; topics: Topics };
-  readonly #stopping = new Map<string, Promise<void>>();
+  readonly #stopping = new Map<string, Promise<boolean>>();
   readonly #badTokens = new Map<string, number>();
 
   constructor(options: { db: Database; alerts: Alerts; now: () => Date; topics: Topics }) {
     this.#options = options;
   }
 
-  /** Many are on their way when the first one fails: they share one stop. */
-  stop(of: Of, reason: string): Promise<void> {
+  /** Many are on their way when the first one fails: they share one stop. False: it was said of a certificate that was renewed since. */
+  stop(of: Of, reason: string): Promise<boolean> {
     const key = `${keyOf(of)}:${of.changedAt.getTime()}:${reason}`;
     const stopping =
       this.#stopping.get(key) ?? this.#stop(of, reason).finally(() => this.#stopping.delete(key));
@@ -45,14 +45,16 @@ export class Faults {
     if (wasStopped) await this.#options.topics.resume(this.#options.db, of.tenantId, of.topic);
   }
 
-  async #stop(of: Of, reason: string): Promise<void> {
+  #stop(of: Of, reason: string): Promise<boolean> {
     const { alerts, db, now, topics } = this.#options;
     const { tenantId, topic } = of;
-    await whileLocked(db, async (tx) => {
+    return whileLocked(db, async (tx) => {
       const until = new Date(now().getTime() + STOPPED_MS);
-      if (!(await topics.stop(tx, of, reason, until))) return;
+      const stopped = await topics.stop(tx, of, reason, until);
+      if (stopped !== 'new') return stopped === 'known';
       const text = `Pushes for ${topic} have stopped: ${SENTENCES[reason] ?? `APNs says ${reason}.`} They are tried again every five minutes.`;
       await alerts.raise(tx, { tenantId, name: 'push.stopped', text, data: { topic, reason } });
+      return true;
     });
   }
 }

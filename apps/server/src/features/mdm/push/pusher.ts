@@ -255,10 +255,12 @@ export class Pusher {
       case 'again':
         await (outcome.reason === 'closed' ? dueIn(0) : later(outcome.retryAfterMs));
         return;
-      case 'provider-fault':
-        await faults.stop(of, outcome.reason);
+      case 'provider-fault': {
+        const isStopped = await faults.stop(of, outcome.reason);
         await dueIn(0);
+        if (!isStopped) this.soon(sent.tenantId);
         return;
+      }
       case 'bad-token':
         if (faults.isOurFault(of)) {
           await faults.stop(of, outcome.reason);

@@ -83,15 +83,15 @@ export function createTopics(s: string, now: () => Date) {
     },
 
     /**
-     * Nothing more is sent until then. True: somebody has to be told, because it was not so before. Of a certificate that was
-     * changed since nothing is said.
+     * Nothing more is sent until then. `new`: somebody has to be told, because it was not so before. `outdated`: the certificate
+     * was changed since, and nothing is stopped.
      */
     async stop(
       tx: Queryable,
       { tenantId, topic, changedAt }: Pick<Topic, 'tenantId' | 'topic' | 'changedAt'>,
       reason: string,
       until: Date,
-    ): Promise<boolean> {
+    ): Promise<'new' | 'known' | 'outdated'> {
       const { rows } = await tx.query({
         text: `with before as (
             select stop_reason from ${s}.push_topics where tenant_id = $1 and topic = $2 and changed_at = $5 for update
@@ -100,7 +100,8 @@ export function createTopics(s: string, now: () => Date) {
           where t.tenant_id = $1 and t.topic = $2 returning before.stop_reason is distinct from $3 as is_new`,
         values: [tenantId, topic, reason, until, changedAt],
       });
-      return rows[0]?.is_new ?? false;
+      if (!rows[0]) return 'outdated';
+      return rows[0].is_new ? 'new' : 'known';
     },
 
     /** The right to send the one push that shows whether it is still wrong; nobody else gets it before `until`. */
