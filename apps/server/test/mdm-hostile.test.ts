@@ -48,7 +48,7 @@ async function everything() {
   return Promise.all(all);
 }
 
-test('whatever is sent to a phone’s address is refused with 400 or 413, and changes nothing', async () => {
+test('G80: whatever is sent to a phone’s address is refused with 400 or 413, and changes nothing', async () => {
   await s.cached(phone);
   const before = await everything();
   const checkin = { [HEADER]: certificate(), 'content-type': 'application/x-apple-aspen-mdm-checkin' };
@@ -97,7 +97,7 @@ test('whatever is sent to a phone’s address is refused with 400 or 413, and ch
   expect((await everything()).map(fetched)).toEqual(before.map(fetched));
 });
 
-test('who a phone is nobody else can say', async () => {
+test('G80: who a phone is nobody else can say', async () => {
   const before = await everything();
   const raw = async (wish: Parameters<typeof testCertificate>[0]) =>
     `:${(await testCertificate(wish)).certificate.raw.toString('base64')}:`;
@@ -137,7 +137,7 @@ test('who a phone is nobody else can say', async () => {
   expect(await everything()).toEqual(afterOther);
 });
 
-test('twenty phones with a bad network: every command is done, and no device stays busy', async () => {
+test('G78: twenty phones with a bad network: every command is done, and no device stays busy', async () => {
   const report = await playPhones({
     ...{ phones: 20, commandsEach: 2, seed: 'twenty', issuer: s.authority, operator: s.t.operator },
     url: () => s.t.server.url,
@@ -169,7 +169,7 @@ async function signatureOf(signing: Phone): Promise<Record<string, string>> {
   return seen[0] as Record<string, string>;
 }
 
-test("another tenant's phone is a stranger, and nobody takes over a phone by its id", async () => {
+test("G80: another tenant's phone is a stranger, and nobody takes over a phone by its id", async () => {
   const name = `tenant-${randomUUID().slice(0, 8)}`;
   const tenant = await s.t.post('/api/tenants', { name });
   s.t.secret(tenant.body.token);
@@ -181,7 +181,9 @@ test("another tenant's phone is a stranger, and nobody takes over a phone by its
   // or brings the certificate of another
   const { url: second } = await s.invite();
   const twin = new Phone();
-  await expect(twin.enrol(second, { identity: phone.identity as never })).rejects.toThrow('400');
+  await expect(twin.enrol(second, { identity: phone.identity as never })).rejects.toThrow(
+    'Authenticate: 400',
+  );
   expect(await put(idle())).toBe(200);
 });
 

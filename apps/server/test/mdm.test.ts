@@ -31,6 +31,10 @@ test('a phone enrols with its profile and a certificate of our own authority, an
   expect(payload).toMatchObject({ device_id: id, serial: 'C02XYZ', new_life: false });
   const update = await s.heard({ event_type: 'DEVICE_TOKEN_UPDATE', udid: phone.udid });
   expect(update.payload).toEqual({ has_unlock_token: true, new_life: false });
+  // what it says of itself can be searched for
+  await expect
+    .poll(async () => (await s.t.get('/api/devices?text=c02xyz')).body.devices)
+    .toMatchObject([{ id }]);
   // used up: neither the profile nor the challenge in it is of any use to another phone
   expect(await refusal(new Phone().enrol(url))).toBe(404);
   const thief = new Phone({ keys: rsaKeys('thief') });
@@ -45,7 +49,7 @@ test('a phone enrols with its profile and a certificate of our own authority, an
   expect(await phone.connect()).toEqual([]);
 });
 
-test('a command is handed out, answered once, and told once, however often the phone says it', async () => {
+test('G78: a command is handed out, answered once, and told once, however often the phone says it', async () => {
   const { phone } = await s.enrolled();
   expect(await phone.connect()).toEqual([]);
   const commandUuid = await s.cached(phone, { command_payload: { Message: 'Lost' } });
@@ -66,7 +70,7 @@ test('a command is handed out, answered once, and told once, however often the p
   expect(s.told.filter((event) => event.command_uuid === commandUuid)).toHaveLength(1);
 });
 
-test('the same command comes again until it is answered; an answer that got lost is said again', async () => {
+test('G78: the same command comes again until it is answered; an answer that got lost is said again', async () => {
   const { phone } = await s.enrolled();
   const commandUuid = await s.cached(phone);
   expect(await phone.channel.idle()).toMatchObject({ commandUuid });
@@ -78,7 +82,7 @@ test('the same command comes again until it is answered; an answer that got lost
   expect(eventsOf(phone).filter((type) => type === 'ACTION_COMPLETED')).toHaveLength(1);
 });
 
-test('what a phone refuses for now comes last, and never in answer to its own refusal', async () => {
+test('G78: what a phone refuses for now comes last, and never in answer to its own refusal', async () => {
   const { phone } = await s.enrolled();
   const remove = await s.cached(phone, { request_type: 'RemoveProfile' });
   const lock = await s.cached(phone);
@@ -127,7 +131,7 @@ test('a phone that cannot do it says why', async () => {
   expect(payload).toEqual({ reason: 'device_error', error_chain: [] });
 });
 
-test('the unlock token is the newest one, sealed where it is kept, and each use of it is written down', async () => {
+test('G79: the unlock token is the newest one, sealed where it is kept, and each use of it is written down', async () => {
   const { phone, id } = await s.enrolled();
   const commandUuid = await s.cached(phone, { request_type: 'ClearPasscode' });
   phone.unlockToken = Buffer.from('the newest unlock token of this phone');
@@ -152,7 +156,7 @@ test('the unlock token is the newest one, sealed where it is kept, and each use 
   });
 });
 
-test('a renewal keeps queue and unlock token; another certificate of the phone is as good as the first', async () => {
+test('G79: a renewal keeps queue and unlock token; another certificate of the phone is as good as the first', async () => {
   const { phone, id } = await s.enrolled();
   const commandUuid = await s.cached(phone);
   phone.identity = await s.identity();
@@ -164,7 +168,7 @@ test('a renewal keeps queue and unlock token; another certificate of the phone i
   expect(s.told.filter(({ payload }) => 'new_life' in payload && payload.new_life)).toEqual([]);
 });
 
-test('a phone that left needs a new enrolment, and then begins a new life', async () => {
+test('G79: a phone that left needs a new enrolment, and then begins a new life', async () => {
   const { phone, id } = await s.enrolled();
   await s.cached(phone);
   await phone.checkOut();
@@ -260,7 +264,7 @@ test('a bootstrap token is kept, given back and forgotten', async () => {
   expect(await get()).toBe('');
 });
 
-test('a command that nobody fetched in time is over and said to be nobody’s failure; a late answer still counts', async () => {
+test('G78: a command that nobody fetched in time is over and said to be nobody’s failure; a late answer still counts', async () => {
   const { phone } = await s.enrolled();
   const never = await s.cached(phone);
   s.t.clock.advance(30_000);
@@ -310,7 +314,7 @@ test('a phone that comes while something is on its way is held for it', async ()
   expect(await idle).toMatchObject({ commandUuid });
 });
 
-test('a device that is deleted takes its phone with it; the phone is not told to leave', async () => {
+test('G80: a device that is deleted takes its phone with it; the phone is not told to leave', async () => {
   const { phone, id } = await s.enrolled();
   await s.t.del(`/api/devices/${id}`);
   expect(await refusal(phone.connect())).toBe(400);

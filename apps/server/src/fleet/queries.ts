@@ -137,7 +137,8 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
       if (filter.text !== undefined)
         add(
           `%${filter.text.replaceAll(/[\\%_]/g, '\\$&')}%`,
-          (n) => `(d.name ilike ${n} or d.external_id ilike ${n})`,
+          (n) =>
+            `(${['name', 'external_id', 'serial', 'model', 'os_version'].map((column) => `d.${column} ilike ${n}`).join(' or ')})`,
         );
       if (filter.tags) add(filter.tags, (n) => `d.tags @> ${n}::text[]`);
       if (filter.state) add(filter.state, (n) => `d.state = ${n}`);
