@@ -288,6 +288,11 @@ export const SETTINGS = {
     'Addresses and networks, separated by commas, that may read /metrics without a token.',
     addresses,
   ),
+  MUSTER_OUTGOING_ALLOW: setting(
+    '',
+    'Addresses and networks, separated by commas, that callbacks and webhooks may be sent to although they are not public.',
+    addresses,
+  ),
   MUSTER_FAILED_SIGN_INS_PER_MINUTE: setting(
     '300',
     'How many unknown tokens one address (of IPv6 one /64) may send within a minute; further ones are answered 429.',

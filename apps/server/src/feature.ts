@@ -13,6 +13,7 @@ import type { Route } from './http/define-route.ts';
 import type { Log } from './http/logging.ts';
 import type { LongPolls } from './http/long-poll.ts';
 import type { Upgrade } from './http/upgrades.ts';
+import type { Outgoing } from './outgoing/outgoing.ts';
 import type { Redriving } from './redriving/redriving.ts';
 import type { Repeats } from './repeats/repeats.ts';
 import type { Secrets } from './secrets/secrets.ts';
@@ -33,6 +34,8 @@ export interface Shell {
   readonly events: EventStream;
   readonly longPolls: LongPolls;
   readonly log: Log;
+  /** Requests to addresses that others have named. */
+  readonly outgoing: Outgoing;
   readonly redriving: Redriving;
   readonly repeats: Repeats;
   /** Seals what the database must not show. */

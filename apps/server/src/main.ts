@@ -41,6 +41,8 @@ import { readTls, type Tls } from './http/tls.ts';
 import { VERSION } from './http/version.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
+import { AllowRule, type Resolve } from './outgoing/allow-rule.ts';
+import { Outgoing } from './outgoing/outgoing.ts';
 import { createRedriving } from './redriving/redriving.ts';
 import { createRepeats } from './repeats/repeats.ts';
 import { openSecrets } from './secrets/open-secrets.ts';
@@ -91,6 +93,8 @@ export interface ServerOptions {
   readonly bodyMs?: number;
   /** For tests: features of their own, who take part as any other does. */
   readonly features?: readonly CreateFeature[];
+  /** For tests: which addresses a host has that requests are sent to. */
+  readonly resolve?: Resolve;
 }
 
 export interface Server {
@@ -200,6 +204,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       events: new EventStream({ engine, log }),
       longPolls,
       log,
+      outgoing: new Outgoing(new AllowRule(config.MUSTER_OUTGOING_ALLOW, options.resolve)),
       redriving,
       repeats,
       secrets,

@@ -5,6 +5,7 @@ import { readConfig } from '../src/config.ts';
 import { LINES } from '../src/database/migrations.ts';
 import type { CreateFeature } from '../src/feature.ts';
 import { type Server, startServer } from '../src/main.ts';
+import type { Resolve } from '../src/outgoing/allow-rule.ts';
 import { contractOf } from './contract.ts';
 
 /**
@@ -62,6 +63,8 @@ export interface TestServerOptions {
   readonly database?: (db: Database) => Database;
   /** Features of the test's own. */
   readonly features?: readonly CreateFeature[];
+  /** Which addresses a host has that the server sends requests to. */
+  readonly resolve?: Resolve;
   /** The log may have errors: the test provokes them. */
   readonly faults?: boolean;
 }
@@ -87,6 +90,7 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     logStream: { write: (line) => void lines.push(line) },
     ...(options.clock ? { clock } : {}),
     ...(options.features ? { features: options.features } : {}),
+    ...(options.resolve ? { resolve: options.resolve } : {}),
     ...(options.refusedBodyMs === undefined ? {} : { refusedBodyMs: options.refusedBodyMs }),
   });
   const contract = await contractOf(server.url);

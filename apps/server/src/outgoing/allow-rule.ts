@@ -1,0 +1,62 @@
+import { lookup } from 'node:dns/promises';
+import { type BlockList, isIP } from 'node:net';
+import { isListed } from '../http/client-address.ts';
+import { isPublic } from './public-addresses.ts';
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** The addresses of a host; throws if there are none. */
+export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
+
+/** As the system knows them, /etc/hosts included. */
+export const resolveBySystem: Resolve = (host) => lookup(host, { all: true });
+
+export type Resolved =
+  | { readonly outcome: 'allowed'; readonly addresses: readonly ResolvedAddress[] }
+  | { readonly outcome: 'forbidden' | 'unknown-host'; readonly text: string };
+
+/**
+ * Where this server may send requests that somebody else has asked for: to the public internet, and to what the settings name.
+ * A name is looked up once, and what was looked at is what is dialled: a name that changes its mind in between gains nothing.
+ */
+export class AllowRule {
+  readonly #allowed: BlockList;
+  readonly #resolve: Resolve;
+
+  constructor(allowed: BlockList, resolve: Resolve = resolveBySystem) {
+    this.#allowed = allowed;
+    this.#resolve = resolve;
+  }
+
+  async resolve(url: URL): Promise<Resolved> {
+    const host = hostOf(url);
+    const family = isIP(host);
+    let found: readonly ResolvedAddress[];
+    try {
+      found = family === 0 ? await this.#resolve(host) : [{ address: host, family }];
+    } catch (error) {
+      return { outcome: 'unknown-host', text: `${host} cannot be found: ${(error as Error).message}.` };
+    }
+    const addresses = found.filter(({ address }) => this.#allows(address));
+    if (addresses.length > 0) return { outcome: 'allowed', addresses };
+    return { outcome: 'forbidden', text: `${host} is in a network that requests may not be sent to.` };
+  }
+
+  /** What is plain to see without looking a name up: an address that is written out and not allowed. */
+  forbids(url: URL): boolean {
+    const host = hostOf(url);
+    return isIP(host) !== 0 && !this.#allows(host);
+  }
+
+  #allows(address: string): boolean {
+    return isPublic(address) || isListed(this.#allowed, address);
+  }
+}
+
+/** An address of IPv6 stands in brackets in a URL. */
+function hostOf({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+}
