@@ -86,17 +86,17 @@ function httpsUrl(value: string): string {
   return url.origin;
 }
 
-function schemaName(value: string): string {
-  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(value))
-    throw new Complaint('must be lower-case letters, digits and underscores, and not begin with a digit.');
-  return value;
-}
-
 function webAddress(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '')
     throw new Complaint(`must be an address like https://muster.example.com, not "${value}".`);
   return value.replace(/\/+$/, '');
+}
+
+function schemaName(value: string): string {
+  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(value))
+    throw new Complaint('must be lower-case letters, digits and underscores, and not begin with a digit.');
+  return value;
 }
 
 function headerName(value: string): string {
@@ -305,7 +305,7 @@ export const SETTINGS = {
   ),
   MUSTER_PUBLIC_URL: setting(
     null,
-    'The address by which phones reach this server; it stands in their profiles and must stay. Without it the one by which a profile is fetched.',
+    'The address by which phones and QStash reach this server; it stands in their profiles and must stay. Without it the one by which a profile is fetched.',
     webAddress,
   ),
   MUSTER_TLS_CERT: setting(
@@ -340,6 +340,14 @@ export const SETTINGS = {
     webAddress,
   ),
   MUSTER_SCEP_CHALLENGE: setting(null, 'The challenge of that server, in every profile.', text),
+  QSTASH_URL: setting(
+    null,
+    "An account at QStash that this server's own callbacks are sent by, with the three settings below and MUSTER_PUBLIC_URL.",
+    webAddress,
+  ),
+  QSTASH_TOKEN: setting(null, 'Its token.', text),
+  QSTASH_CURRENT_SIGNING_KEY: setting(null, 'Its present signing key.', text),
+  QSTASH_NEXT_SIGNING_KEY: setting(null, 'Its next signing key.', text),
   MUSTER_LOG_LEVEL: setting(
     'info',
     'The least important log lines to write: debug has one per request.',
@@ -382,7 +390,7 @@ export function inheritedEnvironment(
   environment: Record<string, string | undefined> = process.env,
 ): Record<string, string | undefined> {
   return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => !/^(?:MUSTER_|APNS_|DATABASE_URL$)/.test(name)),
+    Object.entries(environment).filter(([name]) => !/^(?:MUSTER_|APNS_|QSTASH_|DATABASE_URL$)/.test(name)),
   );
 }
 

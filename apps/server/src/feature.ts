@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import type { Alerts } from './alerts/alerts.ts';
 import type { Audit } from './audit/audit.ts';
 import type { Bus } from './bus/bus.ts';
+import type { Callbacks } from './callbacks/callbacks.ts';
 import type { Config } from './config.ts';
 import type { Contacts } from './contacts/contacts.ts';
 import type { Copying } from './copying/copying.ts';
@@ -28,6 +29,7 @@ export interface Shell {
   readonly audit: Audit;
   readonly alerts: Alerts;
   readonly bus: Bus;
+  readonly callbacks: Callbacks;
   readonly contacts: Contacts;
   readonly copying: Copying;
   readonly fleet: Fleet;

@@ -6,6 +6,7 @@ import { Alerts } from './alerts/alerts.ts';
 import { createAudit } from './audit/audit.ts';
 import { pruneAudit } from './audit/prune-audit.ts';
 import { Bus } from './bus/bus.ts';
+import { Callbacks } from './callbacks/callbacks.ts';
 import { listenForCommands } from './command-socket/server.ts';
 import { socketPath } from './command-socket/socket-path.ts';
 import { type Config, SettingError } from './config.ts';
@@ -19,6 +20,7 @@ import type { CreateFeature, Feature, Shell } from './feature.ts';
 import { actions } from './features/actions/index.ts';
 import { auditRoutes } from './features/audit/index.ts';
 import { batches } from './features/batches/index.ts';
+import { callbacks as callbackRoutes } from './features/callbacks/index.ts';
 import { checkin } from './features/checkin/index.ts';
 import { events } from './features/events/index.ts';
 import { health } from './features/health/index.ts';
@@ -59,6 +61,7 @@ const FEATURES: readonly CreateFeature[] = [
   tokenRoutes,
   tenants,
   auditRoutes,
+  callbackRoutes,
   checkin,
   batches,
   workflows,
@@ -100,6 +103,7 @@ export interface ServerOptions {
 export interface Server {
   readonly engine: Engine;
   readonly contacts: Contacts;
+  readonly callbacks: Callbacks;
   /** Every code that an answer may carry, for docs/errors.md. */
   readonly errors: ErrorCatalogue;
   /** Every route there is, for the test that walks them all. */
@@ -190,6 +194,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const fleet = createFleet({ audit, config, contacts, db, engine, log, redriving, tokens });
     const alerts = new Alerts({ engine, log, registry });
     const bus = new Bus({ alerts, engine, log });
+    const outgoing = new Outgoing(new AllowRule(config.MUSTER_OUTGOING_ALLOW, options.resolve));
+    const callbacks = new Callbacks({ config, engine, log, outgoing, secrets });
     const shell: Shell = {
       config,
       db,
@@ -198,13 +204,14 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       audit,
       alerts,
       bus,
+      callbacks,
       contacts,
       copying: createCopying(engine),
       fleet,
       events: new EventStream({ engine, log }),
       longPolls,
       log,
-      outgoing: new Outgoing(new AllowRule(config.MUSTER_OUTGOING_ALLOW, options.resolve)),
+      outgoing,
       redriving,
       repeats,
       secrets,
@@ -276,8 +283,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       await app.close();
     });
 
+    await callbacks.start(url);
+    undo.push(() => callbacks.stop());
+
     let stopped: Promise<void> | undefined;
     return {
+      callbacks,
       contacts,
       engine,
       errors,

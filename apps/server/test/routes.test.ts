@@ -100,7 +100,9 @@ test('every DELETE answers 204 without a body, and whatever shows a new token an
   for (const [path, methods] of Object.entries<Record<string, { responses: object }>>(paths))
     for (const [method, { responses }] of Object.entries(methods)) {
       const { default: _refused, ...successes } = responses as Record<string, { content?: never }>;
-      if (method === 'delete') expect([path, Object.keys(successes)]).toEqual([path, ['204']]);
+      // QStash's client wants to read how many
+      if (method === 'delete' && !path.startsWith('/v2/'))
+        expect([path, Object.keys(successes)]).toEqual([path, ['204']]);
       for (const [status, { content }] of Object.entries(successes)) {
         if (status === '204') expect(content).toBeUndefined();
         if (shown(content).some((field) => /token$/i.test(field)))

@@ -31,7 +31,7 @@ async function readContract(url: string): Promise<Contract> {
   ajv.addSchema({ $id: 'muster', components: description.components });
   const compiled = new Map<string, ValidateFunction>();
   const paths = Object.entries(description.paths).map(([path, methods]) => ({
-    form: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    form: new RegExp(`^${path.replace('{destination}', '.+').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
     methods,
     path,
     // a fixed path is meant before one with a parameter in the same place

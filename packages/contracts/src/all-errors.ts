@@ -1,5 +1,6 @@
 import { ACTION_ERRORS } from './actions/errors.ts';
 import { BATCH_ERRORS } from './batches/errors.ts';
+import { CALLBACK_ERRORS } from './callbacks/errors.ts';
 import { CHECKIN_ERRORS } from './checkin/errors.ts';
 import { ENGINE_ERRORS } from './engine-errors.ts';
 import { FEED_ERRORS } from './feed/errors.ts';
@@ -19,6 +20,7 @@ import { WORKFLOW_ERRORS } from './workflows/errors.ts';
 export const ERRORS = {
   ...ACTION_ERRORS,
   ...BATCH_ERRORS,
+  ...CALLBACK_ERRORS,
   ...CHECKIN_ERRORS,
   ...ENGINE_ERRORS,
   ...FEED_ERRORS,

@@ -1,6 +1,7 @@
 import { actions } from './actions/endpoints.ts';
 import { audit } from './audit.ts';
 import { batches } from './batches/endpoints.ts';
+import { callbacks } from './callbacks/endpoints.ts';
 import { checkin } from './checkin/endpoints.ts';
 import { feed } from './feed/endpoints.ts';
 import { devices } from './fleet/endpoints.ts';
@@ -25,6 +26,7 @@ export const api = {
   actions,
   audit,
   batches,
+  callbacks,
   checkin,
   control,
   devices,

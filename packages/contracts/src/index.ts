@@ -38,6 +38,14 @@ export type {
 } from './batches/answers.ts';
 export type { NewBatch } from './batches/requests.ts';
 export type {
+  CallbackDeadLetter,
+  CallbackEvent,
+  CallbackMessage,
+  CallbackSigningKeys,
+  PublishedCallback,
+} from './callbacks/answers.ts';
+export type { CallbackBatch } from './callbacks/requests.ts';
+export type {
   AssignedAction,
   CheckedIn,
   DeliveredAction,

@@ -6,6 +6,8 @@ export { ACTION_ERRORS } from './actions/errors.ts';
 export { ERRORS, type ErrorCode } from './all-errors.ts';
 export { BATCH_ERRORS } from './batches/errors.ts';
 export { BATCH_STATUSES, COUNTED } from './batches/statuses.ts';
+export { CALLBACK_ERRORS } from './callbacks/errors.ts';
+export { CALLBACK_STATES, type CallbackState } from './callbacks/states.ts';
 export { CHECKIN_ERRORS } from './checkin/errors.ts';
 export { ENGINE_ERRORS } from './engine-errors.ts';
 export type { ErrorCatalogue, ErrorEntry } from './error-catalogue.ts';

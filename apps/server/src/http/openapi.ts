@@ -11,7 +11,7 @@ export function openApi(routes: readonly Route[], version: string): object {
   const error = schemaForOpenApi(refusal, named);
   const sorted = routes.toSorted((a, b) => (`${a.path} ${a.method}` < `${b.path} ${b.method}` ? -1 : 1));
   for (const route of sorted) {
-    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}').replace('*', `{${REST}}`);
     paths[path] ??= {};
     const methods = paths[path] as Record<string, object>;
     methods[route.method.toLowerCase()] = operation(route, named);
@@ -46,6 +46,9 @@ export function openApi(routes: readonly Route[], version: string): object {
   };
 }
 
+/** What a path that ends in `*` goes on with. */
+const REST = 'destination';
+
 function withoutBodies({ responses }: Route): Route['responses'] {
   return Object.fromEntries(
     Object.entries(responses).map(([status, { description }]) => [status, { description }]),
@@ -55,6 +58,9 @@ function withoutBodies({ responses }: Route): Route['responses'] {
 function operation(route: Route, named: Map<string, object>): object {
   const parameters = [
     ...properties(route.params, named).map((p) => ({ ...p, in: 'path', required: true })),
+    ...(route.path.endsWith('/*')
+      ? [{ name: REST, in: 'path', required: true, schema: { type: 'string' } }]
+      : []),
     ...properties(route.query, named).map((p) => ({ ...p, in: 'query' })),
     ...Object.entries(route.headers ?? {}).map(([name, description]) => ({
       name,

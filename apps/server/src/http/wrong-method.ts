@@ -10,7 +10,7 @@ export class WrongMethods {
 
   constructor(routes: readonly Route[]) {
     this.#paths = routes.map((route) => ({
-      form: new RegExp(`^${route.path.replaceAll(/:\w+/g, '[^/]+')}$`),
+      form: new RegExp(`^${route.path.replaceAll(/:\w+/g, '[^/]+').replace('*', '.+')}$`),
       route,
     }));
     this.#folders = routes.flatMap(({ answerHeaders, path }) =>

@@ -1,10 +1,5 @@
-import {
-  type ClientRequest,
-  type IncomingMessage,
-  request as overHttp,
-  type RequestOptions,
-} from 'node:http';
-import { request as overHttps } from 'node:https';
+import { type ClientRequest, type IncomingMessage, request as overHttp } from 'node:http';
+import { request as overHttps, type RequestOptions } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { AllowRule, ResolvedAddress } from './allow-rule.ts';
 
@@ -16,9 +11,12 @@ export interface OutgoingRequest {
   readonly body: Buffer | string | null;
   readonly timeoutMs: number;
   /** The server itself is stopping, or the caller is no longer interested. */
-  readonly signal?: AbortSignal;
-  /** This server's own address, which nobody but this server may name: no rule is asked. */
-  readonly isOwn?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Nobody but this server has named the address, so no rule is asked: one of its settings, or its own, where its certificate
+   * is not looked at, because that is not made out to the address it listens on.
+   */
+  readonly trusted?: 'setting' | 'own' | undefined;
 }
 
 /** Whatever comes of it is an answer; nothing is thrown. */
@@ -95,12 +93,12 @@ export class Outgoing {
   }
 
   async #send(request: OutgoingRequest, signal: AbortSignal): Promise<Answered | Unanswered> {
-    const url = request.isOwn ? new URL(request.url) : this.check(request.url);
+    const url = request.trusted ? new URL(request.url) : this.check(request.url);
     if (typeof url === 'string') return { outcome: 'forbidden', text: `The address ${url}` };
     const body = Buffer.from(request.body ?? '');
     if (body.length > this.limits.bodyBytes)
       return { outcome: 'forbidden', text: `The body has more than ${this.limits.bodyBytes} bytes.` };
-    const resolved = request.isOwn ? null : await orAborted(this.rule.resolve(url), signal);
+    const resolved = request.trusted ? null : await orAborted(this.rule.resolve(url), signal);
     if (resolved && resolved.outcome !== 'allowed') return resolved;
     const sent = this.#dial(url, {
       agent: false,
@@ -108,6 +106,7 @@ export class Outgoing {
       method: request.method,
       signal,
       ...(resolved ? { lookup: only(resolved.addresses) } : {}),
+      ...(request.trusted === 'own' ? { rejectUnauthorized: false } : {}),
     });
     return this.#answer(sent, request.body === null ? null : body);
   }

@@ -10,6 +10,7 @@ export const TOKEN_KINDS = {
   'host-enrolment': { byHand: true, meaning: 'lets hosts register themselves, any number of them' },
   'device-enrolment': { byHand: true, meaning: 'lets devices register themselves, any number of them' },
   'mdm-enrolment': { byHand: false, meaning: 'one phone: fetches the profile by which it becomes managed' },
+  publisher: { byHand: true, meaning: 'publishes callbacks, looks after them and their dead letters' },
   worker: { byHand: true, meaning: 'claims and reports actions of generic lanes' },
 } as const satisfies Record<string, { byHand: boolean; meaning: string }>;
 

@@ -1,0 +1,73 @@
+import { type Duty, dutyRun, type Engine, type Queryable } from '@muster/engine';
+
+/** An id means its message for as long as this, and until the message has ended. QStash has ten minutes, too. */
+const WINDOW_MS = 600_000;
+const MOST = 500;
+
+const FINISHED = `coalesce((
+  select a.state in ('succeeded', 'failed', 'cancelled', 'expired') from {s}.action_states a
+  where a.tenant_id = d.tenant_id and a.action_id = d.action_id limit 1), true)`;
+
+/** Which message a deduplication id means. Two that come at once wait for each other on the row. */
+export function createDeduplication({ schema: s, now }: Pick<Engine, 'schema' | 'now'>) {
+  const finished = FINISHED.replaceAll('{s}', s);
+
+  return {
+    /** The action that is there already, or null: the id is the caller's, who says with `means` what it is for. */
+    async take(tx: Queryable, tenantId: number, id: string): Promise<string | null> {
+      const at = now();
+      const { rows: taken } = await tx.query({
+        name: 'muster_callback_deduplicate',
+        text: `insert into ${s}.callback_deduplications as d (tenant_id, deduplication_id, look_at) values ($1, $2, $4)
+          on conflict (tenant_id, deduplication_id) do update set look_at = excluded.look_at
+          where d.look_at <= $3::timestamptz and ${finished}
+          returning 1`,
+        values: [tenantId, id, at, new Date(at.getTime() + WINDOW_MS)],
+      });
+      return taken.length > 0 ? null : await this.find(tx, tenantId, id);
+    },
+
+    async means(tx: Queryable, tenantId: number, id: string, actionId: string): Promise<void> {
+      await tx.query({
+        name: 'muster_callback_deduplicated',
+        text: `update ${s}.callback_deduplications set action_id = $3 where tenant_id = $1 and deduplication_id = $2`,
+        values: [tenantId, id, actionId],
+      });
+    },
+
+    async find(tx: Queryable, tenantId: number, id: string): Promise<string | null> {
+      const { rows } = await tx.query({
+        name: 'muster_callback_deduplication',
+        text: `select action_id from ${s}.callback_deduplications where tenant_id = $1 and deduplication_id = $2`,
+        values: [tenantId, id],
+      });
+      return rows[0]?.action_id ?? null;
+    },
+
+    /** Ids of messages that have ended are forgotten; the others are looked at later. */
+    forgetting: (): Duty => ({
+      name: 'forget-deduplication',
+      everyMs: 10_000,
+      byIndex: true,
+      async runOnce(client) {
+        const at = now();
+        const { rows } = await client.query({
+          name: 'muster_callback_forget',
+          text: `with due as materialized (
+              select d.tenant_id, d.deduplication_id, ${finished} as is_finished from ${s}.callback_deduplications d
+              where d.look_at <= $1::timestamptz order by d.look_at limit ${MOST} for update skip locked
+            ), gone as (
+              delete from ${s}.callback_deduplications d using due
+              where d.tenant_id = any(array[due.tenant_id]) and d.deduplication_id = due.deduplication_id and due.is_finished
+            ), later as (
+              update ${s}.callback_deduplications d set look_at = $2 from due
+              where d.tenant_id = any(array[due.tenant_id]) and d.deduplication_id = due.deduplication_id and not due.is_finished
+            )
+            select count(*)::int as n from due`,
+          values: [at, new Date(at.getTime() + WINDOW_MS)],
+        });
+        return dutyRun(rows[0].n, MOST);
+      },
+    }),
+  };
+}

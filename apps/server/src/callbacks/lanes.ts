@@ -1,0 +1,116 @@
+import { createHash, randomInt } from 'node:crypto';
+import { type Duty, dutyRun, type Engine, isTransaction, type Queryable } from '@muster/engine';
+import { CALLBACKS } from './message.ts';
+
+/** So many requests go to one host at once: a slow one holds up nobody else, and is not overrun. */
+export const LANES_PER_HOST = 4;
+/** Of all hosts of a tenant together, on all nodes. */
+export const SLOTS = 200;
+const LONGEST_NAME = 180;
+const NOTED_MS = 3_600_000;
+const UNUSED_MS = 2 * 86_400_000;
+const MOST = 200;
+
+/**
+ * The lanes of a tenant's callbacks: a few for each host, under one runner. That a lane is in use is noted once an hour, so
+ * whoever finds a fresh note knows that it has its runner. Those without use for two days lose it, and the engine forgets them.
+ */
+export class CallbackLanes {
+  readonly #engine: Engine;
+  readonly #runners = new Map<number, string>();
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** One of the lanes of this host. */
+  async laneOf(tx: Queryable, tenantId: number, host: string): Promise<string> {
+    const { schema: s, now } = this.#engine;
+    const name = `${host.length > LONGEST_NAME ? createHash('sha256').update(host).digest('hex') : host}/${randomInt(LANES_PER_HOST)}`;
+    const laneId = await this.#engine.ensureLane(tx, tenantId, CALLBACKS, name);
+    const { rows: noted } = await tx.query({
+      name: 'muster_callback_lane',
+      text: `select 1 from ${s}.callback_lanes where tenant_id = $1 and name = $2 and used_at > $3::timestamptz`,
+      values: [tenantId, name, new Date(now().getTime() - NOTED_MS)],
+    });
+    if (noted.length > 0) return laneId;
+    const runnerId = await this.runnerOf(tx, tenantId);
+    await tx.query({
+      text: `insert into ${s}.callback_lanes as l (tenant_id, name, used_at) values ($1, $2, $3)
+        on conflict (tenant_id, name) do update set used_at = excluded.used_at where l.used_at < excluded.used_at`,
+      values: [tenantId, name, now()],
+    });
+    await this.#engine.assignRunner(tx, { tenantId, laneId }, runnerId);
+    return laneId;
+  }
+
+  async runnerOf(tx: Queryable, tenantId: number): Promise<string> {
+    const known = this.#runners.get(tenantId);
+    if (known !== undefined) return known;
+    const s = this.#engine.schema;
+    const find = {
+      text: `select runner_id from ${s}.callback_runners where tenant_id = $1`,
+      values: [tenantId],
+    };
+    let [row] = (await tx.query(find)).rows;
+    if (!row) {
+      const made = await this.#engine.createRunner(tx, tenantId, SLOTS);
+      await tx.query({
+        text: `insert into ${s}.callback_runners (tenant_id, runner_id) values ($1, $2) on conflict do nothing`,
+        values: [tenantId, made],
+      });
+      // another one may have been faster
+      [row] = (await tx.query(find)).rows;
+    }
+    const runnerId = row.runner_id as string;
+    // what is rolled back was never there
+    if (isTransaction(tx)) tx.afterCommit(() => void this.#runners.set(tenantId, runnerId));
+    return runnerId;
+  }
+
+  /** Every tenant that has callbacks. */
+  async tenants(): Promise<{ tenantId: number; runnerId: string }[]> {
+    const { rows } = await this.#engine.db.query({
+      name: 'muster_callback_tenants',
+      text: `select tenant_id, runner_id from ${this.#engine.schema}.callback_runners order by tenant_id`,
+    });
+    return rows.map((row) => ({ tenantId: row.tenant_id, runnerId: row.runner_id }));
+  }
+
+  /** Whoever publishes notes a lane anew before this duty would take it: either waits for the other on its row. */
+  givingUp(): Duty {
+    const { schema: s, now } = this.#engine;
+    return {
+      name: 'give-up-callback-lanes',
+      everyMs: 60_000,
+      runOnce: async (client) => {
+        const { rows } = await client.query({
+          name: 'muster_callback_lanes_unused',
+          text: `select tenant_id, name from ${s}.callback_lanes where used_at < $1::timestamptz
+            order by used_at limit ${MOST} for update skip locked`,
+          values: [new Date(now().getTime() - UNUSED_MS)],
+        });
+        for (const { tenant_id: tenantId, name } of rows) {
+          const laneId = await this.#engine.findLane(client, tenantId, CALLBACKS, name);
+          const { rows: loads } = await client.query({
+            text: `select 1 from ${s}.lane_loads where tenant_id = $1 and lane_id = $2 and (queued > 0 or leased_action is not null)`,
+            values: [tenantId, laneId],
+          });
+          if (loads.length > 0) {
+            await client.query({
+              text: `update ${s}.callback_lanes set used_at = $3 where tenant_id = $1 and name = $2`,
+              values: [tenantId, name, now()],
+            });
+            continue;
+          }
+          if (laneId !== null) await this.#engine.assignRunner(client, { tenantId, laneId }, null);
+          await client.query({
+            text: `delete from ${s}.callback_lanes where tenant_id = $1 and name = $2`,
+            values: [tenantId, name],
+          });
+        }
+        return dutyRun(rows.length, MOST);
+      },
+    };
+  }
+}

@@ -1,0 +1,61 @@
+/** The channel and the space of the lanes of all callbacks. */
+export const CALLBACKS = 'callbacks';
+
+export const DEFAULT_RETRIES = 3;
+export const DEFAULT_TIMEOUT_MS = 30_000;
+/** Doubled with each try. */
+export const BACKOFF_MS = 10_000;
+export const LONGEST_BACKOFF_MS = 86_400_000;
+/** What a server needs beside the time of the destination, before the try counts as lost. */
+const LEASE_MARGIN_MS = 30_000;
+
+export const leaseOf = ({ timeoutMs }: Pick<StoredMessage, 'timeoutMs'>) => timeoutMs + LEASE_MARGIN_MS;
+
+/** How a request is made, whatever it carries. */
+export interface Sending {
+  /** An address, or of our own ones the path. */
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly retries: number;
+  readonly timeoutMs: number;
+}
+
+/** Somebody who is told what became of a message, by a message of its own. */
+export interface Follower extends Sending {
+  readonly delayMs: number;
+}
+
+/** What an action of this channel carries. */
+export interface StoredMessage extends Sending {
+  /** To this server itself: `url` is a path of OWN_PATHS. */
+  readonly isOwn?: true;
+  /** One of both, or none. */
+  readonly body?: string;
+  readonly bodyBase64?: string;
+  readonly callback?: Follower;
+  readonly failureCallback?: Follower;
+}
+
+/** What this server sends to itself: nothing else of it may be reached by a callback. */
+export const OWN_PATHS: readonly string[] = ['/api/orders/complete'];
+
+export const messageIdOf = (actionId: string) => `msg_${actionId}`;
+export const letterIdOf = (actionId: string) => `dlq_${actionId}`;
+
+/** Of a message or a dead letter; null: not one of ours. */
+export function actionIdOf(id: string): string | null {
+  return /^(?:msg|dlq)_([1-9]\d{0,17})$/.exec(id)?.[1] ?? null;
+}
+
+/** JSON holds text alone, and PostgreSQL no NUL: other bodies are kept as base64. */
+export function storedBody(bytes: Buffer): Pick<StoredMessage, 'body' | 'bodyBase64'> {
+  if (bytes.length === 0) return {};
+  const text = bytes.toString('utf8');
+  const isText = !text.includes('\u0000') && Buffer.from(text, 'utf8').equals(bytes);
+  return isText ? { body: text } : { bodyBase64: bytes.toString('base64') };
+}
+
+export function bodyOf({ body, bodyBase64 }: Pick<StoredMessage, 'body' | 'bodyBase64'>): Buffer {
+  return bodyBase64 === undefined ? Buffer.from(body ?? '') : Buffer.from(bodyBase64, 'base64');
+}

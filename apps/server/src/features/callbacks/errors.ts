@@ -1,0 +1,4 @@
+import { CALLBACK_ERRORS } from '@muster/contracts/words';
+import { errorsOf } from '../../errors.ts';
+
+export const callbackError = errorsOf(CALLBACK_ERRORS);

@@ -1,0 +1,22 @@
+import { api } from '@muster/contracts';
+import { whileLocked } from '@muster/engine';
+import type { Shell } from '../../feature.ts';
+import { operators } from '../../http/access.ts';
+import { defineRoute, type Route } from '../../http/define-route.ts';
+
+/** Whoever has a key can sign in our name, so only admins see them. */
+const admins = operators('admin');
+
+export function keyRoutes({ audit, callbacks: { keys }, db }: Shell): Route[] {
+  return [
+    defineRoute(api.callbacks.keys, {
+      access: admins,
+      handler: ({ caller }) => whileLocked(db, (tx) => keys.ensure(tx, caller.tenantId)),
+    }),
+    defineRoute(api.callbacks.rotateKeys, {
+      access: admins,
+      handler: ({ caller }) =>
+        audit.change(caller, (tx) => keys.rotate(tx, caller.tenantId), { act: 'callback.rotate-keys' }),
+    }),
+  ];
+}

@@ -1,0 +1,86 @@
+import { api } from '@muster/contracts';
+import { actionIdOf, CALLBACKS } from '../../callbacks/message.ts';
+import type { Shell } from '../../feature.ts';
+import { operators } from '../../http/access.ts';
+import { defineRoute, type Route } from '../../http/define-route.ts';
+import { limitOf } from '../../http/page.ts';
+import { callbackError } from './errors.ts';
+import { publishers } from './publish-routes.ts';
+import { createCallbackQueries } from './queries.ts';
+import { eventOf, messageOf } from './wire.ts';
+
+export const readers = operators('viewer', 'publisher');
+
+/** One or several, as queries have them; those that are not ours are left out. */
+export function idsOf(given: string | readonly string[] | undefined): string[] | undefined {
+  return given === undefined ? undefined : [given].flat().flatMap((id) => actionIdOf(id) ?? []);
+}
+
+export function messageRoutes({ audit, db, engine }: Shell): Route[] {
+  const queries = createCallbackQueries(engine);
+
+  /** Only what is not delivered yet: QStash forgets messages with their delivery, and clients go by that. */
+  async function unfinished(tenantId: number, id: string) {
+    const actionId = actionIdOf(id);
+    const view = actionId === null ? null : await engine.get(db, tenantId, actionId);
+    if (view?.channel !== CALLBACKS || (view.state !== 'pending' && view.state !== 'claimed'))
+      throw callbackError(
+        'MUSTER_UNKNOWN_MESSAGE',
+        'There is no such message, or it is not waiting any more.',
+      );
+    return view;
+  }
+
+  return [
+    defineRoute(api.callbacks.get, {
+      access: readers,
+      handler: async ({ caller, params }) => messageOf(await unfinished(caller.tenantId, params.id)),
+    }),
+    defineRoute(api.callbacks.cancel, {
+      access: publishers,
+      async handler({ caller, params }) {
+        const { tenantId } = caller;
+        const { id: actionId } = await unfinished(tenantId, params.id);
+        await audit.change(caller, (tx) => engine.cancel(tx, { tenantId, actionId }), {
+          act: 'callback.cancel',
+          target: `message ${params.id}`,
+        });
+        return { cancelled: 1 };
+      },
+    }),
+    defineRoute(api.callbacks.cancelMany, {
+      access: publishers,
+      async handler({ caller, query }) {
+        const ids = idsOf(query.messageIds);
+        const filter = { tenantId: caller.tenantId, channel: CALLBACKS, ids, tag: query.label };
+        const done = await audit.begin(caller, { act: 'callback.cancel', detail: query });
+        const { cancelled, requested } = await engine.cancelMatching(db, filter);
+        await done({ cancelled, requested });
+        return { cancelled: cancelled + requested };
+      },
+    }),
+    defineRoute(api.callbacks.events, {
+      access: readers,
+      async handler({ caller: { tenantId }, query }) {
+        const ids = idsOf(query.messageIds ?? query.messageId);
+        const page = await engine.list(
+          db,
+          { tenantId, channel: CALLBACKS, ids },
+          { cursor: query.cursor, limit: limitOf(query.count) },
+        );
+        const rows = await queries.events(
+          db,
+          tenantId,
+          page.actions.map(({ id }) => id),
+        );
+        const events = page.actions.flatMap((view) =>
+          (rows.get(view.id) ?? []).flatMap((row) => eventOf(view, row) ?? []),
+        );
+        return {
+          events: events.filter(({ state }) => query.state === undefined || state === query.state),
+          ...(page.cursor === null ? {} : { cursor: page.cursor }),
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,88 @@
+import { api, type PublishedCallback } from '@muster/contracts';
+import type { Transaction } from '@muster/engine';
+import { messageIdOf } from '../../callbacks/message.ts';
+import type { Shell } from '../../feature.ts';
+import { operators } from '../../http/access.ts';
+import { bytesOf } from '../../http/bytes-body.ts';
+import { defineRoute, type Route } from '../../http/define-route.ts';
+import type { Caller } from '../../tokens/caller.ts';
+import { callbackError } from './errors.ts';
+import { type Publishing, readPublishing } from './publishing.ts';
+
+export const publishers = operators('operator', 'publisher');
+const LARGEST_BATCH = 4 * 1_048_576;
+const PREFIX = '/v2/publish/';
+
+export function publishRoutes({ audit, callbacks, engine, outgoing }: Shell): Route[] {
+  const read = (publishing: Publishing) => readPublishing(publishing, { now: engine.now(), outgoing });
+
+  async function store(
+    tx: Transaction,
+    { name, tenantId }: Caller,
+    message: ReturnType<typeof read>,
+  ): Promise<PublishedCallback> {
+    const { actionId, isNew } = await callbacks.publish(tx, { ...message, tenantId, createdBy: name });
+    const { url } = message.message;
+    return { messageId: messageIdOf(actionId), url, ...(isNew ? {} : { deduplicated: true }) };
+  }
+
+  return [
+    defineRoute(api.callbacks.publish, {
+      access: publishers,
+      async handler({ body, caller, reply, request }) {
+        const { headers, url } = request;
+        const message = read({
+          body: bytesOf(body),
+          destination: destinationOf(url.slice(PREFIX.length)),
+          headers: Object.fromEntries(
+            Object.entries(headers).map(([name, value]) => [
+              name,
+              Array.isArray(value) ? value.join(', ') : (value ?? ''),
+            ]),
+          ),
+        });
+        const published = await audit.change(
+          caller,
+          (tx) => store(tx, caller, message),
+          ({ deduplicated, messageId }) =>
+            deduplicated ? null : { act: 'callback.publish', target: `message ${messageId}` },
+        );
+        reply.code(published.deduplicated ? 202 : 201);
+        return published;
+      },
+    }),
+    defineRoute(api.callbacks.batch, {
+      access: publishers,
+      bodyLimit: LARGEST_BATCH,
+      async handler({ body, caller, reply }) {
+        const messages = body.map(({ body: text = '', destination, headers = {}, queue }) => {
+          if (queue !== undefined)
+            throw callbackError('MUSTER_NOT_OFFERED', 'Muster has no queues to publish to.');
+          const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+          return read({ body: Buffer.from(text), destination, headers: Object.fromEntries(lower) });
+        });
+        const published = await audit.change(
+          caller,
+          async (tx) => {
+            const all: PublishedCallback[] = [];
+            for (const message of messages) all.push(await store(tx, caller, message));
+            return all;
+          },
+          (all) => ({ act: 'callback.publish', detail: { messages: all.map(({ messageId }) => messageId) } }),
+        );
+        reply.code(201);
+        return published;
+      },
+    }),
+  ];
+}
+
+/** As it stands in the path, which is how the client of QStash writes it; or encoded, as others would. */
+function destinationOf(rest: string): string {
+  if (/^https?:/i.test(rest)) return rest;
+  try {
+    return decodeURIComponent(rest);
+  } catch {
+    return rest;
+  }
+}

@@ -1,0 +1,38 @@
+import type { Engine, EventType, Queryable } from '@muster/engine';
+import type { EventRow } from './wire.ts';
+
+/** The history of these messages, the newest first, with the answer of each delivery. */
+export function createCallbackQueries({ schema: s }: Pick<Engine, 'schema'>) {
+  return {
+    async events(
+      client: Queryable,
+      tenantId: number,
+      actionIds: readonly string[],
+    ): Promise<Map<string, EventRow[]>> {
+      const { rows } = await client.query({
+        text: `select i.action_id, e.type, e.at, e.reason, d.attempt is not null as is_delivery, d.status, d.headers, d.body, d.error
+          from unnest((select $2::bigint[])) i(action_id)
+          cross join lateral (
+            select * from ${s}.action_events e where e.tenant_id = $1 and e.action_id = i.action_id order by e.event_id desc limit 10000
+          ) e
+          left join lateral (
+            select * from ${s}.callback_deliveries d
+            where d.tenant_id = $1 and d.action_id = i.action_id and d.attempt = e.attempt limit 1
+          ) d on true`,
+        values: [tenantId, actionIds],
+      });
+      const found = new Map<string, EventRow[]>();
+      for (const row of rows) {
+        const { status, headers, body, error } = row;
+        const event: EventRow = {
+          type: row.type as EventType,
+          at: row.at,
+          reason: row.reason,
+          delivery: row.is_delivery ? { status, headers, body, error } : null,
+        };
+        found.set(row.action_id, [...(found.get(row.action_id) ?? []), event]);
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,538 @@
+import { Client, Receiver } from '@upstash/qstash';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { sign } from '../src/callbacks/signing-keys.ts';
+import { type Arrived, type Destination, startDestination } from '../testing/destination.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+/** The client and the receiver of QStash as they come from the registry, against Muster. */
+let t: TestServer;
+let shop: Destination;
+let qstash: Client;
+let publisher: string;
+/** What the resolver was asked for. */
+const asked: string[] = [];
+/** The test's clock is not that of the receiver. */
+const ANY_TIME = 100 * 366 * 86_400;
+
+beforeAll(async () => {
+  vi.spyOn(console, 'error').mockReturnValue(); // the client prints each refusal
+  shop = await startDestination();
+  t = await testServer({
+    clock: true,
+    settings: { MUSTER_OUTGOING_ALLOW: '127.0.0.1', MUSTER_RETENTION_DAYS: '1' },
+    resolve: async (host) => {
+      asked.push(host);
+      return [{ address: host.startsWith('inside') ? '10.1.2.3' : '127.0.0.1', family: 4 }];
+    },
+  });
+  publisher = (await t.token({ kind: 'publisher', name: 'the shop' })).token;
+  qstash = new Client({ baseUrl: t.server.url, token: publisher, retry: false });
+});
+afterAll(async () => {
+  await t.close();
+  await shop.close();
+});
+afterEach(() => shop.letGo());
+
+const at = (path: string, host = 'shop.example') => `http://${host}:${shop.port}${path}`;
+const statesOf = async (messageId: string) =>
+  (await qstash.logs({ messageIds: [messageId] })).logs.map(({ state }) => state as string);
+const comesTo = (messageId: string, state: string) =>
+  expect.poll(async () => (await statesOf(messageId))[0], { timeout: 60_000 }).toBe(state);
+const receiverOf = ({ current, next }: { current: string; next: string }) =>
+  new Receiver({ currentSigningKey: current, nextSigningKey: next });
+const keys = async () => (await t.get('/v2/keys')).body as { current: string; next: string };
+
+test('a published message is sent at once, signed as the receiver of QStash wants it, and its answer is kept', async () => {
+  shop.on('/paid', (response) => response.writeHead(201, { 'x-shop': 'open' }).end('noted'));
+  const { messageId, url } = await qstash.publishJSON({
+    ...{ url: at('/paid'), body: { order: 7 }, method: 'PUT', label: 'money', headers: { 'X-Trace': 'abc' } },
+  });
+  expect(url).toBe(at('/paid'));
+  await comesTo(messageId, 'DELIVERED');
+  const [request, ...more] = shop.of('/paid');
+  expect(more).toEqual([]);
+  expect(request).toMatchObject({ method: 'PUT', body: '{"order":7}' });
+  expect(request?.headers).toMatchObject({
+    ...{ 'content-type': 'application/json', 'x-trace': 'abc', 'upstash-message-id': messageId },
+    ...{ 'upstash-retried': '0', host: `shop.example:${shop.port}` },
+  });
+  expect(request?.headers.authorization).toBeUndefined();
+  const receiver = receiverOf(await keys());
+  const signed = { signature: String(request?.headers['upstash-signature']), url, clockTolerance: ANY_TIME };
+  expect(await receiver.verify({ ...signed, body: '{"order":7}' })).toBe(true);
+  await expect(receiver.verify({ ...signed, body: '{"order":8}' })).rejects.toThrow('body hash');
+  await expect(receiver.verify({ ...signed, body: '{"order":7}', url: at('/free') })).rejects.toThrow(
+    'subject',
+  );
+  const { logs } = await qstash.logs({ messageIds: [messageId] });
+  expect(logs.map(({ state }) => state)).toEqual(['DELIVERED', 'ACTIVE', 'CREATED']);
+  expect(logs[0]).toMatchObject({
+    ...{ responseStatus: 201, responseBody: 'noted', label: 'money', url },
+    responseHeader: { 'x-shop': ['open'] },
+  });
+  // delivered messages are gone, as with QStash
+  await expect(qstash.messages.get(messageId)).rejects.toMatchObject({ status: 404 });
+});
+
+test('a message waits for its delay or its time; it can be looked at, and cancelled', async () => {
+  const later = await qstash.publish({ url: at('/later'), delay: '90s', body: 'x', retries: 1 });
+  const notBefore = Math.floor(t.clock().getTime() / 1_000) + 60;
+  const exact = await qstash.publish({ url: at('/exact'), notBefore, failureCallback: at('/sorry') });
+  const never = await qstash.publish({ url: at('/never'), delay: 60 });
+  expect(await qstash.messages.get(later.messageId)).toMatchObject({
+    ...{ messageId: later.messageId, url: at('/later'), method: 'POST', body: 'x', maxRetries: 1 },
+    notBefore: t.clock().getTime() + 90_000,
+  });
+  expect(await qstash.messages.get(exact.messageId)).toMatchObject({
+    ...{ notBefore: notBefore * 1_000, failureCallback: at('/sorry'), maxRetries: 3 },
+  });
+  expect(await qstash.messages.cancel(never.messageId)).toEqual({ cancelled: 1 });
+  await expect(qstash.messages.delete(never.messageId)).rejects.toMatchObject({ status: 404 });
+  await t.pass(61_000);
+  await comesTo(exact.messageId, 'DELIVERED');
+  expect(await statesOf(later.messageId)).toEqual(['CREATED']);
+  await t.pass(30_000);
+  await comesTo(later.messageId, 'DELIVERED');
+  expect(await statesOf(never.messageId)).toEqual(['CANCELED', 'CREATED']);
+  expect(shop.of('/never')).toEqual([]);
+});
+
+test('many are cancelled by their ids, by a label, or all', async () => {
+  const publish = (label: string) => qstash.publish({ url: at('/many'), delay: 3_600, label });
+  const [one, two, three, four] = [
+    await publish('a'),
+    await publish('a'),
+    await publish('b'),
+    await publish('c'),
+  ];
+  expect(await qstash.messages.cancel([one.messageId, 'msg_999999', 'x'])).toEqual({ cancelled: 1 });
+  expect(await qstash.messages.cancel({ filter: { label: 'b' } })).toEqual({ cancelled: 1 });
+  expect(await statesOf(two.messageId)).toEqual(['CREATED']);
+  expect(await qstash.messages.cancel({ all: true })).toEqual({ cancelled: 2 });
+  for (const { messageId } of [one, two, three, four])
+    expect((await statesOf(messageId))[0]).toBe('CANCELED');
+});
+
+test('what fails is tried again with growing pauses; what never works is a dead letter, and whoever wanted to know is told', async () => {
+  shop.on('/broken', (response) => response.writeHead(500).end('out of paper'));
+  const { messageId } = await qstash.publish({
+    ...{ url: at('/broken'), body: 'print', retries: 2, failureCallback: at('/failed') },
+    headers: { 'Upstash-Failure-Callback-Forward-X-Who': 'printer' },
+  });
+  for (const [tries, pauseMs] of [
+    [1, 10_000],
+    [2, 20_000],
+  ] as const) {
+    await comesTo(messageId, 'RETRY');
+    expect(shop.of('/broken')).toHaveLength(tries);
+    // pauses vary by a fifth
+    await t.pass(pauseMs * 0.79);
+    expect((await statesOf(messageId))[0]).toBe('RETRY');
+    await t.pass(pauseMs * 0.42);
+    await expect.poll(() => shop.of('/broken').length, { timeout: 60_000 }).toBe(tries + 1);
+  }
+  await comesTo(messageId, 'FAILED');
+  expect(shop.of('/broken').map(({ headers }) => headers['upstash-retried'])).toEqual(['0', '1', '2']);
+  const { messages } = await qstash.dlq.listMessages();
+  expect(messages).toMatchObject([
+    { messageId, responseStatus: 500, responseBody: 'out of paper', body: 'print' },
+  ]);
+  await t.engine.runDuty('tell-of-dead-letters');
+  await expect.poll(() => shop.of('/failed').length, { timeout: 60_000 }).toBe(1);
+  const [told] = shop.of('/failed');
+  expect(told?.headers['x-who']).toBe('printer');
+  const said = JSON.parse(told?.body ?? '');
+  expect(said).toMatchObject({
+    status: 500,
+    sourceMessageId: messageId,
+    retried: 2,
+    maxRetries: 2,
+    url: at('/broken'),
+  });
+  expect(said.dlqId).toBe(messages[0]?.dlqId);
+  expect(Buffer.from(said.body, 'base64').toString()).toBe('out of paper');
+  expect(Buffer.from(said.sourceBody, 'base64').toString()).toBe('print');
+
+  shop.on('/broken', (response) => response.end('printed'));
+  expect(await qstash.dlq.retry(said.dlqId)).toMatchObject({ responses: [{ messageId }] });
+  await comesTo(messageId, 'DELIVERED');
+  expect((await qstash.dlq.listMessages()).messages).toEqual([]);
+});
+
+test('a destination may say that trying again is in vain, and dead letters are taken out one by one or all', async () => {
+  shop.on('/no', (response) => response.writeHead(489, { 'upstash-nonretryable-error': 'true' }).end());
+  const ids = [];
+  for (let n = 0; n < 4; n += 1) ids.push((await qstash.publish({ url: at('/no') })).messageId);
+  for (const id of ids) await comesTo(id, 'FAILED');
+  expect(shop.of('/no')).toHaveLength(4);
+  const first = await qstash.dlq.listMessages({ count: 3 });
+  expect(first.messages.map(({ messageId }) => messageId)).toEqual(ids.toReversed().slice(0, 3));
+  const second = await qstash.dlq.listMessages({ count: 3, cursor: first.cursor as string });
+  expect(second.messages.map(({ messageId }) => messageId)).toEqual([ids[0]]);
+  expect(second.cursor).toBeUndefined();
+  const [one, two] = first.messages.map(({ dlqId }) => dlqId) as [string, string];
+  await qstash.dlq.delete(one);
+  await expect(qstash.dlq.delete(one)).rejects.toMatchObject({ status: 404 });
+  expect(await qstash.dlq.delete([one, two])).toEqual({ deleted: 1 });
+  expect(await qstash.dlq.delete({ all: true })).toEqual({ deleted: 2 });
+  expect((await qstash.dlq.listMessages()).messages).toEqual([]);
+});
+
+test('the answer of a destination is sent on to whoever wants it', async () => {
+  shop.on('/sum', (response) => response.end('42'));
+  const { messageId } = await qstash.publish({ url: at('/sum'), callback: at('/summed') });
+  await expect.poll(() => shop.of('/summed').length, { timeout: 60_000 }).toBe(1);
+  const said = JSON.parse(shop.of('/summed')[0]?.body ?? '');
+  expect(said).toMatchObject({ status: 200, sourceMessageId: messageId, retried: 0 });
+  expect(Buffer.from(said.body, 'base64').toString()).toBe('42');
+  expect(said.dlqId).toBeUndefined();
+});
+
+test('of messages with one deduplication id one is sent, however many come at once', async () => {
+  const publish = (body: string) =>
+    qstash.publish({ url: at('/once'), body, deduplicationId: 'o 1', delay: 60 });
+  const answers = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(publish));
+  expect(new Set(answers.map(({ messageId }) => messageId)).size).toBe(1);
+  expect(answers.filter(({ deduplicated }) => !deduplicated)).toHaveLength(1);
+  const asking = {
+    token: publisher,
+    headers: { 'upstash-deduplication-id': 'o 1', 'content-type': 'text/plain' },
+  };
+  const again = await fetch(`${t.server.url}/v2/publish/${at('/once')}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${publisher}`, ...asking.headers },
+  });
+  expect(again.status).toBe(202);
+  expect(await again.json()).toEqual({
+    messageId: answers[0]?.messageId,
+    url: at('/once'),
+    deduplicated: true,
+  });
+  await t.pass(61_000);
+  await comesTo(answers[0]?.messageId as string, 'DELIVERED');
+  expect(shop.of('/once')).toHaveLength(1);
+  // within ten minutes the id means what was sent; after that, and after the end of its message, it is free
+  expect((await publish('f')).deduplicated).toBe(true);
+  await t.pass(600_000);
+  expect(await t.engine.runDuty('forget-deduplication')).toBeGreaterThan(0);
+  const later = await publish('g');
+  expect(later.deduplicated).toBeUndefined();
+  await t.pass(601_000 - 541_000);
+  await comesTo(later.messageId, 'DELIVERED');
+
+  const same = { url: at('/same'), body: 'same', contentBasedDeduplication: true };
+  const { messageId } = await qstash.publish(same);
+  expect(await qstash.publish(same)).toMatchObject({ messageId, deduplicated: true });
+  expect((await qstash.publish({ ...same, body: 'other' })).deduplicated).toBeUndefined();
+});
+
+test('the id of a message that still waits is kept beyond its ten minutes', async () => {
+  const wait = { url: at('/wait'), deduplicationId: 'slow', delay: 3_600 };
+  const { messageId } = await qstash.publish(wait);
+  await t.pass(601_000);
+  expect(await qstash.publish(wait)).toMatchObject({ messageId, deduplicated: true });
+  await t.engine.runDuty('forget-deduplication');
+  expect(await qstash.publish(wait)).toMatchObject({ messageId, deduplicated: true });
+  await qstash.messages.cancel(messageId);
+});
+
+test('a batch is published in its order, all or none', async () => {
+  const published = await qstash.batchJSON([
+    { url: at('/b1'), body: { n: 1 }, headers: { 'X-N': '1' } },
+    { url: at('/b2'), body: { n: 2 }, delay: 60 },
+  ]);
+  expect(published.map(({ url }) => url)).toEqual([at('/b1'), at('/b2')]);
+  await comesTo(published[0]?.messageId as string, 'DELIVERED');
+  expect(shop.of('/b1')[0]).toMatchObject({ body: '{"n":1}', headers: { 'x-n': '1' } });
+  const wrong = [{ url: at('/b3') }, { url: 'http://10.0.0.1/' }];
+  await expect(qstash.batch(wrong)).rejects.toMatchObject({ status: 400 });
+  await expect(qstash.batch([{ url: at('/b3'), queueName: 'q' }])).rejects.toMatchObject({ status: 404 });
+  await t.pass(61_000);
+  await comesTo(published[1]?.messageId as string, 'DELIVERED');
+  expect(shop.of('/b3')).toEqual([]);
+});
+
+test('keys change without a gap: a receiver that knows the keys from before believes what the next one signed', async () => {
+  const before = await keys();
+  const after = (await t.post('/v2/keys/rotate')).body;
+  expect(after.current).toBe(before.next);
+  expect(after.next).not.toBe(before.next);
+  const signed = async (path: string) => {
+    const { messageId } = await qstash.publish({ url: at(path), body: 'k' });
+    await comesTo(messageId, 'DELIVERED');
+    return {
+      signature: String(shop.of(path)[0]?.headers['upstash-signature']),
+      body: 'k',
+      clockTolerance: ANY_TIME,
+    };
+  };
+  expect(await receiverOf(before).verify(await signed('/k1'))).toBe(true);
+  await t.post('/v2/keys/rotate');
+  await expect(receiverOf(before).verify(await signed('/k2'))).rejects.toThrow();
+  expect(await receiverOf(after).verify(await signed('/k3'))).toBe(true);
+  // nobody reads them in the database
+  const { rows } = await t.engine.db.query({
+    text: `select current_key from ${t.engine.schema}.callback_keys`,
+  });
+  expect(rows[0].current_key.includes(Buffer.from(after.next))).toBe(false);
+  expect((await t.get('/v2/keys', { token: publisher })).status).toBe(403);
+});
+
+test('a slow host holds up only its own callbacks', async () => {
+  shop.hold('/slow');
+  const slow = [];
+  for (let n = 0; n < 12; n += 1) slow.push(await qstash.publish({ url: at('/slow', 'slow.example') }));
+  await expect.poll(() => shop.of('/slow').length, { timeout: 60_000 }).toBeGreaterThan(0);
+  const { messageId } = await qstash.publish({ url: at('/quick', 'quick.example') });
+  await comesTo(messageId, 'DELIVERED');
+  expect(shop.of('/slow').length).toBeLessThanOrEqual(4);
+  shop.on('/slow', (response) => response.end());
+  shop.letGo();
+  for (const one of slow) await comesTo(one.messageId, 'DELIVERED');
+});
+
+test('nothing is sent into private networks, by address, by name or by redirect', async () => {
+  for (const url of [
+    'http://10.0.0.1/',
+    'http://[::1]:80/',
+    'http://169.254.169.254/latest',
+    'http://2130706434/',
+  ])
+    await expect(qstash.publish({ url })).rejects.toMatchObject({ status: 400 });
+  await expect(qstash.publish({ url: at('/'), callback: 'http://192.168.0.1/' })).rejects.toMatchObject({
+    status: 400,
+  });
+  const named = await qstash.publish({ url: 'http://inside.example/x', retries: 0 });
+  await comesTo(named.messageId, 'FAILED');
+  expect(asked).toContain('inside.example');
+  const { logs } = await qstash.logs({ messageIds: [named.messageId] });
+  expect(logs.find(({ state }) => state === 'ERROR')?.error).toContain('may not be sent to');
+  shop.on('/away', (response) => response.writeHead(302, { location: 'http://inside.example/y' }).end());
+  const before = asked.length;
+  const redirected = await qstash.publish({ url: at('/away'), retries: 0 });
+  await comesTo(redirected.messageId, 'FAILED');
+  expect(asked.slice(before)).toEqual(['shop.example']);
+  await qstash.dlq.delete({ all: true });
+});
+
+test('what QStash has and Muster has not is refused with a code', async () => {
+  const refused = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${t.server.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${publisher}`, ...headers },
+    });
+    return [response.status, ((await response.json()) as { code: string }).code];
+  };
+  expect(await refused('/v2/publish/my-topic')).toEqual([404, 'MUSTER_NOT_OFFERED']);
+  const flow = { 'upstash-flow-control-key': 'k', 'upstash-flow-control-value': 'rate=1' };
+  expect(await refused(`/v2/publish/${at('/')}`, flow)).toEqual([404, 'MUSTER_NOT_OFFERED']);
+  for (const path of ['/v2/queues', '/v2/schedules/x', '/v2/topics/t/endpoints', `/v2/enqueue/q/${at('/')}`])
+    expect(await refused(path)).toEqual([404, 'MUSTER_UNKNOWN_ROUTE']);
+  for (const odd of [
+    '%E0%A4%A',
+    'http://',
+    'https:///',
+    'http://x:99999/',
+    'http:',
+    '//',
+    'https://%00.example/',
+  ])
+    expect((await refused(`/v2/publish/${odd}`))[0]).toBeLessThan(500);
+  const badHeader = [{ destination: at('/'), headers: { 'Upstash-Forward-X': 'a\r\nb: c' } }];
+  expect((await t.post('/v2/batch', badHeader)).body.code).toBe('MUSTER_BAD_CALLBACK');
+  await expect(qstash.schedules.list()).rejects.toMatchObject({ status: 404 });
+  await expect(qstash.queue({ queueName: 'q' }).get()).rejects.toMatchObject({ status: 404 });
+  for (const [name, value] of [
+    ...[
+      ['delay', 'soon'] as const,
+      ['delay', '400d'] as const,
+      ['retries', '-1'] as const,
+      ['retries', '101'] as const,
+    ],
+    ...[['timeout', '11m'] as const, ['timeout', '0s'] as const, ['method', 'TRACE'] as const],
+    ...[['not-before', 'x'] as const, ['deduplication-id', 'x'.repeat(501)] as const],
+  ])
+    expect(await refused(`/v2/publish/${at('/')}`, { [`upstash-${name}`]: value })).toEqual([
+      400,
+      'MUSTER_BAD_CALLBACK',
+    ]);
+});
+
+test('bodies that are no text, and encoded destinations, come as they were sent', async () => {
+  const bytes = Buffer.from([0, 255, 128, 10]);
+  const to = encodeURIComponent(at('/bytes?a=1&b=%20'));
+  const response = await fetch(`${t.server.url}/v2/publish/${to}`, {
+    ...{ method: 'POST', body: bytes },
+    headers: { authorization: `Bearer ${publisher}`, 'content-type': 'application/octet-stream' },
+  });
+  expect(response.status).toBe(201);
+  await expect.poll(() => shop.of('/bytes?a=1&b=%20').length, { timeout: 60_000 }).toBe(1);
+  expect(shop.of('/bytes?a=1&b=%20')[0]?.headers['content-length']).toBe('4');
+});
+
+test('callbacks are those of one tenant, and roles are kept', async () => {
+  const viewer = (await t.token({ kind: 'operator', role: 'viewer', name: 'v' })).token;
+  const look = new Client({ baseUrl: t.server.url, token: viewer, retry: false });
+  await expect(look.publish({ url: at('/') })).rejects.toMatchObject({ status: 403 });
+  const { messageId } = await qstash.publish({ url: at('/mine'), delay: 60 });
+  expect((await look.messages.get(messageId)).url).toBe(at('/mine'));
+  const { id } = (await t.post('/api/tenants', { name: 'others' })).body;
+  const { token } = (
+    await t.post(`/api/tenants/${id}/tokens`, { kind: 'operator', role: 'admin', name: 'o' })
+  ).body;
+  t.secret(token);
+  const other = new Client({ baseUrl: t.server.url, token, retry: false });
+  await expect(other.messages.get(messageId)).rejects.toMatchObject({ status: 404 });
+  await expect(other.messages.cancel(messageId)).rejects.toMatchObject({ status: 404 });
+  expect(await other.messages.cancel({ all: true })).toEqual({ cancelled: 0 });
+  expect((await other.logs()).logs).toEqual([]);
+  await qstash.messages.cancel(messageId);
+});
+
+test('a try that nobody tells of ends with its lease; what comes of it later changes nothing', async () => {
+  shop.hold('/stuck');
+  const { messageId } = await qstash.publish({ url: at('/stuck'), timeout: '60s' });
+  await expect.poll(() => shop.of('/stuck').length, { timeout: 60_000 }).toBe(1);
+  shop.on('/stuck', (response) => response.end('second'));
+  await t.pass(91_000);
+  expect((await statesOf(messageId)).slice(0, 2)).toEqual(['RETRY', 'ERROR']);
+  await t.pass(13_000);
+  await comesTo(messageId, 'DELIVERED');
+  const before = await qstash.logs({ messageIds: [messageId] });
+  expect(before.logs[0]).toMatchObject({ responseBody: 'second' });
+  shop.letGo();
+  // what it is told next is told after the answer of the first try was looked at
+  await comesTo((await qstash.publish({ url: at('/after') })).messageId, 'DELIVERED');
+  expect(await qstash.logs({ messageIds: [messageId] })).toEqual(before);
+});
+
+const own = (deduplicationId: string, body: object = {}) => ({
+  ...{ tenantId: 1, path: '/api/orders/complete?n=1', body, deduplicationId },
+  at: new Date(t.clock().getTime() + 10_000),
+});
+const ownMessages = async () =>
+  (await qstash.logs()).logs.filter(({ url }) => url.startsWith('/api/orders/complete'));
+
+test('a door schedules a call to its own server in its transaction, once per id, and cancels it in one', async () => {
+  const { callbacks } = t.server;
+  const { db } = t.engine;
+  expect(callbacks.isReady).toBe(true);
+  await db.transaction((tx) => callbacks.schedule(tx, own('kept')));
+  await db.transaction((tx) => callbacks.schedule(tx, own('kept')));
+  await db.transaction((tx) => callbacks.schedule(tx, own('cancelled')));
+  const undone = db.transaction(async (tx) => {
+    await callbacks.schedule(tx, own('undone'));
+    throw new Error('undone');
+  });
+  await expect(undone).rejects.toThrow('undone');
+  await db.transaction((tx) => callbacks.unschedule(tx, 1, 'cancelled'));
+  await db.transaction((tx) => callbacks.unschedule(tx, 1, 'unknown'));
+  expect((await ownMessages()).map(({ state }) => state)).toEqual(['CANCELED', 'CREATED', 'CREATED']);
+  await t.pass(10_000);
+  // this server's own address is reached although no rule allows it; what it says is up to the door
+  const answered = async () => (await ownMessages()).filter((one) => 'responseStatus' in one).length;
+  await expect.poll(answered, { timeout: 60_000 }).toBe(1);
+  const wrong = db.transaction((tx) => callbacks.schedule(tx, { ...own('x'), path: '/api/tokens' }));
+  await expect(wrong).rejects.toThrow('may call');
+  await qstash.messages.cancel({ all: true });
+  // no deduplication id of a publisher is that of a door
+  expect((await qstash.publish({ url: at('/p'), deduplicationId: 'kept' })).deduplicated).toBeUndefined();
+});
+
+test('a signature is believed for its body, its path, its tenant and its time alone', async () => {
+  const { callbacks } = t.server;
+  const { db, now } = t.engine;
+  const path = '/api/orders/complete';
+  const body = Buffer.from('{"orderId":1}');
+  const { current, next } = await keys();
+  const signed = (key: string, url = `http://127.0.0.1:1${path}`) =>
+    sign(key, { at: now(), body, messageId: 'msg_1', url });
+  const signature = await signed(current);
+  const request = { tenantId: 1, signature, body, path };
+  const isSigned = (more: Partial<typeof request>) => callbacks.isSigned(db, { ...request, ...more });
+  expect(await isSigned({})).toBe(true);
+  expect(await isSigned({ signature: await signed(next) })).toBe(true);
+  expect(await isSigned({ signature: await signed('another key of 32 bytes or more, say') })).toBe(false);
+  expect(await isSigned({ signature: await signed(current, 'http://127.0.0.1/api/bots') })).toBe(false);
+  expect(await isSigned({ body: Buffer.from('{"orderId":2}') })).toBe(false);
+  expect(await isSigned({ tenantId: 2 })).toBe(false);
+  expect(await isSigned({ signature: 'nonsense' })).toBe(false);
+  const [, payload] = signature.split('.');
+  const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`;
+  expect(await isSigned({ signature: unsigned })).toBe(false);
+  await t.pass(361_000);
+  expect(await isSigned({})).toBe(false);
+});
+
+test('lanes that are not used lose their runner and get it back, and old answers are forgotten', async () => {
+  const url = at('/rare', 'rare.example');
+  const { messageId } = await qstash.publish({ url });
+  await comesTo(messageId, 'DELIVERED');
+  const waits = await qstash.publish({ url: at('/waits', 'waits.example'), delay: '3d' });
+  const counted = async (table: string) =>
+    (await t.engine.db.query({ text: `select count(*)::int as n from ${t.engine.schema}.${table}` })).rows[0]
+      .n;
+  await t.pass(2.1 * 86_400_000);
+  await t.engine.runDuty('give-up-callback-lanes');
+  // what waits in a lane keeps it
+  expect(await counted('callback_lanes')).toBe(1);
+  await t.engine.runDuty('prune-callbacks');
+  expect(await counted('callback_deliveries')).toBe(0);
+  const again = await qstash.publish({ url });
+  await comesTo(again.messageId, 'DELIVERED');
+  await qstash.messages.cancel(waits.messageId);
+});
+
+test('with an account of QStash in the settings the calls of doors go there after the commit, and none fails for it', async () => {
+  const { current, next } = await keys();
+  // an account at QStash, played by the first server
+  const other = await testServer({
+    clock: true,
+    settings: {
+      ...{ QSTASH_URL: t.server.url, QSTASH_TOKEN: publisher, MUSTER_PUBLIC_URL: at('') },
+      ...{ QSTASH_CURRENT_SIGNING_KEY: current, QSTASH_NEXT_SIGNING_KEY: next },
+    },
+  });
+  const { callbacks } = other.server;
+  const { db } = other.engine;
+  const path = '/api/orders/complete?n=1';
+  for (const id of ['one', 'two']) await db.transaction((tx) => callbacks.schedule(tx, own(id, { id })));
+  await db.transaction((tx) => callbacks.unschedule(tx, 1, 'two'));
+  await expect(
+    db.transaction(async (tx) => {
+      await callbacks.schedule(tx, own('undone'));
+      throw new Error('undone');
+    }),
+  ).rejects.toThrow('undone');
+  const there = async () =>
+    (await qstash.logs()).logs.filter(({ url }) => url === at(path)).map(({ state }) => state as string);
+  await expect
+    .poll(async () => (await there()).toSorted(), { timeout: 60_000 })
+    .toEqual(['CANCELED', 'CREATED', 'CREATED']);
+  await t.pass(11_000);
+  await expect.poll(() => shop.of(path).length, { timeout: 60_000 }).toBe(1);
+  const { body, headers } = shop.of(path)[0] as Arrived;
+  expect(JSON.parse(body)).toEqual({ id: 'one' });
+  const signature = String(headers['upstash-signature']);
+  other.clock.advance(t.clock().getTime() - other.clock().getTime());
+  const request = { tenantId: 1, signature, body: Buffer.from(body), path: '/api/orders/complete' };
+  expect(await callbacks.isSigned(db, request)).toBe(true);
+  await t.del(
+    `/api/tokens/${(await t.get('/api/tokens')).body.tokens.find((one: { name: string }) => one.name === 'the shop').id}`,
+  );
+  await db.transaction((tx) => callbacks.schedule(tx, own('refused')));
+  await expect.poll(() => other.log(), { timeout: 60_000 }).toContain('QStash did not take a call.');
+  await other.close();
+});
+
+test('without a key to sign with, publishing says so and doors go on without their calls', async () => {
+  const other = await testServer({ settings: { MUSTER_SECRETS_KEY: '' } });
+  const { callbacks } = other.server;
+  expect(callbacks.isReady).toBe(false);
+  await other.engine.db.transaction((tx) => callbacks.schedule(tx, own('none')));
+  const answer = await other.post(`/v2/publish/https://shop.example/`, {});
+  expect(answer.body.code).toBe('MUSTER_SECRETS_KEY_MISSING');
+  expect((await other.get('/v2/events')).body.events).toEqual([]);
+  await other.close();
+});
