@@ -1,4 +1,4 @@
-// A throwaway PostgreSQL cluster in a temporary folder, for tests, crash suites and benchmarks:
+// A throwaway PostgreSQL cluster in a temporary folder, in memory if it may be, for tests, crash suites and benchmarks:
 // initdb, a server on a port of 127.0.0.1, and nothing left behind. A guard process outlives this one and
 // clears up when this one is gone without calling stop(): Ctrl-C, a crash, even a kill -9.
 //
@@ -23,6 +23,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fleetingFolder } from './fleeting-folder.mjs';
 import { startGuard } from './guard.mjs';
 import { findPostgres, oldestMajor } from './postgres-binaries.mjs';
 
@@ -66,7 +67,8 @@ export async function startCluster({ fsync = false, settings = {} } = {}) {
     );
   }
   const { bin, version } = binaries;
-  const folder = mkdtempSync(path.join(tmpdir(), 'muster-pg-'));
+  // what must survive a power cut must be on a disk
+  const folder = mkdtempSync(path.join(fsync ? tmpdir() : fleetingFolder(), 'muster-pg-'));
   const guard = startGuard(folder);
   const dataDir = path.join(folder, 'data');
   const logFile = path.join(folder, 'server.log');
@@ -269,6 +271,7 @@ function configuration(folder, fsync, settings) {
     fsync,
     listen_addresses: '127.0.0.1',
     max_connections: 200,
+    max_wal_size: '256MB', // of memory
     shared_buffers: '256MB',
     synchronous_commit: true,
     unix_socket_directories: folder,
