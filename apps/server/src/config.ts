@@ -174,6 +174,26 @@ export const SETTINGS = {
     'How many unfinished actions a lane may hold.',
     wholeNumber(1, 1_000_000),
   ),
+  MUSTER_ORDER_SECONDS: setting(
+    '10',
+    'How long a bot processes an order; then it is complete.',
+    wholeNumber(1, 86_400),
+  ),
+  MUSTER_NORMAL_SHARE: setting(
+    '0',
+    'At least every so manieth claim of bots at a node takes the oldest normal order, whatever VIP orders wait; 0: never.',
+    wholeNumber(0, 1_000_000),
+  ),
+  MUSTER_ORDER_LIMIT: setting(
+    '100000',
+    'How many orders of a tenant may be unfinished.',
+    wholeNumber(1, 10_000_000),
+  ),
+  MUSTER_SOFT_DELETE_DAYS: setting(
+    '30',
+    'How many days a deleted order or bot can be restored.',
+    wholeNumber(1, 3_650),
+  ),
   MUSTER_DEADLINE_SECONDS: setting(
     '10',
     'How long a request may have to wait for the database before it is refused.',

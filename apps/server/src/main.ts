@@ -27,6 +27,7 @@ import { health } from './features/health/index.ts';
 import { hosts } from './features/hosts/index.ts';
 import { mdm } from './features/mdm/index.ts';
 import { metrics } from './features/metrics/index.ts';
+import { orders } from './features/orders/index.ts';
 import { pipeline } from './features/pipeline/index.ts';
 import { tasks } from './features/tasks/index.ts';
 import { tenants } from './features/tenants/index.ts';
@@ -67,6 +68,7 @@ const FEATURES: readonly CreateFeature[] = [
   workflows,
   hosts,
   tasks,
+  orders,
   pipeline,
   events,
   mdm,

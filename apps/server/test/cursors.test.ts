@@ -17,10 +17,11 @@ const workflow = {
 /** Every list with a cursor, and at least two things in each of them. */
 async function lists(): Promise<string[]> {
   const ids: Record<string, string[]> = {};
-  const add = async (path: string, body: object) => {
+  const add = async (path: string, body?: object) => {
     const { status, body: made } = await t.post(path, body);
     expect([200, 201]).toContain(status);
-    for (const secret of [made.deviceToken, made.agentToken, made.runnerToken]) if (secret) t.secret(secret);
+    for (const secret of [made.deviceToken, made.agentToken, made.runnerToken, made.botToken])
+      if (secret) t.secret(secret);
     ids[path] = [...(ids[path] ?? []), made.id];
     return made.id as string;
   };
@@ -31,6 +32,8 @@ async function lists(): Promise<string[]> {
     await add('/api/tenants', { name });
     await add('/api/workflows', { ...workflow, name });
     await add('/api/lanes/printer/actions', { kind: 'X' });
+    await add('/api/orders', { type: 'NORMAL' });
+    await add('/api/bots');
     await t.token({ kind: 'worker', name });
   }
   const [device] = ids['/api/devices'] as [string];
@@ -54,12 +57,14 @@ async function lists(): Promise<string[]> {
     '/api/audit',
     '/api/batches',
     `/api/batches/${ids['/api/batches']?.[0]}/targets`,
+    '/api/bots',
     '/api/devices',
     `/api/devices/${device}/actions`,
     `/api/devices/${device}/milestones`,
     '/api/hosts',
     '/api/hosts/load',
     `/api/hosts/${host}/actions`,
+    '/api/orders',
     '/api/pcs',
     `/api/pcs/${pc}/actions`,
     '/api/tasks',

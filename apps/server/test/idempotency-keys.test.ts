@@ -69,6 +69,11 @@ const requests: Readonly<Record<string, () => Promise<Asked>>> = {
       remove: () => t.del(`/api/hosts/${id}`),
     };
   },
+  async 'orders.create'() {
+    const path = '/api/orders';
+    const count = () => inPath(path, 'orders');
+    return { path, body: { type: 'VIP' }, other: { path, body: { type: 'NORMAL' } }, count };
+  },
   async 'batches.create'() {
     const path = '/api/batches';
     const body = { targets: { tags: ['none'] }, action: { kind: 'X' } };

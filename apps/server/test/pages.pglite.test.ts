@@ -14,6 +14,7 @@ test.each([
   ['workflows.md', 6],
   ['batches.md', 8],
   ['tasks.md', 25],
+  ['orders.md', 6],
   ['events.md', 3],
   ['mdm.md', 3],
   ['pipeline.md', 5],

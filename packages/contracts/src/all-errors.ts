@@ -8,6 +8,7 @@ import { FLEET_ERRORS } from './fleet/errors.ts';
 import { HOST_ERRORS } from './hosts/errors.ts';
 import { HTTP_ERRORS } from './http-errors.ts';
 import { MDM_ERRORS } from './mdm/errors.ts';
+import { ORDER_ERRORS } from './orders/errors.ts';
 import { PIPELINE_ERRORS } from './pipeline/errors.ts';
 import { PUSH_ERRORS } from './push/errors.ts';
 import { SECRETS_ERRORS } from './secrets-errors.ts';
@@ -28,6 +29,7 @@ export const ERRORS = {
   ...HOST_ERRORS,
   ...HTTP_ERRORS,
   ...MDM_ERRORS,
+  ...ORDER_ERRORS,
   ...PIPELINE_ERRORS,
   ...PUSH_ERRORS,
   ...SECRETS_ERRORS,

@@ -10,6 +10,7 @@ import { hosts } from './hosts/endpoints.ts';
 import { hostActions } from './hosts/host-actions.ts';
 import { services } from './hosts/services.ts';
 import { mdm } from './mdm/endpoints.ts';
+import { bots, orders } from './orders/endpoints.ts';
 import { pipeline } from './pipeline/endpoints.ts';
 import { push } from './push/endpoints.ts';
 import { nanomdm } from './push/nanomdm.ts';
@@ -27,6 +28,7 @@ export const api = {
   audit,
   batches,
   callbacks,
+  bots,
   checkin,
   control,
   devices,
@@ -35,6 +37,7 @@ export const api = {
   hosts,
   mdm,
   nanomdm,
+  orders,
   pcs,
   push,
   pipeline,

@@ -115,6 +115,8 @@ export type {
 } from './hosts/requests.ts';
 export type { Enrolment, Phone, QueuedCommand } from './mdm/answers.ts';
 export type { RawCommand } from './mdm/requests.ts';
+export type { Bot, BotPage, Order, OrderPage } from './orders/answers.ts';
+export type { BotPatch, NewOrder, OrderPatch } from './orders/requests.ts';
 export {
   CHECKIN_TOPIC,
   type CheckinEvent,

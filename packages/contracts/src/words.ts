@@ -19,6 +19,15 @@ export { HOST_ERRORS } from './hosts/errors.ts';
 export { HOST_STATUSES, type HostStatus } from './hosts/statuses.ts';
 export { HTTP_ERRORS } from './http-errors.ts';
 export { MDM_ERRORS } from './mdm/errors.ts';
+export { ORDER_ERRORS } from './orders/errors.ts';
+export {
+  BOT_STATUSES,
+  type BotStatus,
+  ORDER_STATUSES,
+  ORDER_TYPES,
+  type OrderStatus,
+  type OrderType,
+} from './orders/statuses.ts';
 export { ACTION_TYPES, type ActionType } from './pipeline/action-types.ts';
 export { PIPELINE_ERRORS } from './pipeline/errors.ts';
 export { POLICIES, type Policy } from './pipeline/policies.ts';

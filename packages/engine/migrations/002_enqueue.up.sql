@@ -103,7 +103,7 @@ begin
         l.action_id as leased, l.paused, l.blocked, i.o->>'idempotencyKey' as key, i.o->>'supersedeKey' as supersede_key,
         case when i.o ? 'supersedeKey' then coalesce(i.o->>'supersedeMode', 'replace') else 'append' end as mode,
         case when i.o ? 'idempotencyKey' then sha256(convert_to(jsonb_build_array(i.lane_id, i.channel, i.kind, i.payload,
-          i.o - '{idempotencyKey,createdBy,depthLimit,channelLimit}'::text[])::text, 'UTF8')) end as body_hash,
+          i.o - '{idempotencyKey,createdBy,depthLimit,channelLimit,place}'::text[])::text, 'UTF8')) end as body_hash,
         coalesce((i.o->>'depthLimit')::int, 1000) as depth_limit, (i.o->>'channelLimit')::int as channel_limit, case i.o->>'priority' when 'urgent' then 0 else 1 end as priority,
         coalesce((i.o->>'notBefore')::timestamptz > p_now, false) as delayed
       -- behind sub-selects, so that a plan for one row does for all (see `rows` in sql.ts)
@@ -241,7 +241,7 @@ begin
     insert into {schema}.pending (tenant_id, action_id, lane_id, generation, channel, delayed, priority, seq, not_before,
         deliver_by, deadline, lease_ms, supersede_key)
       select a.tenant_id, a.action_id, a.lane_id, a.generation, a.channel, coalesce(a.not_before > p_now, false),
-        a.priority, a.action_id, case when a.not_before > p_now then a.not_before end, a.deliver_by, a.deadline,
+        a.priority, coalesce((a.o->>'place')::bigint, a.action_id), case when a.not_before > p_now then a.not_before end, a.deliver_by, a.deadline,
         a.lease_ms, a.supersede_key
       from policy a
   ), history as (

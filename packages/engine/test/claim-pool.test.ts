@@ -109,6 +109,14 @@ test('G31: an operator gives a worker this very action, if it waits', async () =
   expect(await p.claim(2, { actionId: b })).toEqual({ kind: 'held', actionId: a });
 });
 
+test('G10: what comes again may take the place that it had', async () => {
+  const p = await pool(2);
+  const [a, b] = [await p.enqueue(), await p.enqueue()];
+  await t.engine.cancel(t.db, { tenantId: 1, actionId: a });
+  const again = await p.enqueue({ placeOf: a });
+  expect([await p.take(0), await p.take(1)]).toEqual([again, b]);
+});
+
 test('G7 G31: a lease that ends may be the success', async () => {
   const p = await pool(1);
   const id = await p.enqueue({ onLeaseEnd: 'succeed' });

@@ -7,6 +7,7 @@ export const TOKEN_KINDS = {
   agent: { byHand: false, meaning: 'the agent of one host: takes its actions and reports them' },
   device: { byHand: false, meaning: 'one device: checks in, gets its actions and reports them' },
   runner: { byHand: false, meaning: 'the runner of one PC: takes work for its devices and reports it' },
+  bot: { byHand: false, meaning: 'one bot: claims orders for itself' },
   'host-enrolment': { byHand: true, meaning: 'lets hosts register themselves, any number of them' },
   'device-enrolment': { byHand: true, meaning: 'lets devices register themselves, any number of them' },
   'mdm-enrolment': { byHand: false, meaning: 'one phone: fetches the profile by which it becomes managed' },

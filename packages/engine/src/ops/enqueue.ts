@@ -37,6 +37,8 @@ export interface NewAction {
   readonly maxAttempts?: number | undefined;
   /** However many unfinished ones its lane holds: for what must not be refused. */
   readonly unbounded?: boolean | undefined;
+  /** It takes the place that this one had in its lane, which has ended, and not one at the end. */
+  readonly placeOf?: string | undefined;
   /**
    * Instead of the lane's limit: how many unfinished actions of its channel the tenant may have, known without counting them. For lanes
    * that are a channel's only one and may hold more than can be counted each time.
@@ -114,6 +116,7 @@ const NO_LIMIT = -1;
 
 export function encodeAction(context: Context, action: NewAction, tell = false): EncodedAction {
   const options = encodeOptions(action);
+  if (action.placeOf !== undefined) options.place = checkLane(action.placeOf);
   if (action.mostOfChannel !== undefined)
     options.channelLimit = checkWhole(action.mostOfChannel, 'mostOfChannel', 0);
   if (action.unbounded || action.mostOfChannel !== undefined) options.depthLimit = NO_LIMIT;

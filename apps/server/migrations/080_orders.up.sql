@@ -1,0 +1,51 @@
+-- breaking: no
+-- Orders and bots. What waits and what is processed only the engine knows: an order names its action, a bot its lane. What is
+-- complete is written here with the transition, because the action is forgotten some days later.
+
+-- The last number of each tenant, taken under its lock: numbers and actions are in one order, and so are times.
+create table {schema}.order_numbers (
+  tenant_id int not null,
+  last_number bigint not null,
+  last_at timestamptz not null,
+  primary key (tenant_id)
+);
+
+create table {schema}.orders (
+  tenant_id int not null,
+  order_id uuid not null,
+  order_number bigint not null,
+  type text collate "C" not null constraint order_type_is_known check (type in ('NORMAL', 'VIP')),
+  user_id uuid,
+  action_id bigint not null,
+  -- the first action of it: its place in the line
+  place bigint not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  completed_at timestamptz,
+  processing_started_at timestamptz,
+  bot_id uuid,
+  deleted_at timestamptz,
+  primary key (tenant_id, order_id)
+);
+-- of deleted ones too: a number is never used again
+create unique index orders_order_number on {schema}.orders (tenant_id, order_number) where {schema}.sought_by(order_number);
+create unique index one_order_per_action on {schema}.orders (tenant_id, action_id) where {schema}.sought_by(action_id);
+create index orders_open on {schema}.orders (tenant_id, type, order_number)
+  where completed_at is null and deleted_at is null and {schema}.sought_by(order_number);
+create index orders_complete on {schema}.orders (tenant_id, order_number)
+  where completed_at is not null and deleted_at is null and {schema}.sought_by(order_number);
+create index orders_deleted on {schema}.orders (deleted_at) where deleted_at is not null;
+
+create sequence {schema}.bot_seq;
+create table {schema}.bots (
+  tenant_id int not null,
+  bot_id uuid not null,
+  bot_number bigint not null default nextval('{schema}.bot_seq'),
+  lane_id bigint not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  deleted_at timestamptz,
+  primary key (tenant_id, bot_id)
+);
+create index bots_in_order on {schema}.bots (tenant_id, bot_number) where deleted_at is null and {schema}.sought_by(bot_number);
+create index bots_deleted on {schema}.bots (deleted_at) where deleted_at is not null;

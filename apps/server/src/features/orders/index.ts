@@ -1,0 +1,50 @@
+import { ORDER_ERRORS } from '@muster/contracts/words';
+import { MusterError } from '../../errors.ts';
+import type { CreateFeature } from '../../feature.ts';
+import { createBotQueries } from './bot-queries.ts';
+import { botRoutes } from './bot-routes.ts';
+import { createBots } from './bots.ts';
+import { createOrderQueries } from './order-queries.ts';
+import { orderRoutes } from './order-routes.ts';
+import { createOrders } from './orders.ts';
+import { createPruneDeleted } from './prune-deleted.ts';
+import { CHANNEL } from './wire.ts';
+import { writeEndings } from './write-endings.ts';
+
+/**
+ * The orders door: bots compete for the orders of their tenant, VIP first. It knows numbers, types and who is deleted; what waits and who
+ * processes what only the engine knows, so a bot cannot be busy without an order nor an order be processed by nobody.
+ */
+export const orders: CreateFeature = ({ audit, config, copying, db, engine, repeats, tokens }) => {
+  const queries = createOrderQueries(engine.schema, engine.now);
+  const botQueries = createBotQueries(engine.schema, engine.now);
+  const door = createOrders({
+    bots: botQueries,
+    engine,
+    limit: config.MUSTER_ORDER_LIMIT,
+    queries,
+    seconds: config.MUSTER_ORDER_SECONDS,
+  });
+  writeEndings(engine);
+  engine.addDuty(createPruneDeleted(engine, config.MUSTER_SOFT_DELETE_DAYS));
+  copying.of(CHANNEL, () => {
+    throw new MusterError('MUSTER_NOT_COPIED', 409, 'Orders are not copied. Make a new one.');
+  });
+  return {
+    name: 'orders',
+    errors: ORDER_ERRORS,
+    routes: [
+      ...orderRoutes({ audit, db, orders: door, queries, repeats }),
+      ...botRoutes({
+        audit,
+        bots: createBots({ engine, orders: door, queries: botQueries, tokens }),
+        db,
+        engine,
+        normalShare: config.MUSTER_NORMAL_SHARE,
+        orders: door,
+        orderQueries: queries,
+        queries: botQueries,
+      }),
+    ],
+  };
+};

@@ -1,0 +1,116 @@
+import { api } from '@muster/contracts';
+import type { Database } from '@muster/engine';
+import type { Audit } from '../../audit/audit.ts';
+import { operators } from '../../http/access.ts';
+import { defineRoute, type Route } from '../../http/define-route.ts';
+import { readIdempotencyKey } from '../../http/idempotency-key.ts';
+import { readPage } from '../../http/page.ts';
+import { created, gone } from '../../http/replies.ts';
+import type { Repeats } from '../../repeats/repeats.ts';
+import type { Caller } from '../../tokens/caller.ts';
+import { unknownOrder } from './errors.ts';
+import type { OrderQueries, Place } from './order-queries.ts';
+import type { Orders } from './orders.ts';
+import { showOrder } from './wire.ts';
+
+const PAGE = 200;
+
+/** A digit for the group, and the number in it. */
+const placeOf = (cursor: string | undefined): Place | null =>
+  cursor === undefined ? null : { group: Number(cursor[0]), number: cursor.slice(1) || '0' };
+
+export function orderRoutes(tools: {
+  audit: Audit;
+  db: Database;
+  orders: Orders;
+  queries: OrderQueries;
+  repeats: Repeats;
+}): Route[] {
+  const { audit, db, orders, queries, repeats } = tools;
+
+  async function show(tenantId: number, id: string) {
+    const row = await queries.get(db, tenantId, id);
+    if (!row) throw unknownOrder();
+    return showOrder(row);
+  }
+
+  const clear = (caller: Caller) =>
+    audit.change(
+      caller,
+      (tx) => orders.clear(tx, caller.tenantId),
+      (cleared) => ({ act: 'order.clear', target: null, detail: { cleared } }),
+    );
+
+  return [
+    defineRoute(api.orders.create, {
+      access: operators('operator'),
+      async handler({ body, caller, reply, request }) {
+        const { tenantId } = caller;
+        const key = readIdempotencyKey(request);
+        const { order, isNew } = await audit.change(
+          caller,
+          async (tx) => {
+            const { id: number, isNew } = await repeats.once(tx, { tenantId, key, said: body }, () =>
+              orders.create(tx, tenantId, body, caller.name),
+            );
+            const row = await queries.ofNumber(tx, tenantId, number);
+            if (!row) throw unknownOrder(); // forgotten, and its key not yet
+            return { order: showOrder(row), isNew };
+          },
+          (made) =>
+            made.isNew ? { act: 'order.create', target: `order ${made.order.id}`, detail: body } : null,
+        );
+        if (isNew) created(reply);
+        return order;
+      },
+    }),
+
+    defineRoute(api.orders.list, {
+      access: operators('viewer'),
+      async handler({ caller, query }) {
+        const { items, cursor } = await readPage(
+          query.limit ?? PAGE,
+          (limit) => queries.list(db, caller.tenantId, placeOf(query.cursor), limit),
+          (row) => `${row.list_group}${row.order_number}`,
+        );
+        return { orders: items.map(showOrder), cursor };
+      },
+    }),
+
+    defineRoute(api.orders.clear, {
+      access: operators('operator'),
+      handler: async ({ caller }) => ({ cleared: await clear(caller) }),
+    }),
+
+    defineRoute(api.orders.removeAll, {
+      access: operators('operator'),
+      async handler({ caller, reply }) {
+        await clear(caller);
+        return gone(reply);
+      },
+    }),
+
+    defineRoute(api.orders.update, {
+      access: operators('operator'),
+      async handler({ body, caller, params }) {
+        await audit.change(caller, (tx) => orders.update(tx, caller.tenantId, params.id, body, caller.name), {
+          act: 'order.update',
+          target: `order ${params.id}`,
+          detail: body,
+        });
+        return show(caller.tenantId, params.id);
+      },
+    }),
+
+    defineRoute(api.orders.remove, {
+      access: operators('operator'),
+      async handler({ caller, params, reply }) {
+        await audit.change(caller, (tx) => orders.remove(tx, caller.tenantId, params.id), {
+          act: 'order.delete',
+          target: `order ${params.id}`,
+        });
+        return gone(reply);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,133 @@
+import type { NewOrder, OrderPatch } from '@muster/contracts';
+import type { Engine, Queryable } from '@muster/engine';
+import type { BotQueries } from './bot-queries.ts';
+import { orderError, refused, unknownOrder } from './errors.ts';
+import type { OrderQueries } from './order-queries.ts';
+import { CHANNEL, type OrderRow, POOL, POOLS, statusOf } from './wire.ts';
+
+/** What can be done to an order. Its status is what the engine says of its action. */
+export type Orders = ReturnType<typeof createOrders>;
+
+/** Given back so often it would be a dead letter: more often than anybody will. */
+const TRIES = 1_000;
+
+export function createOrders(tools: {
+  bots: BotQueries;
+  engine: Engine;
+  limit: number;
+  queries: OrderQueries;
+  seconds: number;
+}) {
+  const { bots, engine, limit, queries, seconds } = tools;
+  const leaseMs = seconds * 1_000;
+
+  const pool = (client: Queryable, tenantId: number) => engine.ensurePool(client, tenantId, POOLS, POOL);
+
+  async function enqueue(
+    tx: Queryable,
+    tenantId: number,
+    order: { type: NewOrder['type']; createdBy: string; placeOf?: string },
+  ): Promise<string> {
+    const { id } = await engine.enqueue(tx, {
+      ...{ tenantId, laneId: await pool(tx, tenantId), channel: CHANNEL, kind: 'order', payload: {} },
+      priority: order.type === 'VIP' ? 'urgent' : 'normal',
+      ...{ onLeaseEnd: 'succeed', maxAttempts: TRIES, leaseMs, mostOfChannel: limit },
+      createdBy: order.createdBy,
+      placeOf: order.placeOf,
+    });
+    return id;
+  }
+
+  async function known(tx: Queryable, tenantId: number, id: string): Promise<OrderRow> {
+    const row = (await queries.lock(tx, tenantId, id)) && (await queries.get(tx, tenantId, id));
+    if (!row) throw unknownOrder();
+    return row;
+  }
+
+  /** Its bot is free; it waits in its old place. */
+  async function giveBack(tx: Queryable, { tenant_id: tenantId, action_id: actionId, attempt }: OrderRow) {
+    if (attempt !== null) await engine.release(tx, { tenantId, actionId, attempt });
+  }
+
+  async function assign(tx: Queryable, row: OrderRow, botId: string | null | undefined): Promise<void> {
+    const { tenant_id: tenantId } = row;
+    if (!botId) throw refused('An order is PROCESSING at a bot: say which, as botId.');
+    if (statusOf(row) === 'PROCESSING') {
+      if (row.worker === botId) return;
+      throw refused('Another bot processes this order. Set it PENDING first.');
+    }
+    const bot = await bots.lock(tx, tenantId, botId);
+    if (!bot || bot.deleted_at) throw orderError('MUSTER_UNKNOWN_BOT', 'There is no bot with this id.');
+    const got = await engine.claimFromPool(tx, {
+      ...{ tenantId, poolId: await pool(tx, tenantId), laneId: bot.lane_id, channel: CHANNEL, worker: botId },
+      ...{ leaseMs, actionId: row.action_id },
+    });
+    if (got.kind === 'held') throw refused('The bot processes another order.');
+    if (got.kind === 'empty')
+      throw refused('The order is not to be had now: orders are paused, or it has ended.');
+  }
+
+  return {
+    leaseMs,
+    pool,
+
+    /** Says its number. */
+    async create(tx: Queryable, tenantId: number, given: NewOrder, createdBy: string): Promise<string> {
+      const { number, at } = await queries.nextNumber(tx, tenantId);
+      const actionId = await enqueue(tx, tenantId, { type: given.type, createdBy });
+      const { type, userId = null } = given;
+      await queries.insert(tx, { tenantId, number, at, type, userId, actionId });
+      return number;
+    },
+
+    async update(tx: Queryable, tenantId: number, id: string, to: OrderPatch, by: string): Promise<void> {
+      let row = await known(tx, tenantId, id);
+      if (row.deleted_at) {
+        if (to.deletedAt !== null) throw unknownOrder();
+        const actionId = row.completed_at
+          ? row.action_id
+          : await enqueue(tx, tenantId, { type: row.type, createdBy: by, placeOf: row.place });
+        await queries.restore(tx, tenantId, id, actionId);
+        row = await known(tx, tenantId, id);
+      }
+      if (to.status === undefined) {
+        if (to.botId) throw refused('A bot gets an order with status PROCESSING.');
+        return;
+      }
+      const status = statusOf(row);
+      if (status === 'COMPLETE' && to.status !== 'COMPLETE')
+        throw refused('The order is COMPLETE, and stays so.');
+      if (to.status === 'PROCESSING') return assign(tx, row, to.botId);
+      if (to.status === 'PENDING') return giveBack(tx, row);
+      if (status === 'PENDING') throw refused('Only an order that is PROCESSING becomes COMPLETE.');
+      if (status === 'PROCESSING')
+        await engine.report(tx, {
+          ...{ tenantId, actionId: row.action_id, attempt: row.attempt as number, status: 'succeeded' },
+        });
+    },
+
+    async remove(tx: Queryable, tenantId: number, id: string): Promise<void> {
+      const row = await known(tx, tenantId, id);
+      if (row.deleted_at) throw unknownOrder();
+      if (row.completed_at) return queries.markDeleted(tx, tenantId, id);
+      // in this order: what goes home to be cancelled could be claimed before it is
+      await engine.cancel(tx, { tenantId, actionId: row.action_id });
+      await giveBack(tx, row);
+      await queries.markDeleted(tx, tenantId, id);
+    },
+
+    /** All of them, in one transaction. */
+    async clear(tx: Queryable, tenantId: number): Promise<number> {
+      await queries.stopNumbers(tx, tenantId);
+      const laneId = await pool(tx, tenantId);
+      const { cancelled, requested } = await engine.cancelMatching(tx, { tenantId, laneId });
+      for (let left = requested; left > 0; ) {
+        const { actions } = await engine.list(tx, { tenantId, laneId, state: 'claimed' });
+        for (const { id: actionId, attempt } of actions)
+          await engine.release(tx, { tenantId, actionId, attempt });
+        left = actions.length;
+      }
+      return cancelled + requested + (await queries.markAllDeleted(tx, tenantId));
+    },
+  };
+}

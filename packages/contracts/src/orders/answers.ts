@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { refusal } from '../refusal.ts';
+import { nextCursor, time } from '../values.ts';
+import { BOT_STATUSES, ORDER_STATUSES, ORDER_TYPES } from './statuses.ts';
+
+/** What goes out; a test compares every answer with it. */
+export const order = z
+  .strictObject({
+    id: z.string(),
+    orderNumber: z.int(),
+    type: z.enum(ORDER_TYPES),
+    status: z.enum(ORDER_STATUSES),
+    userId: z.string().nullable(),
+    botId: z.string().nullable().describe('Who processes it, or has processed it.'),
+    createdAt: time,
+    processingStartedAt: time.nullable(),
+    processingEndsAt: time.nullable().describe('Of one that is PROCESSING: it is COMPLETE by then.'),
+    completedAt: time.nullable(),
+    updatedAt: time,
+    deletedAt: time.nullable(),
+  })
+  .meta({ id: 'Order' });
+export type Order = z.infer<typeof order>;
+export const orderPage = z
+  .strictObject({ orders: z.array(order), cursor: nextCursor })
+  .meta({ id: 'OrderPage' });
+export type OrderPage = z.infer<typeof orderPage>;
+export const cleared = z.strictObject({ cleared: z.int() }).meta({ id: 'ClearedOrders' });
+
+export const bot = z
+  .strictObject({
+    id: z.string(),
+    status: z.enum(BOT_STATUSES),
+    currentOrderId: z.string().nullable(),
+    createdAt: time,
+    updatedAt: time,
+    deletedAt: time.nullable(),
+  })
+  .meta({ id: 'Bot' });
+export type Bot = z.infer<typeof bot>;
+export const newBot = bot.extend({ botToken: z.string().describe('Shown once.') }).meta({ id: 'NewBot' });
+export const botPage = z.strictObject({ bots: z.array(bot), cursor: nextCursor }).meta({ id: 'BotPage' });
+export type BotPage = z.infer<typeof botPage>;
+export const botBusy = refusal.extend({ order }).meta({ id: 'BotBusy' });
