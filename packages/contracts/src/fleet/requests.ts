@@ -40,7 +40,12 @@ export const updateBody = z
 export type DeviceChange = z.infer<typeof updateBody>;
 
 export const listQuery = z.strictObject({
-  text: z.string().min(1).max(200).optional().describe('A part of the name, the externalId, the serial number, the model or the system.'),
+  text: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('A part of the name, the externalId, the serial number, the model or the system.'),
   tag: z
     .union([name, z.array(name)])
     .optional()
