@@ -102,6 +102,7 @@ test('a start tells of each step as it comes to it', () => {
     expect.stringMatching(/^(opening the embedded|connecting to the) database/),
     'looking at the version of the database',
     'migrating the database',
+    'looking for the secrets key',
     'looking for the operator token',
     'starting the engine',
     'beginning to listen',
