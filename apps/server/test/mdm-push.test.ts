@@ -140,6 +140,20 @@ test('a contact takes back only what was wanted before it, and a new want is a f
   expect(await ledger(deviceId)).toBeUndefined();
 });
 
+test('what becomes of a push says nothing of a device that came meanwhile and is wanted anew', async () => {
+  const deviceId = await phone();
+  stage.apns.forget();
+  const open = stage.apns.hold();
+  await want([deviceId]);
+  await stage.apns.arrived(1);
+  await node.pushes.seen(1, deviceId);
+  await want([deviceId]);
+  await stage.apns.arrived(2);
+  open();
+  await node.idle();
+  expect(await ledger(deviceId)).toMatchObject({ pushes: 1, turn: null });
+});
+
 test.each([
   [400, 'BadDeviceToken', 'apns_bad_token'],
   [410, 'Unregistered', 'apns_unregistered'],
@@ -401,6 +415,7 @@ test('a device that has left or is deleted is not pushed to', async () => {
     values: [stage.clock(), deleted],
   });
   await want([left]); // whatever still wants it
+  await node.idle();
   await stage.pass(2 * DAY);
   expect(await node.look()).toBe(0);
 });
