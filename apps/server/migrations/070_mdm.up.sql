@@ -98,10 +98,11 @@ create or replace function {schema}.heard_on(p_tenant int, p_lane bigint) return
     select d.device_id from {schema}.devices d where d.tenant_id = p_tenant and d.lane_id = p_lane and {schema}.sought_by(d.lane_id) limit 1
   ) d
   cross join lateral (
-    select k.channel, k.online_until from (values ('checkin'), ('mdm')) c(channel)
+    -- what the pipeline tells a phone gets to it by the same contact
+    select c.channel, k.online_until from (values ('checkin', 'checkin'), ('mdm', 'mdm'), ('mdm', 'pipeline')) c(heard, channel)
     cross join lateral (
-      select k.channel, k.online_until from {schema}.contacts k
-      where k.tenant_id = p_tenant and k.channel = c.channel and k.target_id = d.device_id limit 1
+      select k.online_until from {schema}.contacts k
+      where k.tenant_id = p_tenant and k.channel = c.heard and k.target_id = d.device_id limit 1
     ) k
   ) k
 $$;

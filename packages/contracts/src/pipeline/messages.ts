@@ -46,13 +46,13 @@ const tokenUpdate = z.object({
 const actionFailed = z.object({
   reason: z.enum(FAILED_REASONS),
   /** What the device said, as it said it. */
-  error_chain: z.array(z.unknown()).optional(),
+  error_chain: z.array(z.unknown()).nullish(),
   /** Of a timeout: false if the device never fetched the command, which counts as no attempt. */
   fetched: z.boolean().optional(),
   /** Of a timeout: it fetched the command and said that it cannot now. */
   not_now: z.boolean().optional(),
   /** A code of ours (NO_UNLOCK_TOKEN, MESSAGE_PUSH_NOT_CONFIGURED): trying again would not help. */
-  code: z.string().optional(),
+  code: z.string().nullish(),
 });
 
 const event = <Type extends string, Uuid extends z.ZodType, Payload extends z.ZodType>(

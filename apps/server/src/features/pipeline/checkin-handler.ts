@@ -75,7 +75,7 @@ export function subscribeCheckins(tools: Tools): void {
   ): Pick<ReportRequest, 'status' | 'final' | 'error'> {
     const { reason, code, fetched, not_now } = payload;
     const error = code ?? reason;
-    if (reason === 'device_error' || code !== undefined || command.offline === 'FAIL')
+    if (reason === 'device_error' || typeof code === 'string' || command.offline === 'FAIL')
       return { status: 'failed', final: true, error };
     if (reason === 'dispatch_failed') return { status: 'failed', error };
     // nobody could fetch it without being woken
@@ -154,7 +154,8 @@ export function subscribeCheckins(tools: Tools): void {
           ...(new_life ? { hasUnlockToken: null } : {}),
         });
         if (new_life) await engine.raiseGeneration(tx, { tenantId, laneId: device.laneId });
-        if (new_life || policy === 'registered')
+        // whoever was invited otherwise than by Register has come all the same
+        if (new_life || policy === 'registered' || policy === 'uploaded')
           await devices.movePolicy(tx, [moved(tenantId, device, 'enrolled')]);
         return;
       }
