@@ -148,7 +148,10 @@ test('an embedded installation moves to a server with everything in it', async (
     notes: expect.stringContaining('The target is not empty'),
   });
 
-  const after = await serve(target);
+  // what was sealed stays so: the key comes along by hand
+  await expect(serve(target)).rejects.toThrow('MUSTER_SECRETS_KEY is not set');
+  const key = readFileSync(path.join(embedded.MUSTER_DATA_DIR, 'secrets-key'), 'utf8').trim();
+  const after = await serve({ ...target, MUSTER_SECRETS_KEY: key });
   expect(after.out()).toContain('The operator token is in');
   const askThere = asker(after.url, token);
   expect(
