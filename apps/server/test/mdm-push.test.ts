@@ -141,15 +141,21 @@ test('a contact takes back only what was wanted before it, and a new want is a f
 });
 
 test('what becomes of a push says nothing of a device that came meanwhile and is wanted anew', async () => {
-  const deviceId = await phone();
+  const [deviceId, other] = [await phone(), await phone()];
   stage.apns.forget();
   const open = stage.apns.hold();
   await want([deviceId]);
   await stage.apns.arrived(1);
   await node.pushes.seen(1, deviceId);
+  const openSecond = stage.apns.hold();
   await want([deviceId]);
   await stage.apns.arrived(2);
   open();
+  // sent after the first was answered, and written after it
+  await want([other]);
+  await expect.poll(async () => (await ledger(other)).pushes).toBe(1);
+  expect(await ledger(deviceId)).toMatchObject({ pushes: 0, turn: expect.any(String) });
+  openSecond();
   await node.idle();
   expect(await ledger(deviceId)).toMatchObject({ pushes: 1, turn: null });
 });
