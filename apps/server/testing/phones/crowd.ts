@@ -79,7 +79,8 @@ export async function playPhones(options: CrowdOptions): Promise<CrowdReport> {
 
   async function enrol(n: number): Promise<Member> {
     const random = dice.fork(`phone ${n}`);
-    const name = `phone ${options.seed} ${n}`;
+    const name = `phone ${options.seed} ${n}.`; // with its end, so that it is no part of another's
+
     let device = await call('POST', '/api/devices', { name, externalId: name });
     if (!device.id) [device] = (await call('GET', `/api/devices?text=${encodeURIComponent(name)}`)).devices;
     const phone = new Phone({ by: random.pick(['signature', { header: 'x-client-cert' }] as const) });
