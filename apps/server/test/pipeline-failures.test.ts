@@ -265,3 +265,36 @@ test('a message that nobody can read is a dead letter with an alert and fails no
     .toContain('A message of checkin-handler could not be taken');
   expect((await p.execution(executionId)).action.state).toMatch(/claimed|pending/);
 });
+
+test('a trigger that nobody can take has failed its action, and the row of its batch says so', async () => {
+  const { id } = await p.active();
+  const { db, pauseLane, resumeLane } = p.t.engine;
+  const { rows } = await db.query({ text: `select lane_id from muster.devices where device_id = ${id}` });
+  const lane = { tenantId: 1, laneId: rows[0].lane_id };
+  await pauseLane(db, lane);
+  const { executionId, batchId } = await p.assign(id, LOCK);
+  await quiet();
+  const { action } = await p.execution(executionId);
+  const body = { device_id: 'no device', action_id: action.id };
+  await db.transaction((tx) =>
+    p.echo.shell.bus.publish(tx, 'action-trigger', [{ tenantId: 1, key: id, body }]),
+  );
+  // tried three times, and again after 30 s, 2 and 8 minutes
+  await expect
+    .poll(async () => {
+      await p.t.pass(60_000);
+      await p.t.engine.runDuty('bus-dead-letters');
+      return (await p.execution(executionId)).status;
+    })
+    .toBe('ACTION_FAILED');
+  expect((await p.execution(executionId)).failedReason).toBe('dispatch_failed');
+  const { batch } = await p.ask(
+    `{ batch(id: ${batchId}) { status devices { nodes { status errorCode } } } }`,
+  );
+  expect(batch).toEqual({
+    ...{ status: 'COMPLETED', devices: { nodes: [{ status: 'FAILED', errorCode: 'dispatch_failed' }] } },
+  });
+  await resumeLane(db, lane);
+  p.echo.answer = completed;
+  await p.settled((await p.assign(id, LOCK)).executionId);
+});
