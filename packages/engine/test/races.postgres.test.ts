@@ -72,7 +72,7 @@ describe('G3 G10 G11 G15 G20 G26 G29 G31 G40 G45: many callers on two nodes', ()
   // Faults that no timing hides; the guards of single races are broken in interleavings.postgres.test.ts.
   test('on an engine that hands out what is leased are found out', { timeout: 300_000 }, async () => {
     const by = { muster_claim: (sql: string) => cut(sql, 'l.action_id is null and') };
-    const found = await game(1, by, 20).then(
+    const found = await game(1, by).then(
       ({ violations }) => violations.map(({ kind }) => kind as string),
       // so broken that the tables themselves refuse it: an action would end twice
       (error) => (error.code === '23505' ? ['attempt-ended-twice'] : Promise.reject(error)),

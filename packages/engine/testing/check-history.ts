@@ -2,7 +2,7 @@ import type { EventType } from '../src/action.ts';
 import { atEvent, checkLeases, checkLife } from '../src/check/action-life.ts';
 import { type Violation, type ViolationKind, violation } from '../src/check/violation.ts';
 import { type CallLog, createCallLog } from './call-log.ts';
-import type { History, HistoryEvent } from './history.ts';
+import type { History, HistoryAction, HistoryEvent } from './history.ts';
 
 export type { Violation, ViolationKind };
 
@@ -167,11 +167,11 @@ function order(
   log: CallLog,
 ): Violation[] {
   const found: Violation[] = [];
+  const generationOf = generationsOf(history);
   const calls = log.enqueued.flatMap((call) => {
     const action = history.actions.get(call.id);
-    if (!action || action.delayed || action.limited || action.tagged || action.reason === 'GENERATION')
-      return [];
     const events = byAction.get(call.id) ?? [];
+    if (!action || !keepsItsPlace(action, events, generationOf)) return [];
     const sent = events.find((event) => event.type === 'SENT');
     const gone = events.find((event) => LEAVES_THE_LINE.has(event.type));
     return [
@@ -192,6 +192,22 @@ function order(
   return found;
 }
 
+const generationsOf = (history: History) => new Map(history.lanes.map((lane) => [lane.id, lane.generation]));
+
+/**
+ * Those of an old generation do not count: ended for it, perhaps redriven since, or about to be, as one that a slow transaction
+ * added under the generation it began with.
+ */
+function keepsItsPlace(
+  action: HistoryAction,
+  events: readonly HistoryEvent[],
+  generationOf: ReadonlyMap<string, number>,
+): boolean {
+  if (action.delayed || action.limited || action.tagged) return false;
+  if (events.some(({ reason }) => reason === 'GENERATION')) return false;
+  return action.presentLane === null || action.generation === generationOf.get(action.presentLane);
+}
+
 /**
  * Of a pool, whoever claims at the same time: nothing normal is handed out while something urgent waits that was acknowledged before the
  * claim began. Not for claims that have to take a normal one.
@@ -202,12 +218,13 @@ function precedence(
   log: CallLog,
 ): Violation[] {
   const pools = new Set(history.lanes.filter(({ isPool }) => isPool).map(({ id }) => id));
+  const generationOf = generationsOf(history);
   const first = (id: string, isIt: (event: HistoryEvent) => boolean) =>
     (byAction.get(id) ?? []).find(isIt)?.id;
   const placed = log.enqueued.flatMap(({ id, ended }) => {
     const action = history.actions.get(id);
     if (!action || !pools.has(action.laneId)) return [];
-    if (action.delayed || action.limited || action.tagged || action.reason === 'GENERATION') return [];
+    if (!keepsItsPlace(action, byAction.get(id) ?? [], generationOf)) return [];
     return [{ action, ended, gone: first(id, ({ type }) => LEAVES_THE_LINE.has(type)) }];
   });
   return log.claimed.flatMap(({ id, attempt, begun }): Violation[] => {

@@ -33,6 +33,7 @@ export interface GameResult {
 
 const LANES = 5;
 const SLOTTED = 6;
+const POOL_WORKERS = 4;
 const SLOTS = 2;
 const LEASE_MS = 5_000;
 
@@ -49,6 +50,9 @@ export async function playRaces(options: GameOptions): Promise<GameResult> {
   for (const id of runners) log.slots.set(workerOf(id), SLOTS);
   for (const [n, laneId] of slotted.entries())
     await main.assignRunner(main.db, { tenantId, laneId }, runners[n % 2] as string);
+  const poolId = await main.ensurePool(main.db, tenantId, 'race', 'pool');
+  const ofPool = await makeLanes(main, tenantId, 'worker', POOL_WORKERS);
+  for (const laneId of ofPool) await main.joinPool(main.db, { tenantId, laneId }, poolId);
   let calls = 0;
   let busy = 0;
   const world: World = {
@@ -59,6 +63,8 @@ export async function playRaces(options: GameOptions): Promise<GameResult> {
     addressed: laneIds,
     slotted,
     runners,
+    poolId,
+    ofPool,
   };
 
   async function actor(n: number): Promise<void> {
@@ -93,6 +99,9 @@ interface World extends GameOptions {
   readonly addressed: readonly string[];
   readonly slotted: readonly string[];
   readonly runners: readonly string[];
+  readonly poolId: string;
+  /** Lanes of its workers. */
+  readonly ofPool: readonly string[];
 }
 
 const workerOf = (runnerId: string) => `runner ${runnerId}`;
@@ -107,12 +116,13 @@ async function makeLanes(engine: Engine, tenantId: number, name: string, many: n
 async function act(world: World, die: Die, engine: Engine): Promise<void> {
   const { tenantId, log, clock } = world;
   const { db } = engine;
-  const lane = { tenantId, laneId: die.of(world.lanes) };
+  const lane = { tenantId, laneId: die.of([...world.lanes, ...world.ofPool]) };
   const actionId = world.ids.length > 0 ? die.of(world.ids) : '1';
   const what = die.below(100);
   if (what < 30) return enqueue(world, die, engine, db);
   if (what < 34) return inSlowTransaction(world, die, engine);
-  if (what < 52) return work(world, die, engine);
+  if (what < 50) return work(world, die, engine);
+  if (what < 58) return workPool(world, die, engine);
   if (what < 66) return workSlots(world, die, engine);
   if (what < 74) {
     const { outcome } = await engine.cancel(db, { tenantId, actionId });
@@ -154,7 +164,8 @@ async function enqueue(
         : kind === 2
           ? { priority: 'urgent' as const }
           : {};
-  const laneId = kind === 0 ? (world.lanes[0] as string) : die.of(world.lanes);
+  const laneId =
+    kind === 0 ? (world.lanes[0] as string) : die.of([...world.lanes, world.poolId, world.poolId]);
   const onLeaseEnd = kind === 0 ? ('retry' as const) : die.of(['retry', 'retry', 'fail', 'succeed'] as const);
   const begun = log.tick();
   const made = await engine.enqueue(on, {
@@ -225,6 +236,18 @@ async function workSlots(world: World, die: Die, engine: Engine): Promise<void> 
   }
 }
 
+async function workPool(world: World, die: Die, engine: Engine): Promise<void> {
+  const { tenantId, log, poolId } = world;
+  const begun = log.tick();
+  const laneId = die.of(world.ofPool);
+  const by = { channel: 'any', worker: `worker of ${laneId}`, leaseMs: LEASE_MS };
+  const got = await engine.claimFromPool(engine.db, { tenantId, poolId, laneId, ...by });
+  if (got.kind !== 'claimed') return;
+  const { action } = got;
+  log.claimed.push({ id: action.id, attempt: action.attempt, until: action.leaseUntil, begun });
+  await finish(world, die, engine, action);
+}
+
 /** What a worker does with what it has got; now and then nothing at all. */
 async function finish(
   world: World,
@@ -290,6 +313,14 @@ async function drain(world: World, engine: Engine, clock: TestClock): Promise<nu
       });
       got = done.next;
     }
+  }
+  const by = { channel: 'any', worker: 'last', leaseMs: 600_000 };
+  const laneId = world.ofPool[0] as string;
+  for (;;) {
+    const got = await engine.claimFromPool(db, { tenantId, poolId: world.poolId, laneId, ...by });
+    if (got.kind !== 'claimed') break;
+    const { id: actionId, attempt } = got.action;
+    await engine.report(db, { tenantId, actionId, attempt, status: 'succeeded' });
   }
   const counts = await engine.counts(db, tenantId);
   return counts
