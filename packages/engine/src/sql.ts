@@ -219,8 +219,8 @@ export const raiseLanes = (s: string, from: string) => `
     update ${s}.lanes l set ver = l.ver + 1
     from (select distinct tenant_id, lane_id from ${from}) k where ${hasKeyOf('l', 'k', 'lane_id')}`;
 
-/** A wait before try n + 1: base, doubled n - 1 times, at most max, spread by ±20 % without a die (tests need none). */
-export const backoff = (on: { base: string; max: string; nth: string; action: string }) => `(
+/** A wait before try n + 1: base, doubled n - 1 times, at most max, spread by ±20 % without a die (tests need none). Whole ms, as times outside have. */
+export const backoff = (on: { base: string; max: string; nth: string; action: string }) => `round(
       least(least(${on.base} * power(2, least(${on.nth}, 30) - 1), ${on.max})
         * (0.8 + 0.4 * ((hashint8(${on.action} * 31 + ${on.nth}) & 65535) / 65535.0)), ${on.max}))`;
 

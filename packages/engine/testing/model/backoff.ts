@@ -5,7 +5,7 @@
 export function backoff(base: number, max: number, nth: number, actionId: string): number {
   const spread = (hashInt8(BigInt(actionId) * 31n + BigInt(nth)) & 65535) / 65535;
   const wait = Math.min(Math.min(base * 2 ** (Math.min(nth, 30) - 1), max) * (0.8 + 0.4 * spread), max);
-  return Math.round(wait * 1000) / 1000; // the database keeps microseconds
+  return Math.round(wait);
 }
 
 const rotate = (word: number, by: number) => (word << by) | (word >>> (32 - by));

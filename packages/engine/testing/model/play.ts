@@ -437,12 +437,7 @@ export async function compare(world: World): Promise<void> {
       },
     );
     const until = view.waitingFor?.until?.getTime();
-    if (
-      !running &&
-      action.notBefore !== null &&
-      until !== undefined &&
-      Math.abs(until - action.notBefore) > 1
-    )
+    if (!running && action.notBefore !== null && until !== undefined && until !== action.notBefore)
       throw new Parted(
         `action ${view.id}: the engine waits until ${until}, the model until ${action.notBefore}`,
       );

@@ -200,8 +200,7 @@ export function waitingCode(model: Model, action: Action): string | null {
   if (model.pausedAll) return 'TENANT_PAUSED';
   if (action.wanted.tags.some((tag) => model.pausedTags.has(tag))) return 'TAG_PAUSED';
   if (lane.blocked !== null) return 'LANE_BLOCKED';
-  // a view has whole milliseconds
-  if (action.notBefore !== null && Math.floor(action.notBefore) > model.now) {
+  if (action.notBefore !== null && action.notBefore > model.now) {
     if (action.failures > 0) return 'RETRY';
     return action.deferrals > 0 ? 'NOT_NOW' : 'NOT_BEFORE';
   }
