@@ -95,3 +95,17 @@ test('what no phone understands is refused before it is queued', async () => {
   expect((await queue(other.id, 'ProfileList')).body.code).toBe('MUSTER_NOT_ENROLLED');
   expect((await queue('4711', 'ProfileList')).status).toBe(404);
 });
+
+test('what is urgent for a phone goes before what is normal on another way to its device', async () => {
+  const { phone, id } = await s.enrolled();
+  const { deviceToken } = (await s.t.post(`/api/devices/${id}/token`)).body;
+  const token = s.t.secret(deviceToken);
+  await phone.connect();
+  await s.t.server.contacts.write();
+  await s.t.post(`/api/devices/${id}/actions`, { kind: 'NORMAL' });
+  const urgent = { requestType: 'ProfileList', priority: 'urgent' };
+  const { body } = await s.t.post(`/api/devices/${id}/mdm/commands`, urgent);
+  expect((await s.t.post('/api/checkin', {}, { token })).body.action).toBeNull();
+  expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
+  expect((await s.t.post('/api/checkin', {}, { token })).body.action).toMatchObject({ kind: 'NORMAL' });
+});

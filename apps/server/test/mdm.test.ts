@@ -240,20 +240,6 @@ test('a certificate in a header counts only if a trusted proxy has put it there'
   expect(await refusal(thief.connect())).toBe(400);
 });
 
-test('what is urgent for a phone goes before what is normal on another way to its device', async () => {
-  const { phone, id } = await s.enrolled();
-  const { deviceToken } = (await s.t.post(`/api/devices/${id}/token`)).body;
-  const token = s.t.secret(deviceToken);
-  await phone.connect();
-  await s.t.server.contacts.write();
-  await s.t.post(`/api/devices/${id}/actions`, { kind: 'NORMAL' });
-  const urgent = { requestType: 'ProfileList', priority: 'urgent' };
-  const { body } = await s.t.post(`/api/devices/${id}/mdm/commands`, urgent);
-  expect((await s.t.post('/api/checkin', {}, { token })).body.action).toBeNull();
-  expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
-  expect((await s.t.post('/api/checkin', {}, { token })).body.action).toMatchObject({ kind: 'NORMAL' });
-});
-
 test('a bootstrap token is kept, given back and forgotten', async () => {
   const { phone } = await s.enrolled();
   const get = async () => (await phone.checkIn({ MessageType: 'GetBootstrapToken' })).body.toString();
