@@ -1,17 +1,17 @@
 // Finds the tests that show the promises of docs/guarantees.md: their titles begin with the numbers (`G7 G15: …`).
-// Run by itself it rewrites the list of tests under each promise; the unit test only reads.
+// `node scripts/guarantees.mjs G7` lists those of one promise, without a number those of all.
 
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 export const page = path.join(root, 'docs/guarantees.md');
 
-const TAGS = /^((?:G\d+\s+)*G\d+)\b[^:]*:/;
+const TAGS = /^((?:G\d+\s+)*G\d+):/;
 
 /**
- * Every tagged title, by file.
+ * Every tagged title of a file.
  * @param {string} source
  * @returns {{ tags: string[], title: string }[]}
  */
@@ -50,48 +50,30 @@ function testFiles(folder) {
 }
 
 /**
- * The promises of the page with the tests that are listed under them.
+ * The promises of the page.
  * @param {string} text
- * @returns {{ tag: string, sentence: string, tests: { file: string, title: string }[] }[]}
+ * @returns {{ tag: string, sentence: string }[]}
  */
-export function promises(text) {
-  return [...text.matchAll(/^\*\*(G\d+)\.\*\* (.+)\n((?:\n?- .+\n(?: {2}- .+\n)*)*)/gm)].map(
-    ([, tag = '', sentence = '', list = '']) => {
-      let file = '';
-      const tests = [];
-      for (const line of list.split('\n')) {
-        const inFile = /^- `(.+)`$/.exec(line);
-        const title = /^ {2}- (.+)$/.exec(line);
-        if (inFile) file = inFile[1] ?? '';
-        else if (title) tests.push({ file, title: title[1] ?? '' });
-      }
-      return { tag, sentence, tests };
-    },
-  );
-}
+export const promises = (text) =>
+  [...text.matchAll(/^\*\*(G\d+)\.\*\* (.+)$/gm)].map(([, tag = '', sentence = '']) => ({ tag, sentence }));
 
 /**
- * The page with its lists written anew. A promise without a test gets an empty list: the unit test says so.
- * @param {string} text
- * @param {Map<string, { file: string, title: string }[]>} found
+ * A promise with the tests that show it, by file.
+ * @param {{ tag: string, sentence: string }} promise
+ * @param {{ file: string, title: string }[]} tests
  */
-export function withLists(text, found) {
-  return text.replace(
-    /^\*\*(G\d+)\.\*\* (.+)\n(?:(?:\n?- .+\n(?: {2}- .+\n)*)*)/gm,
-    (_whole, tag, sentence) => `**${tag}.** ${sentence}\n${listOf(found.get(tag) ?? [])}`,
-  );
+export function listed({ tag, sentence }, tests) {
+  const lines = [`${tag}. ${sentence}`];
+  for (const file of new Set(tests.map((test) => test.file)))
+    lines.push(`  ${file}`, ...tests.filter((test) => test.file === file).map(({ title }) => `    ${title}`));
+  return lines.join('\n');
 }
 
-/** @param {{ file: string, title: string }[]} tests */
-function listOf(tests) {
-  const files = [...new Set(tests.map(({ file }) => file))].sort();
-  if (files.length === 0) return '';
-  const part = (/** @type {string} */ file) =>
-    [`- \`${file}\``, ...tests.filter((test) => test.file === file).map(({ title }) => `  - ${title}`)].join(
-      '\n',
-    );
-  return `\n${files.map(part).join('\n')}\n`;
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [wanted] = process.argv.slice(2);
+  const found = findTests();
+  const all = promises(readFileSync(page, 'utf8')).filter(({ tag }) => !wanted || tag === wanted);
+  if (all.length === 0) console.error(`There is no promise ${wanted}.`);
+  else console.log(all.map((promise) => listed(promise, found.get(promise.tag) ?? [])).join('\n\n'));
+  process.exitCode = all.length === 0 ? 1 : 0;
 }
-
-if (process.argv[1] === fileURLToPath(import.meta.url))
-  writeFileSync(page, withLists(readFileSync(page, 'utf8'), findTests()));

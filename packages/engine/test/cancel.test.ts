@@ -54,7 +54,7 @@ describe('what nobody holds', () => {
     expect(await t.eventTypes(id)).toEqual(['CREATED', 'SENT', 'SUCCEEDED']);
   });
 
-  test('G20 hole b: cancels and claims at once: nothing is both cancelled and handed out', async () => {
+  test('G20: cancels and claims at once: nothing is both cancelled and handed out', async () => {
     const lanes = await Promise.all(Array.from({ length: 80 }, () => t.lane()));
     const ids = await Promise.all(lanes.map(({ laneId }) => t.enqueue(laneId)));
     const [cancelled, claimed] = await Promise.all([

@@ -148,7 +148,7 @@ test.each<[string, (laneId: string, runnerId: string, id: string) => Promise<unk
   },
 );
 
-test('G40 hole h: leases of all tenants end in one run, more than one batch of them too', async () => {
+test('G40: leases of all tenants end in one run, more than one batch of them too', async () => {
   const lanes: { tenantId: number; laneId: string }[] = [];
   for (let tenantId = 20; tenantId < 23; tenantId += 1)
     for (let n = 0; n < 200; n += 1)

@@ -13,7 +13,7 @@ import { type Scene, withScene } from '../testing/scene.ts';
 import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
 
 let database: TestDatabase;
-/** Broken on purpose: each event carries the number of its own transaction (hole e). */
+/** Broken on purpose: each event carries the number of its own transaction. */
 let ownNumbers: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase();
@@ -35,7 +35,7 @@ type Feed = (scene: Scene, limit: number) => ReadFeed;
 const engineFeed: Feed = (scene, limit) => (cursor) =>
   scene.engine.feed.read(scene.db, { cursor, tenantId: scene.tenantId, limit });
 
-/** As one would write it first: everything after the number that was read last (hole e). */
+/** As one would write it first: everything after the number that was read last. */
 const byNumber: Feed =
   (scene, limit) =>
   async (after = '0') => {

@@ -49,7 +49,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G20: a cancel of what a claim has found (hole b)',
+    name: 'G20: a cancel of what a claim has found',
     async play(scene) {
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
@@ -114,7 +114,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G31: two claims of one runner that saw different heads (hole d)',
+    name: 'G31: two claims of one runner that saw different heads',
     async play(scene) {
       const { engine, tenantId, db } = scene;
       const runnerId = await engine.createRunner(db, tenantId, 1);
@@ -275,7 +275,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G29: an enqueue in flight while the generation is raised (hole c)',
+    name: 'G29: an enqueue in flight while the generation is raised',
     async play(scene) {
       const { engine, tenantId } = scene;
       const laneId = await scene.lane();
@@ -413,7 +413,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G18 G19: a lease ends, the worker reports its success late and asks for more (hole a)',
+    name: 'G18 G19: a lease ends, the worker reports its success late and asks for more',
     async play(scene) {
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId, { backoffMs: 1 });

@@ -23,7 +23,7 @@ const redrive = (id: string) => t.engine.redrive(t.db, { tenantId: 1, actionId: 
 const late = { accepted: false, reason: 'LATE' };
 
 describe('a late success', () => {
-  test('G18 hole a: after the lease ended it is accepted, and the action never runs again', async () => {
+  test('G18: after the lease ended it is accepted, and the action never runs again', async () => {
     const { laneId, id } = await running({ kind: 'WIPE' });
     const second = await t.enqueue(laneId);
     await t.pass(LEASE);

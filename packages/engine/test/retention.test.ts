@@ -27,7 +27,7 @@ const pass = async (days: number) => {
   }
 };
 
-test('G41 hole j: the days of the history are made a week ahead, and there is no default partition', async () => {
+test('G41: the days of the history are made a week ahead, and there is no default partition', async () => {
   const names = await partitions();
   for (let n = -1; n <= 7; n += 1) expect(names).toContain(dayOf(n * DAY));
   expect(names).not.toContain('events_default');

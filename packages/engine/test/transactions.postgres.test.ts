@@ -122,7 +122,7 @@ test('G36: a dead letter that an open transaction has is waited for, never a raw
   expect(await waits).toMatchObject({ outcome: 'refused', state: 'pending' });
 });
 
-test('G29 hole c: an enqueue that was in flight when the generation was raised is never delivered', async () => {
+test('G29: an enqueue that was in flight when the generation was raised is never delivered', async () => {
   const lane = await t.lane();
   await user.query('begin');
   const { id } = await t.engine.enqueue(user, { ...lane, kind: 'x' });
