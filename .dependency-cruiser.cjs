@@ -1,5 +1,5 @@
 // The import walls: who may import whom. Each rule has a fixture that breaks it, in
-// scripts/test/fixtures/walls/<rule>, and scripts/test/walls.unit.test.ts fails for a rule without one.
+// scripts/test/wall-trees.ts, and scripts/test/walls.unit.test.ts fails for a rule without one.
 
 const npm = (...names) => names.map((name) => `node_modules/(@types/)?${name}/`);
 const testCode = ['(^|/)(test|testing)/', '\\.test\\.ts$'];

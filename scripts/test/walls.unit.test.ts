@@ -1,19 +1,22 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { brokenWalls, wallNames } from '../walls.mjs';
+import { allowed, breaks, type Tree } from './wall-trees.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const fixtures = path.join(import.meta.dirname, 'fixtures/walls');
 
 const walls = await wallNames();
 
 /** A workspace outside of this one: the allowed tree, and over it the files that break a wall. */
-function lay(...layers: string[]): string {
+function lay(...layers: Tree[]): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-walls-'));
   onTestFinished(() => rmSync(folder, { force: true, recursive: true }));
-  for (const layer of layers) cpSync(path.join(fixtures, layer), folder, { recursive: true });
+  for (const [file, text] of layers.flatMap((layer) => Object.entries(layer))) {
+    mkdirSync(path.join(folder, path.dirname(file)), { recursive: true });
+    writeFileSync(path.join(folder, file), text);
+  }
   for (const scope of ['@muster', '@electric-sql']) {
     mkdirSync(path.join(folder, 'node_modules', scope), { recursive: true });
   }
@@ -28,31 +31,27 @@ function lay(...layers: string[]): string {
   return folder;
 }
 
-function sources(layer: string): string[] {
-  return readdirSync(path.join(fixtures, layer), { encoding: 'utf8', recursive: true })
-    .filter((file) => file.endsWith('.ts'))
+const sources = (tree: Tree) => Object.keys(tree).filter((file) => file.endsWith('.ts'));
+const offenders = (tree: Tree) =>
+  sources(tree)
+    .filter((file) => path.basename(file).startsWith('breaks'))
     .sort();
-}
-
-function offenders(layer: string): string[] {
-  return sources(layer).filter((file) => path.basename(file).startsWith('breaks'));
-}
 
 test('the allowed tree breaks no wall', async () => {
-  const { files, violations } = await brokenWalls(lay('allowed'));
+  const { files, violations } = await brokenWalls(lay(allowed));
   expect(violations).toEqual([]);
-  expect(files).toBe(sources('allowed').length);
+  expect(files).toBe(sources(allowed).length);
 });
 
 test.each(walls)('the wall %s stops every file that breaks it, and nothing else does', async (wall) => {
-  const { violations } = await brokenWalls(lay('allowed', wall));
+  const { violations } = await brokenWalls(lay(allowed, breaks[wall] as Tree));
   expect([...new Set(violations.map(({ rule }) => rule))]).toEqual([wall]);
-  expect([...new Set(violations.map(({ from }) => from))].sort()).toEqual(offenders(wall));
+  expect([...new Set(violations.map(({ from }) => from))].sort()).toEqual(offenders(breaks[wall] as Tree));
 });
 
-test('every wall has a fixture that breaks it, and every fixture a wall', () => {
-  expect(readdirSync(fixtures).sort()).toEqual(['allowed', ...walls].sort());
-  for (const wall of walls) expect(offenders(wall), wall).not.toEqual([]);
+test('every wall has files that break it, and all of those a wall', () => {
+  expect(Object.keys(breaks).sort()).toEqual([...walls].sort());
+  for (const [wall, tree] of Object.entries(breaks)) expect(offenders(tree), wall).not.toEqual([]);
 });
 
 // that there are files in this repository the check itself sees, in each npm test: it ends with 1 if there are none
