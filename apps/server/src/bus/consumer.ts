@@ -1,4 +1,5 @@
 import type { ClaimedAction, Engine, Queryable } from '@muster/engine';
+import { ClaimLoop } from '../claiming/claim-loop.ts';
 import type { Log } from '../http/logging.ts';
 import type { LanesOfBus } from './bus-lanes.ts';
 import { BUS, type Received, type Stored, type Subscription } from './subscription.ts';
@@ -16,48 +17,35 @@ interface Options {
 const LEASE_MS = 30_000;
 const WAIT_MS = 25_000;
 const AT_ONCE = 64;
-const LONGEST_PAUSE_MS = 10_000;
 
 /** Takes the messages of one tenant and subscription: claims what is there, or waits at the cost of no query. */
 export class Consumer {
   readonly #options: Options;
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
-  #faults = 0;
+  readonly #loop: ClaimLoop;
 
   constructor(options: Options) {
+    const { log, subscription } = options;
     this.#options = options;
-    this.#running = this.#run();
+    this.#loop = new ClaimLoop({
+      log,
+      claim: (signal) => this.#claim(signal),
+      take: (claimed) => this.#take(claimed),
+      fault: { text: 'Messages cannot be taken; trying again.', of: { subscription: subscription.name } },
+    });
   }
 
   /** Ends when what it has begun is done. */
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
-  async #run(): Promise<void> {
-    const { engine, log, subscription, tenantId, worker } = this.#options;
-    const { signal } = this.#stop;
-    while (!signal.aborted)
-      try {
-        const { runnerId } = await this.#lanes();
-        const claimed = await engine.claimSlots(engine.db, {
-          ...{ tenantId, runnerId, channel: BUS, worker, leaseMs: LEASE_MS, max: AT_ONCE },
-          ...{ waitMs: WAIT_MS, signal },
-        });
-        if (claimed.length > 0) await this.#take(claimed);
-        this.#faults = 0;
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#faults += 1;
-        if (this.#faults === 1)
-          log.warn(
-            { err: error, subscription: subscription.name },
-            'Messages cannot be taken; trying again.',
-          );
-        await pause(Math.min(100 * 2 ** this.#faults, LONGEST_PAUSE_MS), signal);
-      }
+  async #claim(signal: AbortSignal): Promise<readonly ClaimedAction[]> {
+    const { engine, tenantId, worker } = this.#options;
+    const { runnerId } = await this.#lanes();
+    return engine.claimSlots(engine.db, {
+      ...{ tenantId, runnerId, channel: BUS, worker, leaseMs: LEASE_MS, max: AT_ONCE },
+      ...{ waitMs: WAIT_MS, signal },
+    });
   }
 
   #lanes() {
@@ -113,16 +101,4 @@ const LONGEST_ERROR = 2_000;
 function sentence(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return text.replaceAll('\u0000', '').slice(0, LONGEST_ERROR);
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

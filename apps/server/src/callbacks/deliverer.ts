@@ -1,6 +1,7 @@
-import { type ClaimedAction, type Engine, type Queryable, whileLocked } from '@muster/engine';
+import type { ClaimedAction, Engine, Queryable } from '@muster/engine';
 import type { Log } from '../http/logging.ts';
-import type { Outgoing, OutgoingAnswer } from '../outgoing/outgoing.ts';
+import { LaneSender } from '../outgoing/lane-sender.ts';
+import type { Outgoing, OutgoingAnswer, OutgoingRequest } from '../outgoing/outgoing.ts';
 import { type Deliveries, type Delivery, deliveryOf } from './deliveries.ts';
 import { followUp } from './follow-up.ts';
 import {
@@ -35,86 +36,34 @@ export interface DelivererOptions {
   readonly worker: string;
 }
 
-const WAIT_MS = 25_000;
 /** Of one tenant on this node. */
 const AT_ONCE = 100;
-const LONGEST_PAUSE_MS = 10_000;
 /** As QStash has it: the destination says that trying again is in vain. */
 const NON_RETRYABLE = 489;
 
-/** Sends the callbacks of one tenant: claims what is due, or waits at the cost of no query. */
+/** Sends the callbacks of one tenant. */
 export class Deliverer {
   readonly #options: DelivererOptions;
-  readonly #stop = new AbortController();
-  readonly #underWay = new Set<Promise<void>>();
-  readonly #running: Promise<void>;
-  #faults = 0;
+  readonly #sender: LaneSender;
 
   constructor(options: DelivererOptions) {
+    const { engine, log, outgoing, runnerId, tenantId, worker } = options;
     this.#options = options;
-    this.#running = this.#run();
+    this.#sender = new LaneSender({
+      ...{ engine, log, outgoing, runnerId, tenantId, worker },
+      ...{ atOnce: AT_ONCE, channel: CALLBACKS, what: 'Callback' },
+      leaseMs: leaseOf({ timeoutMs: DEFAULT_TIMEOUT_MS }),
+      request: (action) => this.#request(action),
+      settle: (tx, action, answer) => this.#settle(tx, action, answer),
+    });
   }
 
-  /** What is under way is broken off and given back: a destination may get it twice, as over any lost answer. */
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-    await Promise.all(this.#underWay);
+  stop(): Promise<void> {
+    return this.#sender.stop();
   }
 
-  async #run(): Promise<void> {
-    const { engine, log, runnerId, tenantId, worker } = this.#options;
-    const { signal } = this.#stop;
-    while (!signal.aborted)
-      try {
-        if (this.#underWay.size >= AT_ONCE) await Promise.race(this.#underWay);
-        const claimed = await engine.claimSlots(engine.db, {
-          ...{
-            tenantId,
-            runnerId,
-            channel: CALLBACKS,
-            worker,
-            leaseMs: leaseOf({ timeoutMs: DEFAULT_TIMEOUT_MS }),
-          },
-          ...{ max: AT_ONCE - this.#underWay.size, waitMs: WAIT_MS, signal },
-        });
-        for (const action of claimed) this.#begin(action);
-        this.#faults = 0;
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#faults += 1;
-        if (this.#faults === 1)
-          log.warn({ err: error, tenantId }, 'Callbacks cannot be claimed; trying again.');
-        await pause(Math.min(100 * 2 ** this.#faults, LONGEST_PAUSE_MS), signal);
-      }
-  }
-
-  #begin(action: ClaimedAction): void {
-    const delivery = this.#deliver(action)
-      // its lease ends, and it is tried again
-      .catch((error) =>
-        this.#options.log.warn(
-          { err: error, message: action.id },
-          'What came of a callback could not be stored.',
-        ),
-      )
-      .finally(() => this.#underWay.delete(delivery));
-    this.#underWay.add(delivery);
-  }
-
-  async #deliver(action: ClaimedAction): Promise<void> {
-    const { engine } = this.#options;
-    const answer = await this.#send(action);
-    if (answer.outcome === 'stopped') {
-      const { id: actionId, attempt, tenantId, worker } = action;
-      await engine.release(engine.db, { actionId, attempt, tenantId, worker, reason: answer.text });
-      return;
-    }
-    await whileLocked(engine.db, (tx) => this.#settle(tx, action, answer));
-  }
-
-  async #send(action: ClaimedAction): Promise<OutgoingAnswer> {
-    const { engine, keys, outgoing, ownUrl } = this.#options;
+  async #request(action: ClaimedAction): Promise<Omit<OutgoingRequest, 'signal'> | OutgoingAnswer> {
+    const { engine, keys, ownUrl } = this.#options;
     const message = action.payload as StoredMessage;
     const body = bodyOf(message);
     const isOwn = message.isOwn === true && OWN_PATHS.includes(message.url.split('?')[0] as string);
@@ -123,8 +72,8 @@ export class Deliverer {
     if (!key) return { outcome: 'forbidden', text: 'There is no key to sign it with.', tookMs: 0 };
     const messageId = messageIdOf(action.id);
     const signature = await sign(key.current, { at: engine.now(), body, messageId, url });
-    return outgoing.send({
-      ...{ url, method: message.method, timeoutMs: message.timeoutMs, signal: this.#stop.signal },
+    return {
+      ...{ url, method: message.method, timeoutMs: message.timeoutMs },
       trusted: isOwn ? 'own' : undefined,
       headers: {
         ...message.headers,
@@ -134,7 +83,7 @@ export class Deliverer {
         'upstash-signature': signature,
       },
       body: message.method === 'GET' && body.length === 0 ? null : body,
-    });
+    };
   }
 
   /** The end of the try, its answer and who is told of it: all or nothing. */
@@ -167,16 +116,4 @@ export class Deliverer {
       notBefore: to.delayMs > 0 ? new Date(engine.now().getTime() + to.delayMs) : undefined,
     });
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done, { once: true });
-  });
 }
