@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import { type PushNode, type PushStage, pushStage, TOPIC } from '../testing/push-stage.ts';
 
 let stage: PushStage;
@@ -125,19 +125,81 @@ test('a contact takes back only what was wanted before it, and a new want is a f
   const before = to(deviceId);
   await want([deviceId]);
   await node.idle();
-  const { rows } = await stage.db.query({
-    text: 'select want from muster.push_ledger where device_id = $1',
-    values: [deviceId],
-  });
+  const looked = await wantOf(deviceId);
   await want([deviceId]); // after the look of the device, before its contact is written
   await node.idle();
-  await node.pushes.seen(1, deviceId, rows[0].want);
-  expect(await ledger(deviceId)).toMatchObject({ pushes: 0 });
-  expect(await node.look()).toBe(1);
-  await stage.apns.arrived(before + 2);
+  await node.pushes.seen(1, deviceId, looked);
+  await stage.apns.arrived(before + 2); // at once: no housekeeping has looked
   await node.idle();
   await node.pushes.seen(1, deviceId);
   expect(await ledger(deviceId)).toBeUndefined();
+});
+
+const wantOf = async (deviceId: string): Promise<string> => {
+  const text = 'select want from muster.push_ledger where device_id = $1';
+  return (await stage.db.query({ text, values: [deviceId] })).rows[0].want;
+};
+
+test('who came by a push that is not answered yet, and is wanted after it has looked, is pushed to at once', async () => {
+  const deviceId = await phone();
+  stage.apns.forget();
+  const open = stage.apns.hold();
+  await want([deviceId]);
+  await stage.apns.arrived(1);
+  const looked = await wantOf(deviceId);
+  await want([deviceId]);
+  await node.pushes.seen(1, deviceId, looked);
+  await stage.apns.arrived(2);
+  open();
+  await node.idle();
+  expect(await ledger(deviceId)).toMatchObject({ pushes: 1, turn: null });
+});
+
+test('who is wanted while its contact is written is pushed to at once', async () => {
+  const deviceId = await phone();
+  await want([deviceId]);
+  await node.idle();
+  stage.apns.forget();
+  const looked = await wantOf(deviceId);
+  let [isWanted, commit] = [() => {}, () => {}];
+  const wanted = new Promise<void>((resolve) => (isWanted = resolve));
+  const mayCommit = new Promise<void>((resolve) => (commit = resolve));
+  const wanting = stage.db.transaction(async (tx) => {
+    await node.pushes.want(tx, 1, [deviceId]);
+    isWanted();
+    await mayCommit;
+  });
+  await wanted;
+  const seen = node.pushes.seen(1, deviceId, looked);
+  // on PGlite it waits for the transaction, on a server for the row
+  if (inject('database') === 'postgres')
+    await expect.poll(async () => (await stage.db.query({ text: WAITING })).rows.length).toBe(1);
+  commit();
+  await wanting;
+  await seen;
+  await stage.apns.arrived(1);
+});
+const WAITING = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+
+test('a new token is pushed to at once if its device is wanted: nobody knows what became of the old one', async () => {
+  const deviceId = await phone();
+  await want([deviceId]);
+  await node.idle();
+  await tokenIs(deviceId);
+  expect(await node.look()).toBe(0); // the same again says nothing
+  await tokenIs(deviceId, { life: 1 });
+  await expect.poll(() => stage.apns.pushes.some(({ token }) => token === hex(deviceId, 1))).toBe(true);
+  // one that is on its way to the old one counts for nothing
+  await node.idle();
+  await node.pushes.seen(1, deviceId);
+  const open = stage.apns.hold();
+  stage.apns.pushes.length = 0;
+  await want([deviceId]);
+  await stage.apns.arrived(1);
+  await tokenIs(deviceId, { life: 2 });
+  await stage.apns.arrived(2);
+  open();
+  expect(stage.apns.pushes[1]).toMatchObject({ token: hex(deviceId, 2) });
 });
 
 test('what becomes of a push says nothing of a device that came meanwhile and is wanted anew', async () => {

@@ -75,7 +75,7 @@ export function createPushPart(shell: Shell): PushPart {
     inFlightAtOnce: 1,
     deadlineMs: db.deadlineMs,
     async run(devices: readonly { tenantId: number; deviceId: string; want: string | null }[]) {
-      await ledger.seen(db.gathered, devices);
+      for (const tenantId of await ledger.seen(db.gathered, devices)) pusher.soon(tenantId);
       return devices.map(() => undefined);
     },
   });

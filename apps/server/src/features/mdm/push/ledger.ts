@@ -65,24 +65,26 @@ export function createLedger(s: string, now: () => Date) {
       const { rows } = await tx.query({
         // `before` is as it was; two TokenUpdates of one device at once are both new at worst, and push once
         text: `with before as (
-            select dead_at from ${s}.push_tokens where tenant_id = $2 and device_id = $3 and app = 'mdm'
+            select dead_at, token, magic from ${s}.push_tokens where tenant_id = $2 and device_id = $3 and app = 'mdm'
           )
           insert into ${s}.push_tokens (updated_at, tenant_id, device_id, app, token, magic, topic) values (${NOW}, $2, $3, 'mdm', $4, $5, $6)
           on conflict (tenant_id, device_id, app) do update set updated_at = excluded.updated_at, token = excluded.token,
             magic = excluded.magic, topic = excluded.topic, dead_at = null, dead_reason = null
-          returning (select count(*) from before where dead_at is null)::int as was_alive`,
+          returning exists (select 1 from before where dead_at is null) as was_alive,
+            exists (select 1 from before b where b.token = $4 and b.magic = $5) as is_same`,
         values: [now(), tenantId, deviceId, Buffer.from(token), magic, topic],
       });
-      const wasAlive = rows[0].was_alive > 0;
+      const { is_same: isSame, was_alive: wasAlive } = rows[0];
       // A row is made for a new one, not only looked for: somebody who wants the device at this very moment meets it.
+      // What was pushed to another token may not have arrived, and what is on its way to it counts for nothing.
       await tx.query({
         text: wasAlive
-          ? `update ${s}.push_ledger set topic = $4, due_at = case when turn is null then least(due_at, ${NOW}) else due_at end
-              where tenant_id = $2 and device_id = $3 and (due_at is null or topic is distinct from $4)`
+          ? `update ${s}.push_ledger set topic = $4, due_at = least(due_at, ${NOW}), turn = null
+              where tenant_id = $2 and device_id = $3 and (due_at is null or topic is distinct from $4 or not $5::boolean)`
           : `insert into ${s}.push_ledger as l (due_at, tenant_id, device_id, topic) values (${NOW}, $2, $3, $4)
               on conflict (tenant_id, device_id) do update set topic = excluded.topic, due_at = excluded.due_at, turn = null,
                 pushes = 0, failures = 0, pushed_at = null`,
-        values: [now(), tenantId, deviceId, topic],
+        values: [now(), tenantId, deviceId, topic, ...(wasAlive ? [isSame] : [])],
       });
     },
 
@@ -105,25 +107,33 @@ export function createLedger(s: string, now: () => Date) {
       });
     },
 
-    /** Whoever is wanted since the look that `want` is of is pushed to at once: the device may have gone again by now. */
+    /**
+     * Whoever is wanted since the look that `want` is of is pushed to at once: the device may have gone again by now, and
+     * whatever is on its way to it may have been what it came for. Says of which tenants some are due.
+     * What is decided is of the locked rows: somebody may want one while this waits for his commit.
+     */
     async seen(
       client: Queryable,
       devices: readonly { tenantId: number; deviceId: string; want: string | null }[],
-    ): Promise<void> {
-      await client.query({
+    ): Promise<number[]> {
+      const { rows } = await client.query({
         name: 'muster_push_seen',
         text: `with seen as materialized (
-            select i.tenant_id, i.device_id, coalesce(i.want, l.want) as want
-            from (select i.tenant_id, i.device_id, max(i.want) as want from unnest($2::int[], $3::bigint[], $4::bigint[]) i(tenant_id, device_id, want) group by 1, 2) i
+            select i.tenant_id, i.device_id, l.want > i.want is true as is_wanted
+            from (
+              select i.tenant_id, i.device_id, max(i.want) as want
+              from unnest($2::int[], $3::bigint[], $4::bigint[]) i(tenant_id, device_id, want) group by 1, 2 order by 1, 2
+            ) i
             cross join lateral (
-              select l.want from ${s}.push_ledger l where l.tenant_id = i.tenant_id and l.device_id = i.device_id limit 1
+              select l.want from ${s}.push_ledger l where l.tenant_id = i.tenant_id and l.device_id = i.device_id limit 1 for update
             ) l
           ), gone as (
-            delete from ${s}.push_ledger l using seen where l.tenant_id = seen.tenant_id and l.device_id = seen.device_id and l.want <= seen.want
+            delete from ${s}.push_ledger l using seen where l.tenant_id = seen.tenant_id and l.device_id = seen.device_id and not is_wanted
           )
-          update ${s}.push_ledger l set pushes = 0, failures = 0, pushed_at = null,
-            due_at = case when l.turn is null and l.due_at is not null then ${NOW} else l.due_at end
-          from seen where l.tenant_id = seen.tenant_id and l.device_id = seen.device_id and l.want > seen.want`,
+          update ${s}.push_ledger l set pushes = 0, failures = 0, pushed_at = null, turn = null,
+            due_at = case when l.due_at is not null then ${NOW} end
+          from seen where l.tenant_id = seen.tenant_id and l.device_id = seen.device_id and is_wanted
+          returning l.tenant_id`,
         values: [
           now(),
           devices.map(({ tenantId }) => tenantId),
@@ -131,6 +141,7 @@ export function createLedger(s: string, now: () => Date) {
           devices.map(({ want }) => want),
         ],
       });
+      return [...new Set(rows.map((row) => row.tenant_id as number))];
     },
 
     async forget(tx: Queryable, tenantId: number, deviceId: string, what: 'mdm' | 'all') {
