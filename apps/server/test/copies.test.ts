@@ -134,7 +134,12 @@ describe('edit and run again', () => {
     const old = await device.assign('LICENSE', { moreDays: 10, maxAttempts: 1 });
     await device.report((await device.checkIn()).action, 'failed');
     const { body } = await copy(old, { payload: { key: 'new' } });
-    expect(body).toMatchObject({ kind: 'LICENSE', copiedFrom: old, maxAttempts: 1, payload: { key: 'new' } });
+    expect(body).toMatchObject({
+      kind: 'LICENSE',
+      copiedFrom: old,
+      maxAttempts: 1,
+      payload: { key: '[hidden]' },
+    });
     expect((await device.milestones()).at(-1)).toMatchObject({
       type: 'assigned',
       actionId: body.id,

@@ -148,6 +148,7 @@ test('the last contact is shown at once and written for many together; online is
   expect((await t.get(`/api/actions/${id}`)).body.waitingFor).toEqual({
     code: 'OFFLINE',
     text: `Offline since ${seen}.`,
+    since: seen,
   });
 });
 

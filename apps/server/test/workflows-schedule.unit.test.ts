@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { dueTimes, firstTime } from '../src/features/workflows/schedule.ts';
+import { scheduleText } from '../src/features/workflows/schedule-text.ts';
 
 const at = (text: string) => new Date(text);
 const iso = (dates: readonly Date[]) => dates.map((date) => date.toISOString());
@@ -78,4 +79,35 @@ test('five fields and six are taken, whatever is between them; one stored before
     expect(firstTime({ cron }, now)).toEqual(at('2026-03-01T03:00:00Z'));
   const next = at('2026-03-01T03:00:00Z');
   expect(dueTimes({ cron: '0 0 3 * * * 2026-2027' }, 'one', next, next).times).toEqual([next]);
+});
+
+test.each([
+  ['0 3 * * *', 'Every day at 03:00, UTC'],
+  ['30 2,14 * * *', 'Every day at 02:30 and 14:30, UTC'],
+  ['0 4 * * 1-5', 'On weekdays at 04:00, UTC'],
+  ['0 4 * * SUN,6', 'Every Sunday and Saturday at 04:00, UTC'],
+  ['0 4 * * 7', 'Every Sunday at 04:00, UTC'],
+  ['15 6 1,15 * *', 'On day 1 and 15 of every month at 06:15, UTC'],
+  ['15 6 L 2 *', 'On the last day of February at 06:15, UTC'],
+  ['0 0 * 12 *', 'Every day in December at 00:00, UTC'],
+  ['*/5 * * * *', 'Every 5 minutes, UTC'],
+  ['*/20 * * * * *', 'Every 20 seconds, UTC'],
+  ['0 * * * *', 'Every hour, UTC'],
+  ['10,40 * * * *', 'Every hour at minute 10 and 40, UTC'],
+  ['0 */6 * * *', 'Every 6 hours, UTC'],
+  ['*/5 * * * MON', 'Every 5 minutes, every Monday, UTC'],
+  // what is not understood wholly is shown as it is
+  ['*/7 * * * *', 'By the cron pattern */7 * * * *, UTC'],
+  ['0 */15 * * *', 'By the cron pattern 0 */15 * * *, UTC'],
+  ['0 4 1 * 1', 'By the cron pattern 0 4 1 * 1, UTC'],
+  ['0 4 * * 5#2', 'By the cron pattern 0 4 * * 5#2, UTC'],
+])('%s in words', (cron, text) => {
+  expect(scheduleText({ cron })).toBe(text);
+});
+
+test('other schedules in words', () => {
+  expect(scheduleText(daily)).toBe('Every day at 02:30, Europe/Berlin');
+  expect(scheduleText({ at: '2026-03-01T10:00:00+01:00' })).toBe('Once, at 2026-03-01T09:00:00.000Z');
+  expect(scheduleText({ beforeExpiryDays: 7 })).toBe('7 days before a device expires');
+  expect(scheduleText({ beforeExpiryDays: 0 })).toBe('When a device expires');
 });

@@ -3,6 +3,9 @@ import { audit } from './audit.ts';
 import { batches } from './batches/endpoints.ts';
 import { callbacks } from './callbacks/endpoints.ts';
 import { checkin } from './checkin/endpoints.ts';
+import { live } from './console/live.ts';
+import { overviews } from './console/overview.ts';
+import { session } from './console/session.ts';
 import { feed } from './feed/endpoints.ts';
 import { devices } from './fleet/endpoints.ts';
 import { control } from './hosts/control.ts';
@@ -35,15 +38,18 @@ export const api = {
   feed,
   hostActions,
   hosts,
+  live,
   mdm,
   nanomdm,
   orders,
+  overviews,
   pcs,
   push,
   pipeline,
   runners,
   server,
   services,
+  session,
   tasks,
   tenants,
   tokens,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
-import { nextCursor, pageQuery, time } from './values.ts';
+import { cursor, limit, name, nextCursor, time } from './values.ts';
 
 const auditLine = z
   .strictObject({
@@ -21,7 +21,17 @@ export const audit = {
     method: 'GET',
     path: '/api/audit',
     summary: 'What operators changed, newest first',
-    query: pageQuery,
+    query: z.strictObject({
+      actor: name.optional(),
+      act: name
+        .optional()
+        .describe('All of one noun with its name alone: `action` and `action.cancel` are both taken.'),
+      target: name.optional().describe('As the line says it: `action 12`.'),
+      after: time.optional(),
+      before: time.optional(),
+      cursor: cursor.optional(),
+      limit: limit.optional(),
+    }),
     responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: auditPage } },
   }),
 };

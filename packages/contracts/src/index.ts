@@ -6,16 +6,21 @@ export type {
   CancelledMatching,
   Claimed,
   ClaimedAction,
+  CountedActions,
   Counts,
   Extended,
+  FailureGroup,
+  Failures,
   LaneState,
   PauseState,
   Pauses,
   RedrivenMatching,
   Reported,
+  RevealedAction,
 } from './actions/answers.ts';
 export type {
   ActionCopy,
+  ActionCount,
   ActionFilter,
   Claim,
   Extend,
@@ -54,6 +59,18 @@ export type {
   QueuedAction,
 } from './checkin/answers.ts';
 export type { Checkin } from './checkin/requests.ts';
+export type { LiveChanged, LiveTick } from './console/live.ts';
+export type {
+  Found,
+  FoundAll,
+  Overview,
+  Problem,
+  Stats,
+  StatsRow,
+  WaitingGroup,
+  WaitingLanes,
+} from './console/overview.ts';
+export type { SignIn, SignIns } from './console/session.ts';
 export {
   type AnswerOf,
   type BodyOf,
@@ -136,6 +153,8 @@ export type {
   PcPage,
   PcWithToken,
   PresentDevices,
+  RunningDevice,
+  RunningDevices,
   Task,
   TaskDevice,
   TaskDeviceAcknowledged,

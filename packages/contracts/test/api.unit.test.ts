@@ -71,6 +71,7 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
     'pcs.rotateToken',
     'services.create',
     'callbacks.rotateKeys',
+    'session.create',
     'bots.create',
     'tenants.create',
     'tenants.createToken',
@@ -78,6 +79,7 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
     'tokens.rotate',
     'workflows.create',
   ],
+  'changes nothing': ['actions.count', 'actions.reveal'],
   'changes what is there already, and finds it changed the second time': [
     'actions.cancel',
     'actions.cancelMatching',

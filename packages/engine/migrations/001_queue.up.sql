@@ -171,6 +171,7 @@ create table {schema}.pauses (
   tenant_id int not null,
   tag text not null,
   paused_at timestamptz not null,
+  paused_by text,
   primary key (tenant_id, tag)
 );
 

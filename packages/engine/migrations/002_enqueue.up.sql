@@ -266,12 +266,12 @@ begin
     case when j.verdict = 'created' then j.action_id else coalesce(j.key_action, j.kept_action) end, j.lane_id, j.runner_id, j.channel,
     case when p_tell and j.verdict = 'created' then
       jsonb_strip_nulls(jsonb_build_object('lanePaused', nullif(j.paused, false), 'blocked', j.blocked, 'aheadId', j.ahead_id::text,
-        'tenantPaused', (select true from {schema}.pauses x where x.tenant_id = j.tenant_id and x.tag = '' limit 1),
+        'paused', (select jsonb_build_object('tag', x.tag, 'at', x.paused_at, 'by', x.paused_by) from {schema}.pauses x
+          where x.tenant_id = j.tenant_id and (x.tag = '' or j.o->'tags' ? x.tag) order by x.tag limit 1),
         'urgent', case when j.priority = 1 and j.ahead_id is null then (
           select jsonb_build_object('id', u.action_id::text, 'channel', u.channel, 'until', u.until)
           from {schema}.urgent_elsewhere(p_now, j.tenant_id, j.lane_id, j.channel) u
-          where u.action_id not in (select d.old_action from doomed d)) end,
-        'pausedTag', (select x.tag from {schema}.pauses x where x.tenant_id = j.tenant_id and x.tag <> '' and j.o->'tags' ? x.tag limit 1)))
+          where u.action_id not in (select d.old_action from doomed d)) end))
     end
   from judged j
   union all

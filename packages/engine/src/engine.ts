@@ -303,7 +303,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     },
 
     /** A whole tenant, or all its actions with a tag. */
-    async pause(client: Queryable, scope: PauseScope) {
+    async pause(client: Queryable, scope: PauseScope & { readonly by?: string }) {
       await calls.inside(client, (inner) => pauses.pause(inner, scope));
     },
     async resume(client: Queryable, scope: PauseScope) {
@@ -314,6 +314,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     get: lookUp.get,
     explain: lookUp.explain,
     list: lookUp.list,
+    count: lookUp.count,
     idOfKey: lookUp.idOfKey,
     queue: queues.queue,
     positions: queues.positions,

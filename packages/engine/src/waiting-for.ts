@@ -6,6 +6,16 @@ export interface WaitingFor {
   readonly text: string;
   readonly until?: Date;
   readonly actionId?: string;
+  /** The facts of the text, for whoever writes a sentence of his own. */
+  readonly since?: Date;
+  /** Who has it, or who has paused it. */
+  readonly by?: string;
+  readonly tag?: string;
+  /** Which attempt or which retry it is, of so many. */
+  readonly attempt?: number;
+  readonly of?: number;
+  readonly running?: number;
+  readonly slots?: number;
 }
 
 /**
@@ -21,12 +31,16 @@ export interface DoorReason extends WaitingFor {
 export interface WaitingFacts {
   readonly tenantPaused: boolean;
   readonly pausedTag: string | null;
+  /** Of the tenant or the tag; null where nobody has looked. */
+  readonly pausedAt?: Date | null;
+  readonly pausedBy?: string | null;
   readonly lanePaused: boolean;
   readonly blocked: string | null;
   readonly notBefore: Date | null;
   readonly failures: number;
   readonly deferrals: number;
   readonly maxAttempts: number;
+  readonly attempt?: number;
   readonly aheadId: string | null;
   /** What goes first on another channel. */
   readonly urgent: { readonly id: string; readonly channel: string; readonly until: Date } | null;
@@ -64,7 +78,12 @@ const PAUSED = new Set(['LANE_PAUSED', 'TENANT_PAUSED', 'TAG_PAUSED', 'LANE_BLOC
 const NEXT_CONTACT: WaitingFor = { code: 'NEXT_CONTACT', text: 'The next contact of its worker.' };
 
 function running(facts: WaitingFacts): WaitingFor {
-  const until = facts.leaseUntil ? { until: facts.leaseUntil } : {};
+  const until = {
+    ...(facts.leaseUntil ? { until: facts.leaseUntil } : {}),
+    ...(facts.leasedAt ? { since: facts.leasedAt } : {}),
+    ...(facts.worker === null ? {} : { by: facts.worker }),
+    ...(facts.attempt === undefined ? {} : { attempt: facts.attempt, of: facts.maxAttempts }),
+  };
   if (facts.cancelRequested)
     return {
       code: 'CANCEL_REQUESTED',
@@ -80,10 +99,20 @@ function running(facts: WaitingFacts): WaitingFor {
 
 function paused(facts: WaitingFacts): WaitingFor | null {
   if (facts.lanePaused) return { code: 'LANE_PAUSED', text: 'The lane is paused.' };
-  if (facts.tenantPaused) return { code: 'TENANT_PAUSED', text: 'Everything is paused.' };
-  if (facts.pausedTag !== null) return { code: 'TAG_PAUSED', text: `The tag ${facts.pausedTag} is paused.` };
+  if (facts.tenantPaused) return { code: 'TENANT_PAUSED', text: 'Everything is paused.', ...pausedBy(facts) };
+  if (facts.pausedTag !== null)
+    return {
+      code: 'TAG_PAUSED',
+      text: `The tag ${facts.pausedTag} is paused.`,
+      tag: facts.pausedTag,
+      ...pausedBy(facts),
+    };
   if (facts.blocked !== null) return { code: 'LANE_BLOCKED', text: `The lane is blocked: ${facts.blocked}` };
   return null;
+}
+
+function pausedBy({ pausedAt, pausedBy: by }: WaitingFacts) {
+  return { ...(pausedAt ? { since: pausedAt } : {}), ...(by ? { by } : {}) };
 }
 
 function clock(facts: WaitingFacts): WaitingFor | null {
@@ -94,6 +123,8 @@ function clock(facts: WaitingFacts): WaitingFor | null {
       code: 'RETRY',
       text: `Retry ${facts.failures} of ${facts.maxAttempts - 1} at ${until.toISOString()}.`,
       until,
+      attempt: facts.failures,
+      of: facts.maxAttempts - 1,
     };
   if (facts.deferrals > 0)
     return {
@@ -119,7 +150,12 @@ function queue(facts: WaitingFacts): WaitingFor | null {
     return { code: 'BEHIND', text: `Behind action ${facts.aheadId}.`, actionId: facts.aheadId };
   if (facts.urgent !== null) return behindUrgent(facts.urgent);
   if (facts.slots !== null && facts.running !== null && facts.running >= facts.slots)
-    return { code: 'NO_FREE_SLOT', text: `No free slot: ${facts.running} of ${facts.slots} are taken.` };
+    return {
+      code: 'NO_FREE_SLOT',
+      text: `No free slot: ${facts.running} of ${facts.slots} are taken.`,
+      running: facts.running,
+      slots: facts.slots,
+    };
   return null;
 }
 

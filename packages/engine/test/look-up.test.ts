@@ -72,6 +72,52 @@ describe('a list', () => {
     expect(await ids({ ids: [] })).toEqual([]);
   });
 
+  test('by who made it, by its end, by what was said and by its payload: among so many, and it says so', async () => {
+    const { laneId: other } = await t.lane();
+    const put = (n: number, more: object) => t.enqueue(other, { kind: `k${n}`, ...more });
+    const first = await put(1, { createdBy: 'ana', payload: { text: 'Wall Clock' }, maxAttempts: 1 });
+    const second = await put(2, { createdBy: 'ben', payload: { text: '100%' }, maxAttempts: 1 });
+    const third = await put(3, { createdBy: 'ana' });
+    await t.claim(other);
+    await t.report(first, 1, 'failed', { error: 'No space left' });
+    t.clock.advance(1_000);
+    await t.claim(other);
+    await t.report(second, 1, 'failed', { error: 'No cable' });
+    const of = (filter: Partial<ActionFilter>, page: object = {}) =>
+      t.engine.list(t.db, { tenantId: 1, laneId: other, ...filter }, page);
+    const found = async (filter: Partial<ActionFilter>) => {
+      const { actions, looked } = await of(filter);
+      return [looked, ...actions.map(({ id }) => id)];
+    };
+    expect(await found({ createdBy: 'ana' })).toEqual([3, third, first]);
+    expect(await found({ error: 'no space' })).toEqual([3, first]);
+    expect(await found({ error: 'no', state: 'failed' })).toEqual([2, second, first]);
+    expect(await found({ payloadText: 'wall clock' })).toEqual([3, first]);
+    expect(await found({ payloadText: '%' })).toEqual([3, second]);
+    expect(await found({ endedBefore: t.clock() })).toEqual([2, first]);
+    expect(await found({ endedAfter: t.clock() })).toEqual([2, second]);
+    expect(await found({ endedAfter: t.clock(), state: 'unfinished' })).toEqual([1]);
+    const page = await of({ createdBy: 'ana' }, { limit: 1 });
+    expect(page).toMatchObject({ actions: [{ id: third }], cursor: third, looked: 1 });
+    const next = await of({ createdBy: 'ana' }, { limit: 1, cursor: page.cursor });
+    expect(next.actions.map(({ id }) => id)).toEqual([first]);
+    expect((await of({})).looked).toBeUndefined();
+  });
+
+  test('a count is exact up to a number, and looks at so many at most', async () => {
+    const { laneId: other } = await t.lane();
+    for (let n = 0; n < 6; n += 1) await t.enqueue(other, { kind: n % 2 ? 'odd' : 'even' });
+    const count = (filter: Partial<ActionFilter>, limits?: object) =>
+      t.engine.count(t.db, { tenantId: 1, laneId: other, ...filter }, limits);
+    expect(await count({})).toEqual({ count: 6, more: false });
+    expect(await count({ kind: 'odd', state: 'pending' })).toEqual({ count: 3, more: false });
+    expect(await count({}, { most: 6 })).toEqual({ count: 6, more: false });
+    expect(await count({}, { most: 5 })).toEqual({ count: 5, more: true });
+    expect(await count({ kind: 'odd' }, { most: 2 })).toEqual({ count: 2, more: true });
+    expect(await count({ kind: 'odd' }, { within: 4 })).toEqual({ count: 2, more: true });
+    expect(await count({ state: 'failed' })).toEqual({ count: 0, more: false });
+  });
+
   test('page by page, each action once, whatever is added meanwhile', async () => {
     const all = await ids({ laneId });
     const seen: string[] = [];
@@ -148,7 +194,7 @@ describe('why is it waiting?', () => {
     await t.engine.unblockLane(t.db, lane);
     expect(await waitingFor(id)).toMatchObject({ code: 'BEHIND', actionId: ahead });
     await t.engine.cancel(t.db, { tenantId: 1, actionId: ahead });
-    expect(await waitingFor(id)).toMatchObject({ code: 'NO_FREE_SLOT' });
+    expect(await waitingFor(id)).toMatchObject({ code: 'NO_FREE_SLOT', running: 1, slots: 1 });
     await t.engine.setSlots(t.db, 1, runnerId, 2);
     expect(await waitingFor(id)).toMatchObject({ code: 'NOT_NOW' });
   });
@@ -175,6 +221,8 @@ describe('why is it waiting?', () => {
     expect(await waitingFor(id)).toMatchObject({
       code: 'RETRY',
       text: expect.stringContaining('Retry 1 of 3'),
+      attempt: 1,
+      of: 3,
     });
   });
 
@@ -188,6 +236,10 @@ describe('why is it waiting?', () => {
       code: 'RUNNING',
       until: at(5_000),
       text: expect.stringContaining('w7'),
+      since: t.clock(),
+      by: 'w7',
+      attempt: 1,
+      of: 3,
     });
     await t.engine.cancel(t.db, { tenantId: 1, actionId: runs });
     expect(await waitingFor(runs)).toMatchObject({ code: 'CANCEL_REQUESTED' });

@@ -39,12 +39,21 @@ test('G23: a paused tag stops what carries it; what is behind without it passes'
   const tagged = await t.enqueue(laneId, { tags: ['blue', 'red'] });
   const plain = await t.enqueue(laneId);
   const other = await t.enqueue(laneId, { tags: ['green'] });
-  await t.engine.pause(t.db, { tenantId: 1, tag: 'red' });
+  await t.engine.pause(t.db, { tenantId: 1, tag: 'red', by: 'ana' });
   await t.engine.pause(t.db, { tenantId: 1, tag: 'black' });
-  expect((await t.engine.get(t.db, 1, tagged))?.waitingFor).toMatchObject({
+  expect((await t.engine.get(t.db, 1, tagged))?.waitingFor).toEqual({
     code: 'TAG_PAUSED',
     text: 'The tag red is paused.',
+    tag: 'red',
+    since: t.clock(),
+    by: 'ana',
   });
+  const { created } = await t.engine.enqueue(
+    t.db,
+    { tenantId: 1, laneId: (await t.lane()).laneId, kind: 'x', tags: ['red'] },
+    { created: true },
+  );
+  expect(created?.waitingFor).toMatchObject({ tag: 'red', since: t.clock(), by: 'ana' });
   expect(await t.claim(laneId)).toMatchObject({ id: plain });
   await t.report(plain, 1);
   expect(await t.claim(laneId)).toMatchObject({ id: other });
@@ -61,10 +70,10 @@ test('G23 G51: a paused tenant hands out nothing; others go on', async () => {
   const id = await t.enqueue(laneId);
   await t.engine.enqueue(t.db, { tenantId: 2, laneId: foreign, kind: 'x', tags: ['red'] });
   await t.engine.pause(t.db, { tenantId: 1 });
-  await t.engine.pause(t.db, { tenantId: 1, tag: 'red' });
+  await t.engine.pause(t.db, { tenantId: 1, tag: 'red', by: 'ana' });
   expect(await t.engine.listPauses(t.db, 1)).toEqual([
-    { tag: null, pausedAt: t.clock() },
-    { tag: 'red', pausedAt: t.clock() },
+    { tag: null, pausedAt: t.clock(), pausedBy: null },
+    { tag: 'red', pausedAt: t.clock(), pausedBy: 'ana' },
   ]);
   expect(await t.engine.listPauses(t.db, 2)).toEqual([]);
   expect(await t.claim(laneId)).toBeNull();

@@ -27,6 +27,15 @@ export interface AuditRow {
   readonly detail: unknown;
 }
 
+export interface AuditFilter {
+  readonly actor?: string | undefined;
+  /** `action.cancel`, or all of `action`. */
+  readonly act?: string | undefined;
+  readonly target?: string | undefined;
+  readonly after?: string | undefined;
+  readonly before?: string | undefined;
+}
+
 export type Audit = ReturnType<typeof createAudit>;
 
 /** The log of what operators changed. */
@@ -110,11 +119,18 @@ export function createAudit(db: Database, s: string) {
       client: Queryable,
       tenantId: number,
       page: { before?: string | undefined; limit: number },
+      filter: AuditFilter = {},
     ): Promise<AuditRow[]> {
       const { rows } = await client.query({
         text: `select audit_id, at, actor, act, target, detail from ${s}.audit
-          where tenant_id = $1 and ($2::bigint is null or audit_id < $2) order by audit_id desc limit $3`,
-        values: [tenantId, page.before ?? null, page.limit],
+          where tenant_id = $1 and ($2::bigint is null or audit_id < $2) and ($4::text is null or actor = $4)
+            and ($5::text is null or act = $5 or split_part(act, '.', 1) = $5) and ($6::text is null or target = $6)
+            and ($7::timestamptz is null or at >= $7) and ($8::timestamptz is null or at < $8)
+          order by audit_id desc limit $3`,
+        values: [
+          ...[tenantId, page.before ?? null, page.limit, filter.actor ?? null, filter.act ?? null],
+          ...[filter.target ?? null, filter.after ?? null, filter.before ?? null],
+        ],
       });
       return rows.map((row) => ({
         id: row.audit_id,

@@ -35,6 +35,11 @@ const fields = {
   error: z.string().optional(),
   result: z.unknown().optional(),
   copiedFrom: z.string().optional(),
+  hidden: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('So many fields of payload and result are not shown: passwords, tokens, secrets, keys, pins.'),
   ...origin,
 };
 
@@ -52,9 +57,55 @@ export const actionWithOutcome = z
   .meta({ id: 'ActionWithOutcome' });
 export type ActionWithOutcome = z.infer<typeof actionWithOutcome>;
 export const page = z
-  .strictObject({ actions: z.array(action), cursor: nextCursor })
+  .strictObject({
+    actions: z.array(action),
+    cursor: nextCursor,
+    looked: z
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        'With source, error or text: among so many they were looked for. A cursor leads to those behind them.',
+      ),
+  })
   .meta({ id: 'ActionPage' });
 export type ActionPage = z.infer<typeof page>;
+
+export const revealed = z
+  .strictObject({ id: z.string(), payload: z.unknown(), result: z.unknown().optional() })
+  .meta({ id: 'RevealedAction' });
+export type RevealedAction = z.infer<typeof revealed>;
+export const counted = z
+  .strictObject({ count: z.int().min(0), more: z.boolean().describe('There are more than 10,000.') })
+  .meta({ id: 'CountedActions' });
+export type CountedActions = z.infer<typeof counted>;
+const failureGroup = z
+  .strictObject({
+    kind: z.string(),
+    error: z.string().describe('Without what differs from one to the next: numbers, ids, names in quotes.'),
+    count: z.int().min(1),
+    firstEndedAt: time,
+    lastEndedAt: time,
+    example: z.strictObject({
+      id: z.string(),
+      lane: z.string().nullable(),
+      space: z.string().nullable(),
+      error: z.string().nullable(),
+      reason: z.string(),
+    }),
+    ids: z.array(z.string()).describe('All of them, newest first: what a redrive of the group names.'),
+  })
+  .meta({ id: 'FailureGroup' });
+export type FailureGroup = z.infer<typeof failureGroup>;
+export const failures = z
+  .strictObject({
+    groups: z.array(failureGroup).describe('The largest first.'),
+    looked: z.int().min(0).describe('Dead letters that were looked at: the newest, 1,000 at most.'),
+    more: z.boolean().describe('There are others.'),
+    at: time,
+  })
+  .meta({ id: 'Failures' });
+export type Failures = z.infer<typeof failures>;
 
 export const claimed = z
   .strictObject({
@@ -124,7 +175,13 @@ export const pauseState = z
 export type PauseState = z.infer<typeof pauseState>;
 export const pauses = z
   .strictObject({
-    pauses: z.array(z.strictObject({ tag: z.string().nullable(), pausedAt: time })),
+    pauses: z.array(
+      z.strictObject({
+        tag: z.string().nullable(),
+        pausedAt: time,
+        pausedBy: z.string().nullable().describe('Null: it is not known.'),
+      }),
+    ),
   })
   .meta({ id: 'Pauses' });
 export type Pauses = z.infer<typeof pauses>;

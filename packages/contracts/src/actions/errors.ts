@@ -22,4 +22,8 @@ export const ACTION_ERRORS = {
     status: 409,
     meaning: 'Only an action that has ended can be copied. The sentence says what state it is in.',
   },
+  MUSTER_TEXT_ALONE: {
+    status: 400,
+    meaning: 'Payloads are searched only among actions of a kind, a tag, a lane or the last 24 hours.',
+  },
 } as const satisfies ErrorCatalogue;

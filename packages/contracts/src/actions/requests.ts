@@ -86,9 +86,29 @@ const filters = {
   tag: name.optional(),
 };
 
+const anyState = z.enum([...state.options, 'unfinished', 'finished']);
+const created = { createdBefore: time.optional(), createdAfter: time.optional() };
+const ended = { endedBefore: time.optional(), endedAfter: time.optional() };
+/** What no index is for: looked for among the newest 10,000 that match the rest. */
+const looked = {
+  source: name.optional().describe('Who queued it: what createdBy says.'),
+  error: z.string().min(1).max(200).optional().describe('A part of what the worker said, of one that ended.'),
+  text: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe(
+      'A part of the payload. Needs kind, tag or lane beside it, or createdAfter at most 24 hours ago.',
+    ),
+};
+
 export const listQuery = z.strictObject({
   ...filters,
-  state: z.enum([...state.options, 'unfinished', 'finished']).optional(),
+  ...created,
+  ...ended,
+  ...looked,
+  state: anyState.optional(),
   cursor: cursor.optional(),
   limit: limit.optional(),
 });
@@ -98,12 +118,23 @@ export const filterBody = z
     ...filters,
     ids: z.array(z.string()).max(1_000).optional(),
     state: z.enum(['pending', 'claimed', 'failed']).optional(),
-    createdBefore: time.optional(),
-    createdAfter: time.optional(),
+    ...created,
+    ...ended,
     reason: reason.optional(),
   })
   .meta({ id: 'ActionFilter' });
 export type ActionFilter = z.infer<typeof filterBody>;
+
+export const countBody = z
+  .strictObject({
+    ...filters,
+    ids: z.array(z.string()).max(1_000).optional(),
+    state: anyState.optional(),
+    ...created,
+    ...ended,
+  })
+  .meta({ id: 'ActionCount' });
+export type ActionCount = z.infer<typeof countBody>;
 
 export const redriveBody = z.strictObject({ reason: reason.optional(), clearError }).meta({ id: 'Redrive' });
 export type Redrive = z.infer<typeof redriveBody>;

@@ -4,7 +4,7 @@ import { eventType } from '../events.ts';
 import { limit, name, time } from '../values.ts';
 
 /** Everything that happened, in an order in which nothing is missed. */
-const place = z
+export const feedCursor = z
   .string()
   .max(200)
   .describe('`start`, `end`, or a cursor that the feed has given')
@@ -41,7 +41,7 @@ const feedPage = z
 export type FeedPage = z.infer<typeof feedPage>;
 
 const query = z.strictObject({
-  cursor: place.optional(),
+  cursor: feedCursor.optional(),
   limit: limit.optional(),
   target: name.optional().describe('Of whom: `device:12`, `generic:night-jobs`, or a tag (`host:3`)'),
   kind: name.optional(),

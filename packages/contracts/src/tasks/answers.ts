@@ -27,6 +27,32 @@ export const pc = z
 export type Pc = z.infer<typeof pc>;
 export const pcPage = z.strictObject({ pcs: z.array(pc), cursor: nextCursor }).meta({ id: 'PcPage' });
 export type PcPage = z.infer<typeof pcPage>;
+const runningDevice = z
+  .strictObject({
+    pcId: z.string(),
+    deviceId: z.string(),
+    deviceName: z.string(),
+    taskId: z.string(),
+    taskName: z.string(),
+    id: z.string().describe('Of the action, as in /api/actions.'),
+    kind: z.string(),
+    attempt: count,
+    maxAttempts: z.int(),
+    startedAt: time,
+    timeoutAt: time,
+    worker: z.string().nullable(),
+    cancelRequested: z.literal(true).optional(),
+  })
+  .meta({ id: 'RunningDevice' });
+export type RunningDevice = z.infer<typeof runningDevice>;
+export const runningDevices = z
+  .strictObject({
+    running: z.array(runningDevice).describe('By PC, then by when they were started.'),
+    more: z.boolean().describe('There are others: 5,000 are shown at most.'),
+    at: time,
+  })
+  .meta({ id: 'RunningDevices' });
+export type RunningDevices = z.infer<typeof runningDevices>;
 export const pcWithToken = z
   .strictObject({ id: z.string(), name: z.string(), runnerToken: z.string() })
   .meta({ id: 'PcWithToken' });

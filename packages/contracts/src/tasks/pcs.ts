@@ -2,7 +2,7 @@ import { page } from '../actions/answers.ts';
 import { targetActionsQuery } from '../actions/requests.ts';
 import { endpoint } from '../endpoint.ts';
 import { idParams, pageQuery } from '../values.ts';
-import { pc, pcPage, pcWithToken, presentDevices } from './answers.ts';
+import { pc, pcPage, pcWithToken, presentDevices, runningDevices } from './answers.ts';
 import { newPc, pcChange, presence } from './requests.ts';
 
 /** PCs, and the tokens of their runners. */
@@ -20,6 +20,12 @@ export const pcs = {
     summary: 'List PCs in the order of their creation',
     query: pageQuery,
     responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: pcPage } },
+  }),
+  running: endpoint({
+    method: 'GET',
+    path: '/api/pcs/running',
+    summary: 'What runs on all PCs: the devices that their runners hold',
+    responses: { 200: { description: 'As it is now.', schema: runningDevices } },
   }),
   get: endpoint({
     method: 'GET',

@@ -9,6 +9,7 @@ export const workflow = z
     id: z.string(),
     name: z.string(),
     schedule,
+    scheduleText: z.string().describe('The schedule in words: "Every day at 03:00, Europe/Berlin".'),
     targets,
     action: deviceAction,
     enabled: z.boolean(),

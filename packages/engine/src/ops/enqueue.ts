@@ -81,7 +81,16 @@ export interface Verdict {
 type Waits = Partial<
   Pick<
     WaitingFacts,
-    'lanePaused' | 'blocked' | 'aheadId' | 'urgent' | 'tenantPaused' | 'pausedTag' | 'slots' | 'running'
+    | 'lanePaused'
+    | 'blocked'
+    | 'aheadId'
+    | 'urgent'
+    | 'tenantPaused'
+    | 'pausedTag'
+    | 'pausedAt'
+    | 'pausedBy'
+    | 'slots'
+    | 'running'
   >
 >;
 
@@ -107,7 +116,12 @@ interface Row {
   runner_id: string | null;
   channel: string;
   /** As JSON. */
-  waits: (Omit<Waits, 'urgent'> & { urgent?: { id: string; channel: string; until: string } }) | null;
+  waits:
+    | (Omit<Waits, 'urgent' | 'tenantPaused' | 'pausedTag' | 'pausedAt' | 'pausedBy'> & {
+        urgent?: { id: string; channel: string; until: string };
+        paused?: { tag: string; at: string; by?: string };
+      })
+    | null;
   slots: number | null;
   running: number | null;
 }
@@ -251,6 +265,7 @@ function transitionOf(tenantId: number, row: Row, now: Date): Transition {
 function answerOf(row: Row, at: Date, most: number): Verdict | EngineError | Busy {
   const first = row.waits?.urgent;
   const urgent = first ? { ...first, until: new Date(first.until) } : null;
+  const { paused, ...others } = row.waits ?? {};
   switch (row.outcome) {
     case 'busy':
       return BUSY;
@@ -266,9 +281,24 @@ function answerOf(row: Row, at: Date, most: number): Verdict | EngineError | Bus
         id: row.action_id,
         outcome: row.outcome as Enqueued['outcome'],
         at,
-        waits: row.waits && { ...row.waits, urgent, slots: row.slots, running: row.running },
+        waits: row.waits && {
+          ...(others as Omit<NonNullable<Row['waits']>, 'paused'>),
+          ...(paused ? pausedBy(paused) : {}),
+          urgent,
+          slots: row.slots,
+          running: row.running,
+        },
       };
   }
+}
+
+function pausedBy({ tag, at, by }: { tag: string; at: string; by?: string }) {
+  return {
+    tenantPaused: tag === '',
+    pausedTag: tag === '' ? null : tag,
+    pausedAt: new Date(at),
+    pausedBy: by ?? null,
+  };
 }
 
 /** What the verdict and the caller's own words say together. */

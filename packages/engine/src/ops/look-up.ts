@@ -24,7 +24,19 @@ export interface ActionFilter {
   readonly state?: ActionState | 'unfinished' | 'finished' | undefined;
   readonly createdBefore?: Date | undefined;
   readonly createdAfter?: Date | undefined;
+  readonly endedBefore?: Date | undefined;
+  readonly endedAfter?: Date | undefined;
+  readonly createdBy?: string | undefined;
+  /** A part of what the worker said, of one that has ended; of capitals or not. */
+  readonly error?: string | undefined;
+  /** A part of its payload, as text; of capitals or not. */
+  readonly payloadText?: string | undefined;
 }
+
+/** No index is for these: a page looks for them among so many of the others at most. */
+const LOOKED_FOR = ['createdBy', 'endedAfter', 'endedBefore', 'error', 'payloadText'] as const;
+const MOST_LOOKED_AT = 10_000;
+const LOOK = 1_000;
 
 export interface ActionView {
   readonly id: string;
@@ -78,6 +90,8 @@ export interface ActionPage {
   readonly actions: ActionView[];
   /** Null: there is no further page. */
   readonly cursor: string | null;
+  /** Of a filter that no index is for: among so many was looked. The cursor leads on behind them. */
+  readonly looked?: number;
 }
 
 export function createLookUp(context: Context, reasons: Reasons) {
@@ -95,6 +109,47 @@ export function createLookUp(context: Context, reasons: Reasons) {
       })),
     );
     return rows.map((row) => view(row, given.get(row.action_id)));
+  }
+
+  async function read(
+    client: Queryable,
+    filter: ActionFilter,
+    page: { cursor?: string | undefined; limit: number },
+  ): Promise<ActionPage> {
+    const { limit } = page;
+    const { others, values } = filtered(context, filter, page.cursor);
+    const { rows } = await client.query({
+      text: `${[select(s, driverOf(filter)), ...others].join(' and ')} order by a.action_id desc limit ${limit + 1}`,
+      values,
+    });
+    const actions = await views(client, rows.slice(0, limit));
+    return { actions, cursor: rows.length > limit ? (actions.at(-1)?.id ?? null) : null };
+  }
+
+  /** Ids in small looks, newest first, until the page is full or enough was looked at. */
+  async function look(
+    client: Queryable,
+    filter: ActionFilter,
+    page: { cursor: string | undefined; limit: number },
+  ): Promise<{ ids: string[]; cursor: string | null; looked: number }> {
+    const ids: string[] = [];
+    let { cursor } = page;
+    for (let looked = 0; looked < MOST_LOOKED_AT; ) {
+      const { others, sought, values } = filtered(context, filter, cursor);
+      const { rows } = await client.query({
+        text: `select a.action_id, coalesce(${sought.join(' and ')}, false) as found
+          ${[from(s, driverOf(filter)), ...others].join(' and ')} order by a.action_id desc limit ${LOOK}`,
+        values,
+      });
+      for (const row of rows) {
+        looked += 1;
+        cursor = row.action_id as string;
+        if (row.found) ids.push(cursor);
+        if (ids.length === page.limit) return { ids, cursor, looked };
+      }
+      if (rows.length < LOOK) return { ids, cursor: null, looked };
+    }
+    return { ids, cursor: cursor ?? null, looked: MOST_LOOKED_AT };
   }
 
   return {
@@ -126,13 +181,12 @@ export function createLookUp(context: Context, reasons: Reasons) {
       page: { cursor?: string | undefined; limit?: number | undefined } = {},
     ): Promise<ActionPage> {
       const limit = checkWhole(page.limit ?? 100, 'limit', 1, MOST_PER_PAGE);
-      const { text, values } = filtered(context, filter, select(s, driverOf(filter)), page.cursor);
-      const { rows } = await client.query({
-        text: `${text} order by a.action_id desc limit ${limit + 1}`,
-        values,
-      });
-      const actions = await views(client, rows.slice(0, limit));
-      return { actions, cursor: rows.length > limit ? (actions.at(-1)?.id ?? null) : null };
+      if (LOOKED_FOR.every((name) => filter[name] === undefined))
+        return read(client, filter, { limit, cursor: page.cursor });
+      const { ids, cursor, looked } = await look(client, filter, { limit, cursor: page.cursor });
+      if (ids.length === 0) return { actions: [], cursor, looked };
+      const { actions } = await read(client, { tenantId: filter.tenantId, ids }, { limit });
+      return { actions, cursor, looked };
     },
 
     /** Just the ids, oldest first, for an operation over everything that matches. */
@@ -141,13 +195,35 @@ export function createLookUp(context: Context, reasons: Reasons) {
       filter: ActionFilter,
       page: { after: string; upTo: string; limit: number },
     ): Promise<string[]> {
-      const { text, values } = filtered(context, filter, `select a.action_id ${from(s, driverOf(filter))}`);
+      const { others, sought, values } = filtered(context, filter);
       const n = values.length;
       const { rows } = await client.query({
-        text: `${text} and a.action_id > $${n + 1} and a.action_id <= $${n + 2} order by a.action_id limit ${page.limit}`,
+        text: `select a.action_id ${[from(s, driverOf(filter)), ...others, ...sought].join(' and ')} and a.action_id > $${n + 1} and a.action_id <= $${n + 2} order by a.action_id limit ${page.limit}`,
         values: [...values, page.after, page.upTo],
       });
       return rows.map((row) => row.action_id);
+    },
+
+    /**
+     * How many match, exactly up to `most`. Not more than `within` are looked at, whatever the filter: then there are perhaps
+     * more, too.
+     */
+    async count(
+      client: Queryable,
+      filter: ActionFilter,
+      { most = 10_000, within = 100_000 } = {},
+    ): Promise<{ count: number; more: boolean }> {
+      const { others, sought, values } = filtered(context, filter, undefined, UNINDEXED);
+      const lookAt = sought.length === 0 ? most + 1 : within;
+      const { rows } = await client.query({
+        text: `select count(*) filter (where found)::int as found, count(*)::int as looked from (
+            select ${['true', ...sought].join(' and ')} as found ${[from(s, driverOf(filter)), ...others].join(' and ')}
+            order by a.action_id desc limit ${lookAt}
+          ) x`,
+        values,
+      });
+      const { found, looked } = rows[0];
+      return { count: Math.min(found, most), more: found > most || looked === lookAt };
     },
 
     /** The action with this idempotency key, if it is kept. */
@@ -192,7 +268,7 @@ function driverOf(filter: ActionFilter): Driver {
   if (filter.state === 'pending') return 'pending';
   if (filter.state === 'unfinished') return 'unfinished';
   if (filter.state === 'claimed') return 'lanes';
-  if (filter.state !== undefined) return 'endings';
+  if (filter.state !== undefined || filter.endedAfter || filter.endedBefore) return 'endings';
   return 'actions';
 }
 
@@ -222,8 +298,7 @@ const select = (s: string, driver: Driver) => `
     case when z.attempt > 0 then (select e.at from ${s}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id
       and e.attempt = z.attempt and e.type = ${EVENT_TYPES.SENT}
       and e.at between a.created_at - interval '1 hour' and z.ended_at + interval '1 hour' order by e.event_id limit 1) end as ended_sent_at,
-    exists (select 1 from ${s}.pauses x where x.tenant_id = a.tenant_id and x.tag = '') as tenant_paused,
-    (select x.tag from ${s}.pauses x where x.tenant_id = a.tenant_id and x.tag = any(a.tags) limit 1) as paused_tag,
+    coalesce(x.tag = '', false) as tenant_paused, nullif(x.tag, '') as paused_tag, x.paused_at, x.paused_by,
     case when p.action_id is null or l.action_id = a.action_id then null
       else coalesce(l.action_id, (
         select q.action_id from ${s}.pending q where ${ofLane(s, 'q', 'p')}
@@ -235,6 +310,9 @@ const select = (s: string, driver: Driver) => `
     'where a.tenant_id',
     `left join lateral (select * from ${s}.runners r where r.tenant_id = l.tenant_id and r.runner_id = l.runner_id limit 1) r on true
     left join lateral (
+      select * from ${s}.pauses x where x.tenant_id = a.tenant_id and (x.tag = '' or x.tag = any(a.tags)) order by x.tag limit 1
+    ) x on true
+    left join lateral (
       select * from ${s}.urgent_elsewhere(${NOW}, p.tenant_id, p.lane_id, p.channel) u where p.priority = 1 and l.action_id is null
     ) u on true
     where a.tenant_id`,
@@ -243,37 +321,54 @@ const select = (s: string, driver: Driver) => `
 /** Every unfinished action as `viewsOf` reads it; `$1` is the time, `$2` the tenant. */
 export const selectUnfinished = (s: string) => select(s, 'unfinished');
 
+/** Conditions that an index helps with, or that are met soon, and those that are `sought` among what the others leave. */
 function filtered(
   context: Context,
   filter: ActionFilter,
-  head: string,
   cursor?: string,
-): { text: string; values: unknown[] } {
+  looked: readonly (keyof ActionFilter)[] = LOOKED_FOR,
+): { others: string[]; sought: string[]; values: unknown[] } {
   const values: unknown[] = [context.now(), checkTenant(filter.tenantId)];
-  const conditions: string[] = [];
-  const add = (sql: (n: string) => string, value: unknown) => {
+  const others: string[] = [];
+  const sought: string[] = [];
+  const add = (sql: (n: string) => string, value: unknown, name?: keyof ActionFilter) => {
     values.push(value);
-    conditions.push(sql(`$${values.length}`));
+    (name && looked.includes(name) ? sought : others).push(sql(`$${values.length}`));
   };
   if (filter.ids) add((n) => `a.action_id = any(${n}::bigint[])`, filter.ids.filter(isId));
   // what is no id names no lane
   if (filter.laneId !== undefined)
     add((n) => ofLaneOrPool(context.schema, driverOf(filter), n), isId(filter.laneId) ? filter.laneId : '0');
-  if (filter.channel !== undefined) add((n) => `a.channel = ${n}`, checkName(filter.channel, 'channel', 0));
-  if (filter.kind !== undefined) add((n) => `a.kind = ${n}`, checkName(filter.kind, 'kind', 0));
+  if (filter.channel !== undefined)
+    add((n) => `a.channel = ${n}`, checkName(filter.channel, 'channel', 0), 'channel');
+  if (filter.kind !== undefined) add((n) => `a.kind = ${n}`, checkName(filter.kind, 'kind', 0), 'kind');
   if (filter.tag !== undefined) add((n) => `a.tags @> array[${n}::text]`, checkName(filter.tag, 'tag', 0));
   if (filter.state !== undefined) checkOneOf(filter.state, 'state', STATES);
   if (filter.state && FINAL_STATES.includes(filter.state as never))
     add((n) => `z.state = ${n}`, filter.state);
   if (filter.createdBefore)
-    add((n) => `a.created_at < ${n}`, checkTime(filter.createdBefore, 'createdBefore'));
-  if (filter.createdAfter) add((n) => `a.created_at >= ${n}`, checkTime(filter.createdAfter, 'createdAfter'));
+    add((n) => `a.created_at < ${n}`, checkTime(filter.createdBefore, 'createdBefore'), 'createdBefore');
+  if (filter.createdAfter)
+    add((n) => `a.created_at >= ${n}`, checkTime(filter.createdAfter, 'createdAfter'), 'createdAfter');
+  if (filter.endedBefore)
+    add((n) => `z.ended_at < ${n}`, checkTime(filter.endedBefore, 'endedBefore'), 'endedBefore');
+  if (filter.endedAfter)
+    add((n) => `z.ended_at >= ${n}`, checkTime(filter.endedAfter, 'endedAfter'), 'endedAfter');
+  if (filter.createdBy !== undefined) add((n) => `a.created_by = ${n}`, filter.createdBy, 'createdBy');
+  if (filter.error !== undefined) add((n) => within('z.error', n), filter.error, 'error');
+  if (filter.payloadText !== undefined)
+    add((n) => within('a.payload::text', n), filter.payloadText, 'payloadText');
   if (cursor !== undefined) {
     if (!isId(cursor)) throw new EngineError('MUSTER_BAD_VALUE', 'This is not a cursor of this list.');
     add((n) => `a.action_id < ${n}`, cursor);
   }
-  return { text: [head, ...conditions].join(' and '), values };
+  return { others, sought, values };
 }
+
+/** For a count: what it may have to look at all others for. */
+const UNINDEXED = [...LOOKED_FOR, 'channel', 'createdAfter', 'createdBefore', 'kind'] as const;
+
+const within = (text: string, part: string) => `position(lower(${part}::text) in lower(${text})) > 0`;
 
 interface Row {
   action_id: string;
@@ -317,6 +412,8 @@ interface Row {
   ended_sent_at: Date | null;
   tenant_paused: boolean;
   paused_tag: string | null;
+  paused_at: Date | null;
+  paused_by: string | null;
   ahead_id: string | null;
   slots: number | null;
   running: number | null;
@@ -369,12 +466,15 @@ function facts(row: Row) {
   return {
     tenantPaused: row.tenant_paused,
     pausedTag: row.paused_tag,
+    pausedAt: row.paused_at,
+    pausedBy: row.paused_by,
     lanePaused: row.lane_paused,
     blocked: row.blocked,
     notBefore: row.waits_until,
     failures: row.failures ?? 0,
     deferrals: row.deferrals ?? 0,
     maxAttempts: row.max_attempts,
+    ...(row.leased ? { attempt: row.leased_attempt ?? 0 } : {}),
     aheadId: row.ahead_id,
     urgent:
       row.urgent_id === null

@@ -8,6 +8,13 @@ import { checkName, checkTenant } from '../values.ts';
  */
 export type PauseScope = { readonly tenantId: number; readonly tag?: string };
 
+export interface Pause {
+  readonly tag: string | null;
+  readonly pausedAt: Date;
+  /** Null: whoever paused it has not said. */
+  readonly pausedBy: string | null;
+}
+
 const EVERYTHING = '';
 
 export function createPauseOps(context: Context) {
@@ -17,10 +24,10 @@ export function createPauseOps(context: Context) {
     return scope.tag === undefined ? EVERYTHING : checkName(scope.tag, 'tag');
   };
   return {
-    async pause(client: Queryable, scope: PauseScope): Promise<Run<null>> {
+    async pause(client: Queryable, scope: PauseScope & { readonly by?: string }): Promise<Run<null>> {
       await client.query({
-        text: `insert into ${s}.pauses (tenant_id, tag, paused_at) values ($1, $2, $3) on conflict do nothing`,
-        values: [scope.tenantId, tagOf(scope), context.now()],
+        text: `insert into ${s}.pauses (tenant_id, tag, paused_at, paused_by) values ($1, $2, $3, $4) on conflict do nothing`,
+        values: [scope.tenantId, tagOf(scope), context.now(), scope.by ?? null],
       });
       // what is paused by its tag holds up nothing any more
       const wakes = scope.tag === undefined ? [] : [{ tenantId: scope.tenantId }];
@@ -35,12 +42,17 @@ export function createPauseOps(context: Context) {
       return { answers: [null], transitions: [], wakes: [{ tenantId: scope.tenantId }] };
     },
 
-    async list(client: Queryable, tenantId: number): Promise<{ tag: string | null; pausedAt: Date }[]> {
+    /** A tag of null is everything. */
+    async list(client: Queryable, tenantId: number): Promise<Pause[]> {
       const { rows } = await client.query({
-        text: `select tag, paused_at from ${s}.pauses where tenant_id = $1 order by tag`,
+        text: `select tag, paused_at, paused_by from ${s}.pauses where tenant_id = $1 order by tag`,
         values: [tenantId],
       });
-      return rows.map((row) => ({ tag: row.tag === EVERYTHING ? null : row.tag, pausedAt: row.paused_at }));
+      return rows.map((row) => ({
+        tag: row.tag === EVERYTHING ? null : row.tag,
+        pausedAt: row.paused_at,
+        pausedBy: row.paused_by,
+      }));
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Audit } from '../../audit/audit.ts';
 import type { Copying } from '../../copying/copying.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { withHidden } from '../../http/hidden-fields.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { refusePast } from '../../http/past-times.ts';
 import { readBack } from '../../http/read-back.ts';
@@ -45,7 +46,13 @@ export function copyRoute(tools: {
           const refused = (await redriving.check(tx, tenantId, [old], { caller, copy: true })).get(old.id);
           // a repetition is answered as the first one, whatever has become of its target since
           if (refused && (await engine.idOfKey(tx, tenantId, idempotencyKey)) === null) throw refused;
-          const made = await copying.copy(tx, old, { caller, changes, idempotencyKey });
+          const edited =
+            changes.payload === undefined ? {} : { payload: withHidden(changes.payload, old.payload) };
+          const made = await copying.copy(tx, old, {
+            caller,
+            changes: { ...changes, ...edited },
+            idempotencyKey,
+          });
           if (refused && made.outcome === 'created') throw refused;
           return made;
         },

@@ -33,7 +33,7 @@ export function filterRoutes(tools: {
     if (Object.keys(named).length === 0)
       throw actionError(
         'MUSTER_EMPTY_FILTER',
-        'Name at least one of lane, channel, kind, tag, ids, state, createdBefore, createdAfter.',
+        'Name at least one of lane, channel, kind, tag, ids, state, createdBefore, createdAfter, endedBefore, endedAfter.',
       );
     const filter = await filterOf(lanes, caller.tenantId, wire);
     if (!filter) return nothing;

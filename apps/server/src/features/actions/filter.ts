@@ -8,9 +8,14 @@ export interface WireFilter {
   readonly kind?: string | undefined;
   readonly tag?: string | undefined;
   readonly ids?: readonly string[] | undefined;
-  readonly state?: 'pending' | 'claimed' | 'failed' | undefined;
+  readonly state?: ActionFilter['state'];
   readonly createdBefore?: string | undefined;
   readonly createdAfter?: string | undefined;
+  readonly endedBefore?: string | undefined;
+  readonly endedAfter?: string | undefined;
+  readonly source?: string | undefined;
+  readonly error?: string | undefined;
+  readonly text?: string | undefined;
 }
 
 /** A filter of the wire in the engine's words; null: it names a lane that does not exist, so nothing matches. */
@@ -29,7 +34,15 @@ export async function filterOf(
     ...(wire.tag === undefined ? {} : { tag: wire.tag }),
     ...(wire.ids === undefined ? {} : { ids: wire.ids }),
     ...(wire.state === undefined ? {} : { state: wire.state }),
-    ...(wire.createdBefore === undefined ? {} : { createdBefore: new Date(wire.createdBefore) }),
-    ...(wire.createdAfter === undefined ? {} : { createdAfter: new Date(wire.createdAfter) }),
+    createdBefore: date(wire.createdBefore),
+    createdAfter: date(wire.createdAfter),
+    endedBefore: date(wire.endedBefore),
+    endedAfter: date(wire.endedAfter),
+    createdBy: wire.source,
+    error: wire.error,
+    // as it stands in JSON
+    payloadText: wire.text === undefined ? undefined : JSON.stringify(wire.text).slice(1, -1),
   };
 }
+
+const date = (text: string | undefined) => (text === undefined ? undefined : new Date(text));

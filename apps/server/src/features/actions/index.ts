@@ -11,6 +11,7 @@ import { createHandingOut } from './handing-out.ts';
 import { GENERIC, Lanes } from './lanes.ts';
 import { pauseRoutes } from './pause-routes.ts';
 import { readRoutes } from './read-routes.ts';
+import { revealRoute } from './reveal-route.ts';
 import { createShow } from './show.ts';
 import { targetRoutes } from './target-routes.ts';
 import { Views } from './views.ts';
@@ -32,6 +33,7 @@ function createActions(shell: Shell): Feature {
       ...readRoutes({ engine, lanes, show }),
       ...targetRoutes({ engine, fleet, show }),
       copyRoute({ audit, copying, engine, redriving, show }),
+      revealRoute({ audit, engine }),
       ...changeRoutes({ audit, engine, redriving }),
       ...filterRoutes({ audit, engine, lanes, redriving }),
       ...pauseRoutes({ audit, engine, lanes }),

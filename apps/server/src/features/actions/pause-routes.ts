@@ -34,7 +34,8 @@ export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes 
         const scope = { tenantId: caller.tenantId, ...(body.tag === undefined ? {} : { tag: body.tag }) };
         await audit.change(
           caller,
-          (tx) => (verb === 'pause' ? engine.pause : engine.resume)(tx, scope),
+          (tx) =>
+            verb === 'pause' ? engine.pause(tx, { ...scope, by: caller.name }) : engine.resume(tx, scope),
           body.tag === undefined
             ? { act: actOfAll, target: 'everything' }
             : { act: actOfTag, target: `tag ${body.tag}` },

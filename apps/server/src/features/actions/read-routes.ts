@@ -3,7 +3,9 @@ import type { ActionFilter, Engine } from '@muster/engine';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { limitOf } from '../../http/page.ts';
-import { filterOf } from './filter.ts';
+import { actionError } from './errors.ts';
+import { groupFailures } from './failures.ts';
+import { filterOf, type WireFilter } from './filter.ts';
 import type { Lanes } from './lanes.ts';
 import { unknownAction } from './restriction.ts';
 import type { Show } from './show.ts';
@@ -11,17 +13,67 @@ import { wireEvent } from './wire.ts';
 
 /** Reading, over the actions of every door. */
 const viewers = operators('viewer');
+const MOST_FAILURES = 1_000;
+const A_DAY_MS = 86_400_000;
+
+/** Payloads are read whole to search them, so something else must say which. */
+function refuseTextAlone(query: WireFilter, now: Date): void {
+  if (query.text === undefined || query.kind !== undefined || query.tag !== undefined) return;
+  if (query.lane !== undefined) return;
+  const { createdAfter } = query;
+  if (createdAfter !== undefined && new Date(createdAfter).getTime() >= now.getTime() - A_DAY_MS) return;
+  throw actionError(
+    'MUSTER_TEXT_ALONE',
+    'Name kind, tag or lane beside text, or createdAfter within the last 24 hours.',
+  );
+}
+
+const says = (payload: unknown, text: string) =>
+  JSON.stringify(payload).toLowerCase().includes(JSON.stringify(text).slice(1, -1).toLowerCase());
 
 export function readRoutes({ engine, lanes, show }: { engine: Engine; lanes: Lanes; show: Show }): Route[] {
   return [
     defineRoute(api.actions.list, {
       access: viewers,
       async handler({ caller, query }) {
-        const { cursor, limit, state, ...rest } = query;
+        const { cursor, limit, ...rest } = query;
+        refuseTextAlone(rest, engine.now());
         const filter: ActionFilter | null = await filterOf(lanes, caller.tenantId, rest);
         if (!filter) return { actions: [], cursor: null };
-        const found = await engine.list(engine.db, { ...filter, state }, { limit: limitOf(limit), cursor });
-        return { actions: await show(caller.tenantId, found.actions), cursor: found.cursor };
+        const found = await engine.list(engine.db, filter, { limit: limitOf(limit), cursor });
+        const actions = await show(caller.tenantId, found.actions);
+        const { text } = rest;
+        return {
+          // nobody learns by searching what he is not shown
+          actions: text === undefined ? actions : actions.filter(({ payload }) => says(payload, text)),
+          cursor: found.cursor,
+          ...(found.looked === undefined ? {} : { looked: found.looked }),
+        };
+      },
+    }),
+
+    defineRoute(api.actions.count, {
+      access: viewers,
+      async handler({ body, caller }) {
+        const filter = await filterOf(lanes, caller.tenantId, body);
+        return filter ? engine.count(engine.db, filter) : { count: 0, more: false };
+      },
+    }),
+
+    defineRoute(api.actions.failures, {
+      access: viewers,
+      async handler({ caller: { tenantId } }) {
+        const { actions, cursor } = await engine.list(
+          engine.db,
+          { tenantId, state: 'failed' },
+          { limit: MOST_FAILURES },
+        );
+        return {
+          groups: groupFailures(actions),
+          looked: actions.length,
+          more: cursor !== null,
+          at: engine.now(),
+        };
       },
     }),
 

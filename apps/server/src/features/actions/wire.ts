@@ -1,14 +1,16 @@
 import type { ActionEvent, ActionView, ClaimedAction } from '@muster/engine';
+import { hideFields } from '../../http/hidden-fields.ts';
 
-/** Actions as they go over the wire: what is not there is left out, times become text. */
+/** Actions as operators see them: what is not there is left out, times become text, secrets are hidden. */
 export function wireAction(action: ActionView) {
+  const [payload, result] = [hideFields(action.payload), hideFields(action.result ?? undefined)];
   return {
     id: action.id,
     lane: action.laneName,
     space: action.space,
     channel: action.channel,
     kind: action.kind,
-    payload: action.payload,
+    payload: payload.shown,
     state: action.state,
     priority: action.priority,
     tags: action.tags,
@@ -29,8 +31,9 @@ export function wireAction(action: ActionView) {
     endedAt: action.endedAt ?? undefined,
     reason: action.reason ?? undefined,
     error: action.error ?? undefined,
-    result: action.result ?? undefined,
+    result: result.shown,
     copiedFrom: action.copiedFrom ?? undefined,
+    hidden: payload.count + result.count || undefined,
   };
 }
 

@@ -13,7 +13,7 @@ export const auditRoutes: CreateFeature = ({ audit, db }) => ({
       async handler({ caller, query }) {
         const { items, cursor } = await readPage(
           query.limit,
-          (limit) => audit.list(db, caller.tenantId, { before: query.cursor, limit }),
+          (limit) => audit.list(db, caller.tenantId, { before: query.cursor, limit }, query),
           (row) => row.id,
         );
         return { audit: items, cursor };

@@ -56,10 +56,10 @@ export function createBatches(tools: {
       });
     },
 
-    async pause(client: Queryable, tenantId: number, id: string): Promise<void> {
+    async pause(client: Queryable, tenantId: number, id: string, by: string): Promise<void> {
       const batch = await unstopped(client, tenantId, id);
       await queries.mark(client, batch, { paused: true });
-      await engine.pause(client, { tenantId, tag: tagOf(id) });
+      await engine.pause(client, { tenantId, tag: tagOf(id), by });
     },
 
     async resume(client: Queryable, tenantId: number, id: string): Promise<void> {

@@ -32,7 +32,7 @@ export function batchRoutes(tools: {
     defineRoute(api.batches[verb], {
       access: operators('operator'),
       async handler({ caller, params }) {
-        await audit.change(caller, (tx) => batches[verb](tx, caller.tenantId, params.id), {
+        await audit.change(caller, (tx) => batches[verb](tx, caller.tenantId, params.id, caller.name), {
           act,
           target: `batch ${params.id}`,
         });

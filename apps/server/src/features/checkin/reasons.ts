@@ -10,7 +10,7 @@ export function giveOfflineReasons(engine: Engine, fleet: Fleet): void {
       const latest = fleet.contacts.latest(tenantOf.get(laneId) as number, deviceId, seenAt);
       if (fleet.contacts.isOnline(latest)) continue;
       const text = latest ? `Offline since ${latest.toISOString()}.` : 'The device has not come yet.';
-      offline.set(laneId, { place: 'offline', code: 'OFFLINE', text });
+      offline.set(laneId, { place: 'offline', code: 'OFFLINE', text, ...(latest ? { since: latest } : {}) });
     }
     return new Map(
       waiting.flatMap((action) => {

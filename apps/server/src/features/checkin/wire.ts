@@ -1,4 +1,5 @@
 import type { ActionState, ActionView } from '@muster/engine';
+import { hideFields } from '../../http/hidden-fields.ts';
 
 /** Actions of devices in the words of this door. */
 const WORDS: Record<ActionState, 'pending' | 'sent' | 'done' | 'failed' | 'cancelled' | 'expired'> = {
@@ -27,7 +28,7 @@ export function wireQueued(
   return {
     id: action.id,
     kind: action.kind,
-    payload: action.payload,
+    payload: hideFields(action.payload).shown,
     status: wireStatus(action.state),
     source: sourceOf(action.channel, known),
     channel: action.channel,

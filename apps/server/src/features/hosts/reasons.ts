@@ -26,6 +26,7 @@ export function createReasons(queries: ControlQueries, contacts: ChannelContacts
           place: 'offline',
           code: 'OFFLINE',
           text: `Its host is offline; its agent was last heard of at ${seenAt.toISOString()}.`,
+          since: seenAt,
         });
     }
     return reasons;

@@ -43,7 +43,12 @@ export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void
 
   // biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
   function reasonOf(row: any): DoorReason | null {
-    const held = (code: string, text: string): DoorReason => ({ place: 'held', code, text });
+    const held = (code: string, text: string, facts: Pick<DoorReason, 'since'> = {}): DoorReason => ({
+      place: 'held',
+      code,
+      text,
+      ...facts,
+    });
     if (row.task_id !== null && row.task_id !== row.active_id)
       return held(
         'TASK_NOT_ACTIVE',
@@ -57,12 +62,13 @@ export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void
       return held(
         'DEVICE_ABSENT',
         `Its PC says that the device is not there since ${row.absent_since.toISOString()}.`,
+        { since: row.absent_since },
       );
     const seenAt = contacts.latest(row.tenant_id, row.pc_id, row.seen_at);
     if (contacts.isOnline(seenAt)) return null;
     const text = seenAt
       ? `The runner of its PC is offline since ${seenAt.toISOString()}.`
       : 'The runner of its PC has never been heard of.';
-    return { place: 'offline', code: 'OFFLINE', text };
+    return { place: 'offline', code: 'OFFLINE', text, ...(seenAt ? { since: seenAt } : {}) };
   }
 }

@@ -16,6 +16,7 @@ import { beginRun } from './duties.ts';
 import { workflowError } from './errors.ts';
 import type { RunRow, WorkflowQueries, WorkflowRow } from './queries.ts';
 import { firstTime } from './schedule.ts';
+import { scheduleText } from './schedule-text.ts';
 
 export function workflowRoutes(tools: {
   audit: Audit;
@@ -206,6 +207,7 @@ function wire(row: WorkflowRow) {
     id: row.workflowId,
     name: row.name,
     schedule: row.schedule,
+    scheduleText: scheduleText(row.schedule),
     targets: row.targets,
     action: row.action,
     enabled: row.enabled,

@@ -1,0 +1,55 @@
+import type { FailureGroup } from '@muster/contracts';
+import type { ActionView } from '@muster/engine';
+
+/**
+ * Two thousand dead letters are three errors: they are told apart by their kind and by what their workers said, without
+ * what differs from one to the next.
+ */
+const LONGEST = 300;
+
+export function normalised(error: string): string {
+  return error
+    .slice(0, 4 * LONGEST)
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '…')
+    .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)?/g, '…')
+    .replaceAll(/"[^"]*"|'[^']*'/g, '"…"')
+    .replaceAll(/\b(0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,}\b/gi, '…')
+    .replaceAll(/\d+([.,:]\d+)*/g, '…')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .slice(0, LONGEST);
+}
+
+export function groupFailures(failed: readonly ActionView[]): FailureGroup[] {
+  const groups = new Map<string, ActionView[]>();
+  for (const action of failed) {
+    const word = `${action.kind}\u0000${causeOf(action)}`;
+    const same = groups.get(word);
+    if (same) same.push(action);
+    else groups.set(word, [action]);
+  }
+  return [...groups.values()]
+    .map((actions) => {
+      const [newest] = actions as [ActionView];
+      const times = actions.map(({ endedAt }) => (endedAt as Date).getTime());
+      return {
+        kind: newest.kind,
+        error: causeOf(newest),
+        count: actions.length,
+        firstEndedAt: new Date(Math.min(...times)).toISOString(),
+        lastEndedAt: new Date(Math.max(...times)).toISOString(),
+        example: {
+          id: newest.id,
+          lane: newest.laneName,
+          space: newest.space,
+          error: newest.error,
+          reason: newest.reason ?? '',
+        },
+        ids: actions.map(({ id }) => id),
+      };
+    })
+    .toSorted((a, b) => b.count - a.count);
+}
+
+/** What the worker said, or our own word for why it is over. */
+const causeOf = ({ error, reason }: ActionView) => (error ? normalised(error) : (reason ?? ''));

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+/** What operators look for, and what they are not shown (issue 14). */
+let t: TestServer;
+beforeAll(async () => {
+  t = await testServer({ clock: true });
+});
+afterAll(() => t.close());
+
+const HIDDEN = '[hidden]';
+let lanes = 0;
+const newLane = () => {
+  lanes += 1;
+  return `lane-${lanes}`;
+};
+const put = async (lane: string, body: object) =>
+  (await t.post(`/api/lanes/${lane}/actions`, body)).body.id as string;
+const idsOf = async (query: string) =>
+  (await t.get(`/api/actions?${query}`)).body.actions.map(({ id }: { id: string }) => id) as string[];
+
+async function fail(lane: string, body: object, error: string): Promise<string> {
+  const id = await put(lane, { maxAttempts: 1, ...body });
+  const { actions } = (await t.post(`/api/lanes/${lane}/claim`, { worker: 'w' })).body;
+  expect(actions[0].id).toBe(id);
+  await t.post(`/api/actions/${id}/report`, { attempt: 1, status: 'failed', error });
+  return id;
+}
+
+test('fields with names of secrets are hidden wherever operators read, and revealed with a line in the log', async () => {
+  const lane = newLane();
+  const payload = {
+    wifi: { ssid: 'office', password: 's3cret-wifi' },
+    keyboard: 'de',
+    apiKey: '',
+    unlock_tokens: ['t-one'],
+    list: [{ PIN: 4711 }],
+  };
+  const id = await put(lane, { kind: 'JOIN', payload });
+  const shown = {
+    wifi: { ssid: 'office', password: HIDDEN },
+    keyboard: 'de',
+    apiKey: '',
+    unlock_tokens: HIDDEN,
+    list: [{ PIN: HIDDEN }],
+  };
+  const viewer = await t.token({ kind: 'operator', role: 'viewer', name: 'eve' });
+  for (const token of [t.operator, viewer.token]) {
+    expect((await t.get(`/api/actions/${id}`, { token })).body).toMatchObject({ payload: shown, hidden: 3 });
+    const page = (await t.get(`/api/actions?lane=${lane}`, { token })).body;
+    expect(page.actions[0]).toMatchObject({ payload: shown, hidden: 3 });
+  }
+  // whoever executes it gets it whole
+  const { actions } = (await t.post(`/api/lanes/${lane}/claim`, { worker: 'w' })).body;
+  expect(actions[0].payload).toEqual(payload);
+  const result = { token: 'one-time', ok: true };
+  await t.post(`/api/actions/${id}/report`, { attempt: 1, status: 'succeeded', result });
+  expect((await t.get(`/api/actions/${id}`)).body).toMatchObject({
+    result: { token: HIDDEN, ok: true },
+    hidden: 4,
+  });
+
+  expect(await t.post(`/api/actions/${id}/reveal`, {}, { token: viewer.token })).toMatchObject({
+    status: 403,
+  });
+  expect((await t.post('/api/actions/999999/reveal')).status).toBe(404);
+  const ana = await t.token({ kind: 'operator', role: 'operator', name: 'ana' });
+  const revealed = await t.post(`/api/actions/${id}/reveal`, { reason: 'lost' }, { token: ana.token });
+  expect(revealed.body).toEqual({ id, payload, result });
+  const [line] = (await t.get('/api/audit?act=action.reveal')).body.audit;
+  expect(line).toMatchObject({ actor: 'ana', target: `action ${id}`, detail: { reason: 'lost' } });
+  expect(JSON.stringify(line)).not.toContain('s3cret');
+
+  // edited and run again: what says hidden keeps its value
+  const edited = { ...shown, keyboard: 'us', list: [{ PIN: 1 }], other: HIDDEN };
+  const copy = (await t.post(`/api/actions/${id}/copy`, { payload: edited })).body;
+  expect((await t.post(`/api/actions/${copy.id}/reveal`)).body.payload).toEqual({
+    ...payload,
+    keyboard: 'us',
+    list: [{ PIN: 1 }],
+    other: HIDDEN,
+  });
+
+  // and nobody finds out by searching
+  expect(await idsOf(`lane=${lane}&text=s3cret-wifi`)).toEqual([]);
+  expect(await idsOf(`lane=${lane}&text=OFFICE`)).toEqual([copy.id, id]);
+});
+
+test('actions are found by source, error, text and the time of their end; the answer says among how many', async () => {
+  const lane = newLane();
+  const first = await fail(lane, { kind: 'UPDATE', payload: { note: 'say "hi"' } }, 'no space left');
+  const end = t.clock().toISOString();
+  await t.pass(60_000);
+  const second = await fail(lane, { kind: 'LOCK' }, 'no cable');
+  const q = `lane=${lane}`;
+  expect(await idsOf(`${q}&error=SPACE`)).toEqual([first]);
+  expect(await idsOf(`${q}&text=${encodeURIComponent('say "hi"')}`)).toEqual([first]);
+  expect(await idsOf(`${q}&endedAfter=${t.clock().toISOString()}`)).toEqual([second]);
+  expect(await idsOf(`${q}&state=finished&endedBefore=${t.clock().toISOString()}`)).toEqual([first]);
+  expect(await idsOf(`${q}&createdAfter=${t.clock().toISOString()}`)).toEqual([second]);
+  expect(await idsOf(`${q}&source=nobody`)).toEqual([]);
+  expect(await idsOf(`${q}&source=MUSTER_OPERATOR_TOKEN`)).toEqual([second, first]);
+  expect((await t.get(`/api/actions?${q}&error=space`)).body).toMatchObject({ looked: 2, cursor: null });
+  expect((await t.get(`/api/actions?${q}`)).body.looked).toBeUndefined();
+
+  const alone = await t.get('/api/actions?text=x');
+  expect(alone).toMatchObject({ status: 400, body: { code: 'MUSTER_TEXT_ALONE' } });
+  const ago = (hours: number) => new Date(t.clock().getTime() - hours * 3_600_000).toISOString();
+  expect((await t.get(`/api/actions?text=x&createdAfter=${ago(25)}`)).status).toBe(400);
+  expect((await t.get(`/api/actions?text=x&createdAfter=${ago(23)}`)).status).toBe(200);
+
+  // all that match, as of then: what failed later is not touched
+  const count = (body: object) => t.post('/api/actions/count', { lane, ...body });
+  expect((await count({ state: 'failed' })).body).toEqual({ count: 2, more: false });
+  const before = { lane, state: 'failed', endedBefore: t.clock().toISOString() };
+  expect((await count(before)).body).toEqual({ count: 1, more: false });
+  expect((await count({ lane: 'no such lane' })).body).toEqual({ count: 0, more: false });
+  expect((await t.post('/api/actions/redrive', before)).body).toMatchObject({ redriven: 1 });
+  expect(await idsOf(`${q}&state=failed`)).toEqual([second]);
+  expect(end < t.clock().toISOString()).toBe(true);
+});
+
+test('dead letters are told apart by their causes', async () => {
+  const lane = newLane();
+  const gone = [
+    await fail(lane, { kind: 'UPDATE' }, 'no space left on /dev/sda1: 0 of 4096 bytes'),
+    await fail(lane, { kind: 'UPDATE' }, 'no space left on /dev/sda1: 12 of 8192 bytes'),
+  ];
+  await t.pass(1_000);
+  const other = await fail(lane, { kind: 'LOCK' }, 'no space left on /dev/sda1: 12 of 8192 bytes');
+  const { groups, looked, more } = (await t.get('/api/actions/failures')).body;
+  const own = groups.filter(({ example }: { example: { lane: string } }) => example.lane === lane);
+  expect(own).toMatchObject([
+    { kind: 'UPDATE', error: 'no space left on /dev/sda…: … of … bytes', count: 2, ids: gone.toReversed() },
+    { kind: 'LOCK', count: 1, ids: [other], lastEndedAt: t.clock().toISOString() },
+  ]);
+  expect(looked).toBe(groups.reduce((sum: number, { count }: { count: number }) => sum + count, 0));
+  expect(more).toBe(false);
+});
+
+test('who paused what is told, and since when', async () => {
+  const ana = await t.token({ kind: 'operator', role: 'admin', name: 'ana' });
+  await t.post('/api/pause', { tag: 'red' }, { token: ana.token });
+  const id = await put(newLane(), { kind: 'X', tags: ['red'] });
+  const since = t.clock().toISOString();
+  const { waitingFor } = (await t.get(`/api/actions/${id}`)).body;
+  expect(waitingFor).toMatchObject({ code: 'TAG_PAUSED', tag: 'red', by: 'ana', since });
+  expect((await t.get('/api/pauses')).body.pauses).toEqual([
+    { tag: 'red', pausedAt: since, pausedBy: 'ana' },
+  ]);
+  await t.post('/api/resume', { tag: 'red' });
+});
+
+test('the audit log is filtered by actor, act, target and time', async () => {
+  const ben = await t.token({ kind: 'operator', role: 'admin', name: 'ben' });
+  const id = await put(newLane(), { kind: 'X' });
+  await t.post(`/api/actions/${id}/cancel`, {}, { token: ben.token });
+  await t.post('/api/pause', { tag: 'ben' }, { token: ben.token });
+  await t.post('/api/resume', { tag: 'ben' }, { token: ben.token });
+  const acts = async (query: string) =>
+    (await t.get(`/api/audit?${query}`)).body.audit.map(({ act }: { act: string }) => act);
+  expect(await acts('actor=ben')).toEqual(['tag.resume', 'tag.pause', 'action.cancel']);
+  expect(await acts('actor=ben&act=tag')).toEqual(['tag.resume', 'tag.pause']);
+  expect(await acts('actor=ben&act=tag.pause')).toEqual(['tag.pause']);
+  expect(await acts('act=ta')).toEqual([]);
+  expect(await acts(`target=${encodeURIComponent(`action ${id}`)}`)).toEqual([
+    'action.cancel',
+    'action.enqueue',
+  ]);
+  expect(await acts('after=2100-01-01T00:00:00Z')).toEqual([]);
+  expect(await acts('before=2000-01-01T00:00:00Z')).toEqual([]);
+  expect(await acts('actor=ben&before=2100-01-01T00:00:00Z&limit=1')).toEqual(['tag.resume']);
+});

@@ -1,0 +1,29 @@
+/** What a person should look at. */
+export const PROBLEM_CODES = [
+  'DEAD_LETTERS',
+  'DEVICES_IN_ERROR',
+  'OLDEST_WAITING',
+  'ALL_PAUSED',
+  'TAGS_PAUSED',
+  'DEAD_CALLBACKS',
+  'RUNS_MISSED',
+  'BATCHES_ABORTED',
+  'CERTIFICATE_ENDS',
+  'PHONES_UNREACHABLE',
+] as const;
+export type ProblemCode = (typeof PROBLEM_CODES)[number];
+
+/** What can be searched for. */
+export const SEARCHED = [
+  'action',
+  'device',
+  'host',
+  'pc',
+  'task',
+  'batch',
+  'workflow',
+  'order',
+  'bot',
+  'lane',
+] as const;
+export type Searched = (typeof SEARCHED)[number];
