@@ -22,7 +22,7 @@ const onServerAlone = [
   // processes that are killed: the embedded database under kill -9 is shown by torture
   ...['checkin-crash', 'tasks-run'],
   // HTTP, whatever is beneath it
-  ...['errors', 'large-numbers', 'metrics', 'one-of', 'refusals', 'request-id', 'sockets'],
+  ...['cli', 'errors', 'large-numbers', 'metrics', 'one-of', 'refusals', 'request-id', 'sockets'],
   // doors of which other suites execute the same statements on PGlite
   ...['hosts-queue', 'hosts-report', 'import', 'redrive', 'tasks', 'tasks-cost', 'tasks-line', 'tasks-slots'],
   ...['mdm-hostile', 'mdm-push-routes', 'pipeline-bulk', 'pipeline-failures', 'mdm-pipeline'],

@@ -414,11 +414,18 @@ export function inheritedEnvironment(
   );
 }
 
+/** Of commands that speak to a server over HTTP; the server itself has no use for them. */
+const OF_CLIENTS = ['MUSTER_URL', 'MUSTER_TOKEN', 'MUSTER_TOKEN_FILE'];
+
+/** As it is: those commands read few settings, and not all of the server's. */
+export const clientEnvironment = (): Readonly<Record<string, string | undefined>> => process.env;
+
 /** Variables that look like settings and are none: most likely a slip of the finger. */
 export function unknownSettings(environment: Record<string, string | undefined> = process.env): string[] {
   return Object.keys(environment).filter(
     (name) =>
       !Object.hasOwn(SETTINGS, name) &&
+      !OF_CLIENTS.includes(name) &&
       (/^(?:MUSTER_(?!TEST_)|APNS_)/.test(name) || isNearly(name, 'DATABASE_URL')),
   );
 }

@@ -1,8 +1,10 @@
 import { KINDS, KINDS_BY_HAND, ROLES } from '@muster/contracts/words';
 import { Command } from 'commander';
+import { clientEnvironment } from '../config.ts';
 import { VERSION } from '../http/version.ts';
 import { type AgentFlags, agent } from './agent.ts';
 import { doctor } from './doctor.ts';
+import { addOperatorCommands } from './operator/index.ts';
 import { command, runCommand } from './run-command.ts';
 import { type RunnerFlags, runner } from './runner.ts';
 import { exportTo, importFrom } from './transfer.ts';
@@ -136,5 +138,22 @@ program
   .command('import <file>')
   .description('Read such a file into an empty database')
   .action(command(importFrom));
+
+addOperatorCommands(
+  program,
+  {
+    env: clientEnvironment(),
+    say: (line) => console.log(line),
+    note: (line) => console.error(line),
+    draw: process.stderr.isTTY ? (line) => process.stderr.write(`\r\x1b[K${line}`) : undefined,
+    now: () => new Date(),
+  },
+  {
+    end: (code) => {
+      process.exitCode = code;
+    },
+    leave: (code) => process.exit(code),
+  },
+);
 
 await program.parseAsync();

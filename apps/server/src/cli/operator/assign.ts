@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Client } from '@muster/client';
+import { Option } from 'commander';
+import { EXIT, UsageError } from './exit-codes.ts';
+import { OPTIONS, wholeNumber } from './run.ts';
+import type { Session } from './session.ts';
+import { why } from './words.ts';
+
+/** What every action may be given, whoever it is for. */
+export const ASSIGN_OPTIONS = (): Option[] => [
+  new Option('--payload <json>', 'JSON, or @file'),
+  new Option('--urgent', 'before everything normal'),
+  new Option('--not-before <time>', 'not earlier, as 2027-01-31T08:00:00Z'),
+  new Option('--deliver-by <time>', 'expires if nobody has taken it by then'),
+  new Option('--deadline <time>', 'fails if it has not succeeded by then'),
+  new Option('--max-attempts <n>', 'how often it is tried').argParser(wholeNumber(1, 1_000)),
+  new Option('--key <key>', 'the same key again assigns nothing new'),
+  OPTIONS.wait(),
+];
+
+export interface Assigning {
+  readonly payload?: string;
+  readonly urgent?: boolean;
+  readonly notBefore?: string;
+  readonly deliverBy?: string;
+  readonly deadline?: string;
+  readonly maxAttempts?: number;
+  readonly key?: string;
+  readonly wait?: boolean;
+}
+
+export function bodyOf(kind: string, options: Assigning) {
+  const { notBefore, deliverBy, deadline, maxAttempts } = options;
+  return {
+    kind,
+    ...(options.payload === undefined ? {} : { payload: jsonOf(options.payload) }),
+    ...(options.urgent ? { priority: 'urgent' as const } : {}),
+    ...(notBefore ? { notBefore } : {}),
+    ...(deliverBy ? { deliverBy } : {}),
+    ...(deadline ? { deadline } : {}),
+    ...(maxAttempts ? { maxAttempts } : {}),
+  };
+}
+
+export const keyOf = ({ key }: Pick<Assigning, 'key'>): { headers?: Record<string, string> } =>
+  key ? { headers: { 'idempotency-key': key } } : {};
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text);
+  } catch (error) {
+    throw new UsageError(`--payload is not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+type Shown = Parameters<typeof why>[0];
+
+/** Says what became of it, at once or, with --wait, when it has ended. */
+export async function assigned(
+  session: Session,
+  answer: { readonly id: string } & Shown,
+  { wait }: Assigning,
+): Promise<number> {
+  if (!wait) {
+    session.show(answer, () => [`${answer.id}  ${why(answer)}`]);
+    return EXIT.done;
+  }
+  const ended = await untilEnded(session, answer.id);
+  session.show(ended, () => [`${ended.id}  ${ended.state}  ${why(ended)}`]);
+  return ended.state === 'succeeded' ? EXIT.done : EXIT.unsuccessful;
+}
+
+const LOOK_AGAIN_MS = 1_000;
+
+/** Looks again every second, and says the reason whenever it changes. */
+async function untilEnded(session: Session, id: string) {
+  let said = '';
+  for (;;) {
+    const { body } = await lookAt(session.client, id);
+    if (body.endedAt) return body;
+    const reason = why(body);
+    if (reason !== said) session.note(reason);
+    said = reason;
+    await pause(LOOK_AGAIN_MS, undefined, session.signal ? { signal: session.signal } : {});
+  }
+}
+
+const lookAt = (client: Client, id: string) => client.actions.get({ params: { id } });

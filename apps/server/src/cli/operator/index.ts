@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { actionCommands } from './actions.ts';
+import { batchCommands } from './batches.ts';
+import { eventCommands } from './events.ts';
+import { group, type Ways } from './run.ts';
+import type { Surroundings } from './session.ts';
+import { deviceCommands, hostCommands, laneCommands, pcCommands } from './targets.ts';
+
+/** What operators do over HTTP, with the token of MUSTER_TOKEN: the same that the console does. */
+export function addOperatorCommands(program: Command, around: Surroundings, ways: Ways): void {
+  const of = (name: string, description: string) => group(program, around, name, description, ways);
+  actionCommands(of('action', 'Actions of every door, over HTTP (MUSTER_URL, MUSTER_TOKEN)'));
+  deviceCommands(of('device', 'Devices, over HTTP'));
+  hostCommands(of('host', 'Hosts and their services, over HTTP'));
+  laneCommands(of('lane', 'Lanes without a door of their own, over HTTP'));
+  pcCommands(of('pc', 'PCs, over HTTP'));
+  batchCommands(of('batch', 'One action for many devices, over HTTP'));
+  eventCommands(of('events', 'What happens, over HTTP'));
+}

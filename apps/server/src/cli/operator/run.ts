@@ -1,0 +1,99 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { EXIT, exitCodeOf, isUnanswered } from './exit-codes.ts';
+import { openSession, type Session, type Surroundings } from './session.ts';
+
+/** How a command is over: with a code when it has run, or at once when its words are wrong. */
+export interface Ways {
+  end(code: number): void;
+  leave(code: number): never;
+}
+
+/** The groups of an operator's commands: `muster action …`, `muster device …`. */
+export interface Group {
+  /** Adds a command; what `run` returns is the exit code. */
+  add<Args extends readonly unknown[]>(
+    usage: string,
+    description: string,
+    options: readonly Option[],
+    run: (session: Session, ...args: Args) => Promise<number>,
+  ): void;
+}
+
+export function group(
+  program: Command,
+  around: Surroundings,
+  name: string,
+  description: string,
+  { end, leave }: Ways,
+): Group {
+  const parent = program.command(name).description(description);
+  parent.exitOverride((error) => leave(error.exitCode === 0 ? EXIT.done : EXIT.usage));
+  return {
+    add(usage, text, options, run) {
+      const command = parent.command(usage).description(text);
+      for (const option of options) command.addOption(option);
+      command.option('--json', 'the answer of the server as JSON, one line');
+      command.action(async (...given: unknown[]) => {
+        // commander hands over the arguments, the options and itself
+        const { json = false, ...options } = given.at(-2) as { json?: boolean };
+        const args = [...given.slice(0, -2), options] as never;
+        try {
+          end(await run(openSession(around, { json }), ...args));
+        } catch (error) {
+          around.note(sentenceOf(error, around.env.MUSTER_URL));
+          end(exitCodeOf(error));
+        }
+      });
+    },
+  };
+}
+
+function sentenceOf(error: unknown, url = 'the server of this machine'): string {
+  if (isUnanswered(error))
+    return `No answer from ${url}: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}. Is MUSTER_URL right, and does the server run?`;
+  if (!(error instanceof Error)) return String(error);
+  const code = (error as { code?: string | null }).code;
+  return code && !error.message.includes(code) ? `${error.message} (${code})` : error.message;
+}
+
+/** Options that several commands have. */
+export const OPTIONS = {
+  all: () => new Option('--all', 'every page, not only the first'),
+  clearError: () => new Option('--clear-error', 'also for devices in error, whose error is cleared with it'),
+  kind: () => new Option('--kind <kind>', 'of this kind'),
+  lane: () => new Option('--lane <name>', 'of this lane'),
+  limit: () => new Option('--limit <n>', 'so many at most').argParser(wholeNumber(1, 500)),
+  reason: () => new Option('--reason <text>', 'why; kept in the history'),
+  tag: () => new Option('--tag <tag>', 'with this tag'),
+  wait: () => new Option('--wait', 'until it has ended; any end but success is exit code 6'),
+  yes: () => new Option('--yes', 'do it to all that match, without an id'),
+};
+
+export const wholeNumber = (least: number, most: number) => (text: string) => {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < least || number > most)
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+  return number;
+};
+
+/** One page, or all of them one after the other. */
+export async function pages<Row>(
+  read: (place: { cursor?: string; limit?: number }) => Promise<{ rows: Row[]; cursor: string | null }>,
+  { all, limit }: { readonly all?: boolean; readonly limit?: number },
+): Promise<{ rows: Row[]; cursor: string | null }> {
+  const rows: Row[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: { rows: Row[]; cursor: string | null } = await read({
+      ...(cursor ? { cursor } : {}),
+      ...(limit ? { limit } : {}),
+    });
+    rows.push(...page.rows);
+    cursor = page.cursor;
+  } while (all && cursor);
+  return { rows, cursor };
+}
+
+/** The table, and that there is more than it shows. */
+export const withMore = (lines: readonly string[], cursor: string | null): readonly string[] =>
+  cursor ? [...lines, 'There is more: --all shows everything.'] : lines;

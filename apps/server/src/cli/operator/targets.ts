@@ -1,0 +1,214 @@
+import { Option } from 'commander';
+import { table } from '../../commands/table.ts';
+import { ASSIGN_OPTIONS, type Assigning, assigned, bodyOf, keyOf } from './assign.ts';
+import { EXIT, UsageError } from './exit-codes.ts';
+import { type Group, OPTIONS, pages, withMore } from './run.ts';
+import type { Session } from './session.ts';
+import { ago, why } from './words.ts';
+
+interface Listing {
+  readonly all?: boolean;
+  readonly limit?: number;
+}
+
+const listing = () => [OPTIONS.limit(), OPTIONS.all()];
+const at = ({ all, limit }: Listing) => ({ ...(all ? { all } : {}), limit: limit ?? 50 });
+const presence = (online: boolean, seen: string | null, now: Date) =>
+  online ? 'online' : seen ? `away, ${ago(seen, now)}` : 'never seen';
+
+export function deviceCommands(group: Group): void {
+  group.add(
+    'list',
+    'Show devices, with how many actions wait for each',
+    [
+      new Option('--text <part>', 'a part of the name, the external id or the serial number'),
+      OPTIONS.tag(),
+      new Option('--state <state>', 'in this state').choices(['ok', 'error']),
+      new Option('--online', 'only those that are there').conflicts('offline'),
+      new Option('--offline', 'only those that are away'),
+      ...listing(),
+    ],
+    listDevices,
+  );
+  group.add('show <device>', 'Show a device, by id or name, and its queue with the reasons', [], showDevice);
+  group.add('assign <device> <kind>', 'Queue an action for a device', ASSIGN_OPTIONS(), assignToDevice);
+  group.add('clear-error <device>', 'Let a device that is in error take part again', [], clearError);
+}
+
+interface DeviceListing extends Listing {
+  readonly text?: string;
+  readonly tag?: string;
+  readonly state?: 'ok' | 'error';
+  readonly online?: boolean;
+  readonly offline?: boolean;
+}
+
+async function listDevices(session: Session, options: DeviceListing): Promise<number> {
+  const { text, tag, state, online, offline } = options;
+  const query = {
+    ...(text ? { text } : {}),
+    ...(tag ? { tag } : {}),
+    ...(state ? { state } : {}),
+    ...(online ? { online: true } : offline ? { online: false } : {}),
+  };
+  const { rows, cursor } = await pages(async (place) => {
+    const { body } = await session.client.devices.list({ query: { ...query, ...place } });
+    return { rows: body.devices, cursor: body.cursor };
+  }, at(options));
+  session.show({ devices: rows, cursor }, () =>
+    withMore(
+      table(
+        ['ID', 'NAME', 'STATE', 'PRESENCE', 'WAITING', 'HAS NOW'],
+        rows.map((one) => [
+          ...[one.id, one.name, one.stateReason ? `${one.state}: ${one.stateReason}` : one.state],
+          presence(one.online, one.lastSeenAt, session.now()),
+          ...[String(one.queueDepth), one.current ? `${one.current.kind} ${one.current.id}` : null],
+        ]),
+      ),
+      cursor,
+    ),
+  );
+  return EXIT.done;
+}
+
+/** By its id, or by its whole name if only one is called so. */
+async function idOf(session: Session, device: string): Promise<string> {
+  if (/^\d+$/.test(device)) return device;
+  const { body } = await session.client.devices.list({ query: { text: device, limit: 500 } });
+  const [first, second] = body.devices.filter(({ name }) => name === device);
+  if (!first)
+    throw new UsageError(`No device is called ${device}. "muster device list --text …" looks for parts.`);
+  if (second)
+    throw new UsageError(`Several devices are called ${device}: give the id of one, as ${first.id}.`);
+  return first.id;
+}
+
+async function showDevice(session: Session, device: string): Promise<number> {
+  const params = { id: await idOf(session, device) };
+  const [{ body }, { body: queue }] = await Promise.all([
+    session.client.devices.get({ params }),
+    session.client.checkin.queue({ params }),
+  ]);
+  session.show({ ...body, queue: queue.actions }, () => [
+    `${body.name} ${body.id}  ${presence(body.online, body.lastSeenAt, session.now())}`,
+    ...(body.state === 'error' ? [`in error: ${body.stateReason ?? '-'}`] : []),
+    `tags: ${body.tags.join(', ') || '-'}`,
+    '',
+    ...(queue.actions.length === 0
+      ? ['Nothing waits.']
+      : table(
+          ['PLACE', 'ID', 'KIND', 'STATUS', 'WHY'],
+          queue.actions.map((one) => [String(one.position), one.id, one.kind, one.status, why(one)]),
+        )),
+  ]);
+  return EXIT.done;
+}
+
+async function assignToDevice(session: Session, device: string, kind: string, options: Assigning) {
+  const params = { id: await idOf(session, device) };
+  const { body } = await session.client.checkin.assign({
+    ...{ params, body: bodyOf(kind, options) },
+    ...keyOf(options),
+  });
+  return assigned(session, body, options);
+}
+
+async function clearError(session: Session, device: string): Promise<number> {
+  const { body } = await session.client.devices.clearError({ params: { id: await idOf(session, device) } });
+  session.show(body, () => [`${body.name} ${body.id}  ${body.state}`]);
+  return EXIT.done;
+}
+
+export function hostCommands(group: Group): void {
+  group.add('list', 'Show hosts', listing(), async (session: Session, options: Listing) => {
+    const { rows, cursor } = await pages(async (place) => {
+      const { body } = await session.client.hosts.list({ query: place });
+      return { rows: body.hosts, cursor: body.cursor };
+    }, at(options));
+    session.show({ hosts: rows, cursor }, () =>
+      withMore(
+        table(
+          ['ID', 'NAME', 'PRESENCE', 'SLOTS'],
+          rows.map((one) => [
+            ...[one.id, one.name, presence(one.online, one.lastSeenAt, session.now())],
+            String(one.slots ?? '-'),
+          ]),
+        ),
+        cursor,
+      ),
+    );
+    return EXIT.done;
+  });
+  group.add(
+    'assign <host> <service> <kind>',
+    'Queue start, stop or restart of a service, named by its unit or its id',
+    [
+      new Option('--urgent', 'before everything normal'),
+      new Option('--key <key>', 'the same key again assigns nothing new'),
+      OPTIONS.wait(),
+    ],
+    assignToService,
+  );
+}
+
+async function assignToService(
+  session: Session,
+  hostId: string,
+  service: string,
+  kind: 'start',
+  options: Assigning,
+): Promise<number> {
+  const { body: found } = await session.client.services.list({ params: { hostId } });
+  const one = found.services.find(({ id, unitName }) => id === service || unitName === service);
+  if (!one)
+    throw new UsageError(
+      `Host ${hostId} has no service ${service}, but ${found.services.map(({ unitName }) => unitName).join(', ') || 'none'}.`,
+    );
+  const { body } = await session.client.hostActions.enqueue({
+    params: { hostId },
+    body: { serviceId: one.id, kind, ...(options.urgent ? { priority: 'urgent' as const } : {}) },
+    ...keyOf(options),
+  });
+  return assigned(session, body, options);
+}
+
+export function laneCommands(group: Group): void {
+  group.add(
+    'assign <lane> <kind>',
+    'Queue an action in a lane, which is made on first use',
+    ASSIGN_OPTIONS(),
+    async (session: Session, lane: string, kind: string, options: Assigning) => {
+      const call = { params: { lane }, body: bodyOf(kind, options), ...keyOf(options) };
+      return assigned(session, (await session.client.actions.enqueue(call)).body, options);
+    },
+  );
+  const change = (verb: 'pauseLane' | 'resumeLane') => async (session: Session, lane: string) => {
+    const { body } = await session.client.actions[verb]({ params: { lane }, body: {} });
+    session.show(body, () => [`${body.lane}  ${body.paused ? 'paused' : 'goes on'}`]);
+    return EXIT.done;
+  };
+  group.add('pause <lane>', 'Hand out nothing more of a lane', [], change('pauseLane'));
+  group.add('resume <lane>', 'Let a paused lane go on', [], change('resumeLane'));
+}
+
+export function pcCommands(group: Group): void {
+  group.add('list', 'Show PCs', listing(), async (session: Session, options: Listing) => {
+    const { rows, cursor } = await pages(async (place) => {
+      const { body } = await session.client.pcs.list({ query: place });
+      return { rows: body.pcs, cursor: body.cursor };
+    }, at(options));
+    session.show({ pcs: rows, cursor }, () =>
+      withMore(
+        table(
+          ['ID', 'NAME', 'PRESENCE', 'SLOTS'],
+          rows.map((one) => [
+            ...[one.id, one.name, presence(one.online, one.lastSeenAt, session.now())],
+            String(one.slots),
+          ]),
+        ),
+        cursor,
+      ),
+    );
+    return EXIT.done;
+  });
+}

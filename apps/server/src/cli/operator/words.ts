@@ -1,0 +1,36 @@
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** `6 h 12 min`: the two largest units. */
+export function duration(ms: number): string {
+  let rest = Math.max(0, Math.round(ms / 1000));
+  const parts: string[] = [];
+  for (const [unit, seconds] of UNITS) {
+    const count = Math.floor(rest / seconds);
+    rest -= count * seconds;
+    if (count > 0) parts.push(`${count} ${unit}`);
+    else if (parts.length > 0) break;
+    if (parts.length === 2) break;
+  }
+  return parts.join(' ') || '0 s';
+}
+
+export function ago(time: string | null | undefined, now: Date): string | null {
+  if (!time) return null;
+  const ms = now.getTime() - Date.parse(time);
+  return ms < 0 ? `in ${duration(-ms)}` : `${duration(ms)} ago`;
+}
+
+/** Why it has not run yet, or how it ended, in one line. */
+export function why(action: {
+  readonly waitingFor: { readonly code: string; readonly text: string } | null;
+  readonly reason?: string | undefined;
+  readonly error?: string | undefined;
+}): string {
+  if (action.waitingFor) return `${action.waitingFor.code}: ${action.waitingFor.text}`;
+  return [action.reason, action.error].filter(Boolean).join(': ') || '-';
+}

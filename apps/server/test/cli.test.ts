@@ -1,0 +1,215 @@
+import { Command } from 'commander';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addOperatorCommands } from '../src/cli/operator/index.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+let t: TestServer;
+beforeAll(async () => {
+  t = await testServer();
+});
+afterAll(() => t.close());
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly notes: string;
+}
+
+class Left extends Error {
+  readonly code: number;
+  constructor(code: number) {
+    super();
+    this.code = code;
+  }
+}
+
+/** `muster …` against the server of this suite, in this process. */
+async function muster(
+  words: string,
+  { env = {}, saw, signal }: { env?: object; saw?: (line: string) => void; signal?: AbortSignal } = {},
+): Promise<Ran> {
+  const [out, notes]: [string[], string[]] = [[], []];
+  const program = new Command('muster').configureOutput({
+    writeErr: (text) => notes.push(text.trim()),
+    writeOut: (text) => out.push(text.trim()),
+  });
+  let code = -1;
+  const around = {
+    env: { MUSTER_URL: t.server.url, MUSTER_TOKEN: t.operator, ...env },
+    say: (line: string) => {
+      out.push(line);
+      saw?.(line);
+    },
+    note: (line: string) => notes.push(line),
+    now: () => new Date(),
+    ...(signal ? { signal } : {}),
+  };
+  const leave = (left: number): never => {
+    throw new Left(left);
+  };
+  addOperatorCommands(program, around, {
+    end: (ended) => {
+      code = ended;
+    },
+    leave,
+  });
+  const args = [...words.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof Left)) throw error;
+    code = error.code;
+  }
+  return { code, out: out.join('\n'), notes: notes.join('\n') };
+}
+
+const json = async (words: string) => {
+  const { code, out } = await muster(`${words} --json`);
+  expect(code).toBe(0);
+  return JSON.parse(out);
+};
+
+test('an action is assigned, listed with its reason, shown with its history, and cancelled', async () => {
+  const { id } = await json(`lane assign night-jobs backup --payload '{"disk":1}' --key one`);
+  expect(await json(`lane assign night-jobs backup --payload '{"disk":1}' --key one`)).toMatchObject({ id });
+  await json('lane assign night-jobs report --urgent');
+  const listed = await muster('action list --lane night-jobs');
+  expect(listed.out).toMatch(
+    new RegExp(`^${id} +pending +backup +generic:night-jobs +\\d+ s ago +BEHIND: `, 'm'),
+  );
+  const shown = await muster(`action show ${id}`);
+  expect(shown.out).toContain('payload  {"disk":1}');
+  expect(shown.out).toMatch(/^\S+Z +CREATED +0 /m);
+  expect(await muster(`action to-front ${id} --reason now`)).toMatchObject({ code: 0 });
+  expect((await muster(`action cancel ${id}`)).out).toBe('1 cancelled, 0 running ones asked to stop.');
+  expect((await json(`action show ${id}`)).state).toBe('cancelled');
+});
+
+test('many are touched only by a filter that somebody has meant', async () => {
+  for (const kind of ['a', 'a', 'b']) await json(`lane assign many ${kind}`);
+  expect(await muster('action cancel')).toMatchObject({ code: 2, notes: expect.stringContaining('--tag') });
+  expect(await muster('action cancel --lane many --kind a')).toMatchObject({
+    code: 2,
+    notes: 'This is for all that match. Say so with --yes.',
+  });
+  expect(await muster('action cancel 5 --lane many')).toMatchObject({ code: 2 });
+  expect((await json('action list --lane many --state pending')).actions).toHaveLength(3);
+  expect(await json('action cancel --lane many --kind a --yes')).toEqual({ cancelled: 2, requested: 0 });
+});
+
+test('lists go on behind the first page when asked to', async () => {
+  for (let n = 0; n < 3; n += 1) await json('lane assign pages step');
+  const first = await muster('action list --lane pages --limit 2');
+  expect(first.out.split('\n')).toHaveLength(4);
+  expect(first.out).toContain('There is more: --all shows everything.');
+  expect((await json('action list --lane pages --limit 2 --all')).actions).toHaveLength(3);
+});
+
+test('a device is found by its name; its queue says why each waits', async () => {
+  const device = (await t.post('/api/devices', { name: 'Tablet 7', tags: ['shop'] })).body;
+  t.secret(device.deviceToken);
+  const { id } = await json(`device assign 'Tablet 7' LOCK`);
+  expect((await muster('device list --tag shop --offline')).out).toMatch(/Tablet 7 +ok +never seen +1 /);
+  expect((await muster(`device show 'Tablet 7'`)).out).toMatch(
+    new RegExp(`^1 +${id} +LOCK +pending +OFFLINE: The device has not come yet.$`, 'm'),
+  );
+  expect(await muster(`device show 'Tablet 8'`)).toMatchObject({
+    code: 2,
+    notes: 'No device is called Tablet 8. "muster device list --text …" looks for parts.',
+  });
+});
+
+test('--wait says the reason meanwhile, and ends with the action', async () => {
+  const worker = await t.token({ kind: 'worker', name: 'w' });
+  const work = async (status: string) => {
+    const { body } = await t.post('/api/lanes/waited/claim', { worker: 'w', wait: 25 }, worker);
+    const [{ id, attempt }] = body.actions;
+    await t.post(`/api/actions/${id}/report`, { attempt, status, error: 'no disk' }, worker);
+  };
+  const [done] = await Promise.all([muster('lane assign waited try --wait'), work('succeeded')]);
+  expect(done).toMatchObject({ code: 0, out: expect.stringMatching(/ succeeded /) });
+  const [failed] = await Promise.all([
+    muster('lane assign waited try --max-attempts 1 --wait'),
+    work('failed'),
+  ]);
+  expect(failed).toMatchObject({ code: 6, out: expect.stringMatching(/ failed {2}FAILED: no disk/) });
+  const id = failed.out.split(' ')[0];
+  expect(await json(`action redrive ${id}`)).toMatchObject({ redriven: 1, refused: 0 });
+});
+
+test('a host is told to restart a service by its unit', async () => {
+  const { id, agentToken } = (await t.post('/api/hosts', { name: 'web-1' })).body;
+  t.secret(agentToken);
+  await t.post(`/api/hosts/${id}/services`, {
+    unitName: 'nginx.service',
+    displayName: 'nginx',
+    description: '',
+  });
+  expect(await json(`host assign ${id} nginx.service restart`)).toMatchObject({
+    kind: 'restart',
+    status: 'queued',
+  });
+  expect(await muster(`host assign ${id} apache.service restart`)).toMatchObject({
+    code: 2,
+    notes: `Host ${id} has no service apache.service, but nginx.service.`,
+  });
+  expect((await muster('host list')).out).toContain('web-1');
+});
+
+test('a batch is made, watched until it is over, and shown as a bar that adds up', async () => {
+  const made = await json('batch create SYNC --tag shop --name first');
+  expect(made.total).toBe(1);
+  expect(await muster(`batch create SYNC --tag shop --everything`)).toMatchObject({ code: 2 });
+  await muster(`batch pause ${made.id}`);
+  expect((await muster('batch list')).out).toMatch(/first +paused .*\[-{24}\] 1 \w+ = 1/);
+  await muster(`batch resume ${made.id}`);
+  await muster(`batch cancel ${made.id}`);
+  const watched = await muster(`batch show ${made.id} --watch`);
+  expect(watched).toMatchObject({ code: 6, out: expect.stringMatching(/cancelled {2}\[x{24}\] 1 \w+ = 1/) });
+});
+
+test('events are told as they happen, until the stream is closed', async () => {
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const tail = muster('events tail --target generic:told --from start --json', {
+    saw: (line) => {
+      seen.push(line);
+      stop.abort();
+    },
+    signal: stop.signal,
+  });
+  const { id } = await json('lane assign told tell');
+  expect(await tail).toMatchObject({ code: 0 });
+  expect(JSON.parse(seen[0] as string)).toMatchObject({
+    type: 'CREATED',
+    actionId: id,
+    target: 'generic:told',
+  });
+});
+
+test('each way of failing has its exit code and a sentence', async () => {
+  expect(await muster('action show 999999')).toMatchObject({
+    code: 4,
+    notes: expect.stringContaining('(MUSTER_UNKNOWN_ACTION)'),
+  });
+  const viewer = (await t.token({ kind: 'operator', role: 'viewer', name: 'v' })).token;
+  expect(await muster('lane assign x y', { env: { MUSTER_TOKEN: viewer } })).toMatchObject({
+    code: 3,
+    notes: expect.stringContaining('(MUSTER_FORBIDDEN)'),
+  });
+  expect(
+    await muster('action list', { env: { MUSTER_TOKEN: undefined, MUSTER_DATA_DIR: '/nowhere' } }),
+  ).toMatchObject({ code: 2, notes: expect.stringContaining('Set MUSTER_TOKEN') });
+  expect(await muster('action list', { env: { MUSTER_URL: 'http://127.0.0.1:1' } })).toMatchObject({
+    code: 5,
+    notes: expect.stringContaining('No answer from http://127.0.0.1:1'),
+  });
+  expect(await muster('action list --limit many')).toMatchObject({
+    code: 2,
+    notes: expect.stringContaining('It must be a whole number from 1 to 500.'),
+  });
+  expect(await muster('action lst')).toMatchObject({ code: 2 });
+  expect(await muster('events tail', { env: { MUSTER_TOKEN: 'mst_operator_1_wrong' } })).toMatchObject({
+    code: 3,
+  });
+});
