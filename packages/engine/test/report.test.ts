@@ -43,6 +43,20 @@ test('G2 G15: a success ends the action with one ending that has everything', as
   });
 });
 
+test('G15: a success may say why it is one', async () => {
+  const { id } = await running();
+  await expect(t.report(id, 1, 'succeeded', { reason: 'no word' })).rejects.toMatchObject({
+    code: 'MUSTER_BAD_VALUE',
+  });
+  expect(await t.report(id, 1, 'succeeded', { reason: 'BY_BELL' })).toMatchObject({ state: 'succeeded' });
+  expect(await t.engine.get(t.db, 1, id)).toMatchObject({
+    state: 'succeeded',
+    reason: 'BY_BELL',
+    error: null,
+  });
+  expect((await t.engine.events(t.db, 1, id)).at(-1)).toMatchObject({ type: 'SUCCEEDED', reason: 'BY_BELL' });
+});
+
 test('G4 G5: a failure waits and is tried again; after the last try it is a dead letter', async () => {
   const { laneId, id } = await running({ maxAttempts: 3 });
   for (const [attempt, base] of [

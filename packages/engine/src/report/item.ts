@@ -12,6 +12,8 @@ export interface ReportItem {
   readonly outcome: 'succeeded' | 'failed' | 'timeout' | 'not_now' | 'released' | 'unreached';
   /** Of a failure: it is the last try, however many there might be. */
   readonly final?: boolean | undefined;
+  /** Of a success: who or what made it one. */
+  readonly reason?: string | undefined;
   readonly worker?: string | undefined;
   readonly error?: string | undefined;
   /** JSON text. */

@@ -1,5 +1,6 @@
 import type { ClaimedAction } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
+import { EngineError } from '../errors.ts';
 import type { ClaimAnswer, ClaimItem } from '../ops/claim.ts';
 import { checkAttempt, checkText, encodeJson } from '../text.ts';
 import {
@@ -26,6 +27,8 @@ export interface ReportRequest {
   readonly status: 'succeeded' | 'failed' | 'timedOut' | 'notNow' | 'unreached';
   /** Of a failure: it would fail again however often it is tried, so this was the last try. */
   readonly final?: boolean | undefined;
+  /** Of a success: what its ending names as the reason, in capitals; SUCCEEDED if nothing is said. */
+  readonly reason?: string | undefined;
   readonly worker?: string | undefined;
   readonly error?: string | undefined;
   readonly result?: unknown;
@@ -65,6 +68,14 @@ function outcomeOf(status: ReportRequest['status']): ReportItem['outcome'] {
   return status === 'notNow' ? 'not_now' : status;
 }
 
+const REASON = /^[A-Z][A-Z_]{0,39}$/;
+
+function checkReason(reason: string): string {
+  if (!REASON.test(reason))
+    throw new EngineError('MUSTER_BAD_VALUE', 'reason must be a word of up to 40 capitals.');
+  return reason;
+}
+
 function checkNext(next: NonNullable<ReportRequest['next']>) {
   checkName(next.channel, 'channel');
   checkName(next.worker, 'worker', 0);
@@ -80,6 +91,7 @@ function itemOf(request: ReportRequest): ReportItem {
     attempt: checkAttempt(request.attempt),
     outcome: outcomeOf(request.status),
     final: request.status === 'failed' && request.final,
+    reason: request.status === 'succeeded' ? ifGiven(request.reason, checkReason) : undefined,
     worker: ifGiven(request.worker, (worker) => checkName(worker, 'worker', 0)),
     error: ifGiven(request.error, (error) => checkText(error, 'error')),
     result: ifGiven(request.result, (result) => encodeJson(result, 'result')),

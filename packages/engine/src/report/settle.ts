@@ -21,7 +21,7 @@ import { backoff, hasKeyOf, leaseUntil, lockLanes, ms, NOW } from '../sql.ts';
  * A requested cancel turns everything but a success into cancelled; a deadline that has passed turns a timeout into
  * failed.
  *
- * The source `h` has: ord, tenant_id, lane_id, ver, action_id, attempt, outcome, worker, error, result, delay_ms,
+ * The source `h` has: ord, tenant_id, lane_id, ver, action_id, attempt, outcome, reason (of a success that says why), worker, error, result, delay_ms,
  * cancel_requested, runner_id, lease_runner, channel, priority, seq, failures, deferrals, deadline (of the attempt's
  * pending row), max_attempts, backoff_ms, backoff_max_ms, head_of_line, on_lease_end (of its action; null for a
  * success, which needs none), home_lane (where the action goes back to; null for a success), and n_action, n_attempt, n_deadline, n_channel, n_priority, n_seq, n_worker, n_lease_ms
@@ -61,12 +61,12 @@ export const settle = (
       f.n_action is not null and not (f.state is null and f.head_of_line = 'hold' and f.n_behind
         and (f.n_priority, f.n_seq) > (f.priority, f.seq)) as goes_on,
       f.tenant_id, f.state, f.outcome, f.action_id, f.attempt, f.lane_id, f.channel, f.n_action, f.n_attempt, f.n_worker,
-      f.n_channel, f.worker, f.why, f.error, f.result, f.lease_runner, f.runner_id, f.ord, f.new_failures, f.new_deferrals,
+      f.n_channel, f.worker, f.why, f.reason, f.error, f.result, f.lease_runner, f.runner_id, f.ord, f.new_failures, f.new_deferrals,
       f.wait_ms, f.head_of_line, f.home_lane, case when f.wait_ms > 0 then ${NOW} + ${ms('f.wait_ms')} end as retry_at,
       least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until, ${endsOf(ends)} as n_ends
     from (
       select w.*,
-        case when w.why in ('SUCCEEDED', 'LEASE_END') then 'succeeded' when w.why in ('GENERATION', 'CANCELLED') then 'cancelled'
+        case when w.outcome = 'succeeded' or w.why = 'LEASE_END' then 'succeeded' when w.why in ('GENERATION', 'CANCELLED') then 'cancelled'
           when w.why is not null then 'failed' end as state,
         case
           when w.why is not null then null
@@ -80,7 +80,7 @@ export const settle = (
           case when c.outcome in ('failed', 'timeout') then 0 when c.outcome = 'unreached' then c.deferrals
             else c.deferrals + 1 end as new_deferrals,
           case
-            when c.outcome = 'succeeded' then 'SUCCEEDED'
+            when c.outcome = 'succeeded' then coalesce(c.reason, 'SUCCEEDED')
             when c.outcome = 'revoked' then 'GENERATION'
             when c.cancel_requested then 'CANCELLED'
             when c.outcome = 'timeout' and c.deadline <= ${NOW} then 'DEADLINE'
@@ -132,7 +132,7 @@ export const settle = (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
       select g.tenant_id, g.action_id, g.lane_id, ${NOW},
         case g.outcome when 'succeeded' then ${E.SUCCEEDED} when 'failed' then ${E.FAILED} when 'timeout' then ${E.TIMEOUT}
-          when 'not_now' then ${E.NOT_NOW} else ${E.RELEASED} end, g.attempt, g.worker, g.error
+          when 'not_now' then ${E.NOT_NOW} else ${E.RELEASED} end, g.attempt, g.worker, coalesce(g.reason, g.error)
       from g where g.outcome <> 'revoked'
       union all
       select g.tenant_id, g.action_id, g.lane_id, ${NOW},

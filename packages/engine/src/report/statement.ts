@@ -77,7 +77,7 @@ function values(context: Context, items: readonly ReportItem[]): unknown[] {
     items.map((item) => item.tenantId),
     items.map((item) => item.actionId),
     items.map((item) => item.attempt),
-    items.map((item) => (item.final ? FINAL : item.outcome)),
+    items.map(outcomeOf),
     items.map((item) => item.worker ?? null),
     textArray(items.map((item) => item.error ?? null)),
     jsonArray(items.map((item) => item.result ?? null)),
@@ -92,7 +92,11 @@ function values(context: Context, items: readonly ReportItem[]): unknown[] {
 
 /** A failure that would repeat itself uses up all tries at once. */
 const FINAL = 'failed_final';
-const OUTCOME = `case i.outcome when '${FINAL}' then 'failed' else i.outcome end`;
+/** A success may say why: behind a space, so that a statement for many needs no further column for the few that do. */
+const outcomeOf = ({ final, outcome, reason }: ReportItem) =>
+  final ? FINAL : reason === undefined ? outcome : `${outcome} ${reason}`;
+const OUTCOME = `case i.outcome when '${FINAL}' then 'failed' else split_part(i.outcome, ' ', 1) end`;
+const REASON = `nullif(split_part(i.outcome, ' ', 2), '')`;
 const TRIES = `case when i.outcome = '${FINAL}' then 1 else o.max_attempts end`;
 
 /** A runner goes on in a lane that is still its own, unless it has fewer slots than it holds. */
@@ -105,7 +109,7 @@ const DEADLINE = `case when i.outcome = 'timeout' and p.deadline <= l.lease_unti
 
 export const statement = (s: string, ends: string | null = null) => `
   with ${pauses(s)}, h as (
-    select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, ${OUTCOME} as outcome, coalesce(i.worker, l.worker) as worker,
+    select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, ${OUTCOME} as outcome, ${REASON} as reason, coalesce(i.worker, l.worker) as worker,
       i.error, i.result, i.delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
       p.deferrals, ${DEADLINE} as deadline, ${TRIES} as max_attempts, o.backoff_ms, o.backoff_max_ms, o.head_of_line, o.on_lease_end,
       o.lane_id as home_lane,
@@ -134,7 +138,7 @@ export const statement = (s: string, ends: string | null = null) => `
     left join pz on pz.tenant_id = i.tenant_id
     left join lateral (
       select a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line, a.on_lease_end, a.tags, a.lane_id from ${s}.actions a
-      where i.outcome <> 'succeeded' and a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1
+      where not starts_with(i.outcome, 'succeeded') and a.tenant_id = i.tenant_id and a.action_id = i.action_id limit 1
     ) o on true
     cross join lateral (
       -- once for both probes of the head, not once in each
