@@ -22,6 +22,7 @@ create table {schema}.orders (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   completed_at timestamptz,
+  completion_reason text collate "C",
   processing_started_at timestamptz,
   bot_id uuid,
   deleted_at timestamptz,

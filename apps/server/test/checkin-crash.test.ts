@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startDestination } from '../testing/destination.ts';
 import { type Running, serve, temporaryFolder } from '../testing/muster-process.ts';
 import { processDatabase } from '../testing/process-database.ts';
 
@@ -12,7 +13,11 @@ let server: Running;
 beforeAll(async () => {
   const database = await processDatabase(folder.path);
   drop = database.drop;
-  environment = { ...database.environment, MUSTER_OPERATOR_TOKEN: OPERATOR, MUSTER_LOG_LEVEL: 'warn' };
+  environment = {
+    ...database.environment,
+    ...{ MUSTER_OPERATOR_TOKEN: OPERATOR, MUSTER_LOG_LEVEL: 'warn', MUSTER_ORDER_SECONDS: '1' },
+    ...{ MUSTER_OUTGOING_ALLOW: '127.0.0.1', MUSTER_SECRETS_KEY: Buffer.alloc(32, 'key').toString('base64') },
+  };
   server = await serve(environment);
 });
 afterAll(async () => {
@@ -28,6 +33,12 @@ async function post(path: string, body: object, token = OPERATOR): Promise<any> 
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
+  return response.json();
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came
+async function get(path: string): Promise<any> {
+  const response = await fetch(server.url + path, { headers: { authorization: `Bearer ${OPERATOR}` } });
   return response.json();
 }
 
@@ -85,4 +96,35 @@ test('a batch that was being supplied when the server was killed is supplied onc
   let counts = await look();
   while ((counts.waiting ?? 0) > 0) counts = await look();
   expect(counts).toMatchObject({ waiting: 0, pending: 3_000 });
+});
+
+test('G83: orders whose server was killed while bots had them are complete when it is back, and the bots are idle', async () => {
+  const bots = [(await post('/api/bots', {})).id, (await post('/api/bots', {})).id];
+  for (let n = 0; n < 3; n += 1) await post('/api/orders', { type: 'NORMAL' });
+  for (const id of bots) expect((await post(`/api/bots/${id}/claim`, {})).status).toBe('PROCESSING');
+  await crash();
+  const statuses = async () =>
+    (await get('/api/orders')).orders.map(({ status }: { status: string }) => status);
+  await expect.poll(statuses).toEqual(['PENDING', 'COMPLETE', 'COMPLETE']);
+  expect((await get('/api/bots')).bots).toMatchObject([{ status: 'IDLE' }, { status: 'IDLE' }]);
+  // and again, right after a claim was answered
+  expect((await post(`/api/bots/${bots[0]}/claim`, {})).status).toBe('PROCESSING');
+  await crash();
+  await expect.poll(statuses).toEqual(['COMPLETE', 'COMPLETE', 'COMPLETE']);
+});
+
+test('G84: a callback that was accepted before the server was killed is delivered when it is back', async () => {
+  const shop = await startDestination();
+  shop.hold('/held');
+  for (const path of ['/waits', '/held'])
+    await fetch(`${server.url}/v2/publish/http://127.0.0.1:${shop.port}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${OPERATOR}`, 'upstash-delay': path === '/waits' ? '1s' : '0s' },
+      body: path,
+    });
+  // one waits, the other is under way
+  await expect.poll(() => shop.of('/held').length).toBe(1);
+  await crash();
+  await expect.poll(() => shop.of('/waits').map(({ body }) => body)).toEqual(['/waits']);
+  await shop.close();
 });

@@ -74,7 +74,7 @@ test('an address is public only if it is given out to somebody in the internet',
   expect([...PUBLIC, '2606:4700::1111', '2a00::1'].filter((address) => !isPublic(address))).toEqual([]);
 });
 
-test('no private address is dialled, however it is written or found', async () => {
+test('G85: no private address is dialled, however it is written or found', async () => {
   const dial = vi.fn();
   const dialled = new Outgoing(new AllowRule(nothing, all('10.0.0.1', '::1', 'fd00::7')), undefined, dial);
   for (const url of [
@@ -88,7 +88,7 @@ test('no private address is dialled, however it is written or found', async () =
   expect(dialled.check('http://169.254.169.254/latest')).toContain('is in a network');
 });
 
-test('of a host with public and private addresses only the public ones are dialled, and they are what was looked at', async () => {
+test('G85: of a host with public and private addresses only the public ones are dialled, and they are what was looked at', async () => {
   const resolve = vi.fn(all('10.0.0.1', '1.1.1.1', '192.168.0.1'));
   let addresses: unknown;
   const outgoing = new Outgoing(new AllowRule(nothing, resolve), undefined, (_url, { lookup }) => {
@@ -125,7 +125,7 @@ test('what the settings name may be reached, and the answer comes back', async (
   expect(answer.outcome === 'answered' && answer.body.toString()).toBe('got words');
 });
 
-test('a redirect is an answer and is not followed', async () => {
+test('G85: a redirect is an answer and is not followed', async () => {
   const asked: unknown[] = [];
   const port = await listen((request, response) => {
     asked.push(request.url);

@@ -49,6 +49,8 @@ export interface TestServer {
   secret(text: string): string;
   /** Moves the clock, if there is one, and does the housekeeping of that moment. */
   pass(ms: number): Promise<void>;
+  /** Ends the server and, after what happens meanwhile, begins another one on the same database. */
+  restart(meanwhile?: () => void): Promise<void>;
   /** Ends the server and its database; fails if the log has a secret or an unexpected error. */
   close(): Promise<void>;
 }
@@ -85,14 +87,16 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     MUSTER_SECRETS_KEY: SECRETS_KEY,
     ...options.settings,
   });
-  const server = await startServer(config, {
-    db: options.database?.(database.db) ?? database.db,
-    logStream: { write: (line) => void lines.push(line) },
-    ...(options.clock ? { clock } : {}),
-    ...(options.features ? { features: options.features } : {}),
-    ...(options.resolve ? { resolve: options.resolve } : {}),
-    ...(options.refusedBodyMs === undefined ? {} : { refusedBodyMs: options.refusedBodyMs }),
-  });
+  const start = () =>
+    startServer(config, {
+      db: options.database?.(database.db) ?? database.db,
+      logStream: { write: (line) => void lines.push(line) },
+      ...(options.clock ? { clock } : {}),
+      ...(options.features ? { features: options.features } : {}),
+      ...(options.resolve ? { resolve: options.resolve } : {}),
+      ...(options.refusedBodyMs === undefined ? {} : { refusedBodyMs: options.refusedBodyMs }),
+    });
+  let server = await start();
   const contract = await contractOf(server.url);
 
   async function send(method: string, path: string, body: unknown, asking: Asking = {}): Promise<Answer> {
@@ -126,8 +130,12 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
   };
 
   return {
-    server,
-    engine: server.engine,
+    get server() {
+      return server;
+    },
+    get engine() {
+      return server.engine;
+    },
     client: (token: ClientOptions['token'] = operator) =>
       createClient({ url: server.url, token, fetch: checkedFetch }),
     clock,
@@ -152,6 +160,11 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
     async pass(ms) {
       clock.advance(ms);
       for (const duty of DUTIES) await server.engine.runDuty(duty);
+    },
+    async restart(meanwhile) {
+      await server.stop();
+      meanwhile?.();
+      server = await start();
     },
     async close() {
       await server.stop();

@@ -133,7 +133,7 @@ export type {
 export type { Enrolment, Phone, QueuedCommand } from './mdm/answers.ts';
 export type { RawCommand } from './mdm/requests.ts';
 export type { Bot, BotPage, Order, OrderPage } from './orders/answers.ts';
-export type { BotPatch, NewOrder, OrderPatch } from './orders/requests.ts';
+export { type BotPatch, completion, type NewOrder, type OrderPatch } from './orders/requests.ts';
 export {
   CHECKIN_TOPIC,
   type CheckinEvent,

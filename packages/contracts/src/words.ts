@@ -24,6 +24,7 @@ export { ORDER_ERRORS } from './orders/errors.ts';
 export {
   BOT_STATUSES,
   type BotStatus,
+  COMPLETION_REASONS,
   ORDER_STATUSES,
   ORDER_TYPES,
   type OrderStatus,

@@ -1,5 +1,5 @@
 import type { Engine, Queryable, Transaction } from '@muster/engine';
-import { isTransaction } from '@muster/engine';
+import { EngineError, isTransaction } from '@muster/engine';
 import type { Config } from '../config.ts';
 import type { Log } from '../http/logging.ts';
 import type { Outgoing } from '../outgoing/outgoing.ts';
@@ -18,6 +18,7 @@ import {
   DEFAULT_TIMEOUT_MS,
   LONGEST_BACKOFF_MS,
   leaseOf,
+  OWN_BACKOFF_MS,
   OWN_PATHS,
   type StoredMessage,
 } from './message.ts';
@@ -35,7 +36,7 @@ export interface NewMessage {
 /** A call of this server to itself, later. */
 export interface OwnCall {
   readonly tenantId: number;
-  /** One of OWN_PATHS, perhaps with a query. */
+  /** One of OWN_PATHS. */
   readonly path: string;
   readonly body: unknown;
   readonly at: Date;
@@ -64,6 +65,7 @@ export class Callbacks {
   readonly #deduplication: ReturnType<typeof createDeduplication>;
   readonly #deliverers: Deliverers;
   readonly #engine: Engine;
+  readonly #haveKeys = new Set<number>();
   readonly #lanes: CallbackLanes;
   readonly #secrets: Secrets;
 
@@ -103,67 +105,95 @@ export class Callbacks {
       if (present !== null) return { actionId: present, isNew: false };
     }
     await this.keys.ensure(tx, tenantId); // says so now if there is no key to seal them with
-    const host = message.isOwn ? 'this server' : new URL(message.url).host;
+    const { host } = new URL(message.url);
     const { id } = await this.#engine.enqueue(tx, {
       ...{ tenantId, laneId: await this.#lanes.laneOf(tx, tenantId, host), channel: CALLBACKS },
       ...{ kind: 'callback', payload: message, createdBy: given.createdBy, notBefore: given.notBefore },
-      ...{ maxAttempts: message.retries + 1, backoffMs: BACKOFF_MS, backoffMaxMs: LONGEST_BACKOFF_MS },
-      ...{ leaseMs: leaseOf(message), tags: given.labels, unbounded: message.isOwn },
+      ...{ ...tries(message), tags: given.labels },
     });
     if (deduplicationId !== undefined) await this.#deduplication.means(tx, tenantId, deduplicationId, id);
-    if (isTransaction(tx)) tx.afterCommit(() => this.#deliverers.lookSoon(tenantId));
+    afterCommit(tx, () => this.#deliverers.lookSoon(tenantId));
     return { actionId: id, isNew: true };
   }
 
   /**
-   * To this server itself, or by the account of the settings: then it is sent there after the commit, and not at all if that
-   * fails. Nor is it without a key to sign it with. Whoever has himself called has a second way.
+   * To this server itself, in the transaction or, with the engine's `db`, gathered with others that come at once: one statement for
+   * all. By the account of the settings it is sent there after the commit, and not at all if that fails. Nor is it without a key to
+   * sign it with. Whoever has himself called has a second way.
    */
-  async schedule(tx: Transaction, { at, body, deduplicationId, path, tenantId }: OwnCall): Promise<void> {
-    if (!OWN_PATHS.includes(path.split('?')[0] as string))
-      throw new Error(`${path} is not among those that this server may call.`);
+  async schedule(client: Queryable, { at, body, deduplicationId, path, tenantId }: OwnCall): Promise<void> {
+    if (!OWN_PATHS.includes(path)) throw new Error(`${path} is not among those that this server may call.`);
+    const url = `${path}?tenant=${tenantId}`;
     const text = JSON.stringify(body);
     const calls = this.#calls;
     if (calls) {
-      tx.afterCommit(() =>
-        calls.publish({ at, body: text, deduplicationId, path, retries: DEFAULT_RETRIES }),
-      );
-      return;
+      const publish = () =>
+        calls.publish({ at, body: text, deduplicationId, path: url, retries: DEFAULT_RETRIES });
+      return afterCommit(client, publish);
     }
     if (!this.isReady) return;
-    const sending = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      retries: DEFAULT_RETRIES,
+    await this.#ensureKeys(client, tenantId);
+    const message: StoredMessage = {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, retries: DEFAULT_RETRIES },
+      ...{ url, isOwn: true, body: text, timeoutMs: DEFAULT_TIMEOUT_MS },
     };
-    await this.publish(tx, {
-      ...{ tenantId, notBefore: at, deduplicationId: ownId(deduplicationId) },
-      message: { ...sending, url: path, isOwn: true, body: text, timeoutMs: DEFAULT_TIMEOUT_MS },
-    });
+    try {
+      await this.#engine.enqueue(client, {
+        ...{ tenantId, laneId: await this.#lanes.ownLane(client, tenantId, deduplicationId) },
+        ...{ channel: CALLBACKS, kind: 'callback', payload: message, notBefore: at, tags: [path] },
+        ...{ ...tries(message), unbounded: true, idempotencyKey: ownKey(deduplicationId) },
+      });
+    } catch (error) {
+      // the id decides: it is scheduled, if for another time
+      if (!(error instanceof EngineError && error.code === 'MUSTER_IDEMPOTENCY_MISMATCH')) throw error;
+    }
+    afterCommit(client, () => this.#deliverers.lookSoon(tenantId));
   }
 
   /** What was scheduled under this id is not sent any more, unless it is under way. */
   async unschedule(tx: Transaction, tenantId: number, deduplicationId: string): Promise<void> {
     const calls = this.#calls;
-    if (calls) {
-      tx.afterCommit(() => calls.cancel(deduplicationId));
-      return;
-    }
-    const actionId = await this.#deduplication.find(tx, tenantId, ownId(deduplicationId));
+    if (calls) return tx.afterCommit(() => calls.cancel(deduplicationId));
+    const actionId = await this.#engine.idOfKey(tx, tenantId, ownKey(deduplicationId));
     if (actionId !== null) await this.#engine.cancel(tx, { tenantId, actionId });
   }
 
-  /** Whether a request to one of our own paths was signed by us for this tenant, or by the account of the settings. */
-  async isSigned(
+  /** Whatever the tenant has scheduled for this path; an account has to be told the ids. */
+  async unscheduleAll(
+    tx: Transaction,
+    { ids, path, tenantId }: { ids: readonly string[]; path: string; tenantId: number },
+  ): Promise<void> {
+    const calls = this.#calls;
+    if (calls)
+      return tx.afterCommit(() => {
+        for (const id of ids) calls.cancel(id);
+      });
+    await this.#engine.cancelMatching(tx, { tenantId, channel: CALLBACKS, tag: path });
+  }
+
+  /**
+   * For which tenant a request to one of our own paths was signed, by us or by the account of the settings; null: for none. `url`
+   * is the path with the query as it came: the signature is that of the whole of it.
+   */
+  async signedFor(
     client: Queryable,
-    request: { tenantId: number; signature: string; body: Buffer; path: string },
-  ): Promise<boolean> {
-    const own = this.#secrets.isReady ? await this.keys.find(client, request.tenantId) : null;
+    { url, ...request }: { url: string; signature: string; body: Buffer },
+  ): Promise<number | null> {
+    const tenantId = Number(/\?tenant=([1-9]\d{0,8})$/.exec(url)?.[1]);
+    if (!tenantId) return null;
+    const own = this.#secrets.isReady ? await this.keys.find(client, tenantId) : null;
     const keys = [
       ...(own ? [own.current, own.next] : []),
       ...(this.#account ? [this.#account.currentKey, this.#account.nextKey] : []),
     ];
-    return isSignedBy(keys, { ...request, at: this.#engine.now() });
+    // behind a proxy the account knows us by a longer path
+    const prefix = this.#account ? new URL(this.#account.publicUrl).pathname.replace(/\/$/, '') : '';
+    const isSigned = await isSignedBy(keys, {
+      ...request,
+      paths: [url, prefix + url],
+      at: this.#engine.now(),
+    });
+    return isSigned ? tenantId : null;
   }
 
   /** `ownUrl`: where this server listens. */
@@ -174,6 +204,13 @@ export class Callbacks {
   async stop(): Promise<void> {
     await this.#deliverers.stop();
     await this.#calls?.settled();
+  }
+
+  /** Once for each tenant: they change, but they stay. */
+  async #ensureKeys(client: Queryable, tenantId: number): Promise<void> {
+    if (this.#haveKeys.has(tenantId)) return;
+    await this.keys.ensure(client, tenantId);
+    afterCommit(client, () => void this.#haveKeys.add(tenantId));
   }
 
   /** Whoever wanted to know of a failure is told by a message of its own. */
@@ -188,5 +225,17 @@ export class Callbacks {
   }
 }
 
-/** Nobody who publishes can take the ids of our own calls: theirs have no space in them. */
-const ownId = (deduplicationId: string) => `own ${deduplicationId}`;
+/** Keys that come over HTTP begin with the name of a method, so nobody else has those of our own calls. */
+const ownKey = (deduplicationId: string) => `callback ${deduplicationId}`;
+
+const tries = (message: StoredMessage) => ({
+  ...{ maxAttempts: message.retries + 1, backoffMaxMs: LONGEST_BACKOFF_MS },
+  backoffMs: message.isOwn ? OWN_BACKOFF_MS : BACKOFF_MS,
+  leaseMs: leaseOf(message),
+});
+
+/** Of anything but a transaction everything is committed already. */
+function afterCommit(client: Queryable, run: () => void): void {
+  if (isTransaction(client)) client.afterCommit(run);
+  else run();
+}

@@ -1,15 +1,19 @@
 import { createHash, randomInt } from 'node:crypto';
 import { type Duty, dutyRun, type Engine, isTransaction, type Queryable } from '@muster/engine';
+import { BoundedMap } from '../database/bounded-map.ts';
 import { CALLBACKS } from './message.ts';
 
 /** So many requests go to one host at once: a slow one holds up nobody else, and is not overrun. */
 export const LANES_PER_HOST = 4;
+/** This server is not overrun by itself: two hundred bots end an order each second. */
+const LANES_OF_OWN = 16;
 /** Of all hosts of a tenant together, on all nodes. */
 export const SLOTS = 200;
 const LONGEST_NAME = 180;
 const NOTED_MS = 3_600_000;
 const UNUSED_MS = 2 * 86_400_000;
 const MOST = 200;
+const MOST_KNOWN = 10_000;
 
 /**
  * The lanes of a tenant's callbacks: a few for each host, under one runner. That a lane is in use is noted once an hour, so
@@ -18,6 +22,7 @@ const MOST = 200;
 export class CallbackLanes {
   readonly #engine: Engine;
   readonly #runners = new Map<number, string>();
+  readonly #ownLanes = new BoundedMap<string, { laneId: string; until: number }>(MOST_KNOWN);
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -25,8 +30,12 @@ export class CallbackLanes {
 
   /** One of the lanes of this host. */
   async laneOf(tx: Queryable, tenantId: number, host: string): Promise<string> {
-    const { schema: s, now } = this.#engine;
     const name = `${host.length > LONGEST_NAME ? createHash('sha256').update(host).digest('hex') : host}/${randomInt(LANES_PER_HOST)}`;
+    return this.#noted(tx, tenantId, name);
+  }
+
+  async #noted(tx: Queryable, tenantId: number, name: string): Promise<string> {
+    const { schema: s, now } = this.#engine;
     const laneId = await this.#engine.ensureLane(tx, tenantId, CALLBACKS, name);
     const { rows: noted } = await tx.query({
       name: 'muster_callback_lane',
@@ -41,6 +50,22 @@ export class CallbackLanes {
       values: [tenantId, name, now()],
     });
     await this.#engine.assignRunner(tx, { tenantId, laneId }, runnerId);
+    return laneId;
+  }
+
+  /** The lane of a call to this server itself: always the same one of the same id, and mostly without a query. */
+  async ownLane(client: Queryable, tenantId: number, id: string): Promise<string> {
+    const nth = createHash('sha256').update(id).digest().readUInt32BE() % LANES_OF_OWN;
+    const name = `this server/${nth}`;
+    const known = this.#ownLanes.get(`${tenantId}/${name}`);
+    const at = this.#engine.now().getTime();
+    if (known && at < known.until) return known.laneId;
+    const laneId = isTransaction(client)
+      ? await this.#noted(client, tenantId, name)
+      : await this.#engine.db.transaction((tx) => this.#noted(tx, tenantId, name));
+    const know = () => void this.#ownLanes.set(`${tenantId}/${name}`, { laneId, until: at + NOTED_MS });
+    if (isTransaction(client)) client.afterCommit(know);
+    else know();
     return laneId;
   }
 

@@ -5,6 +5,8 @@ export const DEFAULT_RETRIES = 3;
 export const DEFAULT_TIMEOUT_MS = 30_000;
 /** Doubled with each try. */
 export const BACKOFF_MS = 10_000;
+/** Of calls to this server itself: the first of these pauses is over before the order's lease is. */
+export const OWN_BACKOFF_MS = 500;
 export const LONGEST_BACKOFF_MS = 86_400_000;
 /** What a server needs beside the time of the destination, before the try counts as lost. */
 const LEASE_MARGIN_MS = 30_000;

@@ -38,10 +38,10 @@ export function sign(key: string, { url, body, messageId, at }: Signed): Promise
     .sign(secretOf(key));
 }
 
-/** Whether one of these keys has signed this body for an address with this path, and not too long ago. */
+/** Whether one of these keys has signed this body for an address with one of these paths (with query), and not too long ago. */
 export async function isSignedBy(
   keys: readonly string[],
-  { signature, body, path, at }: { signature: string; body: Buffer; path: string; at: Date },
+  { signature, body, paths, at }: { signature: string; body: Buffer; paths: readonly string[]; at: Date },
 ): Promise<boolean> {
   for (const key of keys)
     try {
@@ -54,7 +54,9 @@ export async function isSignedBy(
       });
       const said = String(payload.body).replace(/=+$/, '');
       const subject = String(payload.sub);
-      return said === hashOf(body) && URL.canParse(subject) && new URL(subject).pathname === path;
+      if (said !== hashOf(body) || !URL.canParse(subject)) return false;
+      const { pathname, search } = new URL(subject);
+      return paths.includes(pathname + search);
     } catch {
       // the other key may have signed it
     }

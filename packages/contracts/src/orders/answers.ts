@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { refusal } from '../refusal.ts';
 import { nextCursor, time } from '../values.ts';
-import { BOT_STATUSES, ORDER_STATUSES, ORDER_TYPES } from './statuses.ts';
+import { BOT_STATUSES, COMPLETION_REASONS, ORDER_STATUSES, ORDER_TYPES } from './statuses.ts';
 
 /** What goes out; a test compares every answer with it. */
 export const order = z
@@ -14,8 +14,12 @@ export const order = z
     botId: z.string().nullable().describe('Who processes it, or has processed it.'),
     createdAt: time,
     processingStartedAt: time.nullable(),
-    processingEndsAt: time.nullable().describe('Of one that is PROCESSING: it is COMPLETE by then.'),
+    processingEndsAt: time.nullable().describe('Of one that is PROCESSING: it is COMPLETE then.'),
     completedAt: time.nullable(),
+    completionReason: z
+      .enum(COMPLETION_REASONS)
+      .nullable()
+      .describe('The callback at the end of its time, the end of its lease if none came, or a person.'),
     updatedAt: time,
     deletedAt: time.nullable(),
   })
@@ -26,6 +30,8 @@ export const orderPage = z
   .meta({ id: 'OrderPage' });
 export type OrderPage = z.infer<typeof orderPage>;
 export const cleared = z.strictObject({ cleared: z.int() }).meta({ id: 'ClearedOrders' });
+
+export const completed = z.strictObject({ message: z.string() }).meta({ id: 'CompletedOrder' });
 
 export const bot = z
   .strictObject({

@@ -1,6 +1,6 @@
 import { endpoint } from '../endpoint.ts';
 import { IDEMPOTENCY_KEY, idParams, pageQuery } from '../values.ts';
-import { bot, botBusy, botPage, cleared, newBot, order, orderPage } from './answers.ts';
+import { bot, botBusy, botPage, cleared, completed, newBot, order, orderPage } from './answers.ts';
 import { botPatch, orderBody, orderPatch } from './requests.ts';
 
 const clear = { summary: 'Deletes all orders and frees their bots; numbering goes on' } as const;
@@ -40,6 +40,18 @@ export const orders = {
     summary: 'Deletes an order for the time being; its bot is free',
     params: idParams,
     responses: { 204: { description: 'It can be restored for some days.' } },
+  }),
+  complete: endpoint({
+    method: 'POST',
+    path: '/api/orders/complete',
+    summary:
+      'The callback at the end of an order’s time: {orderId, botId, attempt}, signed, and for the tenant of the query',
+    headers: {
+      'Upstash-Signature':
+        'That of the body and the address, by a key of the tenant or of the QStash account.',
+    },
+    bytes: ['application/json'],
+    responses: { 200: { description: 'It is complete, or was already.', schema: completed } },
   }),
   clear: endpoint({
     method: 'POST',

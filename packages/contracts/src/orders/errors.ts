@@ -5,6 +5,10 @@ export const ORDER_ERRORS = {
     status: 409,
     meaning: 'The bot processes an order already; the answer has it as `order`.',
   },
+  MUSTER_BAD_SIGNATURE: {
+    status: 401,
+    meaning: 'The callback is not signed by a key of its tenant, for this very body and address.',
+  },
   MUSTER_ORDER_STATUS: {
     status: 409,
     meaning: 'The order or the bot cannot change like that from the status it has; the sentence says why.',

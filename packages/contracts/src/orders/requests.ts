@@ -29,6 +29,9 @@ export const orderPatch = z
   .meta({ id: 'OrderPatch' });
 export type OrderPatch = z.infer<typeof orderPatch>;
 
+/** Of which claim it is: an earlier one changes nothing. */
+export const completion = z.strictObject({ orderId: z.string(), botId: z.string(), attempt: z.int().min(1) });
+
 export const botPatch = z
   .strictObject({
     status: z.enum(BOT_STATUSES).optional(),

@@ -1,5 +1,5 @@
 import { api } from '@muster/contracts';
-import type { Database, Engine } from '@muster/engine';
+import type { Database } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
@@ -8,23 +8,12 @@ import { created, gone } from '../../http/replies.ts';
 import type { BotQueries } from './bot-queries.ts';
 import type { Bots } from './bots.ts';
 import { orderError, unknownBot } from './errors.ts';
-import type { OrderQueries } from './order-queries.ts';
-import type { Orders } from './orders.ts';
-import { CHANNEL, type OrderRow, showBot, showOrder } from './wire.ts';
+import { showBot, showOrder } from './wire.ts';
 
 const PAGE = 200;
 
-export function botRoutes(tools: {
-  audit: Audit;
-  bots: Bots;
-  db: Database;
-  engine: Engine;
-  normalShare: number;
-  orders: Orders;
-  orderQueries: OrderQueries;
-  queries: BotQueries;
-}): Route[] {
-  const { audit, bots, db, engine, normalShare, orders, orderQueries, queries } = tools;
+export function botRoutes(tools: { audit: Audit; bots: Bots; db: Database; queries: BotQueries }): Route[] {
+  const { audit, bots, db, queries } = tools;
 
   async function show(tenantId: number, id: string) {
     const row = await queries.get(db, tenantId, id);
@@ -87,15 +76,9 @@ export function botRoutes(tools: {
         const { tenantId } = caller;
         if (caller.kind === 'bot' && (caller.restriction as { botId: string }).botId !== params.id)
           throw orderError('MUSTER_WRONG_BOT', 'This token is that of another bot.');
-        const bot = await queries.get(db, tenantId, params.id);
-        if (!bot || bot.deleted_at) throw unknownBot();
-        const got = await engine.claimFromPool(db, {
-          ...{ tenantId, poolId: await orders.pool(db, tenantId), laneId: bot.lane_id, channel: CHANNEL },
-          ...{ worker: bot.bot_id, leaseMs: orders.leaseMs, normalShare },
-        });
+        const got = await bots.claim(tenantId, params.id);
         if (got.kind === 'empty') return null;
-        const actionId = got.kind === 'held' ? got.actionId : got.action.id;
-        const order = showOrder((await orderQueries.ofAction(db, tenantId, actionId)) as OrderRow);
+        const order = showOrder(got.order);
         if (got.kind === 'claimed') return order;
         reply.code(409);
         return { error: 'The bot processes an order already.', code: 'MUSTER_BOT_BUSY', order };

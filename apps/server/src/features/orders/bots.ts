@@ -1,17 +1,30 @@
 import type { BotPatch } from '@muster/contracts';
-import type { Engine, Queryable } from '@muster/engine';
+import type { Engine, Queryable, Transaction } from '@muster/engine';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
 import type { BotQueries } from './bot-queries.ts';
+import type { Completion } from './completion.ts';
 import { refused, unknownBot } from './errors.ts';
+import type { OrderQueries } from './order-queries.ts';
 import type { Orders } from './orders.ts';
-import { BOTS, type BotRow } from './wire.ts';
+import { BOTS, type BotRow, CHANNEL, type OrderRow } from './wire.ts';
 
 /** Bots and their tokens. A bot is a lane that has joined the pool of its tenant's orders. */
 export type Bots = ReturnType<typeof createBots>;
 
-export function createBots(tools: { engine: Engine; orders: Orders; queries: BotQueries; tokens: Tokens }) {
-  const { engine, orders, queries, tokens } = tools;
+export type Claimed = { kind: 'empty' } | { kind: 'claimed' | 'held'; order: OrderRow };
+
+export function createBots(tools: {
+  completion: Completion;
+  engine: Engine;
+  normalShare: number;
+  orderQueries: OrderQueries;
+  orders: Orders;
+  queries: BotQueries;
+  tokens: Tokens;
+}) {
+  const { completion, engine, normalShare, orderQueries, orders, queries, tokens } = tools;
+  const { leaseMs } = completion;
 
   async function known(tx: Queryable, tenantId: number, id: string): Promise<BotRow> {
     const row = await queries.lock(tx, tenantId, id);
@@ -19,8 +32,10 @@ export function createBots(tools: { engine: Engine; orders: Orders; queries: Bot
     return row;
   }
 
-  async function giveBack(tx: Queryable, { tenant_id: tenantId, action_id: actionId, attempt }: BotRow) {
-    if (actionId !== null && attempt !== null) await engine.release(tx, { tenantId, actionId, attempt });
+  async function giveBack(tx: Transaction, { tenant_id: tenantId, bot_id: botId, order_id: id }: BotRow) {
+    const row = id === null ? null : await orderQueries.get(tx, tenantId, id);
+    // its time may be over meanwhile, and another bot have it
+    if (row?.worker === botId) await orders.giveBack(tx, row);
   }
 
   return {
@@ -33,7 +48,23 @@ export function createBots(tools: { engine: Engine; orders: Orders; queries: Bot
       return { id, botToken: await tokens.issueFor(tx, { ...owned, restriction: { botId: id } }) };
     },
 
-    async update(tx: Queryable, tenantId: number, id: string, to: BotPatch): Promise<void> {
+    /** The next order for it, or the one that it has. */
+    async claim(tenantId: number, id: string): Promise<Claimed> {
+      const { db } = engine;
+      const bot = await queries.get(db, tenantId, id);
+      if (!bot || bot.deleted_at) throw unknownBot();
+      const got = await engine.claimFromPool(db, {
+        ...{ tenantId, poolId: await orders.pool(db, tenantId), laneId: bot.lane_id, channel: CHANNEL },
+        ...{ worker: id, leaseMs, normalShare },
+      });
+      if (got.kind === 'empty') return got;
+      const actionId = got.kind === 'held' ? got.actionId : got.action.id;
+      const order = (await orderQueries.ofAction(db, tenantId, actionId)) as OrderRow;
+      if (got.kind === 'claimed') await completion.tryToSchedule(order.order_id, got.action);
+      return { kind: got.kind, order };
+    },
+
+    async update(tx: Transaction, tenantId: number, id: string, to: BotPatch): Promise<void> {
       const row = await known(tx, tenantId, id);
       if (row.deleted_at) {
         if (to.deletedAt !== null) throw unknownBot();
@@ -48,7 +79,7 @@ export function createBots(tools: { engine: Engine; orders: Orders; queries: Bot
     },
 
     /** Nothing is handed out to it any more, and what it had waits for others in its old place. */
-    async remove(tx: Queryable, tenantId: number, id: string): Promise<void> {
+    async remove(tx: Transaction, tenantId: number, id: string): Promise<void> {
       const row = await known(tx, tenantId, id);
       if (row.deleted_at) throw unknownBot();
       await engine.blockLane(tx, { tenantId, laneId: row.lane_id }, 'The bot was deleted.');

@@ -4,6 +4,7 @@ import type { CreateFeature } from '../../feature.ts';
 import { createBotQueries } from './bot-queries.ts';
 import { botRoutes } from './bot-routes.ts';
 import { createBots } from './bots.ts';
+import { createCompletion } from './completion.ts';
 import { createOrderQueries } from './order-queries.ts';
 import { orderRoutes } from './order-routes.ts';
 import { createOrders } from './orders.ts';
@@ -15,15 +16,17 @@ import { writeEndings } from './write-endings.ts';
  * The orders door: bots compete for the orders of their tenant, VIP first. It knows numbers, types and who is deleted; what waits and who
  * processes what only the engine knows, so a bot cannot be busy without an order nor an order be processed by nobody.
  */
-export const orders: CreateFeature = ({ audit, config, copying, db, engine, repeats, tokens }) => {
-  const queries = createOrderQueries(engine.schema, engine.now);
+export const orders: CreateFeature = (shell) => {
+  const { audit, callbacks, config, copying, db, engine, log, repeats, tokens } = shell;
+  const seconds = config.MUSTER_ORDER_SECONDS;
+  const queries = createOrderQueries(engine.schema, engine.now, seconds);
   const botQueries = createBotQueries(engine.schema, engine.now);
-  const door = createOrders({
-    bots: botQueries,
-    engine,
-    limit: config.MUSTER_ORDER_LIMIT,
-    queries,
-    seconds: config.MUSTER_ORDER_SECONDS,
+  const completion = createCompletion({ callbacks, engine, log, queries, seconds });
+  const limit = config.MUSTER_ORDER_LIMIT;
+  const door = createOrders({ bots: botQueries, completion, engine, limit, queries });
+  const bots = createBots({
+    ...{ completion, engine, normalShare: config.MUSTER_NORMAL_SHARE, orderQueries: queries, orders: door },
+    ...{ queries: botQueries, tokens },
   });
   writeEndings(engine);
   engine.addDuty(createPruneDeleted(engine, config.MUSTER_SOFT_DELETE_DAYS));
@@ -34,17 +37,8 @@ export const orders: CreateFeature = ({ audit, config, copying, db, engine, repe
     name: 'orders',
     errors: ORDER_ERRORS,
     routes: [
-      ...orderRoutes({ audit, db, orders: door, queries, repeats }),
-      ...botRoutes({
-        audit,
-        bots: createBots({ engine, orders: door, queries: botQueries, tokens }),
-        db,
-        engine,
-        normalShare: config.MUSTER_NORMAL_SHARE,
-        orders: door,
-        orderQueries: queries,
-        queries: botQueries,
-      }),
+      ...orderRoutes({ audit, completion, db, orders: door, queries, repeats }),
+      ...botRoutes({ audit, bots, db, queries: botQueries }),
     ],
   };
 };

@@ -12,7 +12,9 @@ export interface Place {
   readonly number: string;
 }
 
-export function createOrderQueries(s: string, now: () => Date) {
+export type ProcessedOrder = Pick<OrderRow, 'order_id' | 'action_id'> & { attempt: number; leased_at: Date };
+
+export function createOrderQueries(s: string, now: () => Date, seconds: number) {
   const NOW = '$1::timestamptz';
   /** Of an order `o`: its lease, if a bot has it. */
   const lease = `
@@ -21,10 +23,10 @@ export function createOrderQueries(s: string, now: () => Date) {
       where o.completed_at is null and o.deleted_at is null and u.tenant_id = o.tenant_id and u.action_id = o.action_id limit 1
     ) u on true
     left join lateral (
-      select l.worker, l.attempt, l.leased_at, l.lease_until from ${s}.lane_leases l
+      select l.worker, l.attempt, l.leased_at, least(l.leased_at + interval '${seconds} s', l.lease_until) as ends_at from ${s}.lane_leases l
       where l.tenant_id = o.tenant_id and l.lane_id = u.lane_id and l.action_id = o.action_id limit 1
     ) l on true`;
-  const columns = 'o.*, l.worker, l.attempt, l.leased_at, l.lease_until';
+  const columns = 'o.*, l.worker, l.attempt, l.leased_at, l.ends_at';
 
   /** One group of the list; `$2` the tenant, `$3` and `$4` the place behind which it goes on, `$5` how many. */
   const group = (n: number, order: 'asc' | 'desc', from: string, where: string) => `(
@@ -138,6 +140,20 @@ export function createOrderQueries(s: string, now: () => Date) {
         values: [tenantId, id],
       });
       return rows.length > 0;
+    },
+
+    /** All that a bot has now. */
+    async processing(client: Queryable, tenantId: number): Promise<ProcessedOrder[]> {
+      const { rows } = await client.query({
+        text: `select o.order_id, o.action_id, l.attempt, l.leased_at from ${s}.bots b
+          cross join lateral (select * from ${s}.lane_leases l where l.tenant_id = b.tenant_id and l.lane_id = b.lane_id limit 1) l
+          cross join lateral (
+            select * from ${s}.orders o where o.tenant_id = b.tenant_id and o.action_id = l.action_id and ${s}.sought_by(o.action_id) limit 1
+          ) o
+          where b.tenant_id = $1 and b.deleted_at is null and ${s}.sought_by(b.bot_number)`,
+        values: [tenantId],
+      });
+      return rows;
     },
 
     async markDeleted(client: Queryable, tenantId: number, id: string): Promise<void> {

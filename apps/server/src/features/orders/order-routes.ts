@@ -1,14 +1,17 @@
-import { api } from '@muster/contracts';
+import { api, completion as completionBody } from '@muster/contracts';
 import type { Database } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
-import { operators } from '../../http/access.ts';
+import { anybody, operators } from '../../http/access.ts';
+import { bytesOf } from '../../http/bytes-body.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { readPage } from '../../http/page.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { Repeats } from '../../repeats/repeats.ts';
 import type { Caller } from '../../tokens/caller.ts';
-import { unknownOrder } from './errors.ts';
+import type { Completion } from './completion.ts';
+import { orderError, unknownOrder } from './errors.ts';
 import type { OrderQueries, Place } from './order-queries.ts';
 import type { Orders } from './orders.ts';
 import { showOrder } from './wire.ts';
@@ -19,14 +22,24 @@ const PAGE = 200;
 const placeOf = (cursor: string | undefined): Place | null =>
   cursor === undefined ? null : { group: Number(cursor[0]), number: cursor.slice(1) || '0' };
 
+/** Signed bytes are read as JSON only after the signature was. */
+function readCompletion(body: Buffer) {
+  try {
+    return completionBody.parse(JSON.parse(body.toString('utf8')));
+  } catch {
+    throw httpError('MUSTER_BAD_JSON', 'A callback says {"orderId", "botId", "attempt"}.');
+  }
+}
+
 export function orderRoutes(tools: {
   audit: Audit;
+  completion: Completion;
   db: Database;
   orders: Orders;
   queries: OrderQueries;
   repeats: Repeats;
 }): Route[] {
-  const { audit, db, orders, queries, repeats } = tools;
+  const { audit, completion, db, orders, queries, repeats } = tools;
 
   async function show(tenantId: number, id: string) {
     const row = await queries.get(db, tenantId, id);
@@ -74,6 +87,19 @@ export function orderRoutes(tools: {
           (row) => `${row.list_group}${row.order_number}`,
         );
         return { orders: items.map(showOrder), cursor };
+      },
+    }),
+
+    defineRoute(api.orders.complete, {
+      access: anybody, // whoever has signed it
+      async handler({ request }) {
+        const body = bytesOf(request.body);
+        const signature = String(request.headers['upstash-signature'] ?? '');
+        const tenantId = await completion.tenantOf({ url: request.url, signature, body });
+        if (tenantId === null)
+          throw orderError('MUSTER_BAD_SIGNATURE', 'The callback needs a valid signature for its tenant.');
+        const isDone = await completion.complete(tenantId, readCompletion(body));
+        return { message: isDone ? 'Order completed' : 'Order already finalized' };
       },
     }),
 

@@ -1,6 +1,7 @@
 import type { NewOrder, OrderPatch } from '@muster/contracts';
-import type { Engine, Queryable } from '@muster/engine';
+import type { Engine, Queryable, Transaction } from '@muster/engine';
 import type { BotQueries } from './bot-queries.ts';
+import type { Completion } from './completion.ts';
 import { orderError, refused, unknownOrder } from './errors.ts';
 import type { OrderQueries } from './order-queries.ts';
 import { CHANNEL, type OrderRow, POOL, POOLS, statusOf } from './wire.ts';
@@ -13,13 +14,13 @@ const TRIES = 1_000;
 
 export function createOrders(tools: {
   bots: BotQueries;
+  completion: Completion;
   engine: Engine;
   limit: number;
   queries: OrderQueries;
-  seconds: number;
 }) {
-  const { bots, engine, limit, queries, seconds } = tools;
-  const leaseMs = seconds * 1_000;
+  const { bots, completion, engine, limit, queries } = tools;
+  const { leaseMs } = completion;
 
   const pool = (client: Queryable, tenantId: number) => engine.ensurePool(client, tenantId, POOLS, POOL);
 
@@ -45,11 +46,14 @@ export function createOrders(tools: {
   }
 
   /** Its bot is free; it waits in its old place. */
-  async function giveBack(tx: Queryable, { tenant_id: tenantId, action_id: actionId, attempt }: OrderRow) {
-    if (attempt !== null) await engine.release(tx, { tenantId, actionId, attempt });
+  async function giveBack(tx: Transaction, row: OrderRow) {
+    const { tenant_id: tenantId, action_id: actionId, attempt } = row;
+    if (attempt === null) return;
+    await engine.release(tx, { tenantId, actionId, attempt });
+    await completion.unschedule(tx, row);
   }
 
-  async function assign(tx: Queryable, row: OrderRow, botId: string | null | undefined): Promise<void> {
+  async function assign(tx: Transaction, row: OrderRow, botId: string | null | undefined): Promise<void> {
     const { tenant_id: tenantId } = row;
     if (!botId) throw refused('An order is PROCESSING at a bot: say which, as botId.');
     if (statusOf(row) === 'PROCESSING') {
@@ -65,10 +69,11 @@ export function createOrders(tools: {
     if (got.kind === 'held') throw refused('The bot processes another order.');
     if (got.kind === 'empty')
       throw refused('The order is not to be had now: orders are paused, or it has ended.');
+    await completion.schedule(tx, row.order_id, got.action);
   }
 
   return {
-    leaseMs,
+    giveBack,
     pool,
 
     /** Says its number. */
@@ -80,7 +85,7 @@ export function createOrders(tools: {
       return number;
     },
 
-    async update(tx: Queryable, tenantId: number, id: string, to: OrderPatch, by: string): Promise<void> {
+    async update(tx: Transaction, tenantId: number, id: string, to: OrderPatch, by: string): Promise<void> {
       let row = await known(tx, tenantId, id);
       if (row.deleted_at) {
         if (to.deletedAt !== null) throw unknownOrder();
@@ -100,13 +105,15 @@ export function createOrders(tools: {
       if (to.status === 'PROCESSING') return assign(tx, row, to.botId);
       if (to.status === 'PENDING') return giveBack(tx, row);
       if (status === 'PENDING') throw refused('Only an order that is PROCESSING becomes COMPLETE.');
-      if (status === 'PROCESSING')
-        await engine.report(tx, {
-          ...{ tenantId, actionId: row.action_id, attempt: row.attempt as number, status: 'succeeded' },
-        });
+      if (status !== 'PROCESSING') return;
+      await engine.report(tx, {
+        ...{ tenantId, actionId: row.action_id, attempt: row.attempt as number },
+        ...{ status: 'succeeded', reason: 'OPERATOR' },
+      });
+      await completion.unschedule(tx, row);
     },
 
-    async remove(tx: Queryable, tenantId: number, id: string): Promise<void> {
+    async remove(tx: Transaction, tenantId: number, id: string): Promise<void> {
       const row = await known(tx, tenantId, id);
       if (row.deleted_at) throw unknownOrder();
       if (row.completed_at) return queries.markDeleted(tx, tenantId, id);
@@ -117,16 +124,26 @@ export function createOrders(tools: {
     },
 
     /** All of them, in one transaction. */
-    async clear(tx: Queryable, tenantId: number): Promise<number> {
+    async clear(tx: Transaction, tenantId: number): Promise<number> {
       await queries.stopNumbers(tx, tenantId);
       const laneId = await pool(tx, tenantId);
+      // in this order: what goes home to be cancelled could be claimed before it is
       const { cancelled, requested } = await engine.cancelMatching(tx, { tenantId, laneId });
-      for (let left = requested; left > 0; ) {
-        const { actions } = await engine.list(tx, { tenantId, laneId, state: 'claimed' });
-        for (const { id: actionId, attempt } of actions)
-          await engine.release(tx, { tenantId, actionId, attempt });
-        left = actions.length;
-      }
+      const held = await queries.processing(tx, tenantId);
+      await engine.reportMany(
+        tx,
+        held.map(({ action_id: actionId, attempt }) => ({
+          tenantId,
+          actionId,
+          attempt,
+          status: 'unreached',
+        })),
+      );
+      await completion.unscheduleAll(
+        tx,
+        tenantId,
+        held.map(({ order_id: orderId, leased_at: startedAt }) => ({ orderId, startedAt })),
+      );
       return cancelled + requested + (await queries.markAllDeleted(tx, tenantId));
     },
   };

@@ -24,7 +24,9 @@ export interface OrderRow {
   readonly worker: string | null;
   readonly attempt: number | null;
   readonly leased_at: Date | null;
-  readonly lease_until: Date | null;
+  /** When its bot is done with it. */
+  readonly ends_at: Date | null;
+  readonly completion_reason: Order['completionReason'];
 }
 
 export interface BotRow {
@@ -59,8 +61,9 @@ export function showOrder(row: OrderRow): Order {
     botId: row.bot_id ?? row.worker,
     createdAt: row.created_at.toISOString(),
     processingStartedAt: text(row.processing_started_at ?? row.leased_at),
-    processingEndsAt: text(row.lease_until),
+    processingEndsAt: text(row.ends_at),
     completedAt: text(row.completed_at),
+    completionReason: row.completion_reason,
     updatedAt: later(row.updated_at, row.leased_at),
     deletedAt: text(row.deleted_at),
   };

@@ -2,7 +2,7 @@ import type { Engine } from '@muster/engine';
 import { CHANNEL } from './wire.ts';
 
 /**
- * What an order's action came to is written with its transition, whoever makes it: complete, by which bot and since when; one whose
+ * What an order's action came to is written with its transition, whoever makes it: complete, by which bot, since when and why; one whose
  * action ended otherwise (an operator cancelled it) is a deleted order, which can be restored.
  */
 export function writeEndings({ addEffect, schema: s }: Engine): void {
@@ -13,7 +13,7 @@ export function writeEndings({ addEffect, schema: s }: Engine): void {
       const i = own('i');
       return {
         steps: `${i} as materialized (
-          select t.tenant_id, t.state = 'succeeded' as complete, t.at, o.order_id, l.worker, l.leased_at
+          select t.tenant_id, t.state = 'succeeded' as complete, t.reason, t.at, o.order_id, l.worker, l.leased_at
           from ${own('tr')} t
           cross join lateral (
             select o.order_id from ${s}.orders o where o.tenant_id = t.tenant_id and o.action_id = t.action_id and ${s}.sought_by(o.action_id) limit 1
@@ -26,6 +26,7 @@ export function writeEndings({ addEffect, schema: s }: Engine): void {
         ), ${own('u')} as (
           update ${s}.orders o set updated_at = i.at,
             completed_at = case when i.complete then i.at end,
+            completion_reason = case when i.complete then case when i.reason in ('CALLBACK', 'LEASE_END') then i.reason else 'OPERATOR' end end,
             processing_started_at = case when i.complete then i.leased_at end,
             bot_id = case when i.complete and i.worker ~ '^[0-9a-f-]{36}$' then i.worker::uuid end,
             deleted_at = case when i.complete then o.deleted_at else coalesce(o.deleted_at, i.at) end

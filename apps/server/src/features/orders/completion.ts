@@ -1,0 +1,100 @@
+import type { ClaimedAction, Engine, Queryable, Transaction } from '@muster/engine';
+import type { Callbacks } from '../../callbacks/callbacks.ts';
+import type { Log } from '../../http/logging.ts';
+import type { OrderQueries } from './order-queries.ts';
+import { CHANNEL, type OrderRow } from './wire.ts';
+
+/**
+ * How orders become complete: a callback at the end of their time, scheduled when they are claimed. The lease ends somewhat later, and
+ * completes whatever no callback has: it was lost, is late, or whoever sends it was down. Whichever comes first completes the
+ * order, and the other changes nothing.
+ */
+export type Completion = ReturnType<typeof createCompletion>;
+
+const PATH = '/api/orders/complete';
+/** Callbacks are sent in the second that follows; without this time the lease would mostly be first. */
+const GRACE_MS = 2_000;
+
+interface Claim {
+  readonly orderId: string;
+  readonly startedAt: Date;
+}
+
+/** The seed's: the same however often it is scheduled for this claim. */
+const idOf = ({ orderId, startedAt }: Claim) => `${orderId}-${startedAt.getTime()}`;
+
+export function createCompletion(tools: {
+  callbacks: Callbacks;
+  engine: Engine;
+  log: Log;
+  queries: OrderQueries;
+  seconds: number;
+}) {
+  const { callbacks, engine, log, queries, seconds } = tools;
+  const ownMs = seconds * 1_000;
+
+  function schedule(
+    client: Queryable,
+    orderId: string,
+    { attempt, leasedAt, tenantId, worker }: ClaimedAction,
+  ) {
+    return callbacks.schedule(client, {
+      ...{ tenantId, path: PATH, at: new Date(leasedAt.getTime() + ownMs) },
+      body: { orderId, botId: worker, attempt },
+      deduplicationId: idOf({ orderId, startedAt: leasedAt }),
+    });
+  }
+
+  return {
+    /** Without a key to sign with there is no callback to wait for. */
+    leaseMs: callbacks.isReady ? ownMs + GRACE_MS : ownMs,
+
+    /** In the transaction of the claim. */
+    schedule,
+
+    /** Of a claim that is committed, which does not fail for it. */
+    async tryToSchedule(orderId: string, action: ClaimedAction): Promise<void> {
+      try {
+        await schedule(engine.db, orderId, action);
+      } catch (error) {
+        log.warn(
+          { err: error, orderId },
+          'No callback is scheduled for an order: the end of its lease will complete it.',
+        );
+      }
+    },
+
+    /** It is given back or gone: nobody has to be told that its time is over. */
+    async unschedule(tx: Transaction, row: OrderRow): Promise<void> {
+      if (row.leased_at)
+        await callbacks.unschedule(
+          tx,
+          row.tenant_id,
+          idOf({ orderId: row.order_id, startedAt: row.leased_at }),
+        );
+    },
+
+    async unscheduleAll(tx: Transaction, tenantId: number, claims: readonly Claim[]): Promise<void> {
+      if (claims.length > 0)
+        await callbacks.unscheduleAll(tx, { tenantId, path: PATH, ids: claims.map(idOf) });
+    },
+
+    /** For which tenant it was signed; null: for none. */
+    tenantOf: (request: { url: string; signature: string; body: Buffer }) =>
+      callbacks.signedFor(engine.db, request),
+
+    /** False: it is not of the claim by which a bot has the order now. */
+    async complete(
+      tenantId: number,
+      { attempt, botId, orderId }: { orderId: string; botId: string; attempt: number },
+    ): Promise<boolean> {
+      const row = await queries.get(engine.db, tenantId, orderId);
+      if (row?.worker !== botId || row.attempt !== attempt) return false;
+      const { settled } = await engine.report(engine.db, {
+        ...{ tenantId, actionId: row.action_id, attempt, channel: CHANNEL, worker: botId },
+        ...{ status: 'succeeded', reason: 'CALLBACK' },
+      });
+      return settled;
+    },
+  };
+}
