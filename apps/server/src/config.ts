@@ -229,6 +229,11 @@ export const SETTINGS = {
     'Lines of the audit log are forgotten after so many days.',
     wholeNumber(1, 36_500),
   ),
+  MUSTER_SIGN_IN_DAYS: setting(
+    '30',
+    'A browser is signed in for so many days at most; it ends with its token.',
+    wholeNumber(1, 365),
+  ),
   MUSTER_CONTROL_LEASE_SECONDS: setting(
     '300',
     'How long the agent of a host may be silent about an action before the action is tried again.',

@@ -13,11 +13,13 @@ import type { Fleet } from './fleet/index.ts';
 import type { Route } from './http/define-route.ts';
 import type { Log } from './http/logging.ts';
 import type { LongPolls } from './http/long-poll.ts';
+import type { SignInFailures } from './http/sign-in-failures.ts';
 import type { Upgrade } from './http/upgrades.ts';
 import type { Outgoing } from './outgoing/outgoing.ts';
 import type { Redriving } from './redriving/redriving.ts';
 import type { Repeats } from './repeats/repeats.ts';
 import type { Secrets } from './secrets/secrets.ts';
+import type { SignIns } from './tokens/sign-ins.ts';
 import type { Tokens } from './tokens/tokens.ts';
 
 /** What the shell offers to a feature. */
@@ -26,6 +28,9 @@ export interface Shell {
   readonly db: Database;
   readonly engine: Engine;
   readonly tokens: Tokens;
+  /** Browsers that are signed in. */
+  readonly signIns: SignIns;
+  readonly failures: SignInFailures;
   readonly audit: Audit;
   readonly alerts: Alerts;
   readonly bus: Bus;
@@ -42,6 +47,8 @@ export interface Shell {
   readonly repeats: Repeats;
   /** Seals what the database must not show. */
   readonly secrets: Secrets;
+  /** The parts of the server, once all are there. */
+  readonly featureNames: () => readonly string[];
   /** Of the metrics. */
   readonly registry: Registry;
   /** Throws if a newer version has migrated the database. */

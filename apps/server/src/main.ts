@@ -29,6 +29,7 @@ import { mdm } from './features/mdm/index.ts';
 import { metrics } from './features/metrics/index.ts';
 import { orders } from './features/orders/index.ts';
 import { pipeline } from './features/pipeline/index.ts';
+import { session } from './features/session/index.ts';
 import { tasks } from './features/tasks/index.ts';
 import { tenants } from './features/tenants/index.ts';
 import { tokenRoutes } from './features/tokens/index.ts';
@@ -51,6 +52,7 @@ import { createRepeats } from './repeats/repeats.ts';
 import { openSecrets } from './secrets/open-secrets.ts';
 import { createTenantQueries } from './tenants/queries.ts';
 import { ensureOperatorToken, type OperatorToken } from './tokens/operator-token.ts';
+import { createSignIns } from './tokens/sign-ins.ts';
 import { createTokens } from './tokens/tokens.ts';
 
 /**
@@ -72,6 +74,7 @@ const FEATURES: readonly CreateFeature[] = [
   pipeline,
   events,
   mdm,
+  session,
   health,
   metrics,
 ];
@@ -182,7 +185,20 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     await createTenantQueries(schema).ensureDefault(db);
     const operatorToken = await ensureOperatorToken(config, db, tokens);
 
-    const longPolls = new LongPolls(tokens);
+    const signIns = createSignIns({
+      db,
+      days: config.MUSTER_SIGN_IN_DAYS,
+      now: engine.now,
+      schema,
+      tokens,
+    });
+    engine.addDuty(signIns.pruning);
+    const { clock } = options;
+    const failures = new SignInFailures(
+      config.MUSTER_FAILED_SIGN_INS_PER_MINUTE,
+      clock ? () => clock().getTime() : () => performance.now(),
+    );
+    const longPolls = new LongPolls(tokens, signIns);
     const contacts = new Contacts({
       db,
       log,
@@ -203,6 +219,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       db,
       engine,
       tokens,
+      signIns,
+      failures,
       audit,
       alerts,
       bus,
@@ -218,6 +236,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       repeats,
       secrets,
       registry,
+      featureNames: () => features.map(({ name }) => name),
       checkSchema: () => migrate.checkNotTooNew(db.reserved),
     };
     const features: Feature[] = [
@@ -234,15 +253,12 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       features.flatMap((feature) => feature.routes),
       VERSION,
     );
-    const { clock } = options;
     const app = createApp({
       log,
       mostBodyBytes: Math.max(2 * mostBytes, LEAST_BODY_BYTES),
       tokens,
-      failures: new SignInFailures(
-        config.MUSTER_FAILED_SIGN_INS_PER_MINUTE,
-        clock ? () => clock().getTime() : () => performance.now(),
-      ),
+      signIns,
+      failures,
       trustedProxies: config.MUSTER_TRUSTED_PROXIES,
       refusedBodyMs: options.refusedBodyMs,
       bodyMs: options.bodyMs,
@@ -259,6 +275,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     undo.push(() => engine.stop());
     const listening = await tokens.start();
     undo.push(() => listening.stop());
+    const signingOut = await signIns.start();
+    undo.push(() => signingOut.stop());
     undo.push(() => contacts.write());
     await bus.start();
     undo.push(() => bus.stop());

@@ -24,7 +24,9 @@ const OF_PHONES = [
   'PUT /mdm/:tenant',
 ];
 const HEALTH = ['GET /healthz', 'GET /openapi.json', 'GET /readyz', 'HEAD /healthz', 'HEAD /readyz'];
-const PUBLIC = [...HEALTH, ...OF_PHONES].sort();
+/** Whoever is not signed in hears that. */
+const OF_BROWSERS = ['GET /api/session'];
+const PUBLIC = [...HEALTH, ...OF_PHONES, ...OF_BROWSERS].sort();
 
 test('every route but the public ones answers 401 without a token, and with a wrong one', async () => {
   const { routes } = t.server; // Fastify's own list: whoever registers a route, it is in there
@@ -69,6 +71,7 @@ test('a route without an access rule cannot be registered', async () => {
     log: createLog('silent', { write: () => {} }),
     mostBodyBytes: 1,
     tokens: {} as never,
+    signIns: {} as never,
     failures: new SignInFailures(1, () => 0),
     trustedProxies: new BlockList(),
   };

@@ -25,6 +25,7 @@ test('while the server stops, what was begun is answered and what comes then hea
     log: createLog('silent', { write: () => {} }),
     mostBodyBytes: 1,
     tokens: {} as never,
+    signIns: {} as never,
     failures: new SignInFailures(1, () => 0),
     trustedProxies: new BlockList(),
     routes: [slow],

@@ -29,6 +29,11 @@ export const HTTP_ERRORS = {
     meaning: 'A query parameter is missing, unknown or has a wrong value. The sentence names it.',
   },
   MUSTER_BAD_REQUEST: { status: 400, meaning: 'What arrived is not a request that HTTP allows.' },
+  MUSTER_CROSS_SITE: {
+    status: 403,
+    meaning:
+      'A request with a cookie must come from our own pages, and a change must be JSON or have the header Muster-Tenant.',
+  },
   MUSTER_DATABASE_AWAY: {
     status: 503,
     meaning: 'The database does not answer. Nothing was changed as far as is known; try again.',

@@ -26,6 +26,8 @@ export type Access =
       readonly wholeInstallation?: boolean;
       /** Clients that are no browsers: a cookie is a sign that somebody is being used. */
       readonly refuseCookies?: boolean;
+      /** A cookie is not looked at: whoever asks must have the token itself. */
+      readonly tokenOnly?: boolean;
       /** The token may also come as the password of `Authorization: Basic`, whatever the name beside it. */
       readonly basic?: boolean;
       /** What is said to somebody whose token was valid once; null: what is said of any other. */
@@ -39,6 +41,11 @@ export const anybody: Access = { public: true };
 /** Operators from this role up, and perhaps other kinds of tokens. */
 export function operators(role: Role, ...kinds: Exclude<TokenKind, 'operator'>[]): Access {
   return { public: false, role, kinds };
+}
+
+/** The same, with their token in hand: being signed in is not enough. */
+export function operatorsWithToken(role: Role): Access {
+  return { public: false, role, kinds: [], tokenOnly: true };
 }
 
 /** Operators of the default tenant: what is shown or changed belongs to the whole installation. */

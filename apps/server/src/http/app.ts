@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net';
 import { EngineError } from '@muster/engine';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import type { Logger } from 'pino';
+import type { SignIns } from '../tokens/sign-ins.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { authorise } from './auth.ts';
 import { boundBodies } from './body-room.ts';
@@ -37,6 +38,7 @@ const UNREAD: UnreadLimits = { bytes: 65_536, ms: 5_000 };
 export interface AppOptions {
   readonly log: Logger;
   readonly tokens: Tokens;
+  readonly signIns: SignIns;
   readonly routes: readonly Route[];
   /** What else than HTTP is spoken here. */
   readonly upgrades?: readonly Upgrade[];
@@ -103,6 +105,7 @@ export function createApp(options: AppOptions): App {
 
   app.decorateRequest('caller', null);
   app.decorateRequest('tokenVersion', 0);
+  app.decorateRequest('session', null);
   app.setErrorHandler(errorReply);
   app.setValidatorCompiler(compileValidator as never);
   useJsonBodies(app);
@@ -187,8 +190,8 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-function register(app: FastifyInstance, route: Route, { tokens, failures }: AppOptions): void {
-  const check = authorise(route.access, tokens, failures);
+function register(app: FastifyInstance, route: Route, options: AppOptions): void {
+  const check = authorise(route.access, options);
   app.route({
     method: methodsOf(route),
     url: route.path,

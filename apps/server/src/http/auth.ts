@@ -3,10 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MusterError } from '../errors.ts';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import type { Caller } from '../tokens/caller.ts';
+import type { SignedIn, SignIns } from '../tokens/sign-ins.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import type { Access, Refusals } from './access.ts';
 import { isListed } from './client-address.ts';
 import { httpError } from './errors.ts';
+import { meantTenant, refuseCrossSite, sessionCookies, setSessionCookie } from './session-cookie.ts';
 import type { SignInFailures } from './sign-in-failures.ts';
 
 declare module 'fastify' {
@@ -15,6 +17,8 @@ declare module 'fastify' {
     caller: Caller | null;
     /** Of the tokens, before this one was looked at. */
     tokenVersion: number;
+    /** The secret of the cookie that it is made with; null: it has a token, or none. */
+    session: string | null;
   }
   interface FastifyContextConfig {
     access?: Access;
@@ -24,17 +28,25 @@ declare module 'fastify' {
   }
 }
 
+export interface SignInTools {
+  readonly failures: SignInFailures;
+  readonly signIns: SignIns;
+  readonly tokens: Tokens;
+}
+
 /** The check before a route's handler; for a public route there is none. */
-export function authorise(access: Access, tokens: Tokens, failures: SignInFailures) {
+export function authorise(access: Access, { failures, signIns, tokens }: SignInTools) {
   if (access.public) return undefined;
-  return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (access.addresses && request.ip && isListed(access.addresses, request.ip)) return;
     if (access.refuseCookies && request.headers.cookie !== undefined)
       throw (
         access.refusals?.cookies() ?? httpError('MUSTER_FORBIDDEN', 'Requests with cookies are refused here.')
       );
     request.tokenVersion = tokens.version;
-    const caller = await authenticate(request, tokens, failures, access);
+    const caller = takesCookie(request, access)
+      ? await authenticateSession(request, reply, { failures, signIns })
+      : await authenticate(request, tokens, failures, access);
     if (access.refusals && !access.kinds.includes(caller.kind)) throw access.refusals.token();
     if (caller.kind === 'operator') {
       if (access.role === null)
@@ -50,6 +62,50 @@ export function authorise(access: Access, tokens: Tokens, failures: SignInFailur
       throw httpError('MUSTER_FORBIDDEN', 'This is for operators of the default tenant.');
     request.caller = caller;
   };
+}
+
+/** Only operators have pages. Whoever sends a token means that, whatever his browser sends along. */
+function takesCookie(request: FastifyRequest, access: Extract<Access, { public: false }>): boolean {
+  if (access.role === null || access.refuseCookies || access.tokenOnly) return false;
+  return request.headers.authorization === undefined && sessionCookies(request).size > 0;
+}
+
+async function authenticateSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  tools: Pick<SignInTools, 'failures' | 'signIns'>,
+): Promise<Caller> {
+  refuseCrossSite(request);
+  const tenantId = meantTenant(request);
+  const secret = sessionCookies(request).get(tenantId);
+  if (secret === undefined)
+    throw httpError('MUSTER_UNAUTHORIZED', 'This browser is not signed in to this tenant.');
+  const signedIn = await findSignIn(request, secret, tools);
+  if (signedIn?.caller.tenantId !== tenantId) {
+    setSessionCookie(request, reply, tenantId, null);
+    throw signInIsOver();
+  }
+  request.session = secret;
+  return signedIn.caller;
+}
+
+/** Who is signed in with it; one that is not known counts as a failure of its address, as a token does. */
+export async function findSignIn(
+  request: FastifyRequest,
+  secret: string,
+  { failures, signIns }: Pick<SignInTools, 'failures' | 'signIns'>,
+): Promise<SignedIn | null> {
+  const signedIn = await signIns.find(secret);
+  if (!signedIn) countFailure(request, failures);
+  return signedIn;
+}
+
+function countFailure(request: FastifyRequest, failures: SignInFailures): void {
+  const retryAfter = failures.count(request.ip ?? '');
+  if (retryAfter > 0)
+    throw httpError('MUSTER_TOO_MANY_FAILURES', 'Too many unknown tokens came from this address. Wait.', {
+      retryAfter,
+    });
 }
 
 /** The password of `Authorization: Basic`. */
@@ -68,12 +124,14 @@ export function bearerOf(request: FastifyRequest): string | undefined {
  */
 export async function refusalOf(request: FastifyRequest, tokens: Tokens): Promise<MusterError> {
   const { access } = request.routeOptions.config;
+  if (request.session !== null) return signInIsOver();
   if (!access || access.public) return unknownToken();
   const former = access.former && (await tokens.former(bearerOf(request) ?? ''));
   const said = former && access.kinds.includes(former.kind) ? await access.former?.(former) : null;
   return said ?? access.refusals?.token() ?? unknownToken();
 }
 
+const signInIsOver = () => httpError('MUSTER_UNAUTHORIZED', 'This sign-in is over. Sign in again.');
 const unknownToken = () => httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
 
 async function authenticate(
@@ -93,10 +151,6 @@ async function authenticate(
     );
   const caller = await tokens.authenticate(text);
   if (caller) return caller;
-  const retryAfter = failures.count(request.ip ?? '');
-  if (retryAfter > 0)
-    throw httpError('MUSTER_TOO_MANY_FAILURES', 'Too many unknown tokens came from this address. Wait.', {
-      retryAfter,
-    });
+  countFailure(request, failures);
   throw await refusalOf(request, tokens);
 }

@@ -1,6 +1,7 @@
 import { EngineError } from '@muster/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../tokens/caller.ts';
+import type { SignIns } from '../tokens/sign-ins.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { bearerOf, refusalOf } from './auth.ts';
 
@@ -24,13 +25,15 @@ const RETRY_MS = 1_000;
 
 export class LongPolls {
   readonly #tokens: Tokens;
+  readonly #signIns: Pick<SignIns, 'find'>;
   readonly #parked = new Set<AbortController>();
   readonly #byToken = new Map<string, Set<AbortController>>();
   #retry: NodeJS.Timeout | undefined;
   #stopping = false;
 
-  constructor(tokens: Tokens) {
+  constructor(tokens: Tokens, signIns: Pick<SignIns, 'find'>) {
     this.#tokens = tokens;
+    this.#signIns = signIns;
     tokens.watch({
       revoked: (tenantId, tokenId) => this.#end(wordOf({ tenantId, tokenId })),
       missed: () => void this.#checkAll(),
@@ -113,8 +116,11 @@ export class LongPolls {
   async #checkAgain(request: FastifyRequest): Promise<void> {
     while (request.caller && request.tokenVersion !== this.#tokens.version) {
       request.tokenVersion = this.#tokens.version;
-      const caller = await this.#tokens.authenticate(bearerOf(request) ?? '');
-      if (!caller) throw await refusalOf(request, this.#tokens);
+      const isValid =
+        request.session === null
+          ? await this.#tokens.authenticate(bearerOf(request) ?? '')
+          : await this.#signIns.find(request.session);
+      if (!isValid) throw await refusalOf(request, this.#tokens);
     }
   }
 

@@ -31,10 +31,10 @@ export interface NewToken {
   readonly replaces: string | null;
 }
 
-const COLUMNS = `tenant_id, token_id, kind, role, name, origin, restriction, owner, created_at, created_by, replaces, first_used_at, revoked_at`;
+export const COLUMNS = `tenant_id, token_id, kind, role, name, origin, restriction, owner, created_at, created_by, replaces, first_used_at, revoked_at`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
-function token(row: any): TokenRow {
+export function token(row: any): TokenRow {
   return {
     tokenId: row.token_id,
     tenantId: row.tenant_id,

@@ -1,0 +1,120 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Database, type Duty, dutyRun, type Queryable } from '@muster/engine';
+import { NotifiedCache } from '../database/notified-cache.ts';
+import type { Caller } from './caller.ts';
+import { sha256 } from './secret.ts';
+import { createSignInQueries } from './sign-in-queries.ts';
+import type { Tokens } from './tokens.ts';
+
+/**
+ * Browsers that are signed in: a secret of their own, made with an operator token. It is worth what its token is worth at
+ * that moment: who has it is the caller of the token, and is nobody once the token is revoked, on all nodes at once.
+ */
+export interface SignedIn {
+  readonly signInId: string;
+  readonly caller: Caller;
+  readonly signedInAt: Date;
+  readonly endsAt: Date;
+}
+
+interface Known extends SignedIn {
+  /** Of the tokens, before it was looked up: any revocation since then means another look. */
+  readonly tokenVersion: number;
+}
+
+const FORM = /^mst_session_([1-9]\d{0,9})_[A-Za-z0-9_-]{43}$/;
+const KEPT_MS = 10_000;
+const MOST_KNOWN = 10_000;
+/** Of one token; with one more the oldest is over. */
+const MOST_OF_TOKEN = 100;
+const DAY_MS = 86_400_000;
+const EVERY_HOUR = 3_600_000;
+const MOST_PRUNED = 1_000;
+
+export type SignIns = ReturnType<typeof createSignIns>;
+
+export function createSignIns(options: {
+  readonly db: Database;
+  readonly days: number;
+  readonly now: () => Date;
+  readonly schema: string;
+  readonly tokens: Pick<Tokens, 'version'>;
+}) {
+  const { db, days, now, schema, tokens } = options;
+  const queries = createSignInQueries(schema);
+  const cache = new NotifiedCache<Known>(db, {
+    channel: `${schema}_sign_ins`,
+    most: MOST_KNOWN,
+    keptMs: KEPT_MS,
+  });
+  const word = (tenantId: number, signInId: string) => `${tenantId}:${signInId}`;
+
+  return {
+    /** The tenant that a secret says it is of; null: it is none of ours. */
+    tenantOf(text: string): number | null {
+      const tenantId = Number(FORM.exec(text)?.[1] ?? 'none');
+      return tenantId <= 2_147_483_647 ? tenantId : null;
+    },
+
+    async create(
+      client: Queryable,
+      { tenantId, tokenId }: Caller,
+    ): Promise<{ secret: string } & Omit<SignedIn, 'caller'>> {
+      const secret = `mst_session_${tenantId}_${randomBytes(32).toString('base64url')}`;
+      const signedInAt = now();
+      const endsAt = new Date(signedInAt.getTime() + days * DAY_MS);
+      const signInId = await queries.insert(client, {
+        tenantId,
+        tokenId,
+        sha256: sha256(secret),
+        signedInAt,
+        endsAt,
+      });
+      const over = await queries.endOldest(client, tenantId, tokenId, MOST_OF_TOKEN);
+      await cache.tell(
+        client,
+        over.map((id) => word(tenantId, id)),
+      );
+      return { secret, signInId, signedInAt, endsAt };
+    },
+
+    /** Who has this secret; null: nobody, not any more. */
+    async find(text: string): Promise<SignedIn | null> {
+      const tenantId = this.tenantOf(text);
+      if (tenantId === null) return null;
+      const hash = sha256(text);
+      const key = hash.toString('latin1');
+      const known = cache.get(key);
+      if (known && known.tokenVersion === tokens.version) return known.endsAt > now() ? known : null;
+      const [{ version }, tokenVersion] = [cache, tokens.version];
+      const found = await queries.find(db.reserved, { tenantId, sha256: hash }, now());
+      if (!found || !timingSafeEqual(found.sha256, hash)) return null;
+      const { token, signInId, signedInAt, endsAt } = found;
+      const caller: Caller = {
+        tenantId,
+        tokenId: token.tokenId,
+        kind: token.kind,
+        role: token.role,
+        name: token.name,
+        restriction: token.restriction,
+      };
+      const signedIn = { signInId, caller, signedInAt, endsAt, tokenVersion };
+      cache.keep(key, signedIn, version, word(tenantId, signInId));
+      return signedIn;
+    },
+
+    async remove(client: Queryable, tenantId: number, signInId: string): Promise<void> {
+      await queries.remove(client, tenantId, signInId);
+      await cache.tell(client, [word(tenantId, signInId)]);
+    },
+
+    pruning: {
+      name: 'prune-sign-ins',
+      everyMs: EVERY_HOUR,
+      runOnce: async (client) => dutyRun(await queries.prune(client, now(), MOST_PRUNED), MOST_PRUNED),
+    } satisfies Duty,
+
+    /** Hears of sign-outs on other nodes. */
+    start: () => cache.start(),
+  };
+}
