@@ -25,7 +25,14 @@ const onServerAlone = [
   ...['cli', 'errors', 'large-numbers', 'metrics', 'one-of', 'refusals', 'request-id', 'sockets'],
   // doors of which other suites execute the same statements on PGlite
   ...['hosts-queue', 'hosts-report', 'import', 'redrive', 'tasks', 'tasks-cost', 'tasks-line', 'tasks-slots'],
-  ...['mdm-hostile', 'mdm-push-routes', 'orders-failures', 'pipeline-bulk', 'pipeline-failures', 'mdm-pipeline'],
+  ...[
+    'mdm-hostile',
+    'mdm-push-routes',
+    'orders-failures',
+    'pipeline-bulk',
+    'pipeline-failures',
+    'mdm-pipeline',
+  ],
 ].map((name) => `apps/server/test/${name}.test.ts`);
 
 const gone = onServerAlone.filter((file) => !existsSync(path.join(import.meta.dirname, file)));
