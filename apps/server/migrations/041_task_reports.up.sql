@@ -88,10 +88,11 @@ create view {schema}_reports.devices as
   select d.device_id as id, d.tenant_id, d.name, d.external_id, d.pc_id, d.tags,
     case when d.state = 'error' then 'error' when d.pc_id is null or d.absent_since is not null then 'offline'
       when l.action_id is not null then 'busy' else 'online' end as status,
-    d.state_reason as error, d.absent_since, greatest(c.seen_at, r.seen_at) as last_seen_at, d.created_at
+    d.state_reason as error, d.absent_since, greatest(c.seen_at, m.seen_at, r.seen_at) as last_seen_at, d.created_at
   from {schema}.devices d
   left join {schema}.lane_leases l on l.tenant_id = d.tenant_id and l.lane_id = d.lane_id
   left join {schema}.contacts c on c.tenant_id = d.tenant_id and c.channel = 'checkin' and c.target_id = d.device_id
+  left join {schema}.contacts m on m.tenant_id = d.tenant_id and m.channel = 'mdm' and m.target_id = d.device_id
   left join {schema}.contacts r on r.tenant_id = d.tenant_id and r.channel = 'runner' and r.target_id = d.pc_id
   where d.deleted_at is null;
 

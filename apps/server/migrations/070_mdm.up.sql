@@ -49,8 +49,11 @@ create table {schema}.mdm_devices (
   released_at timestamptz,
   -- when others were last told that it had come and there was nothing for it
   connected_at timestamptz,
+  -- when it left although something waits for it that it could not have (paused, taken, not yet due): it is called when that is over
+  left_at timestamptz,
   primary key (tenant_id, udid)
 );
+create index phones_to_call on {schema}.mdm_devices (tenant_id, udid) where left_at is not null;
 create unique index one_phone_per_device on {schema}.mdm_devices (tenant_id, device_id) where {schema}.sought_by(device_id);
 
 -- A certificate is of one phone; a phone has several over time.
@@ -83,6 +86,8 @@ create table {schema}.mdm_commands (
   -- not handed out any more: it was answered, its time is over, the phone has left
   closed_at timestamptz,
   answered_at timestamptz,
+  -- of an action, if it is too large for a result
+  answer jsonb,
   status text collate "C",
   primary key (tenant_id, udid, command_uuid)
 );

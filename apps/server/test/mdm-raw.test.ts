@@ -109,3 +109,108 @@ test('what is urgent for a phone goes before what is normal on another way to it
   expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
   expect((await s.t.post('/api/checkin', {}, { token })).body.action).toMatchObject({ kind: 'NORMAL' });
 });
+
+test('everything that happens to a command is a milestone of its device', async () => {
+  const { phone, id } = await s.enrolled();
+  const { body } = await queue(id, 'ProfileList');
+  await phone.connect();
+  const { milestones } = (await s.t.get(`/api/devices/${id}/milestones`)).body;
+  const own = milestones.filter(({ actionId }: { actionId: string | null }) => actionId === body.id);
+  expect(own.map(({ type, source }: { type: string; source: string }) => [type, source]).reverse()).toEqual([
+    ['assigned', 'mdm'],
+    ['sent', 'mdm'],
+    ['done', 'mdm'],
+  ]);
+  expect(own.at(-1).by).toBe('MUSTER_OPERATOR_TOKEN');
+});
+
+test('a phone that has come is online, for as long as whoever checks in', async () => {
+  const { phone, id } = await s.enrolled();
+  const online = async () => (await s.t.get(`/api/devices/${id}`)).body.online;
+  const listed = async () =>
+    (await s.t.get('/api/devices?online=true&limit=500')).body.devices.some(
+      (one: { id: string }) => one.id === id,
+    );
+  expect([await online(), await listed()]).toEqual([false, false]);
+  await phone.connect();
+  expect(await online()).toBe(true);
+  await s.t.server.contacts.write();
+  expect(await listed()).toBe(true);
+  s.t.clock.advance(3_600_000);
+  expect([await online(), await listed()]).toEqual([false, false]);
+});
+
+test('an answer that is too large for a result is kept whole', async () => {
+  const { phone, id } = await s.enrolled();
+  const list = Array.from({ length: 300 }, (_, n) => ({
+    Name: `App ${n}`,
+    Identifier: `com.example.${n}`.padEnd(200, 'x'),
+  }));
+  const { answer } = phone;
+  phone.answer = () => ({ status: 'Acknowledged', keys: { InstalledApplicationList: list } });
+  const { body } = await queue(id, 'InstalledApplicationList');
+  await phone.connect();
+  const path = `/api/devices/${id}/mdm/answers/${body.id}`;
+  const { state, result } = await action(body.id);
+  expect({ state, result }).toEqual({
+    state: 'succeeded',
+    result: { tooLarge: expect.any(Number), keys: ['InstalledApplicationList'], answer: path },
+  });
+  expect(result.tooLarge).toBeGreaterThan(60_000);
+  expect((await s.t.get(path)).body).toEqual({ InstalledApplicationList: list });
+  const small = await queue(id, 'ProfileList');
+  phone.answer = answer;
+  await phone.connect();
+  for (const [device, of] of [
+    [id, small.body.id],
+    [id, 'x'],
+    [(await s.enrolled()).id, body.id],
+  ])
+    expect((await s.t.get(`/api/devices/${device}/mdm/answers/${of}`)).body.code).toBe(
+      'MUSTER_NO_PHONE_ANSWER',
+    );
+});
+
+const CALL = 'mdm-call-phones';
+const pushesTo = ({ channel }: { channel: { token: Uint8Array } }) =>
+  s.apns.pushes.filter(({ token }) => token === Buffer.from(channel.token).toString('hex')).length;
+
+test.each([
+  ['everything', () => s.t.post('/api/pause', {}), () => s.t.post('/api/resume', {})],
+  [
+    'its lane',
+    (lane: object) => s.t.engine.pauseLane(s.t.engine.db, lane as never),
+    (lane: object) => s.t.engine.resumeLane(s.t.engine.db, lane as never),
+  ],
+] as const)('a phone that left while %s was paused is called when it goes on', async (_, pause, resume) => {
+  const { phone, id } = await s.enrolled();
+  await phone.connect();
+  const laneId = await s.shell.fleet.laneOf(s.t.engine.db, 1, id);
+  await pause({ tenantId: 1, laneId });
+  const { body } = await queue(id, 'ProfileList');
+  await expect.poll(() => pushesTo(phone)).toBe(2);
+  expect(await phone.connect()).toEqual([]);
+  await s.t.engine.runDuty(CALL);
+  expect(pushesTo(phone)).toBe(2);
+  await resume({ tenantId: 1, laneId });
+  await s.t.engine.runDuty(CALL);
+  await expect.poll(() => pushesTo(phone)).toBe(3);
+  expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
+  await s.t.engine.runDuty(CALL);
+  expect(pushesTo(phone)).toBe(3);
+});
+
+test('a phone that left before its retry was due is called when it is', async () => {
+  const { phone, id } = await s.enrolled();
+  const { body } = await queue(id, 'SecurityInfo');
+  await phone.channel.idle();
+  await s.t.pass(300_001);
+  await expect.poll(() => pushesTo(phone)).toBe(2);
+  expect(await phone.connect()).toEqual([]);
+  await s.t.engine.runDuty(CALL);
+  expect(pushesTo(phone)).toBe(2);
+  await s.t.pass(3_000);
+  await s.t.engine.runDuty(CALL);
+  await expect.poll(() => pushesTo(phone)).toBe(3);
+  expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
+});

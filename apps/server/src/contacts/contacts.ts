@@ -25,13 +25,8 @@ interface Options {
   readonly schema: string;
 }
 
-/** One channel's targets, known by their ids. */
-export interface ChannelContacts {
-  heardOf(tenantId: number, id: string, instance?: Instance | null): void;
-  /** Whether more than one client speaks for it, as far as this node knows. */
-  isShared(tenantId: number, id: string): boolean;
-  /** The clients that speak for it and say which they are, the newest first. */
-  instances(client: Queryable, tenantId: number, id: string): Promise<KnownInstance[]>;
+/** Reading when targets were last heard of. */
+export interface LastContacts {
   /** The later of what is stored and what this node knows. */
   latest(tenantId: number, id: string, stored: Date | null): Date | null;
   isOnline(seenAt: Date | null): boolean;
@@ -39,9 +34,21 @@ export interface ChannelContacts {
   onlineSince(): Date;
   /** The column: what is stored of the target that these expressions name. */
   seenAt(tenant: string, id: string): string;
+}
+
+/** One channel's targets, known by their ids. */
+export interface ChannelContacts extends LastContacts {
+  heardOf(tenantId: number, id: string, instance?: Instance | null): void;
+  /** Whether more than one client speaks for it, as far as this node knows. */
+  isShared(tenantId: number, id: string): boolean;
+  /** The clients that speak for it and say which they are, the newest first. */
+  instances(client: Queryable, tenantId: number, id: string): Promise<KnownInstance[]>;
   /** In the transaction in which the target is deleted. */
   forget(client: Queryable | Transaction, tenantId: number, id: string): Promise<void>;
 }
+
+/** By target: its last contact, and the last that was written down or is about to be. */
+type Seen = BoundedMap<string, { at: number; noted: number; by: string }>;
 
 const WRITE_AFTER_MS = 1_000;
 const MOST_KNOWN = 100_000;
@@ -50,6 +57,7 @@ const MOST_PER_STATEMENT = 5_000;
 export class Contacts {
   readonly #options: Options;
   readonly #queries;
+  readonly #seen = new Map<string, Seen>();
   #unwritten = new Map<string, Contact>();
   #unwrittenInstances = new Map<string, InstanceContact>();
   /** Targets that more than one client speaks for. */
@@ -62,11 +70,26 @@ export class Contacts {
     this.#queries = createInstanceQueries(options.schema);
   }
 
+  /** Of targets that are heard of over several channels, each by an id that is the same in all: the latest counts. */
+  ofAny(channels: readonly string[]): LastContacts {
+    const { schema: s } = this.#options;
+    return {
+      latest: (tenantId, id, stored) => {
+        const times = channels.map((channel) => this.#seenOn(channel).get(`${tenantId}:${id}`)?.at ?? 0);
+        const at = Math.max(...times);
+        return at > (stored?.getTime() ?? 0) ? new Date(at) : stored;
+      },
+      isOnline: (seenAt) => seenAt !== null && seenAt > this.#onlineSince(),
+      onlineSince: () => this.#onlineSince(),
+      seenAt: (tenant, id) =>
+        `(select max(k.seen_at) from ${s}.contacts k where k.tenant_id = ${tenant} and k.channel in (${channels.map((channel) => `'${channel}'`).join(', ')}) and k.target_id = ${id})`,
+    };
+  }
+
   /** `everyMs`: how far what is stored may lag behind. */
   of(channel: string, everyMs: number): ChannelContacts {
-    const { now, onlineSeconds, schema: s } = this.#options;
-    /** The last contact of each, and the last that was written down or is about to be. */
-    const seen = new BoundedMap<string, { at: number; noted: number; by: string }>(MOST_KNOWN);
+    const { now, schema: s } = this.#options;
+    const seen = this.#seenOn(channel);
     /** The last contact of each instance, and the last that was written down. */
     const speaking = new BoundedMap<string, { at: number; noted: number; version: string | null }>(
       MOST_KNOWN,
@@ -82,7 +105,6 @@ export class Contacts {
       this.#unwrittenInstances.set(`${channel}:${key}`, contact);
       this.#later();
     };
-    const onlineSince = () => new Date(now().getTime() - onlineSeconds * 1_000);
     return {
       heardOf: (tenantId, id, instance = null) => {
         const key = `${tenantId}:${id}`;
@@ -97,10 +119,7 @@ export class Contacts {
         this.#unwritten.set(`${channel}:${key}`, { tenantId, channel, id, at: new Date(at) });
         this.#later();
       },
-      latest(tenantId, id, stored) {
-        const at = seen.get(`${tenantId}:${id}`)?.at;
-        return at !== undefined && at > (stored?.getTime() ?? 0) ? new Date(at) : stored;
-      },
+      ...this.ofAny([channel]),
       isShared: (tenantId, id) => this.#shared.get(`${channel}:${tenantId}:${id}`) !== undefined,
       instances: async (client, tenantId, targetId) =>
         (await this.#queries.list(client, { tenantId, channel, targetId })).map((stored) => {
@@ -109,8 +128,6 @@ export class Contacts {
             ? { id: stored.id, version: here.version, lastSeenAt: new Date(here.at) }
             : stored;
         }),
-      isOnline: (seenAt) => seenAt !== null && seenAt > onlineSince(),
-      onlineSince,
       seenAt: (tenant, id) =>
         `(select k.seen_at from ${s}.contacts k where k.tenant_id = ${tenant} and k.channel = '${channel}' and k.target_id = ${id})`,
       forget: async (client, tenantId, id) => {
@@ -131,6 +148,17 @@ export class Contacts {
         });
       },
     };
+  }
+
+  #onlineSince(): Date {
+    const { now, onlineSeconds } = this.#options;
+    return new Date(now().getTime() - onlineSeconds * 1_000);
+  }
+
+  #seenOn(channel: string): Seen {
+    const seen = this.#seen.get(channel) ?? new BoundedMap(MOST_KNOWN);
+    this.#seen.set(channel, seen);
+    return seen;
   }
 
   /** Whatever is to be written, now; what cannot be written now is written next time. */

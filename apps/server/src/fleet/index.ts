@@ -33,6 +33,8 @@ import { createRefuseUnknown } from './who-is-meant.ts';
 export type Fleet = ReturnType<typeof createFleet>;
 
 const CONTACT_EVERY_MS = 5_000;
+/** A device that has come over any of these is there; `heard_on` has them, too. */
+const HEARD_ON = [CHECKIN, 'mdm'];
 const EVERY_TEN_MINUTES = 600_000;
 const MOST_PRUNED = 5_000;
 
@@ -49,11 +51,12 @@ export function createFleet(shell: {
   const { audit, config, db, engine, tokens } = shell;
   const { schema, now } = engine;
   const contacts = shell.contacts.of(CHECKIN, CONTACT_EVERY_MS);
-  const queries = createDeviceQueries(schema, { contacts, now });
+  const heard = shell.contacts.ofAny(HEARD_ON);
+  const queries = createDeviceQueries(schema, { contacts, heard, now });
   const log = createMilestoneLog(schema, now);
   const pcs = createPcs(schema);
   const registry = createRegistry({ contacts, engine, log, pcs, queries, tokens });
-  const views = createDeviceViews(engine, contacts);
+  const views = createDeviceViews(engine, { contacts, heard });
   const assigning = createAssigning(engine, log);
   const origins = createOrigins(schema);
 

@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { ChannelContacts } from '../contacts/contacts.ts';
+import type { ChannelContacts, LastContacts } from '../contacts/contacts.ts';
 import { days, unfinishedDays } from './milestones.ts';
 
 /** The rows of devices. What is in their queues is asked of the engine. */
@@ -63,9 +63,9 @@ export interface DeviceFilter {
   readonly limit: number;
 }
 
-const select = (s: string, contacts: ChannelContacts) => `
+const select = (s: string, heard: LastContacts) => `
   select d.tenant_id, d.device_id, d.lane_id, d.name, d.external_id, d.tags, d.state, d.state_reason, d.expires_at, d.pc_id, d.absent_since, d.ack,
-    d.created_at, ${contacts.seenAt('d.tenant_id', 'd.device_id')} as seen_at, d.expires_at + ${days(unfinishedDays(s, 'd'))} as projected_expires_at
+    d.created_at, ${heard.seenAt('d.tenant_id', 'd.device_id')} as seen_at, d.expires_at + ${days(unfinishedDays(s, 'd'))} as projected_expires_at
   from ${s}.devices d
   where d.tenant_id = $1 and d.deleted_at is null`;
 
@@ -90,14 +90,17 @@ function device(row: any): DeviceRow {
   };
 }
 
-export function createDeviceQueries(s: string, options: { contacts: ChannelContacts; now: () => Date }) {
-  const { contacts, now } = options;
+export function createDeviceQueries(
+  s: string,
+  options: { contacts: ChannelContacts; heard: LastContacts; now: () => Date },
+) {
+  const { contacts, heard, now } = options;
   const seenAt = contacts.seenAt('d.tenant_id', 'd.device_id');
   return {
     async get(client: Queryable, tenantId: number, deviceId: string): Promise<DeviceRow | null> {
       const { rows } = await client.query({
         name: 'muster_device',
-        text: `${select(s, contacts)} and d.device_id = $2`,
+        text: `${select(s, heard)} and d.device_id = $2`,
         values: [tenantId, deviceId],
       });
       return rows[0] ? device(rows[0]) : null;
@@ -147,11 +150,12 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
       if (filter.after !== undefined) add(filter.after, (n) => `d.device_id > ${n}::bigint`);
       if (filter.online !== undefined)
         add(
-          contacts.onlineSince(),
-          (n) => `(coalesce(${seenAt} > ${n}::timestamptz, false) = ${filter.online})`,
+          heard.onlineSince(),
+          (n) =>
+            `(coalesce(${heard.seenAt('d.tenant_id', 'd.device_id')} > ${n}::timestamptz, false) = ${filter.online})`,
         );
       const { rows } = await client.query({
-        text: `${[select(s, contacts), ...conditions].join(' and ')} order by d.device_id limit ${filter.limit}`,
+        text: `${[select(s, heard), ...conditions].join(' and ')} order by d.device_id limit ${filter.limit}`,
         values,
       });
       return rows.map(device);
@@ -311,7 +315,7 @@ export function createDeviceQueries(s: string, options: { contacts: ChannelConta
       return rows[0]?.lane_id ?? null;
     },
 
-    /** The last contact of the devices of these lanes, if it is longer ago than what counts as online. */
+    /** The last check-in of the devices of these lanes, if it is longer ago than what counts as online. */
     async offlineSince(
       client: Queryable,
       lanes: readonly { tenantId: number; laneId: string }[],

@@ -1,5 +1,5 @@
 import type { Engine, Queryable } from '@muster/engine';
-import type { ChannelContacts } from '../contacts/contacts.ts';
+import type { ChannelContacts, LastContacts } from '../contacts/contacts.ts';
 import type { DeviceRow } from './queries.ts';
 import { wireDevice } from './wire.ts';
 
@@ -8,7 +8,10 @@ const DEPTH_UP_TO = 1_000;
 
 export type DeviceViews = ReturnType<typeof createDeviceViews>;
 
-export function createDeviceViews(engine: Engine, contacts: ChannelContacts) {
+export function createDeviceViews(
+  engine: Engine,
+  { contacts, heard }: { contacts: ChannelContacts; heard: LastContacts },
+) {
   return {
     instances: (client: Queryable, { tenantId, deviceId }: DeviceRow) =>
       contacts.instances(client, tenantId, deviceId),
@@ -18,8 +21,8 @@ export function createDeviceViews(engine: Engine, contacts: ChannelContacts) {
         (await engine.laneLoads(client, rows, DEPTH_UP_TO)).map((load) => [load.laneId, load]),
       );
       return rows.map((row) => {
-        const seenAt = contacts.latest(row.tenantId, row.deviceId, row.seenAt);
-        return wireDevice(row, loads.get(row.laneId), { seenAt, online: contacts.isOnline(seenAt) });
+        const seenAt = heard.latest(row.tenantId, row.deviceId, row.seenAt);
+        return wireDevice(row, loads.get(row.laneId), { seenAt, online: heard.isOnline(seenAt) });
       });
     },
   };

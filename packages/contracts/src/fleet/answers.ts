@@ -5,7 +5,7 @@ import { MILESTONE_TYPES } from './milestone-types.ts';
 
 /** What goes out; a test compares every answer with it. */
 export const source = z
-  .enum(['assign', 'workflow', 'batch', 'task', 'pipeline', 'sql'])
+  .enum(['assign', 'workflow', 'batch', 'task', 'pipeline', 'mdm', 'sql'])
   .meta({ id: 'ActionSource' });
 export type ActionSource = z.infer<typeof source>;
 

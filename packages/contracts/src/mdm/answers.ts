@@ -28,6 +28,12 @@ export const phone = z
   .meta({ id: 'Phone' });
 export type Phone = z.infer<typeof phone>;
 
+export const answer = z
+  .record(z.string(), z.unknown())
+  .describe('Data is written as `{"$data": "<base64>"}`, a date as `{"$date": "…"}`.')
+  .meta({ id: 'PhoneAnswer' });
+export type PhoneAnswer = z.infer<typeof answer>;
+
 export const queuedCommand = z
   .strictObject({
     id: z.string().describe('Of the action; what the phone answers is its result.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { endpoint } from '../endpoint.ts';
 import { IDEMPOTENCY_KEY, idParams } from '../values.ts';
-import { enrolment, phone, queuedCommand } from './answers.ts';
+import { answer, enrolment, phone, queuedCommand } from './answers.ts';
 import { rawCommand } from './requests.ts';
 
 const OF_PHONES = ['application/x-apple-aspen-mdm', 'application/x-apple-aspen-mdm-checkin'];
@@ -87,5 +87,13 @@ export const mdm = {
       200: { description: 'It was there already, by its Idempotency-Key.', schema: queuedCommand },
       201: { description: 'Queued.', schema: queuedCommand },
     },
+  }),
+  answer: endpoint({
+    method: 'GET',
+    path: '/api/devices/:id/mdm/answers/:actionId',
+    summary:
+      'What the phone answered to a command, whole, if it was too large to be the result of the action',
+    params: z.strictObject({ id: z.string(), actionId: z.string() }),
+    responses: { 200: { description: 'All of it.', schema: answer } },
   }),
 };

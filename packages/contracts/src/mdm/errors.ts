@@ -20,6 +20,10 @@ export const MDM_ERRORS = {
     status: 410,
     meaning: 'Users of a device are not managed, only the device.',
   },
+  MUSTER_NO_PHONE_ANSWER: {
+    status: 404,
+    meaning: 'No answer of a phone is kept apart for this action: it is its result, or there is none.',
+  },
   MUSTER_NOT_ENROLLED: {
     status: 409,
     meaning: 'The device is not managed at the moment: no phone is enrolled as it.',

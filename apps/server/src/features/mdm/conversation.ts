@@ -27,6 +27,7 @@ import * as sealed from './sealed.ts';
 
 /** Commands that cannot be built are passed over; more than so many in a row wait for the next time. */
 const MOST_PASSED_OVER = 5;
+/** A row of a history must stay one that a page can show; a larger answer is kept apart. */
 const LARGEST_RESULT = 60_000;
 const NOTHING = Buffer.alloc(0);
 
@@ -138,8 +139,20 @@ export function createConversation(tools: Tools) {
     udid: string,
     answered: Answered,
     read: ReadReport,
+    deviceId: string,
   ): Promise<void> {
     if (answered.actionId === null || answered.attempt === null) return;
+    let outcome = outcomeOf(read);
+    const length = Buffer.byteLength(JSON.stringify(outcome.result ?? null));
+    if (length > LARGEST_RESULT && read.ok && read.report.status !== 'Idle') {
+      const { commandUuid } = read.report;
+      await commands.keepAnswer(engine.db, tenantId, { udid, commandUuid }, outcome.result);
+      const answer = `/api/devices/${deviceId}/mdm/answers/${answered.actionId}`;
+      outcome = {
+        ...outcome,
+        result: { tooLarge: length, keys: Object.keys(outcome.result as object), answer },
+      };
+    }
     await engine.report(engine.db, {
       ...{
         tenantId,
@@ -148,7 +161,7 @@ export function createConversation(tools: Tools) {
         worker: workerOf(udid),
         channel: MDM,
       },
-      ...outcomeOf(read),
+      ...outcome,
     });
   }
 
@@ -174,7 +187,7 @@ export function createConversation(tools: Tools) {
     known: Known,
     isIdle: boolean,
   ) {
-    const { deviceId, laneId, udid } = known;
+    const { laneId, udid } = known;
     const [load] = await engine.laneLoads(engine.db, [{ tenantId, laneId }], 1);
     const isBusy = load?.leased != null;
     if (!load || !(load.waiting > 0 || (isIdle && isBusy))) return null;
@@ -200,8 +213,8 @@ export function createConversation(tools: Tools) {
       null,
       true,
     );
-    // it leaves while its lane is taken: nobody else would call it when the lane is free
-    if (!found && isBusy && load.waiting > 0) await pushes.want(engine.db, tenantId, [deviceId]);
+    // it leaves without it: nobody else would call it when it can have it
+    if (!found && load.waiting > 0) await phones.left(engine.db, tenantId, udid);
     return found;
   }
 
@@ -240,7 +253,7 @@ export function createConversation(tools: Tools) {
     contacts.heardOf(tenantId, settled.deviceId);
     if (settled.want !== null) await pushes.seen(tenantId, settled.deviceId, settled.want);
     if (settled.answered?.source === 'lane')
-      await reportAttempt(tenantId, settled.udid, settled.answered, read);
+      await reportAttempt(tenantId, settled.udid, settled.answered, read, settled.deviceId);
     else if (reported.commandUuid !== null && !settled.answered)
       log.info(
         { tenantId, deviceId: settled.deviceId },
@@ -301,7 +314,7 @@ function outcomeOf(read: ReadReport): Outcome {
   const { report } = read;
   switch (report.status) {
     case 'Acknowledged':
-      return { status: 'succeeded', result: shown(report.response) };
+      return { status: 'succeeded', result: plistToJson(report.response) };
     case 'NotNow':
       return { status: 'notNow', retryAfterMs: 0 };
     case 'Idle':
@@ -316,11 +329,4 @@ function outcomeOf(read: ReadReport): Outcome {
         error: report.errorChain[0]?.description ?? `The phone answered ${report.status}.`,
       };
   }
-}
-
-/** A row of a history must stay one that a page can show. */
-function shown(response: PlistDict): unknown {
-  const json = plistToJson(response);
-  const { length } = Buffer.from(JSON.stringify(json));
-  return length <= LARGEST_RESULT ? json : { tooLarge: length, keys: Object.keys(response) };
 }

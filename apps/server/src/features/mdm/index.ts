@@ -7,6 +7,7 @@ import { createOwnAuthority } from './authority.ts';
 import { createCheckIns } from './check-in/check-in.ts';
 import { Arrivals } from './commands/arrivals.ts';
 import { createCommandCache } from './commands/cache.ts';
+import { createCallPhones } from './commands/call-phones.ts';
 import { createExpireCommands, createPruneCommands } from './commands/expire.ts';
 import { gatherSettles } from './commands/gathered-settle.ts';
 import { createSettle } from './commands/settle.ts';
@@ -44,11 +45,12 @@ export const mdm: CreateFeature = (shell) => {
   const authority = createOwnAuthority(db, schema, { now, secrets });
   const trusted = createTrusted(authority, configuredAuthorities(config.MUSTER_MDM_CA));
   const raw = createRawCommands({
-    ...{ commands, engine, phones, pushes },
+    ...{ commands, engine, fleet, phones, pushes },
     leaseMs: config.MUSTER_MDM_LEASE_SECONDS * 1_000,
   });
   takeCommands({ arrivals, bus, commands, phones, publish, pushes });
   engine.addDuty(createExpireCommands({ commands, engine, presume: raw.presume, publish }));
+  engine.addDuty(createCallPhones(engine, pushes));
   engine.addDuty(createPruneCommands(engine, commands, config.MUSTER_RETENTION_DAYS));
   fleet.onRemoved(async (tx, tenantId, deviceId) => {
     const phone = await phones.ofDevice(tx, tenantId, deviceId);
@@ -65,7 +67,7 @@ export const mdm: CreateFeature = (shell) => {
     throw new SettingError('MUSTER_SCEP_URL', 'needs MUSTER_MDM_CA: whose certificates are believed then.');
 
   const tools = {
-    ...{ audit, db, fleet, phones, raw },
+    ...{ audit, commands, db, fleet, phones, raw },
     publicUrl: config.MUSTER_PUBLIC_URL,
     tenantId: names.idOf,
     checkIns: createCheckIns(db, {

@@ -136,6 +136,14 @@ export function createPhones(s: string, now: () => Date) {
       });
     },
 
+    /** Something waits for it that it cannot have now. */
+    async left(client: Queryable, tenantId: number, udid: string): Promise<void> {
+      await client.query({
+        text: `update ${s}.mdm_devices set left_at = $3 where tenant_id = $1 and udid = $2`,
+        values: [tenantId, udid, now()],
+      });
+    },
+
     /** With its certificates: whatever it sends from now on is that of a stranger. */
     async forget(tx: Queryable, tenantId: number, udid: string): Promise<void> {
       const values = [tenantId, udid];

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { ClaimedAction, Engine, Queryable } from '@muster/engine';
 import { type Command, checkCommand, MdmError, plistFromJson, plistToJson } from '@muster/mdm';
+import type { Fleet } from '../../fleet/index.ts';
 import type { CommandCache } from './commands/cache.ts';
 import { mdmError } from './errors.ts';
 import type { PhoneRow, Phones } from './phones.ts';
@@ -37,6 +38,7 @@ export interface RawRequest {
 interface Tools {
   readonly commands: CommandCache;
   readonly engine: Engine;
+  readonly fleet: Pick<Fleet, 'addStepMilestones' | 'noteAssigned'>;
   readonly leaseMs: number;
   readonly phones: Phones;
   readonly pushes: Pushes;
@@ -46,8 +48,10 @@ interface Tools {
  * Commands that an operator writes himself. Each is an action of the phone's lane, so it waits for its turn behind whatever else
  * the phone is asked to do; what the phone answers is its result.
  */
-export function createRawCommands({ commands, engine, leaseMs, phones, pushes }: Tools) {
+export function createRawCommands({ commands, engine, fleet, leaseMs, phones, pushes }: Tools) {
   const { schema: s } = engine;
+
+  fleet.addStepMilestones(MDM, MDM);
 
   // whoever ends the attempt: the phone does not get it again, and its answer would be late
   engine.addEffect({
@@ -114,6 +118,13 @@ export function createRawCommands({ commands, engine, leaseMs, phones, pushes }:
         ...{ tenantId, laneId: phone.laneId, channel: MDM, kind: KIND, payload, priority, idempotencyKey },
         ...{ leaseMs, createdBy: request.by, ...once },
       });
+      if (outcome === 'created')
+        await fleet.noteAssigned(tx, tenantId, [
+          {
+            ...{ deviceId, actionId: id, source: MDM, sourceId: null, by: request.by, moreDays: 0 },
+            ack: null,
+          },
+        ]);
       if (request.wake !== 'never')
         await pushes.want(tx, tenantId, [deviceId], { quietly: request.wake === 'quietly' });
       return { id, outcome, commandUuid };

@@ -17,9 +17,11 @@ import { bytesOf } from '../../http/bytes-body.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
+import { isId } from '../../http/ids.ts';
 import { created } from '../../http/replies.ts';
 import { DEFAULT_TENANT } from '../../tenants/default-tenant.ts';
 import type { CheckIns } from './check-in/check-in.ts';
+import type { CommandCache } from './commands/cache.ts';
 import type { createConversation } from './conversation.ts';
 import { asRefusal, mdmError, refused } from './errors.ts';
 import type { Identify } from './identity.ts';
@@ -32,6 +34,7 @@ import { wirePhone } from './wire.ts';
 interface Tools {
   readonly audit: Audit;
   readonly checkIns: CheckIns;
+  readonly commands: CommandCache;
   readonly converse: ReturnType<typeof createConversation>;
   readonly db: Database;
   readonly fleet: Fleet;
@@ -124,7 +127,7 @@ export function phoneRoutes(tools: Tools): Route[] {
 }
 
 /** What people do with phones. */
-export function operatorRoutes({ audit, db, fleet, phones, publicUrl, raw }: Tools): Route[] {
+export function operatorRoutes({ audit, commands, db, fleet, phones, publicUrl, raw }: Tools): Route[] {
   return [
     defineRoute(api.mdm.enrol, {
       access: operators('operator'),
@@ -148,6 +151,18 @@ export function operatorRoutes({ audit, db, fleet, phones, publicUrl, raw }: Too
         const phone = await phones.ofDevice(db, caller.tenantId, params.id);
         if (!phone) throw mdmError('MUSTER_NOT_ENROLLED', 'No phone has enrolled as this device yet.');
         return wirePhone(phone);
+      },
+    }),
+    defineRoute(api.mdm.answer, {
+      access: operators('viewer'),
+      async handler({ caller: { tenantId }, params: { id, actionId } }) {
+        await fleet.laneOf(db, tenantId, id);
+        const phone = await phones.ofDevice(db, tenantId, id);
+        const answer =
+          phone && isId(actionId) ? await commands.answerOf(db, tenantId, phone.udid, actionId) : null;
+        if (answer === null)
+          throw mdmError('MUSTER_NO_PHONE_ANSWER', 'No large answer is kept for this action.');
+        return answer;
       },
     }),
     defineRoute(api.mdm.command, {

@@ -111,7 +111,7 @@ export function createCommandCache(s: string, now: () => Date) {
         text: `insert into ${s}.mdm_commands (created_at, fetched_at, tenant_id, udid, command_uuid, source, request_type, payload, action_id, attempt, expires_at)
           values ($1, $1, $2, $3, $4, 'lane', $5, $6, $7, $8, $9)
           on conflict (tenant_id, udid, command_uuid) do update set fetched_at = excluded.fetched_at, action_id = excluded.action_id,
-            attempt = excluded.attempt, expires_at = excluded.expires_at, not_now_at = null, closed_at = null, answered_at = null, status = null`,
+            attempt = excluded.attempt, expires_at = excluded.expires_at, not_now_at = null, closed_at = null, answered_at = null, answer = null, status = null`,
         values: [
           ...[
             now(),
@@ -124,6 +124,28 @@ export function createCommandCache(s: string, now: () => Date) {
           ...[command.actionId, command.attempt, command.expiresAt ?? null],
         ],
       });
+    },
+
+    /** What the phone said, before anybody is told: if this node dies in between, the phone says it again. */
+    async keepAnswer(
+      client: Queryable,
+      tenantId: number,
+      of: { udid: string; commandUuid: string },
+      answer: unknown,
+    ) {
+      await client.query({
+        text: `update ${s}.mdm_commands set answer = $4 where tenant_id = $1 and udid = $2 and command_uuid = $3`,
+        values: [tenantId, of.udid, of.commandUuid, JSON.stringify(answer)],
+      });
+    },
+
+    async answerOf(client: Queryable, tenantId: number, udid: string, actionId: string): Promise<unknown> {
+      const { rows } = await client.query({
+        text: `select answer from ${s}.mdm_commands
+          where tenant_id = $1 and action_id = $2 and ${s}.sought_by(action_id) and action_id is not null and udid = $3`,
+        values: [tenantId, actionId, udid],
+      });
+      return rows[0]?.answer ?? null;
     },
 
     /** Forgets so many old ones at most; says how many. */
