@@ -113,3 +113,11 @@ create or replace function {schema}.heard_on(p_tenant int, p_lane bigint) return
     where k.tenant_id = p_tenant and k.channel = 'checkin' and k.target_id = d.device_id limit 1
   ) k
 $$;
+
+-- That the state of a device has changed, for whoever follows the feed: part of the statement that changes it.
+create function {schema}.note_device_state(
+  p_at timestamptz, p_tenant int, p_lane bigint, p_device bigint, p_state text, p_previous text, p_reason text
+) returns bigint language sql as $$
+  select {schema}.note(p_at, p_tenant, p_lane, 'device.state_changed', jsonb_build_object('deviceId', p_device::text,
+    'state', p_state, 'previousState', p_previous, 'reason', p_reason)) where p_state <> p_previous
+$$;

@@ -20,8 +20,13 @@ create table {schema}.batches (
   closed_at timestamptz,
   -- who has put its actions into lanes; null: the duty of batches does, as fast as the pace allows
   door text collate "C",
+  -- so many of its targets, from the first on, are known to have ended; when that was looked at, and when all had
+  ended_up_to int not null default 0,
+  looked_at timestamptz,
+  finished_at timestamptz,
   primary key (tenant_id, batch_id)
 );
+create index batches_unfinished on {schema}.batches (looked_at nulls first) where finished_at is null;
 create index batches_open on {schema}.batches (tenant_id, batch_id) where closed_at is null;
 
 -- How many were put into lanes and when, for the pace; forgotten after a minute.

@@ -223,6 +223,9 @@ begin
   perform {schema}_reports.add_task_milestones(p_tenant, array[p_task_device],
     case p_state when 'pending' then 'retrying' else p_state end, statement_timestamp());
   if p_state = 'failed' and v.reason is distinct from 'DEADLINE' then
+    perform {schema}.note_device_state(statement_timestamp(), p_tenant, v.lane_id, d.device_id, 'error', d.state,
+      left(coalesce(p_error, v.reason, 'FAILED_FINAL'), 1000))
+      from {schema}.devices d where d.tenant_id = p_tenant and d.lane_id = v.lane_id and {schema}.sought_by(d.lane_id) and d.deleted_at is null;
     update {schema}.devices d set state = 'error', state_reason = left(coalesce(p_error, v.reason, 'FAILED_FINAL'), 1000), state_action = p_task_device
       where d.tenant_id = p_tenant and d.deleted_at is null and d.device_id = (
         select x.device_id from {schema}.devices x where x.tenant_id = p_tenant and x.lane_id = v.lane_id and {schema}.sought_by(x.lane_id));

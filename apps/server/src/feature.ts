@@ -8,6 +8,7 @@ import type { Callbacks } from './callbacks/callbacks.ts';
 import type { Config } from './config.ts';
 import type { Contacts } from './contacts/contacts.ts';
 import type { Copying } from './copying/copying.ts';
+import type { DoorEvents } from './events/door-events.ts';
 import type { EventStream } from './events/event-stream.ts';
 import type { Fleet } from './fleet/index.ts';
 import type { Route } from './http/define-route.ts';
@@ -38,6 +39,8 @@ export interface Shell {
   readonly contacts: Contacts;
   readonly copying: Copying;
   readonly fleet: Fleet;
+  /** What doors call what happens to their actions. */
+  readonly doorEvents: DoorEvents;
   readonly events: EventStream;
   readonly longPolls: LongPolls;
   readonly log: Log;

@@ -15,6 +15,7 @@ import { createCopying } from './copying/copying.ts';
 import { migrations } from './database/migrations.ts';
 import { type OpenDatabase, openDatabase } from './database/open-database.ts';
 import { joinCatalogues } from './errors.ts';
+import { DoorEvents } from './events/door-events.ts';
 import { EventStream } from './events/event-stream.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
 import { actions } from './features/actions/index.ts';
@@ -33,6 +34,7 @@ import { session } from './features/session/index.ts';
 import { tasks } from './features/tasks/index.ts';
 import { tenants } from './features/tenants/index.ts';
 import { tokenRoutes } from './features/tokens/index.ts';
+import { webhooks } from './features/webhooks/index.ts';
 import { workflows } from './features/workflows/index.ts';
 import { createFleet } from './fleet/index.ts';
 import { type App, createApp } from './http/app.ts';
@@ -73,6 +75,7 @@ const FEATURES: readonly CreateFeature[] = [
   orders,
   pipeline,
   events,
+  webhooks,
   mdm,
   session,
   health,
@@ -228,6 +231,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       contacts,
       copying: createCopying(engine),
       fleet,
+      doorEvents: new DoorEvents(),
       events: new EventStream({ engine, log }),
       longPolls,
       log,

@@ -3,7 +3,7 @@ import { type TestServer, testServer } from '../testing/test-server.ts';
 
 let t: TestServer;
 beforeAll(async () => {
-  t = await testServer();
+  t = await testServer({ resolve: () => Promise.reject(new Error('nobody is sent anything')) });
 });
 afterAll(() => t.close());
 
@@ -25,6 +25,11 @@ async function lists(): Promise<string[]> {
     ids[path] = [...(ids[path] ?? []), made.id];
     return made.id as string;
   };
+  for (const url of ['https://one.example/', 'https://two.example/']) {
+    const { body: made } = await t.post('/api/webhooks', { url, events: ['action.created'] });
+    t.secret(made.secret);
+    ids['/api/webhooks'] = [...(ids['/api/webhooks'] ?? []), made.id];
+  }
   for (const name of ['one', 'two']) {
     const pcId = await add('/api/pcs', { name });
     await add('/api/devices', { name, pcId });
@@ -52,6 +57,8 @@ async function lists(): Promise<string[]> {
   const [assigned] = ids[`/api/devices/${device}/actions`] as [string];
   const { laneId } = (await t.engine.get(db, 1, assigned)) as { laneId: string };
   for (const kind of ['A', 'B']) await t.engine.enqueue(db, { tenantId: 1, laneId, channel: 'runner', kind });
+  const deliveries = `/api/webhooks/${ids['/api/webhooks']?.[0]}/deliveries`;
+  await expect.poll(async () => (await t.get(deliveries)).body.deliveries.length).toBeGreaterThan(2);
   return [
     '/api/actions',
     '/api/audit',
@@ -71,6 +78,8 @@ async function lists(): Promise<string[]> {
     `/api/tasks/${ids['/api/tasks']?.[0]}/devices`,
     '/api/tenants',
     '/api/tokens',
+    '/api/webhooks',
+    deliveries,
     '/api/workflows',
     `/api/workflows/${cron}/runs`,
   ];

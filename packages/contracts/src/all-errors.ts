@@ -15,6 +15,7 @@ import { SECRETS_ERRORS } from './secrets-errors.ts';
 import { TASK_ERRORS } from './tasks/errors.ts';
 import { TENANT_ERRORS } from './tenants/errors.ts';
 import { TOKEN_ERRORS } from './tokens/errors.ts';
+import { WEBHOOK_ERRORS } from './webhooks/errors.ts';
 import { WORKFLOW_ERRORS } from './workflows/errors.ts';
 
 /** Every code that a refusal may carry, whichever door it is of. The server does not start with one declared twice. */
@@ -36,6 +37,7 @@ export const ERRORS = {
   ...TASK_ERRORS,
   ...TENANT_ERRORS,
   ...TOKEN_ERRORS,
+  ...WEBHOOK_ERRORS,
   ...WORKFLOW_ERRORS,
 } as const;
 export type ErrorCode = keyof typeof ERRORS;

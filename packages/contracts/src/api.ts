@@ -23,6 +23,7 @@ import { pcs } from './tasks/pcs.ts';
 import { runners } from './tasks/runners.ts';
 import { tenants } from './tenants/endpoints.ts';
 import { tokens } from './tokens/endpoints.ts';
+import { webhooks } from './webhooks/endpoints.ts';
 import { workflows } from './workflows/endpoints.ts';
 
 /** Every endpoint by its name: `defineRoute(api.actions.claim, …)` in the server, `client.actions.claim(…)` in a client. */
@@ -53,5 +54,6 @@ export const api = {
   tasks,
   tenants,
   tokens,
+  webhooks,
   workflows,
 };

@@ -183,6 +183,14 @@ export type { IssuedToken, Token, TokenPage } from './tokens/answers.ts';
 export type { NewToken } from './tokens/requests.ts';
 export * from './values.ts';
 export type { WaitingFor } from './waiting-for.ts';
+export type {
+  Webhook,
+  WebhookDelivery,
+  WebhookDeliveryPage,
+  WebhookDeliveryWithTries,
+  WebhookPage,
+} from './webhooks/answers.ts';
+export type { NewWebhook, ReplayWebhook, WebhookFilter, WebhookPatch } from './webhooks/requests.ts';
 export * from './words.ts';
 export type { Workflow, WorkflowPage, WorkflowRun, WorkflowRunPage } from './workflows/answers.ts';
 export type { NewWorkflow, Schedule, WorkflowChange } from './workflows/requests.ts';

@@ -67,4 +67,13 @@ export {
   type TokenKind,
 } from './tokens/kinds.ts';
 export { WAITING_FOR_CODES, type WaitingForCode } from './waiting-for-codes.ts';
+export { WEBHOOK_ERRORS } from './webhooks/errors.ts';
+export {
+  DELIVERY_STATES,
+  type DeliveryState,
+  WEBHOOK_EVENTS,
+  WEBHOOK_WILDCARDS,
+  type WebhookEvent,
+  type WebhookWildcard,
+} from './webhooks/events.ts';
 export { WORKFLOW_ERRORS } from './workflows/errors.ts';

@@ -33,3 +33,9 @@ export function readCursor(cursor: string): FeedPlace {
     throw new EngineError('MUSTER_BAD_VALUE', 'This is not a cursor of the event feed.');
   return { incarnation, xid, eventId };
 }
+
+/** Whether `a` lies before `b`, of one life of the database. */
+export function isBefore(a: FeedPlace, b: FeedPlace): boolean {
+  const [x, y] = [BigInt(a.xid), BigInt(b.xid)];
+  return x === y ? BigInt(a.eventId) < BigInt(b.eventId) : x < y;
+}

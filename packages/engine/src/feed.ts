@@ -1,7 +1,7 @@
 import { type EventType, eventName } from './action.ts';
 import type { Queryable } from './db.ts';
 import { EngineError } from './errors.ts';
-import { type FeedPlace, readCursor, writeCursor } from './feed-cursor.ts';
+import { type FeedPlace, isBefore, readCursor, writeCursor } from './feed-cursor.ts';
 import type { Context } from './operation.ts';
 import { ofLane, rows } from './sql.ts';
 import { checkTenant, checkWhole, ifGiven } from './values.ts';
@@ -103,6 +103,9 @@ export function createFeed(context: Context) {
         more: full || passed === window,
       };
     },
+
+    /** Whether what lies behind the first cursor includes what lies behind the second, and more. */
+    isBefore: (cursor: string, other: string): boolean => isBefore(readCursor(cursor), readCursor(other)),
 
     /** What they are about, in their order. */
     async describe(client: Queryable, events: readonly FeedEvent[]): Promise<FeedSubject[]> {

@@ -1,5 +1,6 @@
-import { type Engine, EngineError, type FeedSubject, gather } from '@muster/engine';
+import { type Engine, EngineError, gather } from '@muster/engine';
 import type { Log } from '../http/logging.ts';
+import { type FeedWish, readFeed } from './read-feed.ts';
 import { type Page, RecentEvents } from './recent-events.ts';
 import type { StreamEvent } from './stream-event.ts';
 
@@ -68,15 +69,8 @@ export class EventStream {
   }
 
   /** A page as it is now. */
-  async page(of: { tenantId?: number; cursor?: string | undefined; limit?: number }) {
-    const { db, feed } = this.#engine;
-    const { events, cursor, more } = await feed.read(db, { limit: PAGE, ...of });
-    const subjects = await feed.describe(db, events);
-    return {
-      events: events.map((event, n): StreamEvent => ({ ...event, ...(subjects[n] as FeedSubject) })),
-      cursor,
-      more,
-    };
+  page(of: FeedWish) {
+    return readFeed(this.#engine, this.#engine.db, { limit: PAGE, ...of });
   }
 
   /** Everything of the tenant behind the cursor, as it comes; empty pages among it move the cursor on. */

@@ -297,10 +297,14 @@ export function createDeviceQueries(
     /** Whatever their errors were. */
     async clearErrors(client: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<string[]> {
       const { rows } = await client.query({
-        text: `update ${s}.devices set state = 'ok', state_reason = null, state_action = null
-          from (select distinct $1::int as of_tenant, i.id from unnest((select $2::bigint[])) i(id)) i
-          where tenant_id = any(array[i.of_tenant]) and device_id = i.id and deleted_at is null returning device_id`,
-        values: [tenantId, deviceIds],
+        text: `update ${s}.devices d set state = 'ok', state_reason = null, state_action = null
+          from (
+            select distinct $1::int as of_tenant, i.id, o.state from unnest((select $2::bigint[])) i(id)
+            cross join lateral (select o.state from ${s}.devices o where o.tenant_id = $1 and o.device_id = i.id limit 1) o
+          ) i
+          where d.tenant_id = any(array[i.of_tenant]) and d.device_id = i.id and d.deleted_at is null
+          returning d.device_id, ${s}.note_device_state($3, d.tenant_id, d.lane_id, d.device_id, 'ok', i.state, null)`,
+        values: [tenantId, deviceIds, now()],
       });
       return rows.map((row) => row.device_id);
     },

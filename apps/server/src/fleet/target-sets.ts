@@ -266,6 +266,27 @@ export function createTargetSets(s: string, assigning: Assigning) {
       return rows.map((row) => ({ n: row.n, actionId: row.action_id }));
     },
 
+    /** The first target behind `after`, of the next ones, that has not ended; what a stopped set was not supplied with has. */
+    async firstOpen(
+      client: Queryable,
+      tenantId: number,
+      setId: string,
+      { after, chunk, isStopped }: { after: number; chunk: number; isStopped: boolean },
+    ): Promise<number | null> {
+      const { rows } = await client.query({
+        name: 'muster_first_open_target',
+        text: `select t.n from ${s}.targets t
+          left join lateral (
+            select 1 as one from ${s}.unfinished_actions u where u.tenant_id = t.tenant_id and u.action_id = t.action_id limit 1
+          ) u on true
+          where t.tenant_id = $1 and t.set_id = $2 and t.n > $3 and t.n <= $3 + $4::int and t.error is null
+            and (u.one is not null or (t.action_id is null and not $5))
+          order by t.n limit 1`,
+        values: [tenantId, setId, after, chunk, isStopped],
+      });
+      return rows[0]?.n ?? null;
+    },
+
     /** Those that were never put into a lane. */
     async unsupplied(client: Queryable, tenantId: number, setId: string): Promise<number> {
       const { rows } = await client.query({

@@ -47,11 +47,16 @@ export class LaneSender {
     });
   }
 
+  /** Claims nothing any more; what is under way is waited for. */
+  async finish(): Promise<void> {
+    await this.#loop.stop();
+    await Promise.all(this.#underWay);
+  }
+
   /** What is under way is broken off and given back: a destination may get it twice, as over any lost answer. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.#loop.stop();
-    await Promise.all(this.#underWay);
+    await this.finish();
   }
 
   async #claim(signal: AbortSignal): Promise<readonly ClaimedAction[]> {

@@ -102,7 +102,7 @@ export function createBatches(tools: {
       const stopped = isStopped ? await sets.unsupplied(client, tenantId, batch.setId) : 0;
       // only who has made an action can make it again
       const again = batch.door ? 0 : stopped + (await sets.supplyAgain(client, tenantId, batch.setId));
-      await queries.mark(client, batch, { cancelled: false, aborted: false, closed: false });
+      await queries.mark(client, batch, { cancelled: false, aborted: false, closed: false, finished: false });
       return { id, redriven, again, refused };
     },
 

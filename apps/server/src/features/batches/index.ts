@@ -3,6 +3,7 @@ import type { CreateFeature } from '../../feature.ts';
 import { createPruneSets } from '../../fleet/index.ts';
 import { runSoon } from '../../http/run-soon.ts';
 import { createBatches } from './batches.ts';
+import { createFinishBatches } from './finish-batches.ts';
 import { createBatchQueries } from './queries.ts';
 import { batchRoutes } from './routes.ts';
 import { createSupplyBatches, SUPPLY_BATCHES } from './supply-batches.ts';
@@ -14,6 +15,7 @@ export const batches: CreateFeature = (shell) => {
   const sets = fleet.targetSets;
   const supply = runSoon(engine, log, SUPPLY_BATCHES);
   engine.addDuty(createSupplyBatches(engine, queries, sets));
+  engine.addDuty(createFinishBatches(engine, sets));
   const owner = { duty: 'prune-batches', table: 'batches', id: 'batch_id', doneAt: 'closed_at' };
   engine.addDuty(createPruneSets(engine, owner, config.MUSTER_RETENTION_DAYS));
   return {

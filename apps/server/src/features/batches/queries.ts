@@ -117,11 +117,12 @@ export function createBatchQueries(s: string, now: () => Date) {
     async mark(
       client: Queryable,
       { tenantId, batchId }: Pick<BatchRow, 'tenantId' | 'batchId'>,
-      marks: { paused?: boolean; cancelled?: boolean; aborted?: boolean; closed?: boolean },
+      marks: { paused?: boolean; cancelled?: boolean; aborted?: boolean; closed?: boolean; finished?: false },
     ): Promise<void> {
       const sets = Object.entries(marks).map(([mark, on]) =>
         on ? `${mark}_at = coalesce(${mark}_at, ${NOW})` : `${mark}_at = null`,
       );
+      if (marks.finished === false) sets.push('ended_up_to = 0');
       await client.query({
         text: `update ${s}.batches set ${sets.join(', ')} where tenant_id = $2 and batch_id = $3 and ${NOW} is not null`,
         values: [now(), tenantId, batchId],

@@ -5,6 +5,7 @@ import { createBotQueries } from './bot-queries.ts';
 import { botRoutes } from './bot-routes.ts';
 import { createBots } from './bots.ts';
 import { createCompletion } from './completion.ts';
+import { orderEvents } from './order-events.ts';
 import { createOrderQueries } from './order-queries.ts';
 import { orderRoutes } from './order-routes.ts';
 import { createOrders } from './orders.ts';
@@ -17,7 +18,7 @@ import { writeEndings } from './write-endings.ts';
  * processes what only the engine knows, so a bot cannot be busy without an order nor an order be processed by nobody.
  */
 export const orders: CreateFeature = (shell) => {
-  const { audit, callbacks, config, copying, db, engine, log, repeats, tokens } = shell;
+  const { audit, callbacks, config, copying, db, doorEvents, engine, log, repeats, tokens } = shell;
   const seconds = config.MUSTER_ORDER_SECONDS;
   const queries = createOrderQueries(engine.schema, engine.now, seconds);
   const botQueries = createBotQueries(engine.schema, engine.now);
@@ -29,6 +30,7 @@ export const orders: CreateFeature = (shell) => {
     ...{ queries: botQueries, tokens },
   });
   writeEndings(engine);
+  doorEvents.of(CHANNEL, orderEvents(engine));
   engine.addDuty(createPruneDeleted(engine, config.MUSTER_SOFT_DELETE_DAYS));
   copying.of(CHANNEL, () => {
     throw new MusterError('MUSTER_NOT_COPIED', 409, 'Orders are not copied. Make a new one.');

@@ -69,28 +69,30 @@ function counts(s: string, own: (name: string) => string): EffectSql {
   ), ${own('errors')} as (
     update ${s}.devices d set state = 'error', state_reason = coalesce(left(k.reason, 1000), 'FAILED_FINAL'), state_action = k.action_id
     from (
-      select i.tenant_id, i.action_id, i.reason, o.device_id from (
+      select i.tenant_id, i.lane_id, i.at, i.action_id, i.reason, o.device_id, o.state from (
         select distinct on (tenant_id, lane_id) * from ${i} i
         -- an attempt: what ends while it waits says nothing of the device
         where ${EVENT_TYPES.FAILED_FINAL} = any (i.events) and i.before = 'claimed' and not ${atItsDeadline('i')} and i.task_id is not null
         order by tenant_id, lane_id
       ) i
       cross join lateral (
-        select o.device_id from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
+        select o.device_id, o.state from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
       ) o
     ) k
     where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id and d.deleted_at is null
+    returning ${s}.note_device_state(k.at, k.tenant_id, k.lane_id, k.device_id, 'error', k.state, d.state_reason)
   ), ${own('taken_back')} as (
     -- a success that came late: the error that its failure had caused never was one; any other stays
     update ${s}.devices d set state = 'ok', state_reason = null, state_action = null
     from (
-      select i.tenant_id, i.action_id, o.device_id from ${i} i
+      select i.tenant_id, i.lane_id, i.at, i.action_id, o.device_id from ${i} i
       cross join lateral (
         select o.device_id from ${s}.devices o where o.tenant_id = i.tenant_id and o.lane_id = i.lane_id and ${s}.sought_by(o.lane_id) limit 1
       ) o
       where i.before = 'failed' and i.state = 'succeeded'
     ) k
     where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id and d.state_action = k.action_id
+    returning ${s}.note_device_state(k.at, k.tenant_id, k.lane_id, k.device_id, 'ok', 'error', null)
   ), ${line} as materialized (
     select l.tenant_id from ${s}.task_lines l
     where l.part = 'advance' and l.tenant_id in (select i.tenant_id from ${i} i where ${EVENT_TYPES.REDRIVEN} = any (i.events))

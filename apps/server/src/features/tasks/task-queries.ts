@@ -254,8 +254,12 @@ export function createTaskQueries(s: string, now: () => Date) {
 
     async markEnded(client: Queryable, tenantId: number, taskId: string): Promise<void> {
       await client.query({
-        text: `update ${s}.tasks set ended_at = $1::timestamptz, total = coalesce(total, 0)
-          where tenant_id = $2 and task_id = $3 and ended_at is null`,
+        text: `with t as (
+            update ${s}.tasks set ended_at = $1::timestamptz, total = coalesce(total, 0)
+            where tenant_id = $2 and task_id = $3 and ended_at is null returning *
+          )
+          select ${s}.note($1, t.tenant_id, 0, 'task.finished', jsonb_build_object('taskId', t.task_id::text, 'name', t.name,
+            'cancelled', t.cancelled_at is not null, 'total', t.total)) from t`,
         values: [now(), tenantId, taskId],
       });
     },

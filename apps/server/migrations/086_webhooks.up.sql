@@ -1,0 +1,89 @@
+-- breaking: no
+-- Webhooks: what happens, sent to whoever wants to know of it. The event feed is the outbox; a delivery is an action in one of the
+-- internal lanes of its webhook, and what waits, is sent or has ended only the engine knows.
+
+create sequence {schema}.webhook_seq;
+create table {schema}.webhooks (
+  tenant_id int not null,
+  webhook_id bigint not null default nextval('{schema}.webhook_seq'),
+  name text,
+  url text not null,
+  events text[] not null,
+  filter jsonb not null,
+  -- sealed; with the former one requests are signed too until its time is over
+  secret bytea not null,
+  former_secret bytea,
+  former_until timestamptz,
+  -- its lanes, in the order in which keys are shared out among them, and the runner that sends what is in them
+  runner_id bigint not null,
+  lane_ids bigint[] not null,
+  created_at timestamptz not null,
+  created_by text,
+  paused_at timestamptz,
+  paused_by text collate "C" constraint pauser_is_known check (paused_by in ('operator', 'failures')),
+  paused_reason text,
+  -- nothing older is sent
+  from_at timestamptz not null,
+  -- its own place in the feed, and the time of that: it is new, paused or has not caught up; null: it is where the others are
+  cursor text collate "C",
+  cursor_at timestamptz,
+  constraint paused_with_its_place check (paused_at is null or cursor is not null),
+  primary key (tenant_id, webhook_id)
+);
+create index webhooks_behind on {schema}.webhooks (tenant_id, webhook_id) where cursor is not null and paused_at is null;
+
+-- How far the feed was read for all webhooks that are not behind. Whoever reads on and whoever changes a webhook locks it, so a change
+-- is before a page or after it; `version` tells those who remember the webhooks that they have changed. There is a row from the first webhook on.
+create table {schema}.webhook_feed (
+  is_only boolean primary key default true constraint one_webhook_feed check (is_only),
+  cursor text collate "C" not null,
+  read_at timestamptz not null,
+  version bigint not null
+) with (fillfactor = 50);
+
+-- How it goes: written with each try.
+create table {schema}.webhook_health (
+  tenant_id int not null,
+  webhook_id bigint not null,
+  delivered bigint not null default 0,
+  given_up bigint not null default 0,
+  -- every try since then has failed
+  failing_since timestamptz,
+  last_at timestamptz,
+  last_action bigint,
+  last_status int,
+  last_error text,
+  primary key (tenant_id, webhook_id)
+) with (fillfactor = 50);
+
+create table {schema}.webhook_deliveries (
+  tenant_id int not null,
+  action_id bigint not null,
+  webhook_id bigint not null,
+  event_type text collate "C" not null,
+  event_id text collate "C" not null,
+  event_at timestamptz not null,
+  subject text,
+  created_at timestamptz not null,
+  -- the delivery that this one repeats
+  replay_of bigint,
+  primary key (tenant_id, action_id)
+);
+create index deliveries_of_webhook on {schema}.webhook_deliveries (tenant_id, webhook_id, action_id) where {schema}.sought_by(webhook_id);
+create index webhook_deliveries_by_age on {schema}.webhook_deliveries (created_at);
+
+-- What came of each try: written in the transaction of its report.
+create table {schema}.webhook_tries (
+  tenant_id int not null,
+  action_id bigint not null,
+  attempt int not null,
+  at timestamptz not null,
+  -- null: there was no answer
+  status int,
+  headers jsonb not null,
+  body bytea not null,
+  error text,
+  took_ms int not null,
+  primary key (tenant_id, action_id, attempt)
+);
+create index webhook_tries_by_age on {schema}.webhook_tries (at);

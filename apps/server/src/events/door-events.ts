@@ -1,0 +1,53 @@
+import type { Queryable } from '@muster/engine';
+import type { StreamEvent } from './stream-event.ts';
+
+/** What a door calls something that happened to one of its actions. */
+export interface DoorEvent {
+  /** `noun.participle`: `order.completed`. */
+  readonly type: string;
+  readonly subject: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** For events of one channel and one tenant, in their order; null: the door has no word for it. */
+export type DoorWords = (
+  client: Queryable,
+  tenantId: number,
+  events: readonly StreamEvent[],
+) => Promise<readonly (DoorEvent | null)[]>;
+
+/**
+ * Doors say in their own words what happens to their actions, when somebody asks. So nothing is written for it that the feed
+ * has already, and whoever passes it on knows no door.
+ */
+export class DoorEvents {
+  readonly #of = new Map<string, DoorWords>();
+
+  of(channel: string, words: DoorWords): void {
+    if (this.#of.has(channel)) throw new Error(`The events of ${channel} have their words already.`);
+    this.#of.set(channel, words);
+  }
+
+  /** In the order of the events. */
+  async say(client: Queryable, events: readonly StreamEvent[]): Promise<(DoorEvent | null)[]> {
+    const said: (DoorEvent | null)[] = events.map(() => null);
+    const groups = new Map<string, { words: DoorWords; tenantId: number; at: number[] }>();
+    events.forEach(({ channel, tenantId }, n) => {
+      const words = channel === null ? undefined : this.#of.get(channel);
+      if (!words) return;
+      const key = `${tenantId}:${channel}`;
+      const group = groups.get(key) ?? { words, tenantId, at: [] };
+      group.at.push(n);
+      groups.set(key, group);
+    });
+    for (const { words, tenantId, at } of groups.values()) {
+      const answers = await words(
+        client,
+        tenantId,
+        at.map((n) => events[n] as StreamEvent),
+      );
+      for (const [k, n] of at.entries()) said[n] = answers[k] ?? null;
+    }
+    return said;
+  }
+}

@@ -1,0 +1,95 @@
+import type { ClaimedAction, Engine, Queryable } from '@muster/engine';
+import type { Log } from '../../http/logging.ts';
+import { LaneSender } from '../../outgoing/lane-sender.ts';
+import type { Outgoing, OutgoingAnswer, OutgoingRequest } from '../../outgoing/outgoing.ts';
+import { DEAD_MS, LEASE_MS, SLOTS, TIMEOUT_MS, WEBHOOKS } from './channel.ts';
+import type { WebhookKey, WebhookQueries, WebhookRow } from './queries.ts';
+import type { StoredDelivery } from './queueing.ts';
+import type { SecretsOf } from './secrets.ts';
+import { signatureHeaders } from './signing.ts';
+import type { CloudEvent } from './told-events.ts';
+import { type Tries, tryOf } from './tries.ts';
+
+export interface DelivererTools {
+  readonly engine: Engine;
+  readonly log: Log;
+  readonly outgoing: Outgoing;
+  readonly queries: WebhookQueries;
+  readonly secretsOf: SecretsOf;
+  readonly tries: Tries;
+  readonly worker: string;
+  /** Nothing is sent to it until somebody resumes it. */
+  pause(webhook: WebhookKey, reason: string): Promise<void>;
+}
+
+/** The endpoint says that it will never take anything again. */
+const GONE = 410;
+
+/** Sends what is due in the lanes of one webhook. */
+export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): LaneSender {
+  const { engine, log, outgoing, queries, secretsOf, tries, worker } = tools;
+
+  async function request(action: ClaimedAction): Promise<Omit<OutgoingRequest, 'signal'> | OutgoingAnswer> {
+    const row = await queries.get(engine.db, webhook);
+    if (!row || row.pausedAt) return { outcome: 'stopped', text: 'The webhook is paused.', tookMs: 0 };
+    return requestOf(
+      row,
+      secretsOf(row, engine.now()),
+      engine.now(),
+      (action.payload as StoredDelivery).event,
+    );
+  }
+
+  /** The end of the try and its line in the log. */
+  async function settle(tx: Queryable, action: ClaimedAction, answer: OutgoingAnswer): Promise<void> {
+    const { id: actionId, attempt, tenantId } = action;
+    const one = tryOf(answer);
+    const { error, status } = one;
+    const { accepted, repeated, state } = await engine.report(tx, {
+      ...{ tenantId, actionId, attempt, worker },
+      ...(error === null ? { status: 'succeeded', result: { status } } : { status: 'failed', error }),
+    });
+    // the lease has ended meanwhile: whoever has it now says what came of it
+    if (!accepted || repeated) return;
+    await tries.add(tx, { tenantId, actionId, attempt }, one);
+    await queries.noteTry(tx, webhook, { actionId, error, givenUp: state === 'failed', status });
+  }
+
+  /** After the try is settled: whoever dies before this leaves it to the next one. */
+  async function pauseIfDead(_action: ClaimedAction, answer: OutgoingAnswer): Promise<void> {
+    const { error, status } = tryOf(answer);
+    if (error === null) return;
+    if (status === GONE)
+      return tools.pause(webhook, `The endpoint answered ${GONE}: it is gone for good. Last try: ${error}`);
+    const row = await queries.get(engine.db, webhook);
+    if (row?.failingSince && engine.now().getTime() - row.failingSince.getTime() >= DEAD_MS)
+      await tools.pause(
+        webhook,
+        `Nothing was taken since ${row.failingSince.toISOString()}. Last try: ${error}`,
+      );
+  }
+
+  return new LaneSender({
+    ...{ engine, log, outgoing, worker, tenantId: webhook.tenantId, runnerId: webhook.runnerId },
+    ...{ atOnce: SLOTS, channel: WEBHOOKS, leaseMs: LEASE_MS, what: 'Webhook' },
+    ...{ request, settle, settled: pauseIfDead },
+  });
+}
+
+/** The same body with each try: only the time and the signatures differ. */
+export function requestOf(
+  { url }: Pick<WebhookRow, 'url'>,
+  secrets: readonly string[],
+  at: Date,
+  event: CloudEvent,
+) {
+  const body = JSON.stringify(event);
+  return {
+    ...{ url, method: 'POST', body, timeoutMs: TIMEOUT_MS },
+    headers: {
+      'content-type': 'application/cloudevents+json',
+      'user-agent': 'Muster',
+      ...signatureHeaders(secrets, { id: event.id, at, body }),
+    },
+  };
+}

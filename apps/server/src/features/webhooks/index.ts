@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { WEBHOOK_ERRORS } from '@muster/contracts/words';
+import { whileLocked } from '@muster/engine';
+import type { CreateFeature, Feature, Shell } from '../../feature.ts';
+import { WEBHOOKS } from './channel.ts';
+import { startDeliverer } from './deliverer.ts';
+import { createDeliveries } from './deliveries.ts';
+import { deliveryRoutes } from './delivery-routes.ts';
+import { createPlaceQueries } from './place-queries.ts';
+import { pruneWebhooks } from './prune-webhooks.ts';
+import { createWebhookQueries } from './queries.ts';
+import { createQueueing } from './queueing.ts';
+import { Reader } from './reader.ts';
+import { createReading } from './reading.ts';
+import { webhookRoutes } from './routes.ts';
+import { createSecretsOf } from './secrets.ts';
+import { Senders } from './senders.ts';
+import { createTries } from './tries.ts';
+import { createWebhooks } from './webhooks.ts';
+
+/**
+ * What happens, sent to whoever wants to know of it:
+ *
+ *   event feed ──read on, one page a transaction──► actions in the lanes of webhooks ──sent──► endpoints
+ *
+ * A page and its place are one transaction, so nothing is lost or queued twice; what is queued is tried until it is taken. An
+ * endpoint has lanes and senders of its own, so one that is slow or dead holds up nobody else.
+ */
+function create(shell: Shell): Feature {
+  const { alerts, config, db, doorEvents: doors, engine, log, outgoing, secrets } = shell;
+  const queries = createWebhookQueries(engine.schema, engine.now);
+  const places = createPlaceQueries(engine.schema, engine.now);
+  const queue = createQueueing(engine);
+  const deliveries = createDeliveries(engine);
+  const tries = createTries(engine);
+  const secretsOf = createSecretsOf(secrets);
+  const reader = new Reader({
+    ...{ engine, log, reading: createReading({ doors, engine, places, queries, queue }) },
+  });
+  const changed = () => {
+    senders.lookSoon();
+    reader.wake();
+  };
+  const webhooks = createWebhooks({
+    ...{ alerts, changed, deliveries, engine, outgoing, places, queries, queue, secrets },
+  });
+  const tools = {
+    ...{ engine, log, outgoing, queries, secretsOf, tries, worker: `webhooks-${randomUUID()}` },
+    pause: (webhook: { tenantId: number; webhookId: string }, reason: string) =>
+      whileLocked(db, (tx) => webhooks.pauseDead(tx, webhook, reason)),
+  };
+  const senders: Senders = new Senders({
+    ...{ db, log, places, queries },
+    begin: (webhook) => startDeliverer(tools, webhook),
+  });
+  engine.addDuty(pruneWebhooks(engine, config.MUSTER_RETENTION_DAYS));
+
+  return {
+    name: 'webhooks',
+    errors: WEBHOOK_ERRORS,
+    routes: [
+      ...webhookRoutes(shell, { queries, secretsOf, webhooks }),
+      ...deliveryRoutes(shell, { deliveries, tries, webhooks }),
+    ],
+    async start() {
+      await senders.start();
+      reader.start();
+    },
+    async stop() {
+      await reader.stop();
+      await senders.stop();
+    },
+  };
+}
+
+export const webhooks: CreateFeature = Object.assign(create, { lanesOfNobody: [WEBHOOKS] });

@@ -1,0 +1,135 @@
+import { WEBHOOK_EVENTS, type WebhookEvent } from '@muster/contracts/words';
+import type { EventType, Queryable } from '@muster/engine';
+import { BUS } from '../../bus/subscription.ts';
+import { CALLBACKS } from '../../callbacks/message.ts';
+import type { DoorEvents } from '../../events/door-events.ts';
+import type { StreamEvent } from '../../events/stream-event.ts';
+import { WEBHOOKS } from './channel.ts';
+
+/** Something that webhooks tell of, in their words. */
+export interface Told {
+  readonly tenantId: number;
+  readonly type: WebhookEvent;
+  /** The same whenever this event is told again, and of no other one, in another life of the database neither. */
+  readonly id: string;
+  /** What has the same key is sent in its order. */
+  readonly key: string;
+  readonly at: Date;
+  /** The place behind it in the feed. */
+  readonly cursor: string;
+  readonly subject: string | null;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** What filters look at. */
+  readonly kind: string | null;
+  readonly tags: readonly string[];
+  readonly device: string | null;
+}
+
+const OF_ACTIONS: { readonly [Type in EventType]?: WebhookEvent } = {
+  CREATED: 'action.created',
+  SENT: 'action.started',
+  SUCCEEDED: 'action.succeeded',
+  FAILED_FINAL: 'action.failed',
+  CANCELLED: 'action.cancelled',
+  SUPERSEDED: 'action.cancelled',
+  EXPIRED: 'action.expired',
+};
+/** Notes that are told as they are. */
+const NOTES: readonly string[] = ['alert.raised', 'batch.finished', 'device.state_changed', 'task.finished'];
+const POLICY_NOTE = 'device.state';
+/** What the server does for itself, deliveries above all: told of them, a webhook would never come to rest. */
+const INTERNAL: readonly (string | null)[] = [BUS, CALLBACKS, WEBHOOKS];
+
+/** What webhooks tell of these events, in their order. */
+export async function toldOf(
+  client: Queryable,
+  doors: DoorEvents,
+  events: readonly StreamEvent[],
+): Promise<Told[]> {
+  const open = events.filter(
+    ({ channel, space }) => !INTERNAL.includes(channel) && !INTERNAL.includes(space),
+  );
+  const said = await doors.say(client, open);
+  return open.flatMap((event, n) => {
+    const door = said[n];
+    const own = event.type === 'NOTED' ? noteOf(event) : actionOf(event);
+    return [
+      ...(own ? [told(event, own)] : []),
+      ...(door && isKnown(door.type) ? [told(event, { ...door, type: door.type })] : []),
+    ];
+  });
+}
+
+type Said = Pick<Told, 'type' | 'subject' | 'data'>;
+
+function told(event: StreamEvent, said: Said): Told {
+  const { at, cursor, eventId, kind, laneName, space, tags, tenantId } = event;
+  return {
+    ...said,
+    ...{ at, cursor, kind, tags, tenantId },
+    // numbers of events are given out again after a restore, but not in the same millisecond
+    id: `evt_${eventId}-${at.getTime().toString(36)}-${said.type}`,
+    key: event.actionId === null ? (said.subject ?? said.type) : `action/${event.actionId}`,
+    device: space === 'device' ? laneName : null,
+  };
+}
+
+function actionOf(event: StreamEvent): Said | null {
+  const type = OF_ACTIONS[event.type];
+  if (!type || event.channel === null) return null;
+  const { actionId, attempt, channel, kind, laneName, reason, space, tags, worker } = event;
+  return {
+    type,
+    subject: `action/${actionId}`,
+    data: {
+      ...{
+        actionId,
+        target: laneName === null ? null : `${space}:${laneName}`,
+        kind,
+        channel,
+        tags,
+        attempt,
+      },
+      ...(worker === null ? {} : { worker }),
+      ...(reason === null ? {} : { reason }),
+    },
+  };
+}
+
+const SUBJECTS = [
+  ['deviceId', 'device'],
+  ['batchId', 'batch'],
+  ['taskId', 'task'],
+] as const;
+
+function noteOf({ note, reason }: StreamEvent): Said | null {
+  const data = (note ?? {}) as Record<string, unknown>;
+  const [field, noun] = SUBJECTS.find(([name]) => data[name] !== undefined) ?? [];
+  const subject = field ? `${noun}/${data[field]}` : null;
+  if (reason === POLICY_NOTE)
+    return data.policy === data.previousPolicy ? null : { type: 'device.state_changed', subject, data };
+  return reason !== null && NOTES.includes(reason) && isKnown(reason)
+    ? { type: reason, subject, data }
+    : null;
+}
+
+function isKnown(type: string): type is WebhookEvent {
+  return (WEBHOOK_EVENTS as readonly string[]).includes(type);
+}
+
+/** As it goes out: a CloudEvent in JSON, which is also what Standard Webhooks recommends. */
+export function cloudEvent({
+  at,
+  data,
+  id,
+  subject,
+  tenantId,
+  type,
+}: Pick<Told, 'at' | 'data' | 'id' | 'subject' | 'tenantId'> & { type: string }) {
+  return {
+    ...{ specversion: '1.0', id, source: `/tenants/${tenantId}`, type },
+    ...(subject === null ? {} : { subject }),
+    ...{ time: at.toISOString(), datacontenttype: 'application/json', data },
+  };
+}
+export type CloudEvent = ReturnType<typeof cloudEvent>;

@@ -1,0 +1,548 @@
+import { type Database, raiseIncarnation } from '@muster/engine';
+import { Webhook as Verifier } from 'standardwebhooks';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { DoorEvents } from '../src/events/door-events.ts';
+import { createPlaceQueries } from '../src/features/webhooks/place-queries.ts';
+import { createWebhookQueries } from '../src/features/webhooks/queries.ts';
+import { createQueueing } from '../src/features/webhooks/queueing.ts';
+import { createReading } from '../src/features/webhooks/reading.ts';
+import { type Arrived, type Destination, startDestination } from '../testing/destination.ts';
+import { fakeDevice } from '../testing/fake-device.ts';
+import { fakePc, newTask } from '../testing/fake-pc.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+/** What happens, sent on: real requests to a server of the test's own, verified as any receiver would. */
+let t: TestServer;
+let them: Destination;
+const DAY_MS = 86_400_000;
+
+/** A statement of a transaction that dies with it, and those that have. */
+let failsAt: string | null = null;
+const faults: string[] = [];
+const failing = (db: Database): Database => ({
+  ...db,
+  transaction: (run, limits) =>
+    db.transaction(
+      (tx) =>
+        run({
+          query: async (query) => {
+            const answer = await tx.query(query);
+            if (query.name === undefined || query.name !== failsAt) return answer;
+            faults.push(failsAt);
+            throw new Error('killed');
+          },
+          afterCommit: (then) => tx.afterCommit(then),
+          ifInDoubt: (then) => tx.ifInDoubt(then),
+        }),
+      limits,
+    ),
+});
+
+beforeAll(async () => {
+  them = await startDestination();
+  t = await testServer({
+    ...{
+      clock: true,
+      database: failing,
+      faults: true,
+      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+    },
+    settings: { MUSTER_OUTGOING_ALLOW: '127.0.0.1', MUSTER_RETENTION_DAYS: '30' },
+  });
+});
+afterAll(async () => {
+  await t.close();
+  await them.close();
+});
+afterEach(async () => {
+  them.letGo();
+  vi.useRealTimers();
+  for (const { id } of (await t.get('/api/webhooks')).body.webhooks) await t.del(`/api/webhooks/${id}`);
+});
+
+const at = (path: string) => `http://them.example:${them.port}${path}`;
+
+async function subscribe(path: string, events: string[], more: object = {}) {
+  const { body, status } = await t.post('/api/webhooks', { url: at(path), events, ...more });
+  expect(status).toBe(201);
+  t.secret(body.secret);
+  return body as { id: string; secret: string };
+}
+const enqueue = async (lane: string, kind = 'job', more: object = {}) =>
+  (await t.post(`/api/lanes/${lane}/actions`, { kind, ...more })).body.id as string;
+async function run(lane: string, status = 'succeeded') {
+  const [action] = (await t.post(`/api/lanes/${lane}/claim`, { worker: 'w' })).body.actions;
+  await t.post(`/api/actions/${action.id}/report`, { attempt: action.attempt, status });
+}
+const eventsAt = (path: string) => them.of(path).map(({ body }) => JSON.parse(body));
+const typesAt = (path: string) => eventsAt(path).map(({ subject, type }) => `${subject} ${type}`);
+const arrive = (path: string, count: number) =>
+  expect.poll(() => them.of(path).length, { timeout: 60_000 }).toBe(count);
+const show = async (id: string) => (await t.get(`/api/webhooks/${id}`)).body;
+const comesTo = (id: string, like: object) =>
+  expect.poll(() => show(id), { timeout: 60_000 }).toMatchObject(like);
+const log = async (id: string, query = '') =>
+  (await t.get(`/api/webhooks/${id}/deliveries?limit=500${query}`)).body.deliveries;
+
+function verify(secret: string, { body, headers }: Arrived) {
+  vi.useFakeTimers({ toFake: ['Date'], now: t.clock() });
+  const said = ['id', 'timestamp', 'signature'].map((name) => [
+    `webhook-${name}`,
+    String(headers[`webhook-${name}`]),
+  ]);
+  try {
+    return new Verifier(secret).verify(body, Object.fromEntries(said));
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+test('what happens to an action is sent in its order, as CloudEvents that the library of Standard Webhooks verifies', async () => {
+  await enqueue('before');
+  const { id, secret } = await subscribe('/all', ['action.*'], { name: 'billing' });
+  const action = await enqueue('printer', 'print', { tags: ['paper'] });
+  await run('printer');
+  await arrive('/all', 3);
+  expect(typesAt('/all')).toEqual([
+    `action/${action} action.created`,
+    `action/${action} action.started`,
+    `action/${action} action.succeeded`,
+  ]);
+  const [first] = them.of('/all') as [Arrived];
+  expect(first.headers['content-type']).toBe('application/cloudevents+json');
+  expect(verify(secret, first)).toEqual({
+    ...{ specversion: '1.0', id: first.headers['webhook-id'], source: '/tenants/1', type: 'action.created' },
+    ...{ subject: `action/${action}`, time: t.clock().toISOString(), datacontenttype: 'application/json' },
+    data: {
+      ...{
+        actionId: action,
+        target: 'generic:printer',
+        kind: 'print',
+        channel: 'generic',
+        tags: ['paper'],
+        attempt: 0,
+      },
+    },
+  });
+  expect(() => verify(secret, { ...first, body: first.body.replace('printer', 'plotter') })).toThrow();
+  await comesTo(id, {
+    counts: { delivered: 3, failed: 0 },
+    waiting: 0,
+    state: 'active',
+    failingSince: null,
+    last: { status: 200 },
+  });
+  expect(await log(id)).toMatchObject([
+    { event: 'action.succeeded', state: 'delivered', attempt: 1, last: { status: 200, error: null } },
+    { event: 'action.started', state: 'delivered' },
+    { event: 'action.created', state: 'delivered', subject: `action/${action}` },
+  ]);
+});
+
+test('of one filter everything must fit, and what the server sends leads to nothing that is sent', async () => {
+  await subscribe('/kinds', ['action.created'], { filter: { kinds: ['print', 'fax'] } });
+  await subscribe('/both', ['action.created'], { filter: { kinds: ['print'], tags: ['paper', 'ink'] } });
+  await subscribe('/device', ['action.created'], { filter: { devices: ['999'] } });
+  const { id: host, agentToken } = (await t.post('/api/hosts', { name: 'h' })).body;
+  t.secret(agentToken);
+  const service = (await t.post(`/api/hosts/${host}/services`, { unitName: 'nginx' })).body.id;
+  await subscribe('/host', ['action.created'], { filter: { hosts: [host] } });
+  await subscribe('/every', ['action.created']);
+  await enqueue('f', 'print');
+  await enqueue('f', 'fax', { tags: ['paper'] });
+  await enqueue('f', 'print', { tags: ['ink', 'red'] });
+  await t.post(`/api/hosts/${host}/actions`, { serviceId: service, kind: 'stop' });
+  await arrive('/every', 4);
+  await arrive('/kinds', 3);
+  await arrive('/both', 1);
+  await arrive('/host', 1);
+  expect(eventsAt('/both')[0].data).toMatchObject({ kind: 'print', tags: ['ink', 'red'] });
+  expect(eventsAt('/host')[0].data.target).toBe(`service:${service}`);
+  // what comes now lies behind the events of all those deliveries
+  await enqueue('f', 'last');
+  await arrive('/every', 5);
+  expect(
+    eventsAt('/every')
+      .map(({ data }) => data.kind)
+      .sort(),
+  ).toEqual(['fax', 'last', 'print', 'print', 'stop']);
+  expect(them.of('/device')).toEqual([]);
+});
+
+test('G86: an endpoint that does not answer holds up nobody else', async () => {
+  them.hold('/slow');
+  const { id } = await subscribe('/slow', ['action.created']);
+  await subscribe('/fast', ['action.created']);
+  for (let n = 0; n < 20; n += 1) await enqueue('many');
+  await arrive('/fast', 20);
+  // so many at once, whatever waits
+  await arrive('/slow', 8);
+  expect((await show(id)).waiting).toBe(20);
+  them.on('/slow', (response) => response.end());
+  them.letGo();
+  await arrive('/slow', 20);
+  await comesTo(id, { waiting: 0, counts: { delivered: 20, failed: 0 } });
+});
+
+test('G86: what is not taken is tried again with growing pauses, and what is of the same action waits behind it', async () => {
+  let isOpen = false;
+  const { id } = await subscribe('/shy', ['action.*']);
+  const poor = await enqueue('poor');
+  await arrive('/shy', 1);
+  them.on('/shy', (response, { body }) =>
+    response.writeHead(isOpen || !body.includes(`"action/${poor}"`) ? 204 : 503).end('not now'),
+  );
+  await run('poor');
+  await comesTo(id, { last: { status: 503 } });
+  const other = await enqueue('other');
+  await arrive('/shy', 3);
+  expect(typesAt('/shy').slice(1)).toEqual([
+    `action/${poor} action.started`,
+    `action/${other} action.created`,
+  ]);
+  expect(await log(id, '&state=waiting')).toMatchObject([
+    { event: 'action.succeeded', attempt: 0 },
+    { event: 'action.started', attempt: 1, last: { status: 503, error: 'The endpoint answered 503.' } },
+  ]);
+  isOpen = true;
+  await t.pass(12_100);
+  await arrive('/shy', 5);
+  expect(typesAt('/shy').slice(3)).toEqual([
+    `action/${poor} action.started`,
+    `action/${poor} action.succeeded`,
+  ]);
+  const [, tried] = them.of('/shy');
+  expect(them.of('/shy')[3]?.headers['webhook-id']).toBe(tried?.headers['webhook-id']);
+  await comesTo(id, { failingSince: null, counts: { delivered: 4, failed: 0 } });
+  const [delivery] = await log(id, '&event=action.started');
+  expect((await t.get(`/api/webhooks/${id}/deliveries/${delivery.id}`)).body).toMatchObject({
+    ...{ state: 'delivered', attempt: 2, request: JSON.parse(tried?.body as string) },
+    tries: [
+      { attempt: 2, status: 204 },
+      { attempt: 1, status: 503, body: 'not now', error: 'The endpoint answered 503.' },
+    ],
+  });
+});
+
+test('G86: an endpoint that takes nothing for a day is paused, with a reason and an alert; resumed, it gets all it missed', async () => {
+  await subscribe('/alerts', ['alert.raised']);
+  const { id } = await subscribe('/dead', ['action.created'], { name: 'billing' });
+  them.on('/dead', (response) => response.writeHead(500).end());
+  const first = await enqueue('d');
+  await comesTo(id, { last: { status: 500 }, failingSince: t.clock().toISOString() });
+  const since = t.clock();
+  const tried = them.of('/dead').length;
+  await t.pass(DAY_MS);
+  await comesTo(id, { state: 'paused', pausedBy: 'failures', pausedSince: t.clock().toISOString() });
+  expect(them.of('/dead').length).toBe(tried + 1);
+  expect((await show(id)).pausedReason).toContain(`Nothing was taken since ${since.toISOString()}`);
+  const alerts = () => eventsAt('/alerts').filter(({ data }) => data.name === 'webhook.paused');
+  await expect.poll(() => alerts().length, { timeout: 60_000 }).toBe(1);
+  expect(alerts()[0].data).toMatchObject({ webhookId: id, text: expect.stringContaining('billing') });
+
+  const missed = [await enqueue('d'), await enqueue('d')];
+  await subscribe('/witness', ['action.created']);
+  missed.push(await enqueue('d'));
+  await arrive('/witness', 1);
+  await t.pass(DAY_MS);
+  expect(them.of('/dead').length).toBe(tried + 1);
+  them.on('/dead', (response) => response.end());
+  expect((await t.post(`/api/webhooks/${id}/resume`)).body).toMatchObject({
+    state: 'active',
+    failingSince: null,
+  });
+  const after = await enqueue('d');
+  await arrive('/dead', tried + 1 + 5);
+  expect(
+    typesAt('/dead')
+      .slice(tried + 1)
+      .sort(),
+  ).toEqual([first, ...missed, after].map((one) => `action/${one} action.created`).sort());
+  await comesTo(id, { catchingUp: false, counts: { delivered: 5, failed: 0 } });
+});
+
+test('one that says it is gone is paused at once; what was missed can be skipped', async () => {
+  const { id } = await subscribe('/gone', ['action.created']);
+  them.on('/gone', (response) => response.writeHead(410).end());
+  await enqueue('g');
+  await comesTo(id, { state: 'paused', pausedBy: 'failures' });
+  await enqueue('g');
+  await t.pass(12_100);
+  them.on('/gone', (response) => response.end());
+  await t.post(`/api/webhooks/${id}/resume`, { skipMissed: true });
+  t.clock.advance(1);
+  const last = await enqueue('g');
+  await arrive('/gone', 3);
+  expect(typesAt('/gone').slice(1)).toContain(`action/${last} action.created`);
+  expect((await t.post(`/api/webhooks/${id}/pause`, { reason: 'new office' })).body).toMatchObject({
+    ...{ state: 'paused', pausedBy: 'operator', pausedReason: 'new office' },
+  });
+  expect((await t.post(`/api/webhooks/${id}/ping`)).body).toMatchObject({
+    status: 200,
+    error: null,
+    body: '',
+  });
+  expect(eventsAt('/gone').at(-1)).toMatchObject({ type: 'webhook.ping', subject: `webhook/${id}` });
+});
+
+test('secrets change without a gap: for a day requests carry both signatures', async () => {
+  const { id, secret } = await subscribe('/turn', ['action.created']);
+  const { body } = await t.post(`/api/webhooks/${id}/rotate-secret`);
+  const next = t.secret(body.secret);
+  await enqueue('r');
+  await arrive('/turn', 1);
+  const [both] = them.of('/turn') as [Arrived];
+  verify(secret, both);
+  verify(next, both);
+  await t.pass(DAY_MS);
+  await enqueue('r');
+  await arrive('/turn', 2);
+  const one = them.of('/turn')[1] as Arrived;
+  verify(next, one);
+  expect(() => verify(secret, one)).toThrow();
+});
+
+test('one delivery or those of a time range are sent again, with the id they had', async () => {
+  const { id } = await subscribe('/again', ['action.created']);
+  const from = t.clock();
+  await enqueue('a');
+  t.clock.advance(1_000);
+  const to = t.clock();
+  await enqueue('a');
+  await arrive('/again', 2);
+  await comesTo(id, { waiting: 0 });
+  const [late, early] = await log(id);
+  const again = await t.post(`/api/webhooks/${id}/deliveries/${late.id}/replay`);
+  expect(again).toMatchObject({ status: 201, body: { replayOf: late.id, eventId: late.eventId } });
+  await arrive('/again', 3);
+  await comesTo(id, { waiting: 0 });
+  const range = { from: from.toISOString(), to: to.toISOString() };
+  expect((await t.post(`/api/webhooks/${id}/replay`, { ...range, failed: true })).body).toEqual({
+    replayed: 0,
+    cursor: null,
+  });
+  expect((await t.post(`/api/webhooks/${id}/replay`, range)).body).toEqual({ replayed: 1, cursor: null });
+  await arrive('/again', 4);
+  const ids = them.of('/again').map(({ headers }) => headers['webhook-id']);
+  expect(ids).toEqual([early.eventId, late.eventId, late.eventId, early.eventId]);
+  const of = (query: string) => log(id, query).then((found) => found.map((one: { id: string }) => one.id));
+  expect(await of(`&to=${range.to}`)).toEqual([expect.any(String), early.id]);
+  expect(await of(`&from=${range.to}`)).toEqual([again.body.id, late.id]);
+});
+
+test('what cannot be is refused, and viewers look only', async () => {
+  const wrong = { events: ['action.created'] };
+  for (const url of ['http://10.0.0.1/', 'ftp://x/', 'http://a:b@them.example/', 'no address'])
+    expect((await t.post('/api/webhooks', { ...wrong, url })).body.code).toBe('MUSTER_BAD_WEBHOOK_URL');
+  for (const body of [{ url: at('/') }, { url: at('/'), events: [] }, { url: at('/'), events: ['device.*'] }])
+    expect((await t.post('/api/webhooks', body)).status).toBe(400);
+  const { id } = await subscribe('/x', ['action.created']);
+  expect((await t.send('PATCH', `/api/webhooks/${id}`, { url: 'http://10.0.0.1/' })).status).toBe(400);
+  const changed = { url: at('/y'), events: ['order.*'], name: 'n', filter: { kinds: ['k'] } };
+  expect((await t.send('PATCH', `/api/webhooks/${id}`, changed)).body).toMatchObject(changed);
+  const viewer = { token: (await t.token({ kind: 'operator', role: 'viewer', name: 'v' })).token };
+  expect((await t.get(`/api/webhooks/${id}`, viewer)).body).not.toHaveProperty('secret');
+  for (const verb of ['pause', 'resume', 'ping', 'rotate-secret'])
+    expect((await t.post(`/api/webhooks/${id}/${verb}`, {}, viewer)).status).toBe(403);
+  for (const path of ['0', '999', 'x'])
+    expect((await t.get(`/api/webhooks/${path}`)).body.code).toBe('MUSTER_UNKNOWN_WEBHOOK');
+  for (const path of ['0', '999', 'x'])
+    expect((await t.post(`/api/webhooks/${id}/deliveries/${path}/replay`)).body.code).toBe(
+      'MUSTER_UNKNOWN_DELIVERY',
+    );
+  await t.engine.db.query({
+    text: `insert into ${t.engine.schema}.webhooks (tenant_id, url, events, filter, secret, runner_id, lane_ids, created_at, from_at)
+      select 1, '', '{}', '{}', '', 0, '{}', now(), now() from generate_series(1, 99)`,
+  });
+  expect((await t.post('/api/webhooks', { url: at('/x'), events: ['order.*'] })).body.code).toBe(
+    'MUSTER_TOO_MANY_WEBHOOKS',
+  );
+  await t.engine.db.query({ text: `delete from ${t.engine.schema}.webhooks where url = ''` });
+});
+
+test('G86: whoever dies between the read of the feed and the end of its transaction, everything is queued once', async () => {
+  const { id } = await subscribe('/once', ['action.created']);
+  const dieAt = async (statement: string) => {
+    const before = faults.length;
+    failsAt = statement;
+    const made = [await enqueue('x'), await enqueue('y')];
+    await expect.poll(() => faults.length, { timeout: 60_000 }).toBeGreaterThan(before + 1);
+    failsAt = null;
+    return made;
+  };
+  const made = [...(await dieAt('muster_webhook_deliveries')), ...(await dieAt('muster_webhook_place_on'))];
+  await arrive('/once', 4);
+  await t.post(`/api/webhooks/${id}/pause`);
+  made.push(await enqueue('z'));
+  failsAt = 'muster_webhook_behind_on';
+  await t.post(`/api/webhooks/${id}/resume`);
+  await expect.poll(() => faults, { timeout: 60_000 }).toContain(failsAt);
+  failsAt = null;
+  await arrive('/once', 5);
+  await comesTo(id, { catchingUp: false, waiting: 0, counts: { delivered: 5 } });
+  expect(typesAt('/once').sort()).toEqual(made.map((one) => `action/${one} action.created`).sort());
+});
+
+test('G86: however many nodes read the feed at the same time, everything is queued once', async () => {
+  const { id } = await subscribe('/nodes', ['action.created']);
+  const { engine } = t;
+  const reading = () =>
+    createReading({
+      ...{ doors: new DoorEvents(), engine, queue: createQueueing(engine) },
+      places: createPlaceQueries(engine.schema, engine.now),
+      queries: createWebhookQueries(engine.schema, engine.now),
+    });
+  let isOver = false;
+  const nodes = [reading(), reading()].map(async (node) => {
+    while (!isOver) {
+      await node.readOn();
+      await node.catchUpNext(null);
+    }
+  });
+  const made: string[] = [];
+  for (let n = 0; n < 30; n += 1) {
+    made.push(await enqueue(`n${n % 7}`));
+    if (n % 10 === 4) await t.post(`/api/webhooks/${id}/pause`);
+    if (n % 10 === 8) await t.post(`/api/webhooks/${id}/resume`);
+  }
+  await arrive('/nodes', 30);
+  isOver = true;
+  await Promise.all(nodes);
+  expect(typesAt('/nodes').sort()).toEqual(made.map((one) => `action/${one} action.created`).sort());
+  expect(await log(id)).toHaveLength(30);
+});
+
+test('a try that nobody tells of ends with its lease, and what is answered later changes nothing', async () => {
+  them.hold('/lost');
+  const { id } = await subscribe('/lost', ['action.created']);
+  await enqueue('l');
+  await arrive('/lost', 1);
+  them.on('/lost', (response) => response.end());
+  await t.pass(45_001);
+  await t.pass(12_100);
+  await arrive('/lost', 2);
+  await comesTo(id, { counts: { delivered: 1, failed: 0 } });
+  them.letGo();
+  await comesTo(id, { waiting: 0, counts: { delivered: 1, failed: 0 }, last: { status: 200 } });
+});
+
+test('after a restore of the database, which no cursor survives, nothing is missed', async () => {
+  const { id } = await subscribe('/restored', ['action.created']);
+  await subscribe('/other', ['action.created']);
+  const first = await enqueue('before');
+  await arrive('/restored', 1);
+  await t.post(`/api/webhooks/${id}/pause`);
+  const missed = await enqueue('between');
+  await arrive('/other', 2);
+  await raiseIncarnation(t.engine.db, t.engine.schema);
+  const last = await enqueue('after');
+  await expect.poll(() => new Set(typesAt('/other')).size, { timeout: 60_000 }).toBe(3);
+  await t.post(`/api/webhooks/${id}/resume`);
+  await expect.poll(() => new Set(typesAt('/restored')).size, { timeout: 60_000 }).toBe(3);
+  expect([...new Set(typesAt('/restored'))].sort()).toEqual(
+    [first, missed, last].map((one) => `action/${one} action.created`).sort(),
+  );
+  // what came twice has the id it had
+  const ids = new Set(them.of('/restored').map(({ headers }) => headers['webhook-id']));
+  expect(ids.size).toBe(3);
+});
+
+test('orders are told of in their own words', async () => {
+  await subscribe('/orders', ['order.*']);
+  const { body: order } = await t.post('/api/orders', { type: 'VIP' });
+  const { body: bot } = await t.post('/api/bots');
+  t.secret(bot.botToken);
+  const patch = (status: string) =>
+    t.send('PATCH', `/api/orders/${order.id}`, {
+      status,
+      botId: status === 'PROCESSING' ? bot.id : undefined,
+    });
+  for (const status of ['PROCESSING', 'PENDING', 'PROCESSING', 'COMPLETE']) await patch(status);
+  const { body: other } = await t.post('/api/orders', { type: 'NORMAL' });
+  await t.del(`/api/orders/${other.id}`);
+  await arrive('/orders', 7);
+  const of = (id: string) => eventsAt('/orders').filter(({ subject }) => subject === `order/${id}`);
+  expect(of(order.id).map(({ type }) => type)).toEqual(
+    ['created', 'started', 'returned', 'started', 'completed'].map((word) => `order.${word}`),
+  );
+  expect(of(order.id)[1].data).toMatchObject({
+    orderId: order.id,
+    orderNumber: order.orderNumber,
+    type: 'VIP',
+    botId: bot.id,
+  });
+  expect(of(other.id).map(({ type }) => type)).toEqual(['order.created', 'order.deleted']);
+});
+
+test('devices in error, tasks and batches that are over are told of once', async () => {
+  await subscribe('/fleet', ['device.state_changed', 'batch.finished', 'task.finished']);
+  const pc = await fakePc(t, 2, { slots: 2 });
+  const [bad, good] = pc.devices.map(({ id }) => id) as [string, string];
+  await subscribe('/bad', ['device.state_changed', 'task.finished'], { filter: { devices: [bad] } });
+  const task = await newTask(t, { deviceIds: [bad, good] }, { maxAttempts: 1 });
+  await t.engine.runDuty('advance-tasks');
+  for (const held of await pc.claim({ max: 2 }))
+    await (held.deviceId === bad ? pc.fail(held) : pc.complete(held));
+  await arrive('/fleet', 2);
+  await t.post(`/api/devices/${bad}/clear-error`);
+  await t.post(`/api/devices/${bad}/clear-error`);
+  await arrive('/fleet', 3);
+  await arrive('/bad', 2);
+  const state = { type: 'device.state_changed', subject: `device/${bad}` };
+  expect(eventsAt('/bad')).toMatchObject([
+    { ...state, data: { deviceId: bad, state: 'error', previousState: 'ok', reason: 'broken' } },
+    { ...state, data: { state: 'ok', previousState: 'error', reason: null } },
+  ]);
+  expect(eventsAt('/fleet').find(({ type }) => type === 'task.finished')).toMatchObject({
+    ...{ subject: `task/${task.id}`, data: { taskId: task.id, cancelled: false, total: 2 } },
+  });
+
+  const device = await fakeDevice(t, { tags: ['batched'] });
+  await t.pass(1_000);
+  const { body: batch } = await t.post('/api/batches', {
+    targets: { deviceIds: [device.id, '999999'] },
+    action: { kind: 'X', maxAttempts: 1 },
+  });
+  const finish = async () => {
+    await t.engine.runDuty('supply-batches');
+    await t.engine.runDuty('finish-batches');
+  };
+  await expect.poll(async () => (await device.queue()).length, { timeout: 60_000 }).toBe(1);
+  const { action } = await device.checkIn();
+  await finish();
+  expect(them.of('/fleet')).toHaveLength(3);
+  await device.report(action, 'failed');
+  await finish();
+  await finish();
+  await arrive('/fleet', 4);
+  const told = {
+    type: 'batch.finished',
+    subject: `batch/${batch.id}`,
+    data: { batchId: batch.id, status: 'completed', total: 2 },
+  };
+  expect(eventsAt('/fleet')[3]).toMatchObject(told);
+  // tried again it is unfinished, and then finished again
+  await t.post(`/api/batches/${batch.id}/retry`);
+  await finish();
+  await t.post(`/api/batches/${batch.id}/cancel`);
+  await finish();
+  await arrive('/fleet', 5);
+  expect(eventsAt('/fleet')[4]).toMatchObject({ ...told, data: { status: 'cancelled' } });
+});
+
+test('what was sent is forgotten a day after its actions are, and cannot be sent again then', async () => {
+  const { id } = await subscribe('/old', ['action.created']);
+  await enqueue('o');
+  await arrive('/old', 1);
+  await comesTo(id, { counts: { delivered: 1 } });
+  const [delivery] = await log(id);
+  t.clock.advance(30 * DAY_MS + 1);
+  await t.engine.runDuty('prune');
+  expect((await t.post(`/api/webhooks/${id}/deliveries/${delivery.id}/replay`)).body.code).toBe(
+    'MUSTER_DELIVERY_FORGOTTEN',
+  );
+  expect(await log(id)).toMatchObject([{ state: 'delivered' }]);
+  t.clock.advance(DAY_MS);
+  await t.engine.runDuty('prune-webhooks');
+  expect(await log(id)).toEqual([]);
+});
