@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startDestination } from '../testing/destination.ts';
 import { type Running, serve, temporaryFolder } from '../testing/muster-process.ts';
@@ -127,4 +128,32 @@ test('G84: a callback that was accepted before the server was killed is delivere
   await crash();
   await expect.poll(() => shop.of('/waits').map(({ body }) => body)).toEqual(['/waits']);
   await shop.close();
+});
+
+test('G86: a server that is killed between its read of the feed and the commit of what follows sends everything when it is back', async () => {
+  const them = await startDestination();
+  const gate = new pg.Client({ connectionString: environment.DATABASE_URL as string });
+  await gate.connect();
+  try {
+    const url = `http://127.0.0.1:${them.port}/hook`;
+    await post('/api/webhooks', { url, events: ['action.created'], filter: { kinds: ['crash'] } });
+    // whoever has read a page waits within its transaction
+    await gate.query('begin');
+    await gate.query('lock table muster.webhook_deliveries in share mode');
+    const made: string[] = [];
+    for (const lane of ['a', 'b', 'c'])
+      made.push((await post(`/api/lanes/${lane}/actions`, { kind: 'crash' })).id);
+    const waiting = `select 1 from pg_locks where relation = 'muster.webhook_deliveries'::regclass and not granted`;
+    await expect.poll(async () => (await gate.query(waiting)).rowCount).toBe(1);
+    await server.stop('SIGKILL');
+    expect(them.arrived).toEqual([]);
+    await gate.query('rollback');
+    server = await serve(environment);
+    await expect.poll(() => them.arrived.length).toBe(3);
+    const told = them.arrived.map(({ body }) => JSON.parse(body).data.actionId);
+    expect(told.sort()).toEqual(made.sort());
+  } finally {
+    await gate.end();
+    await them.close();
+  }
 });
