@@ -73,12 +73,12 @@ const TAMPERING: Record<string, { promise: string; sql: (id: string) => string }
   },
   'two actions of a lane were out at once': {
     promise: 'G11',
-    sql: (id) => `update muster.events set event_id = event_id - 2 where type = 2 and lane_id =
-      (select lane_id from muster.actions where action_id = ${id}) and action_id <> ${id}`,
+    sql: (id) =>
+      `update muster.lanes set sent_id = sent_id - 2 where lane_id = (select lane_id from muster.actions where action_id = ${id})`,
   },
   'a report has ended another attempt': {
     promise: 'G15',
-    sql: (id) => `update muster.events set attempt = 7 where action_id = ${id} and type = 6`,
+    sql: (id) => `update muster.endings set attempt = 7, sent_id = null where action_id = ${id}`,
   },
   'nobody looks at a lane when its lease ends': {
     promise: 'G7',

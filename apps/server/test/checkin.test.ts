@@ -99,7 +99,7 @@ test('the result of an action and the claim of the next one are one statement', 
   const [done, sent] = (await device.milestones()).slice(-2);
   expect([done.type, sent.type]).toEqual(['done', 'sent']);
   const { rows } = await t.engine.db.query({
-    text: 'select count(distinct xid)::int as n from muster.events where (action_id = $1 and type = 6) or (action_id = $2 and type = 2)',
+    text: 'select count(*)::int as n from muster.endings where action_id = $1 and next_action = $2',
     values: [action.id, next.id],
   });
   expect(rows[0].n).toBe(1);

@@ -17,7 +17,7 @@ function byEventNumber(_read: ReadFeed, url: string): ReadFeed {
   const db = openPostgres({ url, connections: 1 });
   return async (after = '0', limit) => {
     const { rows } = await db.query({
-      text: `select event_id as "eventId", action_id as "actionId", type::text from muster.events
+      text: `select event_id as "eventId", action_id as "actionId", type::text from muster.history
         where event_id > $1 order by event_id limit $2`,
       values: [after, limit],
     });

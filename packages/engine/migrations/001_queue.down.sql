@@ -4,3 +4,4 @@ drop table {schema}.nodes, {schema}.leaders, {schema}.count_changes, {schema}.ev
   {schema}.lane_names, {schema}.lanes, {schema}.runners;
 drop sequence {schema}.event_seq, {schema}.action_seq, {schema}.runner_seq, {schema}.lane_seq;
 drop function {schema}.sought_by(anyelement);
+drop function {schema}.feed_xid();

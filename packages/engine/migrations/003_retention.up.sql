@@ -21,7 +21,7 @@ begin
     create table {schema}.events_kept (like {schema}.events including defaults including indexes);
     execute format(
       'insert into {schema}.events_kept select e.* from (select * from {schema}.events_past union all select * from %s) e
-         where exists (select 1 from {schema}.actions a where a.tenant_id = e.tenant_id and a.action_id = e.action_id)', v.tbl);
+         where exists (select 1 from {schema}.actions a where a.tenant_id = e.tenant_id and a.action_id = abs(e.action_id))', v.tbl);
     execute format('alter table {schema}.events detach partition {schema}.events_past');
     execute format('alter table {schema}.events detach partition %s', v.tbl);
     execute format('drop table {schema}.events_past, %s', v.tbl);

@@ -23,10 +23,27 @@ create view {schema}.action_states as
   left join {schema}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
   left join {schema}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id;
 
--- The history of every action that is kept. `event_id` is the order of one action's events.
+-- Every event of every action that is kept, and every note (of action 0), wherever it is written: in `events`, in the ending of a success, or, the SENT of an
+-- attempt that runs, in its lane. To be asked for an action by tenant and id, each branch looks that up by its key.
+create view {schema}.history as
+  select e.tenant_id, e.action_id, e.event_id, e.lane_id, e.at, e.type, e.attempt, e.worker, e.reason
+  from {schema}.events e where e.action_id >= 0
+  union all
+  select z.tenant_id, z.action_id, z.sent_id, z.lane_id, z.sent_at, {sent}::smallint, z.attempt, coalesce(z.sent_worker, z.worker), null::text
+  from {schema}.endings z where z.sent_id is not null
+  union all
+  select z.tenant_id, z.action_id, z.event_id, z.lane_id, z.ended_at, {succeeded}::smallint, z.attempt, z.worker, coalesce(nullif(z.reason, 'SUCCEEDED'), z.error)
+  from {schema}.endings z where z.event_id is not null
+  union all
+  select p.tenant_id, p.action_id, l.sent_id, l.lane_id, l.leased_at, {sent}::smallint, l.attempt, l.worker, null::text
+  from {schema}.pending p
+  cross join lateral (select * from {schema}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
+  where l.action_id = p.action_id and l.sent_id is not null;
+
+-- The same by the names of the events. `event_id` is the order of one action's events.
 create view {schema}.action_events as
   select e.tenant_id, e.action_id, e.event_id, e.lane_id, e.at, {event_names}[e.type] as type, e.attempt, e.worker, e.reason
-  from {schema}.events e where e.action_id > 0;
+  from {schema}.history e where e.action_id > 0;
 
 -- How much waits in a lane, since when, and what it is leased for.
 create view {schema}.lane_loads as

@@ -6,7 +6,7 @@ import { BUSY, type Busy, type Context, type Operation, type Run } from './opera
 import { Places } from './places.ts';
 import type { RoomSize } from './room.ts';
 import { runDirectly } from './run-directly.ts';
-import { isLockError, isMissingDay, isOutcomeUnknown } from './sqlstate.ts';
+import { isLockError, isOutcomeUnknown, missingDay } from './sqlstate.ts';
 import type { LostClaim, Transition } from './transition.ts';
 import type { WakeUps } from './wake-ups.ts';
 import { whileLocked } from './while-locked.ts';
@@ -31,6 +31,9 @@ const ALONE_LOCK_MS = 100;
  * passed, or at once in the transaction or on the client that the caller passed. Either way the wake-ups go out after the
  * commit, and so does what effects have told.
  */
+/** Of a statement: today, and those of the SENT that it writes down. */
+const MOST_DAYS_MISSED = 50;
+
 export class Calls {
   readonly db: Database;
   readonly #context: Context;
@@ -184,13 +187,14 @@ export class Calls {
   }
 
   /** The partitions are made a week ahead; if nobody did, a write says so, and this makes them. */
-  async #withDays<T>(run: () => Promise<T>): Promise<T> {
+  async #withDays<T>(run: () => Promise<T>, missed: readonly string[] = []): Promise<T> {
     try {
       return await run();
     } catch (error) {
-      if (!isMissingDay(error)) throw error;
-      await makeDays(this.#context, this.db);
-      return run();
+      const day = missingDay(error);
+      if (day === null || missed.includes(day) || missed.length === MOST_DAYS_MISSED) throw error;
+      await makeDays(this.#context, this.db, day);
+      return this.#withDays(run, [...missed, day]);
     }
   }
 }

@@ -16,6 +16,8 @@ import { checkTenant, checkWhole, ifGiven } from './values.ts';
  *
  * A cursor is the place behind the event that was shown or passed last, never one that was only looked up to: after a
  * crash of the database numbers of transactions that left nothing are given out again.
+ *
+ * A success is no row of `events` but its ending (001_queue), which is one or two events: `read_feed` merges both.
  */
 export interface FeedEvent {
   readonly eventId: string;
@@ -57,6 +59,14 @@ const WINDOW = 5_000;
 
 export function createFeed(context: Context) {
   const s = context.schema;
+  /** The first event in that order: of `events`, or that an ending is. */
+  const first = (where: string, order: 'asc' | 'desc') => `
+            select x.xid, x.event_id, x.at from (
+              (select e.xid, e.event_id, e.at from ${s}.events e where e.${where} order by e.xid ${order}, e.event_id ${order} limit 1)
+              union all
+              (select z.xid, z.event_id + case when ${order === 'desc'} and z.next_action is not null then 1 else 0 end, z.ended_at
+                from ${s}.endings z where z.${where} order by z.xid ${order}, z.event_id ${order} limit 1)
+            ) x order by x.xid ${order}, x.event_id ${order} limit 1`;
 
   return {
     /** The cursor before everything (`start`) or after everything that is settled now (`end`). */
@@ -66,8 +76,7 @@ export function createFeed(context: Context) {
         text: `select i.incarnation, coalesce(e.xid, '0') as xid, coalesce(e.event_id, 0) as "eventId"
           from ${s}.incarnations i
           left join (
-            select e.xid, e.event_id from ${s}.events e where $1 and e.xid < pg_snapshot_xmin(pg_current_snapshot())
-            order by e.xid desc, e.event_id desc limit 1
+            ${first(`xid < pg_snapshot_xmin(pg_current_snapshot())`, 'desc')} offset case when $1 then 0 else 1 end
           ) e on true`,
         values: [at === 'end'],
       });
@@ -132,8 +141,7 @@ export function createFeed(context: Context) {
     async lag(client: Queryable): Promise<number> {
       const { rows } = await client.query({
         name: 'muster_feed_lag',
-        text: `select extract(epoch from now() - e.at)::float8 as lag from ${s}.events e
-          where e.xid >= pg_snapshot_xmin(pg_current_snapshot()) order by e.xid, e.event_id limit 1`,
+        text: `select extract(epoch from now() - e.at)::float8 as lag from (${first('xid >= pg_snapshot_xmin(pg_current_snapshot())', 'asc')}) e`,
       });
       return Math.max(0, rows[0]?.lag ?? 0);
     },

@@ -19,6 +19,7 @@ export const handOut = (s: string, on: { leaseRunner: string; ends: string | nul
       attempt: 'k.attempt + 1',
       until: UNTIL,
       worker: 'k.worker',
+      sent: 'null::bigint',
       runner: on.leaseRunner,
     })}
     from ${from} k where ${hasKeyOf('l', 'k', 'lane_id')}
@@ -45,8 +46,8 @@ function endingOf(s: string, ends: string | null): { from: string; ends: string 
     delete from ${s}.pending p using (select tenant_id, action_id from h_out where ends) k
     where ${hasKeyOf('p', 'k', 'action_id')}
   ), z as (
-    insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, ended_at)
-      select k.tenant_id, k.action_id, 'succeeded', k.attempt + 1, 'SUCCEEDED', ${NOW} from h_out k where k.ends
+    insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, ended_at, sent_at)
+      select k.tenant_id, k.action_id, 'succeeded', k.attempt + 1, 'SUCCEEDED', ${NOW}, ${NOW} from h_out k where k.ends
   ), `,
   };
 }
@@ -58,12 +59,14 @@ export const lease = (to: {
   attempt: string;
   until: string;
   worker: string;
+  /** The number of its SENT, if that is no row of `events`. */
+  sent: string;
   runner: string;
   set?: (until: string) => string;
 }) => {
   const value = (given: string) => (to.if ? `case when ${to.if} then ${given} end` : given);
   return `action_id = ${value(to.action)}, attempt = ${value(to.attempt)}, leased_at = ${value(NOW)},
-      ${(to.set ?? leaseUntil)(value(to.until))}, worker = ${value(to.worker)}, lease_runner = ${value(to.runner)},
+      ${(to.set ?? leaseUntil)(value(to.until))}, worker = ${value(to.worker)}, sent_id = ${value(to.sent)}, lease_runner = ${value(to.runner)},
       moved_from = null, cancel_requested = false, redelivered = 0`;
 };
 

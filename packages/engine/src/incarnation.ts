@@ -66,7 +66,9 @@ async function look(client: Queryable, s: string): Promise<Look> {
     text: `select i.server, coalesce(e.xid >= n.next, false) or st.ahead as ahead
       from ${s}.incarnations i
       cross join (select pg_snapshot_xmax(pg_current_snapshot()) as next) n
-      left join (select e.xid from ${s}.events e order by e.xid desc limit 1) e on true
+      cross join lateral (select greatest(
+        (select e.xid from ${s}.events e where e.xid is not null order by e.xid desc limit 1),
+        (select z.xid from ${s}.endings z where z.xid is not null order by z.xid desc limit 1)) as xid) e
       cross join lateral (
         select exists (select 1 from ${s}.stale_lanes l where l.raised_in >= n.next or l.safe_from >= n.next) as ahead
       ) st`,
@@ -97,7 +99,9 @@ async function identity(client: Queryable): Promise<string | null> {
  */
 async function begin(tx: Queryable, s: string): Promise<Restored> {
   const { isAhead, server } = await look(tx, s);
-  if (isAhead) await tx.query({ text: `update ${s}.events set xid = '0' where xid <> '0'` });
+  if (isAhead)
+    for (const table of ['events', 'endings'])
+      await tx.query({ text: `update ${s}.${table} set xid = '0' where xid <> '0'` });
   await tx.query({
     text: `with d as (delete from ${s}.stale_lanes returning tenant_id, lane_id)
       insert into ${s}.stale_lanes (tenant_id, lane_id) select distinct d.tenant_id, d.lane_id from d`,

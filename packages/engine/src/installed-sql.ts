@@ -18,6 +18,8 @@ export const installedSql = (s: string): Readonly<Record<string, string>> => ({
   noted: String(EVENT_TYPES.NOTED),
   report_statement: report(s),
   running_of_runner: runningOf(s, 'r'),
+  sent: String(EVENT_TYPES.SENT),
+  succeeded: String(EVENT_TYPES.SUCCEEDED),
   urgent_elsewhere: urgentOfLane(s),
 });
 

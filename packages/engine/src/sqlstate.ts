@@ -25,11 +25,12 @@ export function isDataError(error: unknown): boolean {
   return DATA_CLASSES.has(codeOf(error).slice(0, 2));
 }
 
-/** check_violation of the partitioned table itself: no partition for that day. */
-export function isMissingDay(error: unknown): boolean {
-  return (
-    codeOf(error) === '23514' && error instanceof Error && error.message.includes('no partition of relation')
-  );
+/** check_violation of the partitioned table itself: no partition for that time, which is '' if the database does not say it. */
+export function missingDay(error: unknown): string | null {
+  if (!(error instanceof Error) || codeOf(error) !== '23514') return null;
+  if (!error.message.includes('no partition of relation')) return null;
+  const detail = 'detail' in error ? String(error.detail) : '';
+  return /\(at\) = \(([^)]+)\)/.exec(detail)?.[1] ?? '';
 }
 
 /** undefined_table */

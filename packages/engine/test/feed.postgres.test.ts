@@ -5,6 +5,7 @@ import {
   createFeedReader,
   type FeedReader,
   feedFaults,
+  feedRows,
   type ReadFeed,
   settledUpTo,
 } from '../testing/feed-reader.ts';
@@ -40,7 +41,7 @@ const byNumber: Feed =
   (scene, limit) =>
   async (after = '0') => {
     const { rows } = await scene.db.query({
-      text: `select event_id, action_id, type from muster.events where tenant_id = $1 and event_id > $2 order by event_id limit $3`,
+      text: `select event_id, action_id, type from muster.history where tenant_id = $1 and event_id > $2 order by event_id limit $3`,
       values: [scene.tenantId, after, limit],
     });
     const events = rows.map((row) => shownEvent(row));
@@ -53,7 +54,7 @@ function shownEvent(row: { event_id: string; action_id: string; type: number }):
 
 async function everything(scene: Scene): Promise<FeedEvent[]> {
   const { rows } = await scene.db.query({
-    text: `select event_id, action_id, type from muster.events where tenant_id = $1 order by event_id`,
+    text: `select event_id, action_id, type from muster.history where tenant_id = $1 order by event_id`,
     values: [scene.tenantId],
   });
   return rows.map((row) => shownEvent(row));
@@ -167,13 +168,20 @@ const STEPS = 250;
 const SESSIONS = 5;
 const LANES = 12;
 
-/** Sessions begin, enqueue, cancel, commit and roll back in an order that a die gives; readers look in between. */
+interface Lease {
+  readonly actionId: string;
+  readonly attempt: number;
+}
+
+/** Sessions begin, enqueue, cancel, claim, report, commit and roll back in an order that a die gives; readers look in between. */
 async function randomGame(scene: Scene, seed: number, feed: Feed) {
   const { engine, tenantId } = scene;
   const die = createDie(seed);
   const lanes: string[] = [];
   for (let n = 0; n < LANES; n += 1) lanes.push(await scene.lane());
   const known: { id: string; laneId: string }[] = [];
+  const leased = new Map<string, Lease | undefined>();
+  const by = { channel: 'any', worker: 'w', leaseMs: 3_600_000 };
   const enqueue = async (on: Scene['db']) => {
     const laneId = die.of(lanes);
     return { laneId, id: (await engine.enqueue(on, { tenantId, laneId, kind: 'test' })).id };
@@ -181,11 +189,19 @@ async function randomGame(scene: Scene, seed: number, feed: Feed) {
   const sessions: (Awaited<ReturnType<Scene['session']>> & {
     open: boolean;
     made: typeof known;
+    /** What was leased in the lanes that it has changed, before it did. */
+    before: Map<string, Lease | undefined>;
     /** The lanes that this one has locked until its end. */
     locked: Set<string>;
   })[] = [];
   for (let n = 0; n < SESSIONS; n += 1)
-    sessions.push({ ...(await scene.session()), open: false, made: [], locked: new Set() });
+    sessions.push({
+      ...(await scene.session()),
+      open: false,
+      made: [],
+      before: new Map(),
+      locked: new Set(),
+    });
   const all = createFeedReader(
     (cursor) => engine.feed.read(scene.db, { cursor, limit: 3 }),
     await engine.feed.cursor(scene.db, 'end'),
@@ -196,13 +212,28 @@ async function randomGame(scene: Scene, seed: number, feed: Feed) {
   const end = async (session: (typeof sessions)[number], how: 'commit' | 'rollback') => {
     await session.client.query(how);
     if (how === 'commit') known.push(...session.made);
+    else for (const [laneId, lease] of session.before) leased.set(laneId, lease);
+    session.before.clear();
     session.made = [];
     session.locked.clear();
     session.open = false;
   };
+  /** What the lane has is done and its next is handed out, as one: SUCCEEDED and SENT are of one ending then. */
+  const work = async (session: (typeof sessions)[number], laneId: string) => {
+    if (sessions.some((other) => (other !== session || !other.open) && other.locked.has(laneId))) return;
+    const on = session.open ? session.db : scene.db;
+    const lease = leased.get(laneId);
+    const status = die.below(5) === 0 ? 'unreached' : 'succeeded';
+    const next = lease
+      ? (await engine.report(on, { tenantId, ...lease, status, next: by })).next
+      : await engine.claim(on, { tenantId, laneId, ...by });
+    if (session.open) session.locked.add(laneId);
+    if (session.open && !session.before.has(laneId)) session.before.set(laneId, lease);
+    leased.set(laneId, next ? { actionId: next.id, attempt: next.attempt } : undefined);
+  };
   for (let step = 0; step < STEPS; step += 1) {
     const session = die.of(sessions);
-    const what = die.below(10);
+    const what = die.below(14);
     if (step === STEPS / 2) {
       const cursor = await engine.feed.cursor(scene.db, 'end');
       middle = { reader: createFeedReader(engineFeed(scene, 2), cursor), from: readCursor(cursor) };
@@ -221,6 +252,7 @@ async function randomGame(scene: Scene, seed: number, feed: Feed) {
       await engine.cancel(session.db, { tenantId, actionId: one.id });
     } else if (what === 6 && session.open) await end(session, die.below(4) === 0 ? 'rollback' : 'commit');
     else if (what === 7) known.push(await enqueue(scene.db));
+    else if (what > 9) await work(session, die.of(lanes));
     else await die.of([...readers, all, ...(middle ? [middle.reader] : [])]).poll();
   }
   for (const session of sessions) if (session.open) await end(session, 'commit');
@@ -228,7 +260,7 @@ async function randomGame(scene: Scene, seed: number, feed: Feed) {
   for (const reader of [...readers, all, ...(middle ? [middle.reader] : [])]) await reader.poll();
   const due = await everything(scene);
   const { rows } = await scene.db.query({
-    text: `select event_id, action_id, type from muster.events where tenant_id = $1 and (xid, event_id) > ($2::xid8, $3::bigint)`,
+    text: `select event_id, action_id, type from ${feedRows()} f where tenant_id = $1 and (xid, event_id) > ($2::xid8, $3::bigint)`,
     values: [tenantId, middle?.from.xid, middle?.from.eventId],
   });
   const ofTenant = all.shown.filter((event) => event.tenantId === tenantId);

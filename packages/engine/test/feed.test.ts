@@ -25,7 +25,7 @@ const readerOf = (start: string | undefined, limit: number, tenantId?: number) =
 
 async function everything(tenantId?: number): Promise<{ eventId: string }[]> {
   const { rows } = await t.db.query({
-    text: 'select event_id as "eventId" from muster.events where $1::int is null or tenant_id = $1 order by event_id',
+    text: `select event_id as "eventId" from muster.history where $1::int is null or tenant_id = $1 order by event_id`,
     values: [tenantId ?? null],
   });
   return rows;
@@ -63,7 +63,17 @@ test('G43: whoever reads from the start, by pages of any size, of one tenant or 
         laneId: lanes[n] as string,
         ...by,
       });
-      if (got) await t.engine.report(t.db, { ...got, actionId: got.id, status: 'succeeded' });
+      const done = got && { tenantId: got.tenantId, actionId: got.id, attempt: got.attempt };
+      // its ending and the hand-out of the next are one row, in the transaction of something else or not
+      const { next } = done
+        ? await t.engine.report(t.db, { ...done, status: 'succeeded', next: by })
+        : { next: null };
+      const last = next && { tenantId: next.tenantId, actionId: next.id, attempt: next.attempt };
+      if (last)
+        await t.db.transaction(async (tx) => {
+          await enqueue(tx, n);
+          await t.engine.report(tx, { ...last, status: die.of(['succeeded', 'failed', 'notNow'] as const) });
+        });
     } else await die.of([...readers, ...ofTenants.map(({ reader }) => reader)]).poll();
   }
   await settledUpTo(t.db);
@@ -90,6 +100,95 @@ test('G43: whoever starts at the end sees exactly what comes after', async () =>
   await settledUpTo(t.db);
   await reader.poll();
   expect(feedFaults(reader.shown, (await everything()).slice(before))).toEqual([]);
+});
+
+/** One after the other, each handed out with the end of the one before: their endings are their events. */
+async function chain(count: number, laneId: string) {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n += 1) ids.push(await t.enqueue(laneId));
+  let got = await t.claim(laneId);
+  for (let n = 1; n < count; n += 1) {
+    t.clock.advance(1_000);
+    got = (await t.report((got as { id: string }).id, 1, 'succeeded', { next: AGAIN })).next;
+  }
+  return ids;
+}
+const AGAIN = { channel: 'any', worker: 'worker', leaseMs: 60_000 };
+
+test('G43: a cursor behind any event leads on with the next, also between the two events of one ending', async () => {
+  const { laneId } = await t.lane();
+  const from = await t.engine.feed.cursor(t.db, 'end');
+  await chain(4, laneId);
+  await settledUpTo(t.db);
+  const { events } = await t.engine.feed.read(t.db, { cursor: from, tenantId: 1 });
+  expect(events.map((event) => event.type)).toEqual([
+    ...['CREATED', 'CREATED', 'CREATED', 'CREATED', 'SENT'],
+    ...['SUCCEEDED', 'SENT', 'SUCCEEDED', 'SENT', 'SUCCEEDED', 'SENT'],
+  ]);
+  for (const [n, { cursor }] of events.entries()) {
+    const rest = readerOf(cursor, 1, 1);
+    await rest.poll();
+    expect(rest.shown).toEqual(events.slice(n + 1));
+  }
+  const end = await t.engine.feed.cursor(t.db, 'end');
+  expect((await t.engine.feed.read(t.db, { cursor: end })).events).toEqual([]);
+});
+
+test('G42 G43: SENT is told and is history while the attempt runs, and is the same event however it ends', async () => {
+  const ends: Record<string, (id: string) => Promise<unknown>> = {
+    succeeded: (id) => t.report(id, 1),
+    'succeeded, says another': (id) => t.report(id, 1, 'succeeded', { worker: 'another', error: 'a word' }),
+    failed: (id) => t.report(id, 1, 'failed'),
+    notNow: (id) => t.report(id, 1, 'notNow'),
+    released: (id) => t.engine.release(t.db, { tenantId: 1, actionId: id, attempt: 1 }),
+    'its lease ends': () => t.pass(61_000),
+    cancelled: async (id) => {
+      await t.engine.cancel(t.db, { tenantId: 1, actionId: id });
+      await t.report(id, 1, 'failed');
+    },
+    'of an old generation': async (id) => {
+      const laneId = (await t.engine.get(t.db, 1, id))?.laneId as string;
+      await t.engine.raiseGeneration(t.db, { tenantId: 1, laneId });
+      await t.pass(0);
+    },
+  };
+  for (const [how, end] of Object.entries(ends)) {
+    const { laneId } = await t.lane();
+    const from = await t.engine.feed.cursor(t.db, 'end');
+    const [, id] = (await chain(2, laneId)) as [string, string];
+    const sent = { type: 'SENT', attempt: 1, at: t.clock(), worker: 'worker', reason: null };
+    const told = async () => {
+      await settledUpTo(t.db);
+      const { events } = await t.engine.feed.read(t.db, { cursor: from, tenantId: 1 });
+      return events.filter((event) => event.actionId === id);
+    };
+    const running = await told();
+    expect((await t.engine.events(t.db, 1, id)).slice(1), how).toEqual([sent]);
+    expect(running[1], how).toMatchObject({ ...sent, laneId });
+    t.clock.advance(500);
+    await end(id);
+    const history = await t.engine.events(t.db, 1, id);
+    const after = await told();
+    expect(history[1], how).toEqual(sent);
+    expect(after.slice(0, 2), how).toEqual(running);
+    expect(
+      after.map(({ type, attempt, at, worker, reason }) => ({ type, attempt, at, worker, reason })),
+      how,
+    ).toEqual(history);
+    const view = await t.engine.get(t.db, 1, id);
+    if (view?.endedAt) expect(view.startedAt, how).toEqual(sent.at);
+  }
+});
+
+test('G15 G42: a repetition and a late report find the attempt that its ending tells of', async () => {
+  const { laneId } = await t.lane();
+  const [first, second] = (await chain(2, laneId)) as [string, string];
+  await t.report(second, 1);
+  for (const id of [first, second]) {
+    expect(await t.report(id, 1)).toMatchObject({ accepted: true, repeated: true, state: 'succeeded' });
+    expect(await t.report(id, 1, 'failed')).toMatchObject({ accepted: false, reason: 'LATE' });
+    expect(await t.eventTypes(id)).toEqual(['CREATED', 'SENT', 'SUCCEEDED', 'LATE']);
+  }
 });
 
 test('a page that ends inside of a transaction hides nothing, a cursor that forgets where is found out', async () => {

@@ -63,7 +63,7 @@ async function enqueue(db: Database, engine: Engine, count = 3): Promise<string>
 }
 
 const everything = async (db: Database): Promise<{ eventId: string }[]> =>
-  (await db.query({ text: 'select event_id as "eventId" from muster.events order by event_id' })).rows;
+  (await db.query({ text: `select event_id as "eventId" from muster.history order by event_id` })).rows;
 
 /** Reads all that is settled, in small pages; gives the cursor behind it. */
 async function readAll(db: Database, engine: Engine, start?: string) {

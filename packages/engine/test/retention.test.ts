@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { settledUpTo } from '../testing/feed-reader.ts';
 import { brokenInvariants, type TestEngine, testEngine } from '../testing/index.ts';
 
 /** prune and keep-days: what is forgotten, and what never is. */
@@ -69,6 +70,52 @@ test('G41: an unfinished action keeps all of its history, however old', async ()
   expect((await t.engine.events(t.db, 1, id)).slice(0, 4)).toEqual(events);
   await pass(4);
   expect(await t.eventTypes(id)).toEqual([]);
+});
+
+test.each(['runs', 'has ended since', 'is tried again'])(
+  'G41 G43: a reader that is far behind finds the SENT that a pruned ending carried, of one that %s',
+  async (how) => {
+    const { laneId } = await t.lane();
+    const next = { channel: 'any', worker: 'worker', leaseMs: 24 * DAY };
+    const from = await t.engine.feed.cursor(t.db, 'end');
+    const first = await t.enqueue(laneId);
+    const second = await t.enqueue(laneId, { maxAttempts: 9 });
+    await t.claim(laneId);
+    await t.report(first, 1, 'succeeded', { next });
+    await settledUpTo(t.db);
+    const ofSecond = async () =>
+      (await t.engine.feed.read(t.db, { cursor: from })).events.filter((event) => event.actionId === second);
+    const [created, sent] = await ofSecond();
+    await pass(10);
+    if (how === 'has ended since') await t.report(second, 1);
+    if (how === 'is tried again') await t.report(second, 1, 'failed');
+    const history = await t.engine.events(t.db, 1, second);
+    await pass(10);
+    expect(await t.state(first)).toBe('unknown');
+    await settledUpTo(t.db);
+    expect((await ofSecond()).slice(0, 2)).toEqual([created, sent]);
+    expect((await ofSecond()).map((event) => event.type)).toEqual(history.map((event) => event.type));
+    expect(await t.engine.events(t.db, 1, second)).toEqual(history);
+    if (how !== 'has ended since') await t.engine.cancel(t.db, { tenantId: 1, actionId: second });
+    if (how === 'runs') await t.report(second, 1, 'failed');
+    await pass(18);
+    expect(await ofSecond()).toEqual([]);
+  },
+);
+
+test('G41: a SENT that nobody wrote down on its day, because it was told by an ending, is written when it is needed', async () => {
+  const { laneId } = await t.lane();
+  const first = await t.enqueue(laneId);
+  const second = await t.enqueue(laneId);
+  await t.claim(laneId, 'worker', 24 * DAY);
+  t.clock.advance(100 * DAY); // nobody has made this day, and a success needs none
+  const next = { channel: 'any', worker: 'worker', leaseMs: 24 * DAY };
+  await t.report(first, 1, 'succeeded', { next });
+  expect(await partitions()).not.toContain(dayOf());
+  const at = t.clock();
+  t.clock.advance(20 * DAY);
+  await t.report(second, 1, 'failed');
+  expect((await t.engine.events(t.db, 1, second))[1]).toMatchObject({ type: 'SENT', at });
 });
 
 test('G41: old days are dropped, so the number of partitions stays the same', async () => {

@@ -51,6 +51,15 @@ export function feedFaults(
   return [...faults].sort();
 }
 
+/** All rows that the feed is made of, as one would write it without a care for cost: tenant_id, xid, event_id, action_id, type. */
+export const feedRows = (s = 'muster') => `(
+    select e.tenant_id, e.xid, e.event_id, abs(e.action_id) as action_id, e.type from ${s}.events e where e.xid is not null
+    union all
+    select z.tenant_id, z.xid, z.event_id, z.action_id, 6 from ${s}.endings z where z.event_id is not null
+    union all
+    select z.tenant_id, z.xid, z.event_id + 1, z.next_action, 2 from ${s}.endings z where z.next_action is not null
+  )`;
+
 /**
  * Resolves when everything before a transaction is over, or, without one, before the newest event. Transactions of other
  * databases of the same server hold the feed back as well, and other test files have some.
@@ -58,7 +67,7 @@ export function feedFaults(
 export async function settledUpTo(client: Queryable, xid?: string, schema = 'muster'): Promise<void> {
   for (;;) {
     const { rows } = await client.query({
-      text: `select coalesce(x.oldest >= $1::xid8, x.oldest > (select e.xid from ${schema}.events e order by e.xid desc limit 1)) as over
+      text: `select coalesce(x.oldest >= $1::xid8, x.oldest > (select f.xid from ${feedRows(schema)} f order by f.xid desc limit 1)) as over
         from (select pg_snapshot_xmin(pg_current_snapshot()) as oldest) x`,
       values: [xid ?? null],
     });

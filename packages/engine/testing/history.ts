@@ -69,7 +69,7 @@ export async function readHistory(client: Queryable, tenantId: number, schema = 
         where a.tenant_id = $1 order by a.action_id) x) as actions,
       (select json_agg(x) from (
         select e.event_id::text as id, e.action_id::text as "actionId", e.lane_id::text as "laneId", e.type, e.attempt, e.at, e.worker, e.reason
-        from ${s}.events e where e.tenant_id = $1 order by e.event_id) x) as events,
+        from ${s}.history e where e.tenant_id = $1 order by e.event_id) x) as events,
       (select json_agg(x) from (
         select l.lane_id::text as id, l.generation, l.pool_id is not distinct from l.lane_id as "isPool", l.action_id::text as "actionId" from ${s}.lanes l where l.tenant_id = $1) x) as lanes,
       (select json_agg(x) from (

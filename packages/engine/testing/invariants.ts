@@ -10,8 +10,8 @@ export async function brokenInvariants(client: Queryable, schema = 'muster'): Pr
   const { rows: actions } = await client.query({
     text: `select a.tenant_id, a.action_id, a.channel, p.action_id is not null as pending, z.state as ended, z.attempt as ended_attempt,
         l.action_id is not null as leased, p.attempt, l.attempt as leased_attempt,
-        array(select e.type from ${schema}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id order by e.event_id)::int[] as types,
-        array(select e.attempt from ${schema}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.type = 2
+        array(select e.type from ${schema}.history e where e.tenant_id = a.tenant_id and e.action_id = a.action_id order by e.event_id)::int[] as types,
+        array(select e.attempt from ${schema}.history e where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.type = 2
           order by e.event_id)::int[] as sent
       from ${schema}.actions a
       left join ${schema}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id

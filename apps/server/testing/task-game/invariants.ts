@@ -57,9 +57,9 @@ async function wrongRows(client: Queryable): Promise<string[]> {
     client,
     `select e.lane_id from (
         select e.lane_id, e.event_id, e.type, e.action_id, lag(e.type) over w as before, lag(e.action_id) over w as before_action
-        from muster.events e where e.tenant_id = 1 and e.type in (2, 6, 7, 8, 11, 12, 16)
+        from muster.history e where e.tenant_id = 1 and e.type in (2, 6, 7, 8, 11, 12, 16)
           -- the end of what was never handed out, or of what runs no more, is no end of a lease
-          and (e.type = 2 or exists (select 1 from muster.events s where s.tenant_id = 1 and s.action_id = e.action_id and s.type = 2
+          and (e.type = 2 or exists (select 1 from muster.history s where s.tenant_id = 1 and s.action_id = e.action_id and s.type = 2
             and s.attempt = e.attempt and s.event_id < e.event_id))
         window w as (partition by e.lane_id order by e.event_id)
       ) e where e.type = 2 and e.before = 2`,

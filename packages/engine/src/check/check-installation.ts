@@ -213,7 +213,7 @@ async function addEvents(tx: Queryable, s: string, actions: readonly ActionRow[]
     text: `select i.ord::int, e.event_id, e.action_id, e.lane_id, e.type, e.attempt, e.at, e.reason
       from unnest($1::int[], $2::bigint[]) with ordinality as i(tenant_id, action_id, ord)
       cross join lateral (
-        select * from ${s}.events e where e.tenant_id = i.tenant_id and e.action_id = i.action_id order by e.event_id
+        select * from ${s}.history e where e.tenant_id = i.tenant_id and e.action_id = i.action_id order by e.event_id
       ) e`,
     values: [actions.map((row) => row.tenant_id), actions.map((row) => row.action_id)],
   });
@@ -227,7 +227,7 @@ async function readHistory(
   actionId: string,
 ): Promise<CheckedEvent[]> {
   const { rows } = await tx.query({
-    text: `select event_id, action_id, lane_id, type, attempt, at, reason from ${s}.events
+    text: `select event_id, action_id, lane_id, type, attempt, at, reason from ${s}.history
       where tenant_id = $1 and action_id = $2 order by event_id`,
     values: [tenantId, actionId],
   });

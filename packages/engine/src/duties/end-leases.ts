@@ -88,7 +88,7 @@ export const endAttempts = (
 ) => `
   with h as materialized (
     select row_number() over () as ord, l.tenant_id, l.lane_id, l.ver, l.action_id, l.attempt, ${on.outcome} as outcome, null::text as reason, l.worker,
-      null::text as error, null::jsonb as result, null::int as delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel,
+      null::text as error, null::jsonb as result, null::int as delay_ms, l.cancel_requested, l.leased_at, l.sent_id, l.worker as sent_worker, l.runner_id, l.lease_runner, p.channel,
       p.priority, p.seq, p.failures, p.deferrals, p.deadline, a.max_attempts, a.backoff_ms, a.backoff_max_ms, a.head_of_line,
       a.on_lease_end, a.lane_id as home_lane, ${NO_NEXT}
     from (${on.lanes}) l

@@ -23,11 +23,16 @@ export function createKeepDays(context: Context, retentionDays: number): Duty {
   };
 }
 
-/** Without a partition for its day every write fails, so this also runs at the start and when a write says so. */
-export async function makeDays(context: Context, client: Queryable): Promise<void> {
+/**
+ * Without a partition for its day every write fails, so this also runs at the start and when a write says so. `missed` is the time
+ * it misses: it may be older, of a SENT that nobody had to write down when it was sent.
+ */
+export async function makeDays(context: Context, client: Queryable, missed = ''): Promise<void> {
+  const s = context.schema;
   const today = `(${NOW} at time zone 'UTC')::date`;
+  const day = `(coalesce(nullif($2, '')::timestamptz, ${NOW}) at time zone 'UTC')::date`;
   await client.query({
-    text: `select ${context.schema}.ensure_event_days(${today} - 1, ${today} + ${DAYS_AHEAD})`,
-    values: [context.now()],
+    text: `select ${s}.ensure_event_days(${today} - 1, ${today} + ${DAYS_AHEAD}), ${s}.ensure_event_days(${day}, ${day})`,
+    values: [context.now(), missed],
   });
 }

@@ -1,8 +1,9 @@
+import { EVENT_TYPES } from '../action.ts';
 import type { Context } from '../operation.ts';
-import { hasKeyOf, NOW, soughtBy } from '../sql.ts';
+import { actionOf, endingOf, hasKeyOf, NOW, soughtBy } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
-/** Forgets actions some days after their end, whole: ending, keys, action. Their events go with their day. */
+/** Forgets actions some days after their end, whole: ending, keys, action. What is in `events` of them goes with its day. */
 const MOST = 5_000;
 
 export function createPrune(context: Context, retentionDays: number): Duty {
@@ -13,10 +14,18 @@ export function createPrune(context: Context, retentionDays: number): Duty {
       select tenant_id, action_id from ${s}.endings where ended_at < ${NOW} - $2 * interval '1 day' order by ended_at limit ${MOST}
     ), d as (
       delete from ${s}.endings z using o where ${hasKeyOf('z', 'o', 'action_id')} and z.ended_at < ${NOW} - $2 * interval '1 day'
-      returning z.tenant_id, z.action_id, z.state
+      returning z.*
     ), a as (
       delete from ${s}.actions a using d where ${hasKeyOf('a', 'd', 'action_id')}
       returning a.tenant_id, a.channel, d.state
+    ), s as (
+      -- the SENT that it carried is of an action that is kept longer: whoever reads the feed so late finds it here
+      insert into ${s}.events (tenant_id, event_id, xid, action_id, lane_id, at, type, attempt, worker)
+        select d.tenant_id, d.event_id + 1, d.xid, -d.next_action, d.lane_id, d.ended_at, ${EVENT_TYPES.SENT}, d.next_attempt, coalesce(d.next_worker, d.worker)
+        from (select d.tenant_id, d.event_id, d.xid, d.next_action, d.next_action as action_id, d.lane_id, d.ended_at, d.next_attempt, d.next_worker, d.worker from d where d.next_action is not null) d
+        cross join lateral ${actionOf(s, 'd')}
+        left join lateral ${endingOf(s, 'd')} on true
+        where z.ended_at is null or z.ended_at >= ${NOW} - $2 * interval '1 day'
     ), keys as materialized (
       select k.* from d cross join lateral (select * from ${s}.idempotency_keys k where k.tenant_id = d.tenant_id and k.action_id = d.action_id and ${soughtBy(s, 'k.action_id')} limit 1) k
     ), k as (

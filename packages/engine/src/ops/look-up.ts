@@ -247,7 +247,7 @@ export function createLookUp(context: Context, reasons: Reasons) {
       checkTenant(tenantId);
       const { rows } = await client.query({
         name: 'muster_events',
-        text: `select type, attempt, at, worker, reason from ${s}.events where tenant_id = $1 and action_id = $2 order by event_id`,
+        text: `select type, attempt, at, worker, reason from ${s}.history where tenant_id = $1 and action_id = $2 order by event_id`,
         values: [tenantId, id],
       });
       return rows.map((row) => ({
@@ -294,8 +294,8 @@ const select = (s: string, driver: Driver) => `
   select a.*, n.space, n.name as lane_name, p.attempt as last_attempt, p.failures, p.deferrals, p.not_before as waits_until, p.deadline as open_deadline,
     coalesce(l.action_id = a.action_id, false) as leased, l.attempt as leased_attempt, l.worker, l.leased_at, l.lease_until, l.cancel_requested,
     l.paused as lane_paused, l.blocked, z.state as ended_state, z.attempt as ended_attempt, z.reason, z.error, z.result, z.ended_at,
-    -- within the days of its life, with room for clocks that differ: so not every day of the history is looked into
-    case when z.attempt > 0 then (select e.at from ${s}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id
+    -- of one that did not end with its attempt: within the days of its life, with room for clocks that differ, so not every day is looked into
+    case when z.sent_at is not null or z.attempt = 0 then z.sent_at else (select e.at from ${s}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id
       and e.attempt = z.attempt and e.type = ${EVENT_TYPES.SENT}
       and e.at between a.created_at - interval '1 hour' and z.ended_at + interval '1 hour' order by e.event_id limit 1) end as ended_sent_at,
     coalesce(x.tag = '', false) as tenant_paused, nullif(x.tag, '') as paused_tag, x.paused_at, x.paused_by,

@@ -198,7 +198,7 @@ const lookUpStatement = (s: string) => `
   select i.ord::int, l.lane_id, p.attempt as last_attempt,
     case when l.action_id = a.action_id then l.attempt end as running_attempt,
     z.state as ended_state, z.reason as ended_reason, z.attempt as ended_attempt,
-    array(select e.type from ${s}.events e
+    array(select e.type from ${s}.history e
       where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = i.attempt
         and (e.type <> ${EVENT_TYPES.FAILED_FINAL} or e.reason <> 'DEADLINE') -- written by housekeeping, not with a report
       order by e.event_id)::int[] as types

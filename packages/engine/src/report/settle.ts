@@ -22,7 +22,7 @@ import { backoff, hasKeyOf, leaseUntil, lockLanes, ms, NOW } from '../sql.ts';
  * failed.
  *
  * The source `h` has: ord, tenant_id, lane_id, ver, action_id, attempt, outcome, reason (of a success that says why), worker, error, result, delay_ms,
- * cancel_requested, runner_id, lease_runner, channel, priority, seq, failures, deferrals, deadline (of the attempt's
+ * cancel_requested, leased_at, sent_id, sent_worker (as in its lane), runner_id, lease_runner, channel, priority, seq, failures, deferrals, deadline (of the attempt's
  * pending row), max_attempts, backoff_ms, backoff_max_ms, head_of_line, on_lease_end (of its action; null for a
  * success, which needs none), home_lane (where the action goes back to; null for a success), and n_action, n_attempt, n_deadline, n_channel, n_priority, n_seq, n_worker, n_lease_ms
  * (the next action to hand out, all null for none) and n_behind (the ended one would be in its line again). Only what was
@@ -32,6 +32,9 @@ export const NO_NEXT = `null::bigint as n_action, null::int as n_attempt, null::
       null::smallint as n_priority, null::bigint as n_seq, null::text as n_worker, null::int as n_lease_ms, false as n_behind`;
 
 const E = EVENT_TYPES;
+
+/** What an ending has that is not its own event: see 001_queue. */
+const NO_EVENTS = Array(9).fill('null').join(', ');
 
 /** A timeout is one, whoever noticed it first; what he had to say of it is in the event. */
 const ERROR = `case when g.outcome <> 'timeout' then g.error end`;
@@ -50,10 +53,10 @@ const endsOf = (ends: string | null) =>
  * `set` says what becomes of the lease's end; housekeeping has looked at the lane and plans no other look. A next action that
  * `ends` (see `handOut`) is handed out and over: the lane stays free.
  */
-export const settle = (
-  s: string,
-  { set = leaseUntil, ends = null }: Settling = {},
-) => `k as materialized (${lockLanes(s, 'h')}
+export const settle = (s: string, { set = leaseUntil, ends = null }: Settling = {}) => {
+  const handsOn = (given: string) =>
+    `case when g.goes_on ${ends ? 'and not g.n_ends' : ''} then ${given} end`;
+  return `k as materialized (${lockLanes(s, 'h')}
   ), g as materialized (
     -- read twelve times below: only what those need, and what most of them need first (a tenth of the statement)
     select
@@ -61,9 +64,10 @@ export const settle = (
       f.n_action is not null and not (f.state is null and f.head_of_line = 'hold' and f.n_behind
         and (f.n_priority, f.n_seq) > (f.priority, f.seq)) as goes_on,
       f.tenant_id, f.state, f.outcome, f.action_id, f.attempt, f.lane_id, f.channel, f.n_action, f.n_attempt, f.n_worker,
-      f.n_channel, f.worker, f.why, f.reason, f.error, f.result, f.lease_runner, f.runner_id, f.ord, f.new_failures, f.new_deferrals,
+      f.n_channel, f.worker, f.why, f.leased_at, f.sent_id, f.sent_worker, f.error, f.result, f.lease_runner, f.runner_id, f.ord, f.new_failures, f.new_deferrals,
       f.wait_ms, f.head_of_line, f.home_lane, case when f.wait_ms > 0 then ${NOW} + ${ms('f.wait_ms')} end as retry_at,
-      least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until, ${endsOf(ends)} as n_ends
+      least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until, ${endsOf(ends)} as n_ends,
+      case when f.outcome = 'succeeded' then nextval('${s}.event_seq') end as event_id -- of one that is its own event
     from (
       select w.*,
         case when w.outcome = 'succeeded' or w.why = 'LEASE_END' then 'succeeded' when w.why in ('GENERATION', 'CANCELLED') then 'cancelled'
@@ -103,10 +107,11 @@ export const settle = (
         attempt: 'g.n_attempt + 1',
         until: 'g.n_lease_until',
         worker: 'g.n_worker',
+        sent: 'g.event_id + 1',
         runner: 'g.lease_runner', // the next action keeps the slot of the one that ended
         set,
       })}
-    from (select tenant_id, lane_id, goes_on, n_ends, n_action, n_attempt, n_lease_until, n_worker, lease_runner from g) g
+    from (select tenant_id, lane_id, goes_on, n_ends, event_id, n_action, n_attempt, n_lease_until, n_worker, lease_runner from g) g
     where ${hasKeyOf('l', 'g', 'lane_id')}
   ), d as (
     delete from ${s}.pending p using (select tenant_id, action_id from g where g.state is not null
@@ -124,16 +129,28 @@ export const settle = (
       from g where g.state is null
     ) g where ${hasKeyOf('p', 'g', 'action_id')}
   ), z as (
-    insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, error, result, ended_at)
-      select g.tenant_id, g.action_id, g.state, g.attempt, g.why, ${ERROR}, g.result, ${NOW} from g where g.state is not null
-      ${ends ? `union all select g.tenant_id, g.n_action, 'succeeded', g.n_attempt + 1, 'SUCCEEDED', null, null, ${NOW} from g where g.goes_on and g.n_ends` : ''}
+    insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, error, result, ended_at, sent_at,
+        event_id, xid, sent_id, lane_id, worker, sent_worker, next_action, next_attempt, next_worker)
+      select g.tenant_id, g.action_id, g.state, g.attempt, g.why, ${ERROR}, g.result, ${NOW}, g.leased_at,
+        g.event_id, (select ${s}.feed_xid()), g.sent_id, g.lane_id, g.worker, nullif(g.sent_worker, g.worker),
+        ${handsOn('g.n_action')}, ${handsOn('g.n_attempt + 1')}, ${handsOn('nullif(g.n_worker, g.worker)')}
+      from g where g.event_id is not null
+      union all
+      select g.tenant_id, g.action_id, g.state, g.attempt, g.why, ${ERROR}, g.result, ${NOW}, g.leased_at, ${NO_EVENTS}
+      from g where g.state is not null and g.event_id is null
+      ${ends ? `union all select g.tenant_id, g.n_action, 'succeeded', g.n_attempt + 1, 'SUCCEEDED', null, null, ${NOW}, ${NOW}, ${NO_EVENTS} from g where g.goes_on and g.n_ends` : ''}
+  ), s as (
+    -- the feed has shown it; the history of the action has it from here on
+    insert into ${s}.events (tenant_id, event_id, xid, action_id, lane_id, at, type, attempt, worker)
+      select g.tenant_id, g.sent_id, null, g.action_id, g.lane_id, g.leased_at, ${E.SENT}, g.attempt, g.sent_worker
+      from g where g.event_id is null and g.sent_id is not null
   ), e as (
     -- branches, not a lateral list of values: that sets up its expressions anew for every row (12 of 60 ms per 500)
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
       select g.tenant_id, g.action_id, g.lane_id, ${NOW},
-        case g.outcome when 'succeeded' then ${E.SUCCEEDED} when 'failed' then ${E.FAILED} when 'timeout' then ${E.TIMEOUT}
-          when 'not_now' then ${E.NOT_NOW} else ${E.RELEASED} end, g.attempt, g.worker, coalesce(g.reason, g.error)
-      from g where g.outcome <> 'revoked'
+        case g.outcome when 'failed' then ${E.FAILED} when 'timeout' then ${E.TIMEOUT} when 'not_now' then ${E.NOT_NOW}
+          else ${E.RELEASED} end, g.attempt, g.worker, g.error
+      from g where g.outcome not in ('succeeded', 'revoked')
       union all
       select g.tenant_id, g.action_id, g.lane_id, ${NOW},
         case g.state when 'failed' then ${E.FAILED_FINAL} when 'cancelled' then ${E.CANCELLED} when 'succeeded' then ${E.SUCCEEDED}
@@ -142,7 +159,8 @@ export const settle = (
       from g where g.state in ('failed', 'cancelled') or (g.state = 'succeeded' and g.outcome = 'timeout')
         or (g.state is null and g.outcome not in ('released', 'unreached'))
       union all
-      select g.tenant_id, g.n_action, g.lane_id, ${NOW}, ${E.SENT}, g.n_attempt + 1, g.n_worker, null from g where g.goes_on
+      select g.tenant_id, g.n_action, g.lane_id, ${NOW}, ${E.SENT}, g.n_attempt + 1, g.n_worker, null from g
+      where g.goes_on and ${ends ? '(g.event_id is null or g.n_ends)' : 'g.event_id is null'}
       ${ends ? `union all select g.tenant_id, g.n_action, g.lane_id, ${NOW}, ${E.SUCCEEDED}, g.n_attempt + 1, g.n_worker, null from g where g.goes_on and g.n_ends` : ''}
   ), c as (
     insert into ${s}.count_changes (tenant_id, channel, state, change)
@@ -161,6 +179,7 @@ export const settle = (
   from g left join lateral (
     select * from ${s}.actions a where g.goes_on and a.tenant_id = g.tenant_id and a.action_id = g.n_action limit 1
   ) a on true`;
+};
 
 /** What it is to effects. */
 export const SETTLED = `

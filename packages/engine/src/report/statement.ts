@@ -110,7 +110,7 @@ const DEADLINE = `case when i.outcome = 'timeout' and p.deadline <= l.lease_unti
 export const statement = (s: string, ends: string | null = null) => `
   with ${pauses(s)}, h as (
     select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, ${OUTCOME} as outcome, ${REASON} as reason, coalesce(i.worker, l.worker) as worker,
-      i.error, i.result, i.delay_ms, l.cancel_requested, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
+      i.error, i.result, i.delay_ms, l.cancel_requested, l.leased_at, l.sent_id, l.worker as sent_worker, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
       p.deferrals, ${DEADLINE} as deadline, ${TRIES} as max_attempts, o.backoff_ms, o.backoff_max_ms, o.head_of_line, o.on_lease_end,
       o.lane_id as home_lane,
       n.action_id as n_action, n.attempt as n_attempt, n.deadline as n_deadline, n.channel as n_channel,

@@ -406,7 +406,7 @@ export async function compare(world: World): Promise<void> {
   const { actions } = await engine.list(engine.db, { tenantId }, { limit: 1_000 });
   const { rows } = await engine.db.query({
     text: `select action_id, array_agg(type order by event_id)::int[] as types, array_agg(attempt order by event_id)::int[] as attempts
-      from ${engine.schema}.events where tenant_id = $1 group by action_id`,
+      from ${engine.schema}.history where tenant_id = $1 group by action_id`,
     values: [tenantId],
   });
   const histories = new Map(rows.map((row) => [row.action_id as string, row]));
