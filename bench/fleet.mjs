@@ -64,7 +64,7 @@ export async function assignToFleet({ db }, perDevice) {
       ), e as (
         insert into muster.events (tenant_id, action_id, lane_id, at, type, attempt) select 1, action_id, lane_id, now(), 2, 1 from f
       )
-      update muster.lanes l set action_id = f.action_id, attempt = 1, leased_at = now(), lease_until = now() + interval '1 day',
+      update muster.lanes l set action_id = f.action_id, attempt = 1, channel = 'checkin', leased_at = now(), lease_until = now() + interval '1 day',
         check_at = now() + interval '1 day',
         worker = 'device:' || d.device_id, ver = l.ver + 1
       from f join muster.devices d on d.lane_id = f.lane_id where l.lane_id = f.lane_id`,

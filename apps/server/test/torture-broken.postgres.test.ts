@@ -51,7 +51,10 @@ const BROKEN: Record<
   'deletes an action when it hands it out': { promise: 'G54', by: POP_BEFORE_SEND },
   'accepts a report of any attempt': {
     promise: 'G15',
-    by: { muster_report: (sql) => cut(sql, 'and l.attempt = i.attempt') },
+    by: {
+      muster_report: (sql) => cut(sql, 'and l.attempt = i.attempt'),
+      muster_report_success: (sql) => cut(sql, 'and l.attempt = i.attempt'),
+    },
   },
   'reads the feed by event number': { promise: 'G43', readFeed: byEventNumber },
 };

@@ -106,7 +106,7 @@ describe('a token that is revoked at the very moment', () => {
     await ask('POST', '/api/lanes/report/actions', { kind: 'x' });
     const [claimed] = (await ask('POST', '/api/lanes/report/claim', { worker: 'w' }, token)).body.actions;
     nosy.hooks.after = async ({ name }) => {
-      if (name !== 'muster_report') return;
+      if (name !== 'muster_report_success') return;
       nosy.hooks.after = async () => {};
       await ask('DELETE', `/api/tokens/${id}`);
     };

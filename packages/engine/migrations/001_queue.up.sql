@@ -56,6 +56,7 @@ create table {schema}.lanes (
   -- the lease
   action_id bigint,
   attempt int,
+  channel text collate "C", -- of the action
   leased_at timestamptz,
   lease_until timestamptz,
   worker text,

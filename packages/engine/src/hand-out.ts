@@ -17,6 +17,7 @@ export const handOut = (s: string, on: { leaseRunner: string; ends: string | nul
       if: ends && `not ${ends}`,
       action: 'k.action_id',
       attempt: 'k.attempt + 1',
+      channel: 'k.channel',
       until: UNTIL,
       worker: 'k.worker',
       sent: 'null::bigint',
@@ -57,6 +58,7 @@ export const lease = (to: {
   if: string | null;
   action: string;
   attempt: string;
+  channel: string;
   until: string;
   worker: string;
   /** The number of its SENT, if that is no row of `events`. */
@@ -65,7 +67,7 @@ export const lease = (to: {
   set?: (until: string) => string;
 }) => {
   const value = (given: string) => (to.if ? `case when ${to.if} then ${given} end` : given);
-  return `action_id = ${value(to.action)}, attempt = ${value(to.attempt)}, leased_at = ${value(NOW)},
+  return `action_id = ${value(to.action)}, attempt = ${value(to.attempt)}, channel = ${value(to.channel)}, leased_at = ${value(NOW)},
       ${(to.set ?? leaseUntil)(value(to.until))}, worker = ${value(to.worker)}, sent_id = ${value(to.sent)}, lease_runner = ${value(to.runner)},
       moved_from = null, cancel_requested = false, redelivered = 0`;
 };

@@ -37,8 +37,8 @@ async function running(from: number, to: number, on: { lease: string; deliverBy?
       insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, deliver_by)
         select 1, n, n, 1, 'any', 1, n, ${on.deliverBy ?? 'null::timestamptz'} from n
     )
-    insert into muster.lanes (tenant_id, lane_id, action_id, attempt, leased_at, lease_until, check_at, worker)
-      select 1, n, n, 1, ${at(0)}, ${on.lease}, ${on.lease}, 'w' from n`);
+    insert into muster.lanes (tenant_id, lane_id, action_id, attempt, channel, leased_at, lease_until, check_at, worker)
+      select 1, n, n, 1, 'any', ${at(0)}, ${on.lease}, ${on.lease}, 'w' from n`);
 }
 async function finished(from: number, to: number, endedAt: string): Promise<void> {
   await query(`

@@ -23,7 +23,7 @@ async function add(events: { from: number; to: number; tenantId?: number; xid?: 
 
 const forget = async () => {
   await t.db.query({ text: 'truncate muster.events' });
-  await t.db.query({ text: 'analyze muster.events' });
+  await t.db.query({ text: 'analyze muster.events, muster.endings' });
 };
 
 /** A page of the feed, and how many pages of tables and indexes it touched: counted by the database, no clock is involved. */
@@ -54,10 +54,10 @@ const start = () => t.engine.feed.cursor(t.db, 'start');
 
 /** What the planner may believe: that nothing has changed since the tables were empty, or whatever is written there. */
 const BELIEFS = {
-  'as it is': 'analyze muster.events',
+  'as it is': 'analyze muster.events, muster.endings',
   'as it was when it was empty': null,
-  'that there is next to nothing': `update pg_class set reltuples = 0, relpages = 1 where relname like 'events%' and relkind = 'r'`,
-  'that all rows are in few pages': `update pg_class set reltuples = 100, relpages = 10000 where relname like 'events%' and relkind = 'r'`,
+  'that there is next to nothing': `update pg_class set reltuples = 0, relpages = 1 where (relname like 'events%' or relname = 'endings') and relkind = 'r'`,
+  'that all rows are in few pages': `update pg_class set reltuples = 100, relpages = 10000 where (relname like 'events%' or relname = 'endings') and relkind = 'r'`,
 };
 
 test.each(Object.entries(BELIEFS))(
@@ -73,6 +73,33 @@ test.each(Object.entries(BELIEFS))(
     const far = await read();
     await forget();
     expect(far.events.map((event) => event.eventId)).toEqual(near.events.map((event) => event.eventId));
+    expect(far.events).toHaveLength(100);
+    expect(far.pages).toBeLessThan(near.pages + 60);
+  },
+);
+
+/** The same of endings, which are two events each, beside a few rows of `events`. */
+test.each(Object.entries(BELIEFS))(
+  'G71: nor does it cost more behind endings that are events, the planner believing %s',
+  async (_what, belief) => {
+    const end = (from: number, to: number) =>
+      t.db.query({
+        text: `insert into muster.endings (tenant_id, action_id, state, attempt, reason, ended_at, event_id, xid, lane_id, worker, next_action, next_attempt)
+          select 1, n, 'succeeded', 1, 'SUCCEEDED', timestamptz '2026-02-01' + n * interval '4 seconds', 2 * n - 1, (n / 200)::text::xid8, 1, 'w', n + 1, 1
+          from generate_series(${from}, ${to}) n`,
+      });
+    const read = async () => {
+      if (belief) await t.db.query({ text: belief });
+      return touched({ cursor: await start(), limit: 100 });
+    };
+    await add({ from: 1, to: 3, xid: '1' });
+    await end(1, 4_000);
+    const near = await read();
+    await end(4_001, 40_000);
+    const far = await read();
+    await t.db.query({ text: 'truncate muster.endings' });
+    await forget();
+    expect(far.events).toEqual(near.events);
     expect(far.events).toHaveLength(100);
     expect(far.pages).toBeLessThan(near.pages + 60);
   },

@@ -229,7 +229,10 @@ const RACES: Race[] = [
         by: { muster_end_leases: NO_VERSION_CHECK },
         kind: 'attempt-ended-twice',
       },
-      'a report that raises no version': { by: { muster_report: NOT_RAISED }, kind: 'attempt-ended-twice' },
+      'a report that raises no version': {
+        by: { muster_report_success: NOT_RAISED },
+        kind: 'attempt-ended-twice',
+      },
     },
   },
   {
@@ -252,6 +255,48 @@ const RACES: Race[] = [
         kind: 'attempt-ended-twice',
       },
     },
+  },
+  {
+    name: 'G15: a success whose attempt another report has ended since it looked',
+    async play(scene) {
+      const laneId = await scene.lane();
+      const id = await scene.enqueue(laneId);
+      await scene.claim(laneId, 'a');
+      const session = await scene.session();
+      await scene.gate.close();
+      const done = report(scene, id, 1, 'succeeded', scene.gate.before(session.db, 'muster_report_success'));
+      await scene.gate.reached();
+      await report(scene, id, 1, 'failed');
+      await scene.gate.open();
+      await done;
+    },
+    broken: {
+      'a success without the version check': {
+        by: { muster_report_success: NO_VERSION_CHECK },
+        kind: 'attempt-ended-twice',
+      },
+    },
+  },
+  {
+    name: 'G15: a success whose lane was changed since it looked is tried again, and is not late',
+    async play(scene) {
+      const laneId = await scene.lane();
+      const id = await scene.enqueue(laneId);
+      await scene.claim(laneId, 'a');
+      const session = await scene.session();
+      await scene.gate.close();
+      const done = report(scene, id, 1, 'succeeded', scene.gate.before(session.db, 'muster_report_success'));
+      await scene.gate.reached();
+      await scene.engine.extend(scene.db, {
+        tenantId: scene.tenantId,
+        actionId: id,
+        attempt: 1,
+        leaseMs: 20_000,
+      });
+      await scene.gate.open();
+      expect(await done).toMatchObject({ accepted: true, reason: null });
+    },
+    broken: {},
   },
   {
     name: 'G6: an action expires under a claim that has found it',
@@ -678,6 +723,7 @@ async function report(
   const answer = await scene.engine.report(on, { tenantId: scene.tenantId, actionId: id, attempt, status });
   if (answer.accepted && !answer.repeated)
     scene.log.reported.push({ id, attempt, event: status === 'succeeded' ? 'SUCCEEDED' : 'FAILED' });
+  return answer;
 }
 
 describe.each(RACES)('$name', ({ play, broken }) => {

@@ -93,7 +93,7 @@ test('G64: so does the next action of a report', async () => {
   const first = await t.enqueue(laneId);
   const second = await t.enqueue(laneId);
   await t.claim(laneId, 'w');
-  lost = 'muster_report';
+  lost = 'muster_report_success';
   const next = { channel: 'any', worker: 'w', leaseMs: 600_000 };
   const said = {
     tenantId: 1,

@@ -97,7 +97,10 @@ const BROKEN: Record<string, Sabotage> = {
   'hands out in no order': {
     muster_claim: (sql) => swap(sql, 'order by p.priority, p.seq', 'order by p.seq desc'),
   },
-  'a report needs no fence': { muster_report: (sql) => cut(sql, 'and l.attempt = i.attempt') },
+  'a report needs no fence': {
+    muster_report: (sql) => cut(sql, 'and l.attempt = i.attempt'),
+    muster_report_success: (sql) => cut(sql, 'and l.attempt = i.attempt'),
+  },
   'nothing gives way to what is urgent elsewhere': {
     muster_claim: (sql) => swap(sql, 'where h.until >', 'where false and h.until >'),
   },

@@ -63,8 +63,8 @@ beforeAll(async () => {
     ), e as (
       insert into muster.events (tenant_id, action_id, lane_id, at, type, attempt) select 1, n, n, ${now}, 1, 0 from n
     ), l as (
-      insert into muster.lanes (tenant_id, lane_id, action_id, attempt, leased_at, lease_until, check_at, worker, runner_id)
-        select 1, n, case when n % 3 = 0 then n end, case when n % 3 = 0 then 1 end, case when n % 3 = 0 then ${now} end,
+      insert into muster.lanes (tenant_id, lane_id, action_id, attempt, channel, leased_at, lease_until, check_at, worker, runner_id)
+        select 1, n, case when n % 3 = 0 then n end, case when n % 3 = 0 then 1 end, case when n % 3 = 0 then 'any' end, case when n % 3 = 0 then ${now} end,
           case when n % 3 = 0 then ${later} end, case when n % 3 = 0 then ${later} end, case when n % 3 = 0 then 'w' end,
           case when n > ${LANES - 30} then ${runnerId}::bigint end
         from n

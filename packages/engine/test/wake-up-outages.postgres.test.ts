@@ -184,7 +184,7 @@ describe('an answer that is lost', () => {
     const second = await t.enqueue(laneId);
     await t.claim(laneId);
     const { claim } = await claimLane(near(), laneId);
-    lose(near(), 'muster_report');
+    lose(near(), 'muster_report_success');
     const report = { tenantId: 1, actionId: first, attempt: 1, status: 'succeeded' as const };
     await expect(near().engine.report(near().db, report)).rejects.toThrow('Connection terminated');
     expect(await claim).toMatchObject({ id: second });

@@ -64,7 +64,8 @@ async function strayRows(client: Queryable, s: string): Promise<string[]> {
   if (homeless.rows[0].n > 0) wrong.push(`${homeless.rows[0].n} actions are in no lane.`);
   const { rows } = await client.query({
     text: `select count(*)::int as n from ${s}.lanes l where (l.action_id is null) <> (l.attempt is null)
-      or (l.action_id is null) <> (l.lease_until is null) or (l.action_id is null and (l.worker is not null or l.lease_runner is not null))`,
+      or (l.action_id is null) <> (l.lease_until is null) or (l.action_id is null) <> (l.channel is null)
+      or (l.action_id is null and l.sent_id is not null) or (l.action_id is null and (l.worker is not null or l.lease_runner is not null))`,
   });
   if (rows[0].n > 0) wrong.push(`${rows[0].n} lanes have half a lease.`);
   const unseen = await client.query({

@@ -2,6 +2,7 @@ import { EVENT_TYPES } from '../action.ts';
 import { ACTION_COLUMNS } from '../claimed-action.ts';
 import { ANSWER } from '../effects.ts';
 import { HANDED_OUT, lease } from '../hand-out.ts';
+import { runningOf } from '../ops/runner-slots.ts';
 import { backoff, hasKeyOf, leaseUntil, lockLanes, ms, NOW } from '../sql.ts';
 
 /**
@@ -34,17 +35,22 @@ export const NO_NEXT = `null::bigint as n_action, null::int as n_attempt, null::
 const E = EVENT_TYPES;
 
 /** What an ending has that is not its own event: see 001_queue. */
-const NO_EVENTS = Array(9).fill('null').join(', ');
+export const NO_EVENTS = Array(9).fill('null').join(', ');
 
 /** A timeout is one, whoever noticed it first; what he had to say of it is in the event. */
 const ERROR = `case when g.outcome <> 'timeout' then g.error end`;
+
+/** A runner goes on in a lane that is still its own, unless it has fewer slots than it holds. */
+export const mayGoOn = (s: string) => `(l.lease_runner is null or exists (
+        select 1 from ${s}.runners r where r.tenant_id = l.tenant_id and r.runner_id = l.lease_runner and r.runner_id = l.runner_id
+          and (r.slots is null or r.slots >= ${runningOf(s, 'r')})))`;
 
 interface Settling {
   readonly set?: (until: string) => string;
   readonly ends?: string | null;
 }
 
-const endsOf = (ends: string | null) =>
+export const endsOf = (ends: string | null) =>
   ends
     ? `coalesce((select ${ends} from (select f.tenant_id, f.lane_id, f.n_action as action_id, f.n_channel as channel) k), false)`
     : 'false';
@@ -105,13 +111,14 @@ export const settle = (s: string, { set = leaseUntil, ends = null }: Settling = 
         if: ends ? 'g.goes_on and not g.n_ends' : 'g.goes_on',
         action: 'g.n_action',
         attempt: 'g.n_attempt + 1',
+        channel: 'g.n_channel',
         until: 'g.n_lease_until',
         worker: 'g.n_worker',
         sent: 'g.event_id + 1',
         runner: 'g.lease_runner', // the next action keeps the slot of the one that ended
         set,
       })}
-    from (select tenant_id, lane_id, goes_on, n_ends, event_id, n_action, n_attempt, n_lease_until, n_worker, lease_runner from g) g
+    from (select tenant_id, lane_id, goes_on, n_ends, event_id, n_action, n_attempt, n_channel, n_lease_until, n_worker, lease_runner from g) g
     where ${hasKeyOf('l', 'g', 'lane_id')}
   ), d as (
     delete from ${s}.pending p using (select tenant_id, action_id from g where g.state is not null

@@ -1,12 +1,12 @@
 import { jsonArray, textArray } from '../binary-array.ts';
 import type { Busy, Context, Operation } from '../operation.ts';
-import { runningOf } from '../ops/runner-slots.ts';
 import { ANY_CHANNEL, head, NOW, pauses, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
 import type { ReportAnswer, ReportItem } from './item.ts';
 import { createReportLate } from './late.ts';
-import { SETTLED, settle } from './settle.ts';
+import { mayGoOn, SETTLED, settle } from './settle.ts';
 import { nextOf, type SettledRow, transitionsOf, wakesOf } from './settled.ts';
+import { successStatement, successValues } from './success.ts';
 
 /**
  * A worker says how an attempt went, and may get the lane's next action in the same statement. Only a report that names
@@ -18,6 +18,11 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     text: (ends) => statement(context.schema, ends),
     transitions: SETTLED,
   });
+  const askOfSuccess = context.effects.carry({
+    name: 'muster_report_success',
+    text: (ends) => successStatement(context.schema, ends),
+    transitions: SETTLED,
+  });
   const late = createReportLate(context);
   return {
     name: 'report',
@@ -27,7 +32,14 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     hasParts: true,
     claims: ({ tenantId, actionId, next }) => (next ? { tenantId, actionId, worker: next.worker } : null),
     async run(client, items) {
-      const { rows: found, told, factsOf } = await ask(client, channelsOf(items), values(context, items));
+      const isSuccess = items.every((item) => item.outcome === 'succeeded');
+      const {
+        rows: found,
+        told,
+        factsOf,
+      } = await (isSuccess
+        ? askOfSuccess(client, channelsOf(items), successValues(context, items))
+        : ask(client, channelsOf(items), values(context, items)));
       const answers: (ReportAnswer | Busy | undefined)[] = items.map(() => undefined);
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
@@ -98,11 +110,6 @@ const outcomeOf = ({ final, outcome, reason }: ReportItem) =>
 const OUTCOME = `case i.outcome when '${FINAL}' then 'failed' else split_part(i.outcome, ' ', 1) end`;
 const REASON = `nullif(split_part(i.outcome, ' ', 2), '')`;
 const TRIES = `case when i.outcome = '${FINAL}' then 1 else o.max_attempts end`;
-
-/** A runner goes on in a lane that is still its own, unless it has fewer slots than it holds. */
-const mayGoOn = (s: string) => `(l.lease_runner is null or exists (
-        select 1 from ${s}.runners r where r.tenant_id = l.tenant_id and r.runner_id = l.lease_runner and r.runner_id = l.runner_id
-          and (r.slots is null or r.slots >= ${runningOf(s, 'r')})))`;
 
 /** Of an attempt that had time until the deadline, whoever says that its time is over says so of the deadline. */
 const DEADLINE = `case when i.outcome = 'timeout' and p.deadline <= l.lease_until then least(p.deadline, ${NOW}) else p.deadline end`;

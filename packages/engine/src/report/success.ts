@@ -1,0 +1,124 @@
+import { EVENT_TYPES } from '../action.ts';
+import { jsonArray, textArray } from '../binary-array.ts';
+import { ACTION_COLUMNS } from '../claimed-action.ts';
+import { ANSWER } from '../effects.ts';
+import { lease } from '../hand-out.ts';
+import type { Context } from '../operation.ts';
+import { ANY_CHANNEL, hasKeyOf, head, lockLanes, ms, NOW, pauses, rows } from '../sql.ts';
+import type { ReportItem } from './item.ts';
+import { endsOf, mayGoOn, NO_EVENTS } from './settle.ts';
+
+/**
+ * Reports that are all successes: what `settle` makes of them, without what only retries need (a sixth of the time), and of a caller
+ * who says which lane it is without a look for it. A success takes no place in the line again, so it holds nobody up.
+ */
+export const successValues = (context: Context, items: readonly ReportItem[]): unknown[] => [
+  context.now(),
+  items.map((item) => item.tenantId),
+  items.map((item) => item.actionId),
+  items.map((item) => item.attempt),
+  items.map((item) => item.worker ?? null),
+  textArray(items.map((item) => item.error ?? null)),
+  jsonArray(items.map((item) => item.result ?? null)),
+  items.map((item) => item.channel ?? null),
+  items.map((item) => item.next?.channel ?? null),
+  items.map((item) => item.next?.worker ?? null),
+  items.map((item) => item.next?.leaseMs ?? null),
+  items.map((item) => item.laneId ?? null),
+];
+
+/** Its lane has what is needed of an action that is leased. Only where the caller names no lane it is looked for. */
+const laneOfLease = (s: string) => `(
+      select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = coalesce(i.only_lane, (
+        select p.lane_id from ${s}.pending p where p.tenant_id = i.tenant_id and p.action_id = i.action_id limit 1)) limit 1
+    ) l`;
+
+export const successStatement = (s: string, ends: string | null) => {
+  const handsOn = ends ? 'g.n_action is not null and not g.n_ends' : 'g.n_action is not null';
+  return `
+  with ${pauses(s)}, h as (
+    select i.ord, i.tenant_id, l.lane_id, l.ver, i.action_id, i.attempt, coalesce(i.worker, l.worker) as worker, i.error, i.result,
+      l.leased_at, l.sent_id, l.worker as sent_worker, l.runner_id, l.lease_runner, l.channel,
+      n.action_id as n_action, n.attempt as n_attempt, n.deadline as n_deadline, n.channel as n_channel, i.next_worker as n_worker,
+      coalesce(n.lease_ms, i.next_lease_ms) as n_lease_ms
+    from ${rows(2, {
+      tenant_id: 'int',
+      action_id: 'bigint',
+      attempt: 'int',
+      worker: 'text',
+      error: 'text',
+      result: 'jsonb',
+      channel: 'text',
+      next_channel: 'text',
+      next_worker: 'text',
+      next_lease_ms: 'int',
+      only_lane: 'bigint',
+    })}
+    cross join lateral ${laneOfLease(s)}
+    left join pz on pz.tenant_id = i.tenant_id
+    cross join lateral (
+      -- once for both probes of the head, not once in each
+      select i.next_channel is not null and l.action_id = i.action_id and l.attempt = i.attempt and ${mayGoOn(s)} as may offset 0
+    ) m
+    left join lateral (${head(s, { channel: 'i.next_channel', when: 'm.may', except: 'i.action_id' })}) n on true
+    where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or l.channel in (i.channel, '${ANY_CHANNEL}'))
+  ), g as materialized (
+    select f.*, least(${NOW} + ${ms('f.n_lease_ms')}, f.n_deadline) as n_lease_until, ${endsOf(ends)} as n_ends,
+      nextval('${s}.event_seq') as event_id
+    from (${lockLanes(s, 'h')}) f
+  ), u as (
+    update ${s}.lanes l set ver = l.ver + 1,
+      ${lease({
+        if: handsOn,
+        action: 'g.n_action',
+        attempt: 'g.n_attempt + 1',
+        channel: 'g.n_channel',
+        until: 'g.n_lease_until',
+        worker: 'g.n_worker',
+        sent: 'g.event_id + 1',
+        runner: 'g.lease_runner', // the next action keeps the slot of the one that ended
+      })}
+    from (
+      select tenant_id, lane_id, n_ends, event_id, n_action, n_attempt, n_channel, n_lease_until, n_worker, lease_runner from g
+    ) g where ${hasKeyOf('l', 'g', 'lane_id')}
+  ), d as (
+    delete from ${s}.pending p using (select tenant_id, action_id from g
+      ${ends ? 'union all select tenant_id, n_action from g where g.n_action is not null and g.n_ends' : ''}) g
+    where ${hasKeyOf('p', 'g', 'action_id')}
+  ), z as (
+    insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, error, result, ended_at, sent_at,
+        event_id, xid, sent_id, lane_id, worker, sent_worker, next_action, next_attempt, next_worker)
+      select g.tenant_id, g.action_id, 'succeeded', g.attempt, 'SUCCEEDED', g.error, g.result, ${NOW}, g.leased_at,
+        g.event_id, (select ${s}.feed_xid()), g.sent_id, g.lane_id, g.worker, nullif(g.sent_worker, g.worker),
+        ${ends ? `case when ${handsOn} then g.n_action end` : 'g.n_action'}, case when ${handsOn} then g.n_attempt + 1 end,
+        case when ${handsOn} then nullif(g.n_worker, g.worker) end
+      from g
+      ${ends ? `union all select g.tenant_id, g.n_action, 'succeeded', g.n_attempt + 1, 'SUCCEEDED', null, null, ${NOW}, ${NOW}, ${NO_EVENTS} from g where g.n_action is not null and g.n_ends` : ''}
+  ), ${ends ? bothEvents(s) : ''} c as (
+    insert into ${s}.count_changes (tenant_id, channel, state, change)
+      -- one aggregate: each more is a twentieth of a statement with one report
+      select x.tenant_id, x.channel, x.state, sum(x.change) from (
+        select g.tenant_id, g.channel, 'claimed' as state, -1 as change from g
+        union all select g.tenant_id, g.channel, 'succeeded', 1 from g
+        union all select g.tenant_id, g.n_channel, 'pending', -1 from g where g.n_action is not null
+        union all select g.tenant_id, g.n_channel, ${ends ? `case when g.n_ends then 'succeeded' else 'claimed' end` : `'claimed'`}, 1
+        from g where g.n_action is not null
+      ) x group by 1, 2, 3 having sum(x.change) <> 0
+  )
+  ${ANSWER}
+  select g.ord::int, g.tenant_id, g.lane_id, g.action_id as ended_action, g.attempt as ended_attempt, 'succeeded' as outcome,
+    g.channel as ended_channel, g.runner_id, g.lease_runner, null::bigint as home_lane, 'succeeded' as ended_state, 'SUCCEEDED' as why,
+    g.error, ${NOW} as at, a.action_id, g.n_attempt + 1 as attempt, ${NOW} as leased_at, g.n_lease_until as lease_until,
+    g.n_worker as worker, false as cancel_requested, g.n_action is not null and g.n_ends as ends, ${ACTION_COLUMNS}
+  from g left join lateral (
+    select * from ${s}.actions a where a.tenant_id = g.tenant_id and a.action_id = g.n_action limit 1
+  ) a on true`;
+};
+
+/** What was handed out and is over has its events in `events`. */
+const bothEvents = (s: string) => `e as (
+    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
+      select g.tenant_id, g.n_action, g.lane_id, ${NOW}, y.type, g.n_attempt + 1, g.n_worker
+      from g cross join (values (${EVENT_TYPES.SENT}), (${EVENT_TYPES.SUCCEEDED})) y(type)
+      where g.n_action is not null and g.n_ends order by g.ord, y.type
+  ),`;
