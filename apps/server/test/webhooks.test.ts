@@ -236,7 +236,7 @@ test('G86: an endpoint that takes nothing for a day is paused, with a reason and
   await comesTo(id, { state: 'paused', pausedBy: 'failures', pausedSince: t.clock().toISOString() });
   expect(them.of('/dead').length).toBe(tried + 1);
   expect((await show(id)).pausedReason).toContain(`Nothing was taken since ${since.toISOString()}`);
-  const alerts = () => eventsAt('/alerts').filter(({ data }) => data.name === 'webhook.paused');
+  const alerts = () => eventsAt('/alerts').filter(({ data }) => data.name === 'endpoint.dead');
   await expect.poll(() => alerts().length, { timeout: 60_000 }).toBe(1);
   expect(alerts()[0].data).toMatchObject({ webhookId: id, text: expect.stringContaining('billing') });
 

@@ -139,7 +139,7 @@ export function createWebhooks(tools: {
       const row = await queries.get(tx, key);
       await alerts.raise(tx, {
         tenantId: key.tenantId,
-        name: 'webhook.paused',
+        name: 'endpoint.dead',
         text: `Webhook ${row?.name ?? key.webhookId} was paused. ${reason}`,
         data: { webhookId: key.webhookId },
       });
