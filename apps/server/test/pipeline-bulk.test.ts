@@ -1,10 +1,19 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import type { Transaction } from '@muster/engine';
 import { Client, fetchExchange, gql } from '@urql/core';
 import { createClient as createSseClient } from 'graphql-sse';
 import { createClient as createWsClient } from 'graphql-ws';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { type Assigned, createAssign } from '../src/features/pipeline/assign.ts';
+import { createChanges } from '../src/features/pipeline/changes.ts';
+import { createDeviceQueries } from '../src/features/pipeline/device-queries.ts';
+import { createDispatcher } from '../src/features/pipeline/dispatch.ts';
+import { createExecutionQueries } from '../src/features/pipeline/execution-queries.ts';
+import { createTemplates } from '../src/features/pipeline/templates.ts';
+import { completed } from '../testing/echo-fleet.ts';
 import { type PipelineStage, pipelineStage } from '../testing/pipeline-stage.ts';
 
 let p: PipelineStage;
@@ -18,6 +27,8 @@ const BULK = `mutation ($deviceIds: [ID!]!, $actionId: ID!, $idempotencyKey: Str
   assignBulkAction(deviceIds: $deviceIds, actionId: $actionId, idempotencyKey: $idempotencyKey) {
     batchId valid { deviceId executionId } failed { deviceId code message } } }`;
 const BATCH = `query ($id: ID!) { batch(id: $id) { status total pending success failed devices(first: 50) { nodes { deviceId status errorCode executionId } } } }`;
+const ASSIGN = `mutation ($deviceId: ID!, $actionId: ID!, $phoneNumber: String, $idempotencyKey: String) {
+  assignAction(deviceId: $deviceId, actionId: $actionId, phoneNumber: $phoneNumber, idempotencyKey: $idempotencyKey) { batchId } }`;
 const report = async (text: string) => (await p.t.engine.db.query({ text })).rows;
 
 test('G75: of two who assign to one device at once exactly one is told that it is busy', async () => {
@@ -44,6 +55,175 @@ test('G75: of two who assign to one device at once exactly one is told that it i
   });
   await p.settled(unlock.executionId);
   expect(await p.policy(device.id)).toBe('active');
+});
+
+/** What a server does with assignments, as another node on this database would have it. */
+function otherNode() {
+  const { bus, engine, fleet } = p.echo.shell;
+  let looks = 0;
+  const counting = (tx: Transaction): Transaction => ({
+    ...tx,
+    query(query) {
+      if (query.name === 'muster_pipeline_lock_free') looks += 1;
+      return tx.query(query);
+    },
+  });
+  const db: typeof engine.db = {
+    ...engine.db,
+    transaction: (run, limits) => engine.db.transaction((tx) => run(counting(tx)), limits),
+  };
+  const devices = createDeviceQueries(engine);
+  const executions = createExecutionQueries(engine.schema, engine.now);
+  const templates = createTemplates(engine.schema, engine.now);
+  const dispatcher = createDispatcher({ bus, devices, engine, executions, fleet, timeoutMs: 60_000 });
+  const assign = createAssign({ devices, dispatcher, engine, executions, fleet, templates });
+  const { assignAction } = createChanges({ ...p.echo.shell, db, assign, dispatcher, templates });
+  const by = 'other node';
+  const caller = { tenantId: 1, name: by, tokenId: null, kind: 'operator', role: 'admin' } as never;
+  const common = { offline: 'QUEUE', whenBusy: 'REJECT', priority: 'NORMAL' } as const;
+  return {
+    /** How often it has tried to get a device without waiting. */
+    looks: () => looks,
+    assign: (deviceId: string, actionId: number) =>
+      assignAction(caller, { ...common, deviceId, actionId: String(actionId) }),
+    /** As a bulk does: it waits for the device. */
+    async waitAndAssign(deviceId: string, actionId: number) {
+      const nothing = { messageTemplateId: null, phoneNumber: null };
+      const assignment = { ...common, ...nothing, deviceIds: [deviceId], actionId: String(actionId) };
+      const answers = await engine.db.transaction(
+        (tx) => assign(tx, 1, [{ by, assignment }], { waits: true }),
+        { lockMs: 0 },
+      );
+      const [{ failed }] = answers as [Assigned];
+      if (failed[0]) throw failed[0];
+    },
+  };
+}
+const codeOf = (asked: Promise<unknown>) =>
+  asked.then(
+    () => null,
+    ({ code }: { code: string }) => code,
+  );
+
+/** Somebody else has the device while this happens. */
+async function whileHeld<T>(deviceId: string, happens: (outside: pg.Client) => Promise<T>): Promise<T> {
+  const outside = new pg.Client(p.t.databaseUrl as string);
+  await outside.connect();
+  try {
+    await outside.query('begin');
+    await outside.query(`select 1 from muster.devices where device_id = ${deviceId} for no key update`);
+    return await happens(outside);
+  } finally {
+    await outside.query('commit');
+    await outside.end();
+  }
+}
+
+test('G75: of those who assign to one device at several nodes, alone or in a bulk, exactly one is not told that it is busy', async () => {
+  p.echo.answer = () => null;
+  const device = await p.active();
+  const [here, there] = [otherNode(), otherNode()];
+  const asked = await whileHeld(device.id, async (outside) => {
+    const begun = [
+      here.waitAndAssign(device.id, LOCK),
+      here.assign(device.id, LOCK),
+      there.assign(device.id, LOCK),
+    ];
+    // nobody has seen what another does: the first waits for the device, the others come back to it
+    await expect.poll(() => here.looks() > 0 && there.looks() > 0).toBe(true);
+    const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+    await expect.poll(async () => (await outside.query(waiting)).rows.length).toBe(1);
+    return begun.map(codeOf);
+  });
+  expect((await Promise.all(asked)).filter(Boolean)).toEqual(['DEVICE_BUSY', 'DEVICE_BUSY']);
+  await expect.poll(() => p.commandsOf(device.udid).length).toBe(1);
+});
+
+test('G75: assignments that come at once are one transaction, each with its own answer; a device that somebody has holds up nobody else', async () => {
+  p.echo.answer = completed;
+  const [good, other, held] = [await p.active(), await p.active(), await p.active()];
+  const uploaded = await p.device();
+  const { assign } = otherNode();
+  const [waiting, answers] = await whileHeld(held.id, async () => {
+    const last = codeOf(assign(held.id, LOCK));
+    const all = await Promise.allSettled([
+      ...[assign(good.id, LOCK), assign(other.id, LOCK), assign(uploaded, LOCK), assign('4711', LOCK)],
+      ...[assign(good.id, LOCK), assign(good.id, 99), assign(other.id, SEND)],
+    ]);
+    return [[last], all] as const;
+  });
+  expect(await waiting[0]).toBeNull();
+  const told = answers.map((one) => (one.status === 'rejected' ? one.reason.code : one.value.status));
+  expect(told).toEqual([
+    ...['PENDING', 'PENDING', 'INVALID_TRANSITION', 'DEVICE_NOT_FOUND'],
+    // of those for one device the second comes after the first
+    ...['DEVICE_BUSY', 'ACTION_NOT_FOUND', 'TEMPLATE_REQUIRED'],
+  ]);
+  const batches = answers
+    .slice(0, 4)
+    .map((one) => (one.status === 'rejected' ? one.reason.batchId : one.value.batchId));
+  const [{ transactions }] = await report(
+    `select count(distinct xmin::text)::int as transactions from muster.batches where batch_id in (${batches})`,
+  );
+  expect(transactions).toBe(1);
+  const lines =
+    await report(`select detail->>'refused' as refused from muster.audit where actor = 'other node'
+    and detail->>'batchId' in (${batches.map((id) => `'${id}'`)}) order by audit_id`);
+  expect(lines.map(({ refused }) => refused)).toEqual([
+    ...[null, null, 'INVALID_TRANSITION', 'DEVICE_NOT_FOUND'],
+  ]);
+});
+
+test('G75: an assignment that is refused is a batch of one with a failed row; what is no request leaves nothing', async () => {
+  const uploaded = await p.device();
+  const ask = async (more: object) =>
+    (await p.t.post('/graphql', { query: ASSIGN, variables: more })).body.errors;
+  const [refusal] = await ask({ deviceId: uploaded, actionId: '5', idempotencyKey: 'r1' });
+  expect(refusal).toMatchObject({
+    message: 'The policy of the device is uploaded; Lock needs active.',
+    extensions: { code: 'INVALID_TRANSITION', batchId: expect.any(String) },
+  });
+  const { batchId } = refusal.extensions;
+  const { batch } = await p.ask(BATCH, { id: batchId });
+  expect(batch).toEqual({
+    ...{ status: 'COMPLETED', total: 1, pending: 0, success: 0, failed: 1 },
+    devices: {
+      nodes: [{ deviceId: uploaded, status: 'FAILED', errorCode: 'INVALID_TRANSITION', executionId: null }],
+    },
+  });
+  expect((await p.t.get(`/api/batches/${batchId}`)).body).toMatchObject({ total: 1, counts: { refused: 1 } });
+  expect(
+    await report(`select b.status, d.device_id, d.status as row, d.error_code from muster_reports.batch_actions b
+      join muster_reports.batch_device_actions d on d.tenant_id = b.tenant_id and d.batch_id = b.id where b.id = ${batchId}`),
+  ).toEqual([{ status: 'COMPLETED', device_id: uploaded, row: 'FAILED', error_code: 'INVALID_TRANSITION' }]);
+  // said again it is the same refusal, and another device with this key is another request
+  expect(await ask({ deviceId: uploaded, actionId: '5', idempotencyKey: 'r1' })).toMatchObject([
+    { extensions: { code: 'INVALID_TRANSITION', batchId } },
+  ]);
+  const [unknown] = await ask({ deviceId: 'none', actionId: '5' });
+  expect((await p.ask(BATCH, { id: unknown.extensions.batchId })).batch.devices.nodes).toMatchObject([
+    { deviceId: 'none', status: 'FAILED', errorCode: 'DEVICE_NOT_FOUND' },
+  ]);
+
+  const [{ last }] = await report('select max(batch_id) as last from muster.batches');
+  for (const [more, code] of [
+    [{ deviceId: '1', actionId: '5', idempotencyKey: 'r1' }, 'MUSTER_IDEMPOTENCY_MISMATCH'],
+    [{ deviceId: '1', actionId: '99', idempotencyKey: 'r2' }, 'ACTION_NOT_FOUND'],
+    [{ deviceId: '1', actionId: '7' }, 'TEMPLATE_REQUIRED'],
+    [{ deviceId: '1', actionId: '3' }, 'NOT_ASSIGNABLE'],
+    [{ deviceId: '1', actionId: '5', phoneNumber: '1'.repeat(101) }, 'MUSTER_BAD_REQUEST'],
+    [{ deviceId: '1', actionId: '5', idempotencyKey: 'é' }, 'MUSTER_BAD_REQUEST'],
+  ] as const)
+    expect(await ask(more)).toMatchObject([{ extensions: { code } }]);
+  const viewer = (await p.t.token({ kind: 'operator', role: 'viewer', name: 'v2' })).token;
+  expect(await p.codesOf(ASSIGN, { deviceId: uploaded, actionId: '5' }, viewer)).toEqual([
+    'MUSTER_FORBIDDEN',
+  ]);
+  expect(await report('select max(batch_id) as last from muster.batches')).toEqual([{ last }]);
+  // a key that made nothing is free
+  expect(await ask({ deviceId: uploaded, actionId: '5', idempotencyKey: 'r2' })).toMatchObject([
+    { extensions: { code: 'INVALID_TRANSITION' } },
+  ]);
 });
 
 test('G75: a bulk is valid or failed device by device, and its batch has a row for everybody who was asked for', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { StateNote } from '../src/features/pipeline/state-note.ts';
 import { completed, connected, failed, released, tokenUpdate } from '../testing/echo-fleet.ts';
 import { type PipelineStage, pipelineStage } from '../testing/pipeline-stage.ts';
 
@@ -146,6 +147,13 @@ test('an error of the device ends the action without a retry, with what the devi
   expect(await p.policy(id)).toBe('active');
 });
 
+/** What those who follow were told of the device last. */
+async function lastNote(deviceId: string) {
+  const { events } = await p.t.engine.feed.read(p.t.engine.db, { tenantId: 1, limit: 100_000 });
+  const notes = events.flatMap(({ reason, note }) => (reason === 'device.state' ? [note as StateNote] : []));
+  return notes.findLast((note) => note.deviceId === deviceId);
+}
+
 test('G77: a late answer completes the action while it waits, moves the policy in any case, and the execution stays failed', async () => {
   p.echo.answer = () => null;
   const { id, udid } = await p.active();
@@ -158,6 +166,11 @@ test('G77: a late answer completes the action while it waits, moves the policy i
   expect(await p.execution(executionId)).toMatchObject({
     ...{ status: 'ACTION_FAILED', failedReason: 'device_timeout', action: { state: 'succeeded' } },
   });
+  // those who follow are told what the execution says, and that the policy has moved
+  const late = { status: 'ACTION_FAILED', failedReason: 'device_timeout' };
+  await expect
+    .poll(() => lastNote(id))
+    .toMatchObject({ ...late, executionId, policy: 'locked', previousPolicy: 'active' });
 
   // one that comes while the next attempt runs is late for good, and the phone is unlocked all the same
   const unlock = await p.assign(id, UNLOCK);
@@ -168,6 +181,9 @@ test('G77: a late answer completes the action while it waits, moves the policy i
   await command(udid, 2);
   await p.echo.say(completed(second));
   await expect.poll(() => p.policy(id)).toBe('active');
+  await expect
+    .poll(() => lastNote(id))
+    .toMatchObject({ ...late, executionId: unlock.executionId, policy: 'active', previousPolicy: 'locked' });
   const { action } = await p.execution(unlock.executionId);
   expect(action.state).toBe('claimed');
   const events = await p.t.engine.events(p.t.engine.db, 1, action.id);
@@ -247,6 +263,31 @@ test('a lane that another door had leased is looked at again when that is over',
   await p.t.pass(3_000);
   await p.t.engine.runDuty('dispatch-waiting');
   await p.settled(executionId);
+});
+
+test('a Register that had to wait issues no token that nobody would see; operators ask for one', async () => {
+  const id = await p.device();
+  const { db, pauseLane, resumeLane } = p.t.engine;
+  const { rows } = await db.query({ text: `select lane_id from muster.devices where device_id = ${id}` });
+  const lane = { tenantId: 1, laneId: rows[0].lane_id };
+  await pauseLane(db, lane);
+  const register = await p.assign(id, 2);
+  expect(register).toMatchObject({ status: 'PENDING', enrolmentToken: null });
+  await resumeLane(db, lane);
+  await p.t.pass(3_000);
+  await p.t.engine.runDuty('dispatch-waiting');
+  await p.settled(register.executionId);
+  expect(await p.policy(id)).toBe('registered');
+  const tokens = async () =>
+    (
+      await db.query({
+        text: `select 1 from muster.tokens where kind = 'mdm-enrolment' and owner = '${id}' and revoked_at is null`,
+      })
+    ).rows.length;
+  expect(await tokens()).toBe(0);
+  const enrolment = await p.t.post(`/api/devices/${id}/mdm/enrolment`);
+  p.t.secret(enrolment.body.enrolmentToken);
+  expect(await tokens()).toBe(1);
 });
 
 test('a message that nobody can read is a dead letter with an alert and fails no action', async () => {

@@ -18,7 +18,8 @@ test('G75: every action is allowed from the policies of the seed, and from no ot
     ACTION_TYPES.map((type) => [
       type.name,
       POLICIES.filter(
-        (policy) => refusalOf(type, { policy, isBusy: false, hasUnlockToken: true }, 'REJECT') === null,
+        (policy) =>
+          refusalOf(type, { current: policy, policy, isBusy: false, hasUnlockToken: true }, 'REJECT') === null,
       ),
     ]),
   );
@@ -42,12 +43,24 @@ test('G75: every action is allowed from the policies of the seed, and from no ot
 test('busy comes first, an unlock needs a token, and a queue is no reason to refuse', () => {
   const [lock, unlock] = [typeOf(5), typeOf(6)];
   if (!lock || !unlock) throw new Error('no such types');
-  const locked = { policy: 'locked', isBusy: true, hasUnlockToken: false } as const;
-  expect(refusalOf(lock, undefined, 'QUEUE')).toBe('DEVICE_NOT_FOUND');
-  expect(refusalOf(lock, locked, 'REJECT')).toBe('DEVICE_BUSY');
-  expect(refusalOf(lock, locked, 'QUEUE')).toBe('INVALID_TRANSITION');
-  expect(refusalOf(unlock, locked, 'QUEUE')).toBe('NO_UNLOCK_TOKEN');
+  const locked = { current: 'active', policy: 'locked', isBusy: true, hasUnlockToken: false } as const;
+  expect(refusalOf(lock, undefined, 'QUEUE')?.code).toBe('DEVICE_NOT_FOUND');
+  expect(refusalOf(lock, locked, 'REJECT')?.code).toBe('DEVICE_BUSY');
+  expect(refusalOf(lock, locked, 'QUEUE')).toEqual({
+    code: 'INVALID_TRANSITION',
+    message:
+      'The policy of the device is active and will be locked after its unfinished actions; Lock needs active.',
+  });
+  expect(refusalOf(unlock, locked, 'QUEUE')?.code).toBe('NO_UNLOCK_TOKEN');
   expect(refusalOf(unlock, { ...locked, hasUnlockToken: null }, 'QUEUE')).toBeNull();
+});
+
+test('a refused transition names the policy of the device and those that would do', () => {
+  const messageOf = (id: number, policy: 'uploaded') =>
+    refusalOf(typeOf(id) as never, { current: policy, policy, isBusy: false, hasUnlockToken: null }, 'REJECT')
+      ?.message;
+  expect(messageOf(9, 'uploaded')).toBe('The policy of the device is uploaded; Release needs active or locked.');
+  expect(messageOf(1, 'uploaded')).toBe('The policy of the device is uploaded; Upload creates a device.');
 });
 
 const errorsOf = (document: string) =>

@@ -30,6 +30,9 @@ export class EngineError extends Error {
 export const laneBusy = () =>
   new EngineError('MUSTER_LANE_BUSY', 'The lane is locked by another transaction. Try again.');
 
+export const isLaneBusy = (error: unknown) =>
+  error instanceof EngineError && error.code === 'MUSTER_LANE_BUSY';
+
 export const noAnswer = () =>
   new EngineError(
     'MUSTER_NO_ANSWER',

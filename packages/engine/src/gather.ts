@@ -1,13 +1,15 @@
 import { Gatherer } from './gatherer.ts';
-import type { Operation } from './operation.ts';
+import type { Busy, Operation } from './operation.ts';
 import { Places } from './places.ts';
 import type { RoomSize } from './room.ts';
 
 /** The engine's way of gathering for statements of the application's own: bounded, fair, with a deadline. */
 export interface Gathering<Item, Answer> {
   readonly name: string;
-  /** One answer per item, in their order. */
-  run(items: readonly Item[]): Promise<readonly Answer[]>;
+  /** One answer per item, in their order; BUSY: it is to be tried again, and nothing was done for it. */
+  run(items: readonly Item[]): Promise<readonly (Answer | Busy)[]>;
+  /** Items with an equal key never share a run. */
+  key?(item: Item): string;
   readonly inFlightAtOnce: number;
   readonly deadlineMs: number;
   readonly room?: RoomSize;
@@ -18,7 +20,7 @@ export interface Gathering<Item, Answer> {
 export function gather<Item, Answer>(gathering: Gathering<Item, Answer>): (item: Item) => Promise<Answer> {
   const operation: Operation<Item, Answer> = {
     name: gathering.name,
-    key: () => null,
+    key: (item) => gathering.key?.(item) ?? null,
     ...(gathering.tenant ? { tenant: gathering.tenant } : {}),
     run: () => Promise.reject(new Error('The gatherer runs it.')),
   };

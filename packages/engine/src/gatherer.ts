@@ -1,4 +1,4 @@
-import { EngineError, laneBusy, noAnswer, overloaded } from './errors.ts';
+import { EngineError, isLaneBusy, laneBusy, noAnswer, overloaded } from './errors.ts';
 import { FairLine } from './fair-line.ts';
 import { KeyLines } from './key-lines.ts';
 import { Line, type Place } from './line.ts';
@@ -216,7 +216,7 @@ export class Gatherer<Item, Answer> {
     } catch (error) {
       const mayBeAnother = batch.length > 1 && isDataError(error);
       for (const call of batch) {
-        if (isLockError(error) || mayBeAnother) this.#again(call, true);
+        if (isLockError(error) || isLaneBusy(error) || mayBeAnother) this.#again(call, true);
         else this.#fail(call, error);
       }
     }

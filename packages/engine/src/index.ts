@@ -41,6 +41,7 @@ export {
   type MigrationStatus,
   TABLES_OF_ONE_DATABASE,
 } from './migrate.ts';
+export { BUSY, type Busy } from './operation.ts';
 export type { CancelAnswer } from './ops/cancel.ts';
 export type { Count } from './ops/counts.ts';
 export type { Enqueued, NewAction } from './ops/enqueue.ts';

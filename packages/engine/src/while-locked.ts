@@ -1,5 +1,5 @@
 import type { Connections, Database, Limits, Transaction } from './db.ts';
-import { EngineError, laneBusy, noAnswer, overloaded } from './errors.ts';
+import { isLaneBusy, laneBusy, noAnswer, overloaded } from './errors.ts';
 import { isLockError } from './sqlstate.ts';
 import { Turns } from './turns.ts';
 
@@ -53,7 +53,7 @@ export async function whileLocked<T>(
 }
 
 function isLocked(error: unknown): boolean {
-  return isLockError(error) || (error instanceof EngineError && error.code === 'MUSTER_LANE_BUSY');
+  return isLockError(error) || isLaneBusy(error);
 }
 
 function before<T>(deadline: number, attempt: Promise<T>): Promise<T> {

@@ -99,6 +99,11 @@ export function createAudit(db: Database, s: string) {
     /** The line of a change whose transaction is somebody else's. */
     write,
 
+    /** The same for several. */
+    async writeAll(tx: Queryable, entries: readonly { actor: Actor; line: AuditLine }[]): Promise<void> {
+      if (entries.length > 0) await insert(tx, entries);
+    },
+
     /** For changes that are gathered and have no transaction of their own: the rows are gathered as well. */
     writeGathered: (actor: Actor, line: AuditLine): Promise<void> => writeGathered({ actor, line }),
 

@@ -15,6 +15,7 @@ const LANES = 64;
 export class LanesOfBus {
   readonly #engine: Engine;
   readonly #known = new Map<string, BusLanes>();
+  readonly #beingMade = new Map<string, Promise<unknown>>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -28,6 +29,32 @@ export class LanesOfBus {
     // what is rolled back was never there
     if (isTransaction(client)) client.afterCommit(() => void this.#known.set(word, lanes));
     return lanes;
+  }
+
+  /** Made in a transaction of its own, if they are not known; by one for all who ask. */
+  prepare(tenantId: number, subscription: string): Promise<unknown> | undefined {
+    const word = `${tenantId}:${subscription}`;
+    if (this.#known.has(word)) return undefined;
+    const begun =
+      this.#beingMade.get(word) ??
+      this.#engine.db
+        .transaction((tx) => this.of(tx, tenantId, subscription))
+        .finally(() => this.#beingMade.delete(word));
+    this.#beingMade.set(word, begun);
+    return begun;
+  }
+
+  /** When the oldest message was published that nobody has taken; null: there is none. */
+  async waitingSince(client: Queryable, tenantId: number, subscription: string): Promise<Date | null> {
+    const { laneIds } = await this.of(client, tenantId, subscription);
+    const { rows } = await client.query({
+      name: 'muster_bus_waiting_since',
+      text: `select min(l.oldest_queued_at) as since from unnest((select $2::bigint[])) i(lane_id) cross join lateral (
+          select l.oldest_queued_at from ${this.#engine.schema}.lane_loads l where l.tenant_id = $1 and l.lane_id = i.lane_id limit 1
+        ) l`,
+      values: [tenantId, laneIds],
+    });
+    return rows[0].since;
   }
 
   /** Every tenant that has messages of it. */

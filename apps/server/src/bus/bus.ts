@@ -46,6 +46,15 @@ export class Bus {
     this.#subscriptions.push(subscription as Subscription);
   }
 
+  /**
+   * The lanes of a topic are there from then on. Who publishes makes them, too, but two who do so at once wait for each other until
+   * one commits; what is gathered cannot afford that. Not inside of a transaction.
+   */
+  async prepare(topic: string, tenantId: number): Promise<void> {
+    for (const { name } of this.#subscriptions.filter((one) => one.topic === topic))
+      await this.#lanes.prepare(tenantId, name);
+  }
+
   /** To everybody who has subscribed, when the transaction commits. */
   async publish(tx: Queryable, topic: string, messages: readonly Message[]): Promise<void> {
     const actions = [];
@@ -71,6 +80,11 @@ export class Bus {
     }
     for (const answer of await this.#options.engine.enqueueMany(tx, actions))
       if (answer instanceof Error) throw answer;
+  }
+
+  /** Since when a message waits for this subscription; null: none does. */
+  waitingSince(client: Queryable, subscription: string, tenantId: number): Promise<Date | null> {
+    return this.#lanes.waitingSince(client, tenantId, subscription);
   }
 
   async start(): Promise<void> {

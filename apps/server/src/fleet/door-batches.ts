@@ -5,11 +5,15 @@ import type { Queryable } from '@muster/engine';
  * batches has nothing to supply for them.
  */
 export interface NewDoorBatch {
-  readonly tenantId: number;
   readonly door: string;
   readonly name: string | null;
   readonly action: { readonly kind: string; readonly payload: unknown };
   readonly by: string | null;
+}
+
+export interface DoorBatch {
+  readonly batchId: string;
+  readonly setId: string;
 }
 
 export interface DoorTarget {
@@ -22,39 +26,60 @@ export interface DoorTarget {
 
 export function createDoorBatches(s: string, now: () => Date) {
   return {
-    /** In the transaction of its actions, which carry its id. */
-    async open(client: Queryable, batch: NewDoorBatch): Promise<{ batchId: string; setId: string }> {
+    /** In the transaction of their actions, which carry their ids. In their order. */
+    async open(client: Queryable, tenantId: number, batches: readonly NewDoorBatch[]): Promise<DoorBatch[]> {
       const { rows } = await client.query({
-        name: 'muster_open_door_batch',
-        text: `insert into ${s}.batches (tenant_id, set_id, name, action, created_at, created_by, closed_at, door)
-          values ($2, nextval('${s}.target_set_seq'), $3, $4, $1, $5, $1, $6) returning batch_id, set_id`,
-        values: [now(), batch.tenantId, batch.name, JSON.stringify(batch.action), batch.by, batch.door],
+        name: 'muster_open_door_batches',
+        text: `with i as materialized (
+            select i.*, nextval('${s}.batch_seq') as batch_id, nextval('${s}.target_set_seq') as set_id
+            from unnest((select $3::text[]), (select $4::text[]), (select $5::jsonb[]), (select $6::text[]))
+              with ordinality i(door, name, action, created_by, ord)
+          ), b as (
+            insert into ${s}.batches (tenant_id, batch_id, set_id, name, action, created_at, created_by, closed_at, door)
+              select $2, batch_id, set_id, name, action, $1, created_by, $1, door from i
+          )
+          select batch_id, set_id from i order by ord`,
+        values: [
+          now(),
+          tenantId,
+          batches.map((one) => one.door),
+          batches.map((one) => one.name),
+          batches.map((one) => JSON.stringify(one.action)),
+          batches.map((one) => one.by),
+        ],
       });
-      return { batchId: rows[0].batch_id, setId: rows[0].set_id };
+      return rows.map((row) => ({ batchId: row.batch_id, setId: row.set_id }));
     },
 
+    /** Each once, with everybody it is for. */
     async fill(
       client: Queryable,
-      { tenantId, setId }: { tenantId: number; setId: string },
-      targets: readonly DoorTarget[],
+      tenantId: number,
+      sets: readonly { readonly setId: string; readonly targets: readonly DoorTarget[] }[],
     ): Promise<void> {
+      const rows = sets.flatMap(({ setId, targets }) =>
+        targets.map((one, n) => ({ ...one, setId, n: n + 1 })),
+      );
       await client.query({
-        name: 'muster_fill_door_batch',
+        name: 'muster_fill_door_batches',
         text: `with filled as (
             insert into ${s}.targets (tenant_id, set_id, n, device_id, target, error, action_id)
-              select $1, $2, i.n, i.device_id, i.target, i.error, i.action_id
-              from unnest((select $3::bigint[]), (select $4::text[]), (select $5::text[]), (select $6::bigint[]))
-                with ordinality i(device_id, target, error, action_id, n)
+              select $1, i.set_id, i.n, i.device_id, i.target, i.error, i.action_id
+              from unnest((select $2::bigint[]), (select $3::int[]), (select $4::bigint[]), (select $5::text[]), (select $6::text[]),
+                (select $7::bigint[])) i(set_id, n, device_id, target, error, action_id)
           )
-          insert into ${s}.target_sets (tenant_id, set_id, total) values ($1, $2, $7)`,
+          insert into ${s}.target_sets (tenant_id, set_id, total)
+            select $1, i.set_id, i.total from unnest((select $8::bigint[]), (select $9::int[])) i(set_id, total)`,
         values: [
           tenantId,
-          setId,
-          targets.map((one) => one.deviceId),
-          targets.map((one) => one.target),
-          targets.map((one) => one.error),
-          targets.map((one) => one.actionId),
-          targets.length,
+          rows.map((one) => one.setId),
+          rows.map((one) => one.n),
+          rows.map((one) => one.deviceId),
+          rows.map((one) => one.target),
+          rows.map((one) => one.error),
+          rows.map((one) => one.actionId),
+          sets.map((one) => one.setId),
+          sets.map((one) => one.targets.length),
         ],
       });
     },

@@ -126,6 +126,7 @@ export function createFleet(shell: {
 }
 
 export { CHECKIN, type DeviceOf, deviceOf, holderOf, isOfFormerLife } from './device-token.ts';
+export type { DoorBatch } from './door-batches.ts';
 export { unknownDevice } from './errors.ts';
 export { days, type HandOutFacts, PENDING_UP_TO, unfinishedDays } from './milestones.ts';
 export { type Pcs, unknownPc } from './pcs.ts';

@@ -16,6 +16,21 @@ export interface Repeatable {
   readonly said: unknown;
 }
 
+/** One that has a key. */
+export interface Keyed {
+  readonly key: string;
+  readonly said: unknown;
+}
+
+/** What a key stands for; null: for nothing, and it is free again. */
+export interface KeyMade {
+  readonly key: string;
+  readonly id: string | null;
+}
+
+const mismatch = () =>
+  new EngineError('MUSTER_IDEMPOTENCY_MISMATCH', 'This idempotency key was used for another request.');
+
 export interface Made {
   readonly id: string;
   readonly isNew: boolean;
@@ -25,41 +40,66 @@ export type Repeats = ReturnType<typeof createRepeats>;
 
 export function createRepeats(s: string, now: () => Date) {
   // as jsonb: the order of keys and the spaces between them say nothing
-  const HASH = `sha256(convert_to($3::jsonb::text, 'UTF8'))`;
+  const HASH = `sha256(convert_to(i.said::text, 'UTF8'))`;
+  const GIVEN = `unnest((select $2::text[]), (select $3::jsonb[])) i(key, said)`;
 
-  async function take(tx: Queryable, { tenantId, key, said }: Repeatable): Promise<string | null> {
-    const values = [tenantId, key, JSON.stringify(said)];
+  /** Each key once. Of each: null if it is taken now; or what the same request has made; or why it cannot be. */
+  async function takeAll(
+    tx: Queryable,
+    tenantId: number,
+    asked: readonly Keyed[],
+  ): Promise<Map<string, string | null | EngineError>> {
+    const values = [tenantId, asked.map(({ key }) => key), asked.map(({ said }) => JSON.stringify(said))];
     const { rows: taken } = await tx.query({
-      text: `insert into ${s}.request_keys (tenant_id, key, body_hash, at) values ($1, $2, ${HASH}, $4)
-        on conflict (tenant_id, key) do nothing returning 1`,
+      name: 'muster_take_request_keys',
+      text: `insert into ${s}.request_keys (tenant_id, key, body_hash, at) select $1, i.key, ${HASH}, $4 from ${GIVEN} order by i.key
+        on conflict (tenant_id, key) do nothing returning key`,
       values: [...values, now()],
     });
-    if (taken.length > 0) return null;
+    const answers = new Map<string, string | null | EngineError>(taken.map(({ key }) => [key, null]));
+    if (answers.size === asked.length) return answers;
     const { rows } = await tx.query({
-      text: `select made, body_hash = ${HASH} as same from ${s}.request_keys where tenant_id = $1 and key = $2`,
+      name: 'muster_made_before',
+      text: `select k.key, k.made, k.body_hash = ${HASH} as same from ${GIVEN} cross join lateral (
+          select * from ${s}.request_keys k where k.tenant_id = $1 and k.key = i.key limit 1
+        ) k`,
       values,
     });
-    // pruned between the two: it is as old as if it had never been
-    if (!rows[0]) return take(tx, { tenantId, key, said });
-    if (!rows[0].same)
-      throw new EngineError(
-        'MUSTER_IDEMPOTENCY_MISMATCH',
-        'This idempotency key was used for another request.',
-      );
-    return rows[0].made;
+    for (const { key, made, same } of rows) if (!answers.has(key)) answers.set(key, same ? made : mismatch());
+    const gone = asked.filter(({ key }) => !answers.has(key));
+    // pruned between the two: they are as old as if they had never been
+    return gone.length === 0 ? answers : new Map([...answers, ...(await takeAll(tx, tenantId, gone))]);
+  }
+
+  async function note(tx: Queryable, tenantId: number, made: readonly KeyMade[]): Promise<void> {
+    if (made.length === 0) return;
+    await tx.query({
+      name: 'muster_note_made',
+      text: `with i as materialized (
+          select * from unnest((select $2::text[]), (select $3::bigint[])) i(key, made)
+        ), free as (
+          delete from ${s}.request_keys k using i where k.tenant_id = any(array[$1::int]) and k.key = i.key and i.made is null
+        )
+        update ${s}.request_keys k set made = i.made from i
+        where k.tenant_id = any(array[$1::int]) and k.key = i.key and i.made is not null`,
+      values: [tenantId, made.map(({ key }) => key), made.map(({ id }) => id)],
+    });
   }
 
   return {
+    takeAll,
+    /** What the keys that were taken in this transaction stand for. */
+    note,
+
     /** In the caller's transaction: makes it, or says what the same request has made before. */
     async once(tx: Queryable, request: Repeatable, make: () => Promise<string>): Promise<Made> {
       if (request.key === undefined) return { id: await make(), isNew: true };
-      const known = await take(tx, request);
-      if (known !== null) return { id: known, isNew: false };
+      const { tenantId, key, said } = request;
+      const known = (await takeAll(tx, tenantId, [{ key, said }])).get(key);
+      if (known instanceof EngineError) throw known;
+      if (typeof known === 'string') return { id: known, isNew: false };
       const id = await make();
-      await tx.query({
-        text: `update ${s}.request_keys set made = $3 where tenant_id = $1 and key = $2`,
-        values: [request.tenantId, request.key, id],
-      });
+      await note(tx, tenantId, [{ key, id }]);
       return { id, isNew: true };
     },
 

@@ -15,6 +15,10 @@ export const PIPELINE_ERRORS = {
     status: 409,
     meaning: 'The action is not allowed in the policy that the device will have by then.',
   },
+  LANE_FULL: {
+    status: 409,
+    meaning: 'The lane of the device holds as many unfinished actions as MUSTER_LANE_DEPTH_LIMIT allows.',
+  },
   MESSAGE_PUSH_NOT_CONFIGURED: {
     status: 409,
     meaning:

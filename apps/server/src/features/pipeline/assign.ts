@@ -1,14 +1,15 @@
 import type { ActionType } from '@muster/contracts/words';
-import { type Engine, EngineError, type Queryable } from '@muster/engine';
-import type { Fleet } from '../../fleet/index.ts';
+import { BUSY, type Busy, type Engine, EngineError, type Queryable } from '@muster/engine';
+import type { MusterError } from '../../errors.ts';
+import type { DoorBatch, Fleet } from '../../fleet/index.ts';
 import { isId } from '../../http/ids.ts';
 import { PIPELINE } from './channel.ts';
 import type { DeviceQueries, PipelineDevice } from './device-queries.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { type PipelineCode, pipelineError } from './errors.ts';
+import { pipelineError } from './errors.ts';
 import type { ExecutionQueries } from './execution-queries.ts';
 import type { Template, Templates } from './templates.ts';
-import { kindOf, refusalOf, typeOf } from './transitions.ts';
+import { kindOf, REGISTER, type Refusal, refusalOf, typeOf } from './transitions.ts';
 
 /** What an operator asks for. */
 export interface Assignment {
@@ -21,6 +22,12 @@ export interface Assignment {
   readonly priority: 'URGENT' | 'NORMAL';
 }
 
+/** And who asks. */
+export interface Asked {
+  readonly by: string;
+  readonly assignment: Assignment;
+}
+
 export interface Assigned {
   readonly batchId: string;
   readonly valid: readonly {
@@ -29,7 +36,7 @@ export interface Assigned {
     readonly isCompleted: boolean;
     readonly enrolmentToken: string | null;
   }[];
-  readonly failed: readonly { readonly deviceId: string; readonly code: string; readonly message: string }[];
+  readonly failed: readonly ({ readonly deviceId: string } & Refusal)[];
 }
 
 interface Tools {
@@ -41,142 +48,244 @@ interface Tools {
   readonly templates: Templates;
 }
 
+/** One request on its way. */
+interface Plan extends Asked {
+  readonly at: number;
+  readonly type: ActionType;
+  readonly template: Template | null;
+  readonly kind: string;
+  readonly payload: object;
+  readonly deviceIds: readonly string[];
+  readonly refused: Map<string, Refusal>;
+}
+
+interface Opened extends Plan, DoorBatch {}
+
+interface Queued {
+  readonly plan: Opened;
+  readonly deviceId: string;
+  readonly actionId: string;
+}
+
 /** As in the seed: an execution fails, the action has three. */
 const ATTEMPTS = 3;
 export const MOST_DEVICES = 10_000;
-
-const SENTENCES: Partial<Record<PipelineCode, string>> = {
-  DEVICE_NOT_FOUND: 'There is no device with this id.',
-  DEVICE_BUSY: 'The device is busy.',
-  INVALID_TRANSITION: 'The action is not allowed in the policy that the device will have by then.',
-  NO_UNLOCK_TOKEN: 'The device has given no token by which it could be unlocked.',
-};
-const sentenceOf = (code: string) =>
-  SENTENCES[code as PipelineCode] ?? 'The action could not be put into the lane of the device.';
+/** Of an id that is none, as much is kept as tells which it was. */
+const LONGEST_TARGET = 200;
 
 export type Assign = ReturnType<typeof createAssign>;
 
 /**
- * The resolver's work, for one device or for ten thousand: who may have it now, the batch with a row for everybody who was asked
- * for, the actions in their lanes with their first executions, and the triggers. Set-based, in the caller's transaction. The devices
- * are locked first: of two who assign to one at the same moment the second sees what the first has done.
+ * The resolver's work, for one device or for ten thousand, for one operator or for as many as ask at once: who may have it now, a
+ * batch for each request with a row for everybody who was asked for, the actions in their lanes with their first executions, and the
+ * triggers. Each step is one statement for all of them, in the caller's transaction.
+ *
+ * The devices are locked first: of two who assign to one at the same moment the second sees what the first has done. So no two
+ * requests of one call name the same device.
  */
 export function createAssign(tools: Tools) {
   const { devices, dispatcher, engine, executions, fleet, templates } = tools;
 
-  async function templateOf(
-    tx: Queryable,
-    tenantId: number,
-    type: ActionType,
-    id: string | null,
-  ): Promise<Template | null> {
-    if (id === null && type.needsTemplate)
-      throw pipelineError('TEMPLATE_REQUIRED', `${type.name} needs a message template.`);
-    if (id === null) return null;
-    const template = await templates.get(tx, tenantId, id);
-    if (!template.isActive) throw pipelineError('TEMPLATE_INACTIVE', 'The message template is not active.');
-    return template;
-  }
-
-  return async (
-    tx: Queryable,
-    { tenantId, by }: { tenantId: number; by: string },
-    asked: Assignment,
-  ): Promise<Assigned> => {
-    const type = typeOf(Number(asked.actionId));
-    if (!type) throw pipelineError('ACTION_NOT_FOUND', 'There is no action type with this number.');
+  /** What is no request at all is refused as a whole, and nothing is kept of it. */
+  function planOf(
+    { by, assignment }: Asked,
+    at: number,
+    known: ReadonlyMap<string, Template>,
+  ): Plan | MusterError {
+    const { actionId, deviceIds, messageTemplateId, phoneNumber } = assignment;
+    const type = typeOf(Number(actionId));
+    if (!type) return pipelineError('ACTION_NOT_FOUND', 'There is no action type with this number.');
     if (type.way === 'device')
-      throw pipelineError('NOT_ASSIGNABLE', `Devices do ${type.name} of their own accord.`);
-    const template = await templateOf(tx, tenantId, type, asked.messageTemplateId);
+      return pipelineError('NOT_ASSIGNABLE', `Devices do ${type.name} of their own accord.`);
+    if (messageTemplateId === null && type.needsTemplate)
+      return pipelineError('TEMPLATE_REQUIRED', `${type.name} needs a message template.`);
+    const template = messageTemplateId === null ? null : (known.get(messageTemplateId) ?? undefined);
+    if (template === undefined)
+      return pipelineError('TEMPLATE_NOT_FOUND', 'There is no message template with this id.');
+    if (template && !template.isActive)
+      return pipelineError('TEMPLATE_INACTIVE', 'The message template is not active.');
     const payload = {
       actionId: type.id,
       ...(template ? { messageContent: template.content } : {}),
-      ...(asked.phoneNumber === null ? {} : { phoneNumber: asked.phoneNumber }),
+      ...(phoneNumber === null ? {} : { phoneNumber }),
     };
+    return {
+      ...{ by, assignment, at, type, template, kind: kindOf(type), payload },
+      ...{ deviceIds: [...new Set(deviceIds)], refused: new Map() },
+    };
+  }
 
-    const ids = [...new Set(asked.deviceIds)];
-    const locked = await devices.lock(tx, tenantId, ids.filter(isId));
-    const known = new Map(locked.map((device) => [device.deviceId, device]));
-    const standings = await devices.standingsOf(tx, tenantId, locked);
-    const refused = new Map<string, string>();
-    for (const id of ids) {
-      const code = refusalOf(type, standings.get(id), asked.whenBusy);
-      if (code) refused.set(id, code);
-    }
-    const good = ids.filter((id) => !refused.has(id)).map((id) => known.get(id) as PipelineDevice);
+  async function open(tx: Queryable, tenantId: number, plans: readonly Plan[]): Promise<Opened[]> {
+    const batches = await fleet.doorBatches.open(
+      tx,
+      tenantId,
+      plans.map(({ by, kind, payload, type }) => ({
+        ...{ door: PIPELINE, by, name: type.name, action: { kind, payload } },
+      })),
+    );
+    return plans.map((plan, n) => ({ ...plan, ...(batches[n] as DoorBatch) }));
+  }
 
-    const kind = kindOf(type);
-    const { batchId, setId } = await fleet.doorBatches.open(tx, {
-      ...{ tenantId, door: PIPELINE, by, name: type.name, action: { kind, payload } },
-    });
+  /** The actions of those that are not refused, in their lanes. */
+  async function enqueue(
+    tx: Queryable,
+    tenantId: number,
+    given: readonly { plan: Opened; device: PipelineDevice }[],
+  ): Promise<Queued[]> {
     const answers = await engine.enqueueMany(
       tx,
-      good.map(({ laneId }) => ({
+      given.map(({ plan: { assignment, batchId, by, kind, payload }, device: { laneId } }) => ({
         ...{ tenantId, laneId, channel: PIPELINE, kind, payload, createdBy: by, tags: [`batch:${batchId}`] },
-        ...{ priority: asked.priority === 'URGENT' ? ('urgent' as const) : ('normal' as const) },
+        ...{ priority: assignment.priority === 'URGENT' ? ('urgent' as const) : ('normal' as const) },
         // Nothing is dispatched by the clock: what is tried again waits for its device at the head of the lane.
         ...{ maxAttempts: ATTEMPTS, backoffMs: 0, headOfLine: 'hold' as const },
-        ...{ onLeaseEnd: asked.offline === 'FAIL' ? ('fail' as const) : ('retry' as const) },
+        ...{ onLeaseEnd: assignment.offline === 'FAIL' ? ('fail' as const) : ('retry' as const) },
       })),
     );
-    const queued: { deviceId: string; actionId: string }[] = [];
-    answers.forEach((answer, n) => {
-      const { deviceId } = good[n] as PipelineDevice;
-      if (answer instanceof EngineError) refused.set(deviceId, answer.code.replace('MUSTER_', ''));
-      else queued.push({ deviceId, actionId: answer.id });
+    return given.flatMap(({ plan, device: { deviceId } }, n) => {
+      const answer = answers[n];
+      if (answer && !(answer instanceof EngineError)) return [{ plan, deviceId, actionId: answer.id }];
+      const code = answer?.code.replace('MUSTER_', '') ?? 'UNKNOWN_LANE';
+      plan.refused.set(deviceId, { code, message: answer?.message ?? 'The device has no lane.' });
+      return [];
     });
-    const actionOf = new Map(queued.map(({ deviceId, actionId }) => [deviceId, actionId]));
-    await fleet.doorBatches.fill(
-      tx,
-      { tenantId, setId },
-      ids.map((id) => ({
-        deviceId: known.has(id) ? id : null,
-        target: known.has(id) ? null : id.slice(0, 200),
-        error: refused.get(id) ?? null,
-        actionId: actionOf.get(id) ?? null,
-      })),
-    );
-    const failed = [...refused].map(([deviceId, code]) => ({ deviceId, code, message: sentenceOf(code) }));
-    if (queued.length === 0) return { batchId, valid: [], failed };
+  }
 
+  /** What nobody but us takes part in is done at once, unless something stands before it. */
+  async function doAtOnce(tx: Queryable, tenantId: number, queued: readonly Queued[]) {
+    const completed = new Set<string>();
+    const tokens = new Map<string, string>();
+    const own = queued.filter(({ plan }) => plan.type.way === 'database');
+    for (const by of new Set(own.map(({ plan }) => plan.by))) {
+      const ofOne = own.filter(({ plan }) => plan.by === by);
+      const done = await dispatcher.dispatch(
+        tx,
+        tenantId,
+        ofOne.map(({ deviceId }) => deviceId),
+        { by },
+      );
+      for (const actionId of done.completed) completed.add(actionId);
+      for (const { plan, deviceId, actionId } of ofOne) {
+        const token = done.enrolmentTokens.get(deviceId);
+        if (token && plan.type.id === REGISTER && done.completed.has(actionId)) tokens.set(actionId, token);
+      }
+    }
+    return { completed, tokens };
+  }
+
+  /** The executions of what is in the lanes now, and what is to happen next; by the ids of the actions. */
+  async function begin(tx: Queryable, tenantId: number, queued: readonly Queued[]) {
+    if (queued.length === 0) return new Map<string, Assigned['valid'][number]>();
     const made = await executions.insert(
       tx,
       tenantId,
-      queued.map((one) => ({
-        ...{ ...one, typeId: type.id, batchId, isUrgent: asked.priority === 'URGENT' },
-        ...{ offline: asked.offline, templateId: template?.id ?? null },
+      queued.map(({ actionId, deviceId, plan: { assignment, batchId, template, type } }) => ({
+        ...{ actionId, deviceId, typeId: type.id, batchId, isUrgent: assignment.priority === 'URGENT' },
+        ...{ offline: assignment.offline, templateId: template?.id ?? null },
       })),
     );
     await fleet.noteAssigned(
       tx,
       tenantId,
-      queued.map((one) => ({
-        ...{ ...one, source: PIPELINE, sourceId: batchId, by, moreDays: 0, ack: null },
+      queued.map(({ actionId, deviceId, plan: { batchId, by } }) => ({
+        ...{ actionId, deviceId, source: PIPELINE, sourceId: batchId, by, moreDays: 0, ack: null },
       })),
     );
-    // what nobody but us takes part in is done at once, unless something stands before it
-    const done =
-      type.way === 'database'
-        ? await dispatcher.dispatch(
-            tx,
-            tenantId,
-            queued.map(({ deviceId }) => deviceId),
-            by,
-          )
-        : null;
+    const { completed, tokens } = await doAtOnce(tx, tenantId, queued);
     await dispatcher.trigger(
       tx,
       tenantId,
       queued.flatMap(({ deviceId, actionId }) =>
-        done?.completed.has(actionId) ? [] : [{ device_id: deviceId, action_id: actionId }],
+        completed.has(actionId) ? [] : [{ device_id: deviceId, action_id: actionId }],
       ),
     );
-    const valid = queued.map(({ deviceId, actionId }, n) => ({
-      deviceId,
-      executionId: (made[n] as { executionId: string }).executionId,
-      isCompleted: done?.completed.has(actionId) ?? false,
-      enrolmentToken: done?.enrolmentTokens.get(deviceId) ?? null,
-    }));
-    return { batchId, valid, failed };
+    return new Map(
+      queued.map(({ deviceId, actionId }, n) => {
+        const executionId = (made[n] as { executionId: string }).executionId;
+        const isCompleted = completed.has(actionId);
+        return [
+          actionId,
+          { deviceId, executionId, isCompleted, enrolmentToken: tokens.get(actionId) ?? null },
+        ];
+      }),
+    );
+  }
+
+  async function lock(tx: Queryable, tenantId: number, deviceIds: readonly string[], waits: boolean) {
+    if (!waits) return devices.lockFree(tx, tenantId, deviceIds);
+    return { locked: await devices.lock(tx, tenantId, deviceIds), held: new Set<string>() };
+  }
+
+  /**
+   * One answer for each, in their order. With `waits` a device that somebody else has locked is waited for; without, its request is
+   * answered BUSY, and nothing was done for it.
+   */
+  return async (
+    tx: Queryable,
+    tenantId: number,
+    asked: readonly Asked[],
+    { waits }: { waits: boolean },
+  ): Promise<(Assigned | MusterError | Busy)[]> => {
+    const answers: (Assigned | MusterError | Busy)[] = asked.map(() => BUSY);
+    const known = await templates.find(
+      tx,
+      tenantId,
+      asked.flatMap(({ assignment }) => assignment.messageTemplateId ?? []),
+    );
+    const good: Plan[] = [];
+    asked.forEach((one, at) => {
+      const plan = planOf(one, at, known);
+      if ('refused' in plan) good.push(plan);
+      else answers[at] = plan;
+    });
+    const { locked, held } = await lock(
+      tx,
+      tenantId,
+      good.flatMap(({ deviceIds }) => deviceIds.filter(isId)),
+      waits,
+    );
+    const plans = good.filter(({ deviceIds }) => !deviceIds.some((id) => held.has(id)));
+    if (plans.length === 0) return answers;
+
+    const deviceOf = new Map(locked.map((device) => [device.deviceId, device]));
+    const standings = await devices.standingsOf(tx, tenantId, locked);
+    for (const { assignment, deviceIds, refused, type } of plans)
+      for (const id of deviceIds) {
+        const refusal = refusalOf(type, standings.get(id), assignment.whenBusy);
+        if (refusal) refused.set(id, refusal);
+      }
+    const opened = await open(tx, tenantId, plans);
+    const queued = await enqueue(
+      tx,
+      tenantId,
+      opened.flatMap((plan) =>
+        plan.deviceIds.flatMap((id) => {
+          const device = plan.refused.has(id) ? undefined : deviceOf.get(id);
+          return device ? [{ plan, device }] : [];
+        }),
+      ),
+    );
+    const actionOf = new Map(queued.map(({ deviceId, actionId }) => [deviceId, actionId]));
+    await fleet.doorBatches.fill(
+      tx,
+      tenantId,
+      opened.map(({ deviceIds, refused, setId }) => ({
+        setId,
+        targets: deviceIds.map((id) => ({
+          deviceId: deviceOf.has(id) ? id : null,
+          target: deviceOf.has(id) ? null : id.slice(0, LONGEST_TARGET),
+          error: refused.get(id)?.code ?? null,
+          actionId: actionOf.get(id) ?? null,
+        })),
+      })),
+    );
+    const valid = await begin(tx, tenantId, queued);
+    for (const plan of opened)
+      answers[plan.at] = {
+        batchId: plan.batchId,
+        valid: plan.deviceIds.flatMap((id) => valid.get(actionOf.get(id) ?? '') ?? []),
+        failed: [...plan.refused].map(([deviceId, refusal]) => ({ deviceId, ...refusal })),
+      };
+    return answers;
   };
 }

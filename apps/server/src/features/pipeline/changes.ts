@@ -1,100 +1,55 @@
 import type { Queryable } from '@muster/engine';
+import { MusterError } from '../../errors.ts';
 import type { Shell } from '../../feature.ts';
 import { WHOLE_FLEET } from '../../fleet/index.ts';
 import type { Caller } from '../../tokens/caller.ts';
-import { type Assign, type Assigned, type Assignment, MOST_DEVICES } from './assign.ts';
-import { pipelineError } from './errors.ts';
+import { type Assign, type Assigned, MOST_DEVICES } from './assign.ts';
+import { createAssignOne } from './assign-one.ts';
+import type { Dispatcher } from './dispatch.ts';
+import { pipelineError, RefusedAssignment } from './errors.ts';
+import { assignmentOf, createMade, type Given, keyOf } from './request.ts';
 import type { Templates } from './templates.ts';
 
 /** What operators change, each with its line in the audit log. */
-type Given = Omit<Assignment, 'deviceIds' | 'messageTemplateId' | 'phoneNumber'> & {
-  readonly messageTemplateId?: string | null;
-  readonly phoneNumber?: string | null;
-  readonly idempotencyKey?: string | null;
-};
-
-interface Tools extends Pick<Shell, 'audit' | 'engine' | 'repeats'> {
+interface Tools extends Pick<Shell, 'audit' | 'db' | 'engine' | 'repeats'> {
   readonly assign: Assign;
+  readonly dispatcher: Dispatcher;
   readonly templates: Templates;
 }
 
 export type Changes = ReturnType<typeof createChanges>;
 
-export function createChanges({ assign, audit, engine, repeats, templates }: Tools) {
-  const s = engine.schema;
+export function createChanges(tools: Tools) {
+  const { assign, audit, engine, repeats, templates } = tools;
+  const made = createMade(engine.schema);
+  const assignOne = createAssignOne({ ...tools, made });
 
-  /** What a batch was answered, except for what is shown once. */
-  async function answerOf(tx: Queryable, tenantId: number, batchId: string): Promise<Assigned> {
-    const { rows } = await tx.query({
-      text: `select t.device_id, t.target, t.error, e.execution_id, e.status from ${s}.batches b
-        join ${s}.targets t on t.tenant_id = b.tenant_id and t.set_id = b.set_id
-        left join lateral (
-          select e.execution_id, e.status from ${s}.executions e
-          where e.tenant_id = t.tenant_id and e.action_id = t.action_id and ${s}.sought_by(e.action_id)
-          order by e.attempt nulls last limit 1
-        ) e on true
-        where b.tenant_id = $1 and b.batch_id = $2 order by t.n`,
-      values: [tenantId, batchId],
-    });
-    return {
-      batchId,
-      valid: rows.flatMap((row) =>
-        row.execution_id
-          ? [
-              {
-                ...{ deviceId: row.device_id, executionId: row.execution_id, enrolmentToken: null },
-                isCompleted: row.status === 'ACTION_COMPLETED',
-              },
-            ]
-          : [],
-      ),
-      failed: rows.flatMap((row) =>
-        row.error
-          ? [{ deviceId: row.device_id ?? row.target, code: row.error, message: 'It was refused.' }]
-          : [],
-      ),
-    };
-  }
-
-  async function once(
+  /** Of one caller, with however many devices. */
+  async function bulk(
     tx: Queryable,
-    caller: Caller,
+    { tenantId, name: by }: Caller,
     { idempotencyKey, ...given }: Given & { deviceIds: readonly string[] },
-    accept: (assigned: Assigned) => void,
   ): Promise<Assigned & { isNew: boolean }> {
-    const { tenantId, name: by } = caller;
     let assigned: Assigned | undefined;
-    const asked = {
-      ...given,
-      messageTemplateId: given.messageTemplateId ?? null,
-      phoneNumber: given.phoneNumber ?? null,
-    };
+    const assignment = assignmentOf(given);
     const { id, isNew } = await repeats.once(
       tx,
-      { tenantId, key: idempotencyKey ?? undefined, said: { assign: asked } },
+      { tenantId, key: keyOf(idempotencyKey), said: { assign: assignment } },
       async () => {
-        assigned = await assign(tx, { tenantId, by }, asked);
-        accept(assigned);
+        const [answer] = await assign(tx, tenantId, [{ by, assignment }], { waits: true });
+        if (answer instanceof MusterError) throw answer;
+        assigned = answer as Assigned;
         return assigned.batchId;
       },
     );
-    return { ...(assigned ?? (await answerOf(tx, tenantId, id))), isNew };
+    return { ...(assigned ?? (await made(tx, tenantId, id))), isNew };
   }
 
   return {
     async assignAction(caller: Caller, { deviceId, ...given }: Given & { deviceId: string }) {
-      const { batchId, valid } = await audit.change(
-        caller,
-        (tx) =>
-          once(tx, caller, { ...given, deviceIds: [deviceId] }, ({ failed: [refused] }) => {
-            // nothing is kept of it: whoever asks for one device is told at once
-            if (refused) throw pipelineError(refused.code as 'DEVICE_BUSY', refused.message);
-          }),
-        ({ isNew, batchId }) =>
-          isNew
-            ? { act: 'pipeline.assign', target: `device ${deviceId}`, detail: { ...given, batchId } }
-            : null,
-      );
+      const { batchId, valid, failed } = await assignOne(caller, { ...given, deviceIds: [deviceId] });
+      const [refused] = failed;
+      if (refused) throw new RefusedAssignment(refused, batchId);
       const [one] = valid;
       return {
         ...{ batchId, executionId: one?.executionId, enrolmentToken: one?.enrolmentToken },
@@ -108,7 +63,7 @@ export function createChanges({ assign, audit, engine, repeats, templates }: Too
       const { deviceIds, ...rest } = given;
       return audit.change(
         caller,
-        (tx) => once(tx, caller, given, () => {}),
+        (tx) => bulk(tx, caller, given),
         ({ isNew, batchId }) =>
           isNew
             ? {

@@ -114,12 +114,20 @@ export function subscribeCheckins(tools: Tools): void {
       })),
     );
     // The device has done it, whatever had become of the action by then.
+    const late = told.filter(({ request }, n) => request.status === 'succeeded' && !answers[n]?.accepted);
+    const asTheyStay = await executions.byCommand(
+      tx,
+      tenantId,
+      late.map(({ command }) => command.commandUuid),
+    );
     await devices.movePolicy(
       tx,
-      told.flatMap(({ device, command: { actionId, executionId, typeId }, request }, n) => {
+      late.flatMap(({ device, command: { actionId, commandUuid, typeId } }) => {
         const to = typeOf(typeId)?.to;
-        if (request.status !== 'succeeded' || answers[n]?.accepted || !to) return [];
-        return [{ tenantId, device, to, executionId, actionId }];
+        const stays = asTheyStay.get(commandUuid);
+        if (!to || !stays) return [];
+        const { executionId: id, status, failedReason } = stays;
+        return [{ tenantId, device, to, execution: { id, status, failedReason }, actionId }];
       }),
     );
     return told.flatMap(({ device }, n) =>
@@ -128,7 +136,7 @@ export function subscribeCheckins(tools: Tools): void {
   }
 
   const moved = (tenantId: number, device: PipelineDevice, to: Policy) => ({
-    ...{ tenantId, device, to, executionId: null, actionId: null },
+    ...{ tenantId, device, to, execution: null, actionId: null },
   });
 
   /** It is another phone from now on, or none: what was unfinished ends. An open release is what the device has just done. */

@@ -1,4 +1,4 @@
-import type { Policy } from '@muster/contracts/words';
+import type { ExecutionStatus, Policy } from '@muster/contracts/words';
 import type { Engine, Queryable } from '@muster/engine';
 import { days, unfinishedDays } from '../../fleet/index.ts';
 import { PIPELINE } from './channel.ts';
@@ -44,6 +44,34 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
         values: [tenantId, deviceIds],
       });
       return rows.map(device);
+    },
+
+    /**
+     * The same without waiting: those that somebody else has locked are in `held`, and are to be tried again. For what is
+     * gathered: nobody waits for the device of another.
+     */
+    async lockFree(
+      client: Queryable,
+      tenantId: number,
+      deviceIds: readonly string[],
+    ): Promise<{ locked: PipelineDevice[]; held: Set<string> }> {
+      if (deviceIds.length === 0) return { locked: [], held: new Set() };
+      const { rows } = await client.query({
+        name: 'muster_pipeline_lock_free',
+        text: `select i.device_id as wanted, d.* from (select distinct device_id from unnest((select $2::bigint[])) i(device_id) order by device_id) i
+          cross join lateral (
+            select 1 from ${s}.devices d where d.tenant_id = $1 and d.device_id = i.device_id and d.deleted_at is null limit 1
+          ) known
+          left join lateral (
+            select ${COLUMNS} from ${s}.devices d where d.tenant_id = $1 and d.device_id = i.device_id and d.deleted_at is null
+            limit 1 for no key update skip locked
+          ) d on true`,
+        values: [tenantId, deviceIds],
+      });
+      return {
+        locked: rows.filter((row) => row.device_id !== null).map(device),
+        held: new Set(rows.filter((row) => row.device_id === null).map((row) => row.wanted)),
+      };
     },
 
     /** By the names that their makers' layers have for them. */
@@ -102,7 +130,7 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
           const { policy, hasUnlockToken } = known.get(row.device_id) as PipelineDevice;
           return [
             row.device_id,
-            { policy: policyAfter(policy, row.types), isBusy: row.is_busy, hasUnlockToken },
+            { current: policy, policy: policyAfter(policy, row.types), isBusy: row.is_busy, hasUnlockToken },
           ];
         }),
       );
@@ -152,7 +180,8 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
         tenantId: number;
         device: PipelineDevice;
         to: Policy;
-        executionId: string | null;
+        /** The one that the device did too late, as it stays; null: it has done it of its own accord. */
+        execution: { id: string; status: ExecutionStatus; failedReason: string | null } | null;
         actionId: string | null;
       }[],
     ): Promise<void> {
@@ -178,20 +207,25 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
           real.map((one) => one.tenantId),
           real.map((one) => one.device.deviceId),
           real.map((one) => one.to),
-          real.map((one) => one.executionId),
+          real.map((one) => one.execution?.id ?? null),
           real.map((one) => one.actionId),
         ],
       });
       const at = now().toISOString();
       await note(
         client,
-        real.map(({ tenantId, device, to, executionId }) => ({
+        real.map(({ tenantId, device, to, execution }) => ({
           tenantId,
           laneId: device.laneId,
           name: NOTE,
           data: {
-            ...{ deviceId: device.deviceId, policy: to, previousPolicy: device.policy, executionId },
-            ...{ status: 'ACTION_COMPLETED', failedReason: null, at },
+            ...{ deviceId: device.deviceId, policy: to, previousPolicy: device.policy },
+            executionId: execution?.id ?? null,
+            ...{
+              status: execution?.status ?? 'ACTION_COMPLETED',
+              failedReason: execution?.failedReason ?? null,
+              at,
+            },
           } satisfies StateNote,
         })),
       );

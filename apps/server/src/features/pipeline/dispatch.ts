@@ -20,14 +20,19 @@ import { isAllowed, REGISTER, typeOf } from './transitions.ts';
  *                                                └──► execution + command on the bus
  */
 export interface Dispatcher {
-  /** In the caller's transaction; says what was issued to those that were registered. */
+  /**
+   * In the caller's transaction. Those that are registered get an enrolment token if somebody is there to be told: one that nobody
+   * has seen would be of no use, and operators issue another whenever they like.
+   */
   dispatch(
     tx: Queryable,
     tenantId: number,
     deviceIds: readonly string[],
-    by?: string | null,
+    told?: { readonly by: string },
   ): Promise<Dispatch>;
   trigger(tx: Queryable, tenantId: number, triggers: readonly Trigger[]): Promise<void>;
+  /** Nobody waits for another who triggers for the first time. Before a transaction. */
+  prepare(tenantId: number): Promise<void>;
 }
 
 export interface Dispatch {
@@ -121,7 +126,7 @@ export function createDispatcher(tools: Tools): Dispatcher {
   }
 
   return {
-    async dispatch(tx, tenantId, deviceIds, by = null) {
+    async dispatch(tx, tenantId, deviceIds, told) {
       const completed = new Set<string>();
       const enrolmentTokens = new Map<string, string>();
       let open = await devices.lock(tx, tenantId, deviceIds);
@@ -131,12 +136,14 @@ export function createDispatcher(tools: Tools): Dispatcher {
         if (good.length > 0) await publish(tx, tenantId, good);
         const over = begun.filter((one) => faultOf(one) !== null || one.type?.way === 'database');
         const registered = over.filter((one) => faultOf(one) === null && one.type?.id === REGISTER);
-        const secrets = await fleet.issueEnrolmentTokens(
-          tx,
-          tenantId,
-          registered.map(({ device }) => device.deviceId),
-          by,
-        );
+        const secrets = told
+          ? await fleet.issueEnrolmentTokens(
+              tx,
+              tenantId,
+              registered.map(({ device }) => device.deviceId),
+              told.by,
+            )
+          : [];
         for (const [deviceId, secret] of secrets) enrolmentTokens.set(deviceId, secret);
         if (over.length > 0)
           await engine.reportMany(
@@ -160,6 +167,8 @@ export function createDispatcher(tools: Tools): Dispatcher {
       }
       return { completed, enrolmentTokens };
     },
+
+    prepare: (tenantId) => bus.prepare(ACTION_TRIGGER, tenantId),
 
     trigger: (tx, tenantId, triggers) =>
       bus.publish(

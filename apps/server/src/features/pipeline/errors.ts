@@ -1,5 +1,17 @@
 import { PIPELINE_ERRORS } from '@muster/contracts/words';
-import { errorsOf } from '../../errors.ts';
+import { errorsOf, MusterError } from '../../errors.ts';
+import type { Refusal } from './transitions.ts';
 
 export const pipelineError = errorsOf(PIPELINE_ERRORS);
 export type PipelineCode = keyof typeof PIPELINE_ERRORS;
+
+/** An assignment that was refused and is on record: its batch has the one row that says so. */
+export class RefusedAssignment extends MusterError {
+  override readonly name = 'RefusedAssignment';
+  readonly batchId: string;
+
+  constructor({ code, message }: Refusal, batchId: string) {
+    super(code, 409, message);
+    this.batchId = batchId;
+  }
+}

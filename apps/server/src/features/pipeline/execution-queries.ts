@@ -1,3 +1,4 @@
+import type { ExecutionStatus } from '@muster/contracts/words';
 import type { Queryable } from '@muster/engine';
 import { PIPELINE } from './channel.ts';
 
@@ -34,6 +35,8 @@ export interface CommandOf {
   readonly attempt: number;
   readonly typeId: number;
   readonly offline: 'QUEUE' | 'FAIL';
+  readonly status: ExecutionStatus;
+  readonly failedReason: string | null;
 }
 
 export type ExecutionQueries = ReturnType<typeof createExecutionQueries>;
@@ -98,7 +101,10 @@ export function createExecutionQueries(s: string, now: () => Date) {
       );
     },
 
-    /** These attempts begin: the execution that awaits it is dispatched, or there is a further one. */
+    /**
+     * These attempts begin: the execution that awaits it is dispatched, or there is a further one. Those of the action are looked up
+     * first, behind `offset 0`: by the index of all that await their dispatch, 64 of a bulk of 10,000 took a second.
+     */
     async dispatch(
       client: Queryable,
       tenantId: number,
@@ -113,8 +119,9 @@ export function createExecutionQueries(s: string, now: () => Date) {
             update ${s}.executions e set attempt = w.attempt, dispatched_at = $1
               from (
                 select i.attempt, w.execution_id, $2::int as tenant_id from i cross join lateral (
-                  select w.execution_id from ${s}.executions w where w.tenant_id = $2 and w.action_id = i.action_id and ${s}.sought_by(w.action_id)
-                    and w.dispatched_at is null and w.ended_at is null order by w.execution_id limit 1
+                  select w.execution_id from (
+                    select * from ${s}.executions w where w.tenant_id = $2 and w.action_id = i.action_id and ${s}.sought_by(w.action_id) offset 0
+                  ) w where w.dispatched_at is null and w.ended_at is null order by w.execution_id limit 1
                 ) w
               ) w
               where e.tenant_id = any(array[w.tenant_id]) and e.execution_id = w.execution_id
@@ -147,7 +154,7 @@ export function createExecutionQueries(s: string, now: () => Date) {
         name: 'muster_pipeline_commands',
         text: `select e.*, a.type_id, a.offline from unnest((select $2::uuid[])) i(command_uuid)
           cross join lateral (
-            select e.command_uuid, e.execution_id, e.action_id, e.device_id, e.attempt from ${s}.executions e
+            select e.command_uuid, e.execution_id, e.action_id, e.device_id, e.attempt, e.status, e.failed_reason from ${s}.executions e
             where e.tenant_id = $1 and e.command_uuid = i.command_uuid and ${s}.sought_by(e.command_uuid) and e.attempt is not null limit 1
           ) e
           cross join lateral (
@@ -161,6 +168,7 @@ export function createExecutionQueries(s: string, now: () => Date) {
           {
             ...{ commandUuid: row.command_uuid, executionId: row.execution_id, actionId: row.action_id },
             ...{ deviceId: row.device_id, attempt: row.attempt, typeId: row.type_id, offline: row.offline },
+            ...{ status: row.status, failedReason: row.failed_reason },
           },
         ]),
       );

@@ -21,7 +21,7 @@ const MOST_PRUNED = 5_000;
 
 /** The command pipeline: what devices are told to do and what becomes of it. It knows only the database and the bus. */
 export const pipeline: CreateFeature = (shell) => {
-  const { audit, bus, config, engine, fleet, log, longPolls, repeats, tokens } = shell;
+  const { bus, config, engine, fleet, log, longPolls, tokens } = shell;
   const devices = createDeviceQueries(engine);
   const executions = createExecutionQueries(engine.schema, engine.now);
   const templates = createTemplates(engine.schema, engine.now);
@@ -32,7 +32,7 @@ export const pipeline: CreateFeature = (shell) => {
   addOutcomes(engine);
   subscribeDispatch({ bus, engine, executions }, dispatcher);
   subscribeCheckins({ bus, devices, dispatcher, engine, executions });
-  engine.addDuty(createDispatchWaiting(engine, dispatcher));
+  engine.addDuty(createDispatchWaiting(engine, bus, dispatcher));
   engine.addDuty({
     name: 'prune-executions',
     everyMs: EVERY_TEN_MINUTES,
@@ -40,7 +40,7 @@ export const pipeline: CreateFeature = (shell) => {
   });
 
   const assign = createAssign({ devices, dispatcher, engine, executions, fleet, templates });
-  const changes = createChanges({ assign, audit, engine, repeats, templates });
+  const changes = createChanges({ ...shell, assign, dispatcher, templates });
   const resolvers = createResolvers({ ...shell, changes, reads: createReads(engine), templates });
   const yoga = createGraphql(resolvers, log);
   return {

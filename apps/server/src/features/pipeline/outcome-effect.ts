@@ -10,7 +10,7 @@ import { policyInSql } from './transitions.ts';
  * action can forget them, and the seed's scan for timeouts is the engine's own.
  *
  * An execution ends once: a success that comes after its time completes the action and moves the policy, and the execution stays
- * failed. A redrive is an operator's wish to have it tried now, so a new execution waits for its dispatch.
+ * failed; so says the event. A redrive is an operator's wish to have it tried now, so a new execution waits for its dispatch.
  */
 export function addOutcomes({ addEffect, schema: s }: Engine): void {
   const X = 'x.tenant_id, x.device_id';
@@ -21,8 +21,9 @@ export function addOutcomes({ addEffect, schema: s }: Engine): void {
       steps: `${own('x')} as materialized (
         select t.n, t.tenant_id, t.lane_id, t.action_id, t.at, t.state, a.device_id, d.policy as previous_policy, d.expires_at,
           coalesce(case when t.state = 'succeeded' then ${policyInSql('a.type_id')} end, d.policy) as policy, e.execution_id,
-          case when t.state = 'succeeded' then 'ACTION_COMPLETED' else 'ACTION_FAILED' end as status,
-          case when t.state = 'succeeded' then null when t.events[1] = ${EVENT_TYPES.TIMEOUT} then 'device_timeout'
+          case when e.ended_at is not null then e.status when t.state = 'succeeded' then 'ACTION_COMPLETED' else 'ACTION_FAILED' end as status,
+          case when e.ended_at is not null then e.failed_reason when t.state = 'succeeded' then null
+            when t.events[1] = ${EVENT_TYPES.TIMEOUT} then 'device_timeout'
             when t.reason ~ '^[A-Za-z_]{1,40}$' then t.reason else upper(t.state) end as failed_reason
         from ${own('tr')} t
         cross join lateral (
@@ -32,16 +33,14 @@ export function addOutcomes({ addEffect, schema: s }: Engine): void {
           select d.policy, d.expires_at from ${s}.devices d where d.tenant_id = t.tenant_id and d.device_id = a.device_id limit 1
         ) d
         cross join lateral (
-          select e.execution_id from ${s}.executions e
+          select e.execution_id, e.ended_at, e.status, e.failed_reason from ${s}.executions e
           where e.tenant_id = t.tenant_id and e.action_id = t.action_id and ${s}.sought_by(e.action_id)
             and (e.attempt = t.attempt or (e.attempt is null and e.ended_at is null))
           order by e.attempt nulls last limit 1
         ) e
         where t.state <> 'claimed' and (t.before = 'claimed' or t.state <> 'pending')
       ), ${own('ended')} as (
-        update ${s}.executions e set ended_at = coalesce(e.ended_at, x.at),
-          status = case when e.ended_at is null then x.status else e.status end,
-          failed_reason = case when e.ended_at is null then x.failed_reason else e.failed_reason end,
+        update ${s}.executions e set ended_at = coalesce(e.ended_at, x.at), status = x.status, failed_reason = x.failed_reason,
           noted_event = ${s}.note(x.at, x.tenant_id, x.lane_id, '${NOTE}', jsonb_build_object('deviceId', x.device_id::text,
             'policy', x.policy, 'previousPolicy', x.previous_policy, 'executionId', x.execution_id, 'status', x.status,
             'failedReason', x.failed_reason, 'at', to_char(x.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))

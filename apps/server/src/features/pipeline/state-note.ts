@@ -9,6 +9,7 @@ export interface StateNote {
   readonly previousPolicy: Policy;
   /** Null: no execution of ours, the device has done it of its own accord. */
   readonly executionId: string | null;
+  /** Of the execution, as it stays: one that was done too late has failed, and the policy has moved all the same. */
   readonly status: ExecutionStatus;
   readonly failedReason: string | null;
   readonly at: string;

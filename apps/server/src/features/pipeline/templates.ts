@@ -36,6 +36,24 @@ export function createTemplates(s: string, now: () => Date) {
   return {
     get,
 
+    /** Those of these that are there. */
+    async find(
+      client: Queryable,
+      tenantId: number,
+      ids: readonly string[],
+    ): Promise<ReadonlyMap<string, Template>> {
+      const wanted = [...new Set(ids.filter(isId))];
+      if (wanted.length === 0) return new Map();
+      const { rows } = await client.query({
+        name: 'muster_pipeline_templates',
+        text: `select t.* from unnest((select $2::bigint[])) i(template_id) cross join lateral (
+            select * from ${s}.message_templates t where t.tenant_id = $1 and t.template_id = i.template_id limit 1
+          ) t`,
+        values: [tenantId, wanted],
+      });
+      return new Map(rows.map((row) => [row.template_id, template(row)]));
+    },
+
     /** By id, the newest last. */
     async list(
       client: Queryable,

@@ -1,5 +1,4 @@
-import { ACTION_TYPES, type ActionType, type Policy } from '@muster/contracts/words';
-import type { PipelineCode } from './errors.ts';
+import { ACTION_TYPES, type ActionType, PIPELINE_ERRORS, type Policy } from '@muster/contracts/words';
 
 /** The rules of the lifecycle: pure. What is allowed is in the table of the contracts. */
 const BY_ID = new Map(ACTION_TYPES.map((type) => [type.id, type]));
@@ -25,10 +24,18 @@ export const policyInSql = (typeId: string) =>
 
 /** What a device is for an assignment. */
 export interface Standing {
+  /** As it is now. */
+  readonly current: Policy;
   /** After all its unfinished actions. */
   readonly policy: Policy;
   readonly isBusy: boolean;
   readonly hasUnlockToken: boolean | null;
+}
+
+export interface Refusal {
+  /** One of the catalogue, or of the engine's without its prefix. */
+  readonly code: string;
+  readonly message: string;
 }
 
 /** Why it cannot be assigned, or null. */
@@ -36,10 +43,28 @@ export function refusalOf(
   type: ActionType,
   device: Standing | undefined,
   whenBusy: 'REJECT' | 'QUEUE',
-): PipelineCode | null {
-  if (!device) return 'DEVICE_NOT_FOUND';
-  if (device.isBusy && whenBusy === 'REJECT') return 'DEVICE_BUSY';
-  if (!isAllowed(type, device.policy)) return 'INVALID_TRANSITION';
-  if (type.id === UNLOCK && device.hasUnlockToken === false) return 'NO_UNLOCK_TOKEN';
+): Refusal | null {
+  if (!device) return refused('DEVICE_NOT_FOUND');
+  if (device.isBusy && whenBusy === 'REJECT') return refused('DEVICE_BUSY');
+  if (!isAllowed(type, device.policy))
+    return { code: 'INVALID_TRANSITION', message: transitionSentence(type, device) };
+  if (type.id === UNLOCK && device.hasUnlockToken === false) return refused('NO_UNLOCK_TOKEN');
   return null;
+}
+
+function transitionSentence({ name, from }: ActionType, { current, policy }: Standing): string {
+  const is =
+    current === policy
+      ? `The policy of the device is ${policy}`
+      : `The policy of the device is ${current} and will be ${policy} after its unfinished actions`;
+  const needs = from.length > 0 ? `${name} needs ${from.join(' or ')}` : `${name} creates a device`;
+  return `${is}; ${needs}.`;
+}
+
+/** The sentence of a code where nothing more is known than the code. */
+export function refused(code: string): Refusal {
+  const known = Object.hasOwn(PIPELINE_ERRORS, code)
+    ? PIPELINE_ERRORS[code as keyof typeof PIPELINE_ERRORS]
+    : undefined;
+  return { code, message: known?.meaning ?? 'The action could not be put into the lane of the device.' };
 }

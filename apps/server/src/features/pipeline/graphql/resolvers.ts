@@ -9,7 +9,7 @@ import { httpError } from '../../../http/errors.ts';
 import { isId } from '../../../http/ids.ts';
 import type { Caller } from '../../../tokens/caller.ts';
 import type { Changes } from '../changes.ts';
-import { pipelineError } from '../errors.ts';
+import { pipelineError, RefusedAssignment } from '../errors.ts';
 import type { Templates } from '../templates.ts';
 import { typeOf } from '../transitions.ts';
 import { DEFAULT_PER_PAGE, MOST_PER_PAGE } from './limits.ts';
@@ -46,7 +46,12 @@ const refusable =
       return await resolve(parent, args, context);
     } catch (error) {
       if (error instanceof MusterError || error instanceof EngineError)
-        throw new GraphQLError(error.message, { extensions: { code: error.code } });
+        throw new GraphQLError(error.message, {
+          extensions: {
+            code: error.code,
+            ...(error instanceof RefusedAssignment ? { batchId: error.batchId } : {}),
+          },
+        });
       throw error;
     }
   };

@@ -34,7 +34,7 @@ type Query {
 }
 
 type Mutation {
-  "One action for one device. A batch of one."
+  "One action for one device. A batch of one; of a refusal it is in extensions.batchId."
   assignAction(
     deviceId: ID!
     "The number of the action type, 1 to 10."
@@ -73,7 +73,7 @@ type AssignedAction {
   batchId: ID!
   "COMPLETED: nobody but the server took part."
   status: AssignedStatus!
-  "Of Register: by this the device enrols. It is shown once."
+  "Of Register, if it was done at once: by this the device enrols. It is shown once."
   enrolmentToken: String
 }
 type AssignedBulk {
@@ -90,6 +90,7 @@ type DeviceState {
   previousPolicy: Policy!
   "Null: the device has done it of its own accord."
   executionId: ID
+  "Of the execution. One that the device did after its time stays ACTION_FAILED; the policy has moved all the same."
   status: ExecutionStatus!
   failedReason: String
   at: DateTime!
