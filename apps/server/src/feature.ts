@@ -10,6 +10,7 @@ import type { Contacts } from './contacts/contacts.ts';
 import type { Copying } from './copying/copying.ts';
 import type { DoorEvents } from './events/door-events.ts';
 import type { EventStream } from './events/event-stream.ts';
+import type { StreamPlaces } from './events/stream-places.ts';
 import type { Fleet } from './fleet/index.ts';
 import type { Route } from './http/define-route.ts';
 import type { Log } from './http/logging.ts';
@@ -42,6 +43,8 @@ export interface Shell {
   /** What doors call what happens to their actions. */
   readonly doorEvents: DoorEvents;
   readonly events: EventStream;
+  /** Of streams of events that are open at this node. */
+  readonly streamPlaces: StreamPlaces;
   readonly longPolls: LongPolls;
   readonly log: Log;
   /** Requests to addresses that others have named. */

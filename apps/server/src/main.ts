@@ -17,6 +17,7 @@ import { type OpenDatabase, openDatabase } from './database/open-database.ts';
 import { joinCatalogues } from './errors.ts';
 import { DoorEvents } from './events/door-events.ts';
 import { EventStream } from './events/event-stream.ts';
+import { StreamPlaces } from './events/stream-places.ts';
 import type { CreateFeature, Feature, Shell } from './feature.ts';
 import { actions } from './features/actions/index.ts';
 import { auditRoutes } from './features/audit/index.ts';
@@ -26,6 +27,7 @@ import { checkin } from './features/checkin/index.ts';
 import { events } from './features/events/index.ts';
 import { health } from './features/health/index.ts';
 import { hosts } from './features/hosts/index.ts';
+import { live } from './features/live/index.ts';
 import { mdm } from './features/mdm/index.ts';
 import { metrics } from './features/metrics/index.ts';
 import { orders } from './features/orders/index.ts';
@@ -78,6 +80,7 @@ const FEATURES: readonly CreateFeature[] = [
   webhooks,
   mdm,
   session,
+  live,
   health,
   metrics,
 ];
@@ -233,6 +236,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       fleet,
       doorEvents: new DoorEvents(),
       events: new EventStream({ engine, log }),
+      streamPlaces: new StreamPlaces(config.MUSTER_MAX_STREAMS),
       longPolls,
       log,
       outgoing,

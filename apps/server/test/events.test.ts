@@ -190,3 +190,95 @@ test('whoever falls behind what is kept reads for himself, in order and without 
 const openStreams = async () =>
   Number(/^muster_event_streams (\d+)$/m.exec((await t.get('/metrics')).body)?.[1]);
 const byNumber = (a: string, b: string) => Number(a) - Number(b);
+
+/** A page that follows the hints; messages are kept as they came. */
+async function followLive(headers: Record<string, string>, query = '') {
+  const aborted = new AbortController();
+  closing.push(() => aborted.abort());
+  const response = await fetch(`${t.server.url}/api/live${query}`, { headers, signal: aborted.signal });
+  let text = '';
+  const messages = () =>
+    text.split('\n\n').flatMap((block) => {
+      const [, event] = /^event: (\w+)$/m.exec(block) ?? [];
+      const [, data] = /^data: (.*)$/m.exec(block) ?? [];
+      const [, id] = /^id: (.*)$/m.exec(block) ?? [];
+      return event && data ? [{ event, id, data: JSON.parse(data) }] : [];
+    });
+  const ended = (async () => {
+    for await (const chunk of response.body as ReadableStream<Uint8Array>)
+      text += Buffer.from(chunk).toString();
+  })().catch(() => {});
+  const of = (event: string) => messages().filter((one) => one.event === event);
+  return { response, messages, of, ended, close: () => aborted.abort() };
+}
+const asOperator = () => ({ authorization: `Bearer ${t.operator}` });
+
+test('G43: a page is told what has changed, never what it is now, and goes on where it was', async () => {
+  for (const close of closing.splice(0)) close();
+  await expect.poll(async () => openStreams()).toBe(0);
+  const device = await fakeDevice(t);
+  const page = await followLive(asOperator());
+  expect(page.response.headers.get('content-type')).toContain('text/event-stream');
+  await expect.poll(() => page.of('tick')).toHaveLength(1);
+  expect(page.of('tick')[0]?.data).toEqual({
+    now: expect.any(String),
+    lag: expect.any(Number),
+    version: expect.any(String),
+  });
+  const id = await device.assign('LOCK');
+  await expect.poll(() => page.of('changed').flatMap(({ data }) => data.actions)).toContain(id);
+  expect(page.of('changed').flatMap(({ data }) => data.targets)).toContain(`device:${device.id}`);
+  expect(JSON.stringify(page.messages())).not.toContain('LOCK');
+  const last = page.messages().at(-1)?.id as string;
+  page.close();
+  await expect.poll(async () => openStreams()).toBe(0);
+
+  const missed = await device.assign('LOCK');
+  const again = await followLive({ ...asOperator(), 'last-event-id': last });
+  await expect.poll(() => again.of('changed').flatMap(({ data }) => data.actions)).toEqual([missed]);
+  again.close();
+  for (const [cursor, status] of [
+    ['nonsense', 400],
+    ['end', 400],
+  ] as const)
+    expect((await t.get(`/api/live?cursor=${cursor}`)).status).toBe(status);
+  expect((await t.get('/api/live', { token: null })).status).toBe(401);
+  await expect.poll(async () => openStreams()).toBe(0);
+});
+
+test('G43: who has missed much is told so, and who is too far behind reads everything anew', async () => {
+  const from = (await t.get('/api/events?cursor=end')).body.cursor;
+  const noted = (count: number) =>
+    t.engine.note(
+      t.engine.db,
+      Array.from({ length: count }, (_one, n) => ({
+        tenantId: 1,
+        name: `note-${n}`,
+        data: {},
+      })),
+    );
+  await noted(1_200);
+  const much = await followLive({ ...asOperator(), 'last-event-id': from });
+  await expect.poll(() => much.of('many')).toHaveLength(1);
+  expect(much.of('changed')).toEqual([]);
+  much.close();
+  for (let n = 0; n < 9; n += 1) await noted(1_000);
+  const late = await followLive({ ...asOperator(), 'last-event-id': from });
+  await expect.poll(() => late.of('resync')).toHaveLength(1);
+  await noted(1);
+  await expect.poll(() => late.of('changed').flatMap(({ data }) => data.notes)).toEqual(['note-0']);
+  late.close();
+  await expect.poll(async () => openStreams()).toBe(0);
+});
+
+test('G63: a stream of hints ends with the token behind its cookie', async () => {
+  const { id, token } = await t.token({ kind: 'operator', role: 'viewer', name: 'looks' });
+  const signedIn = await t.send('POST', '/api/session', undefined, { token });
+  const [cookie = ''] = (signedIn.headers.get('set-cookie') ?? '').split(';');
+  t.secret(cookie.split('=')[1] as string);
+  const page = await followLive({ cookie }, '?tenant=1');
+  await expect.poll(() => page.of('tick')).toHaveLength(1);
+  await t.del(`/api/tokens/${id}`);
+  await page.ended;
+  expect(page.of('refused')).toMatchObject([{ data: { code: 'MUSTER_UNAUTHORIZED' } }]);
+});

@@ -8,14 +8,21 @@ import { SseStreams } from './sse.ts';
 import { readPlace, wanted, wireEvent } from './wire.ts';
 
 /** Everything that happened, for whoever wants to follow it: pages by cursor, or a stream. */
-export const events: CreateFeature = ({ config, engine, events: stream, log, longPolls, registry }) => {
-  const streams = new SseStreams({ log, longPolls, most: config.MUSTER_MAX_STREAMS, stream });
+export const events: CreateFeature = ({
+  engine,
+  events: stream,
+  log,
+  longPolls,
+  registry,
+  streamPlaces: places,
+}) => {
+  const streams = new SseStreams({ log, longPolls, places, stream });
   new Gauge({
     name: 'muster_event_streams',
     help: 'Streams of events that are open.',
     registers: [registry],
     collect() {
-      this.set(streams.count);
+      this.set(places.count);
     },
   });
   return {

@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MusterError } from '../../errors.ts';
 import type { EventStream } from '../../events/event-stream.ts';
 import type { Page } from '../../events/recent-events.ts';
+import type { StreamPlaces } from '../../events/stream-places.ts';
 import type { Log } from '../../http/logging.ts';
 import type { LongPolls } from '../../http/long-poll.ts';
-import { feedError } from './errors.ts';
 import { type Filter, wanted, wireEvent } from './wire.ts';
 
 /**
@@ -15,7 +15,7 @@ import { type Filter, wanted, wireEvent } from './wire.ts';
 interface Options {
   readonly log: Log;
   readonly longPolls: LongPolls;
-  readonly most: number;
+  readonly places: StreamPlaces;
   readonly stream: EventStream;
 }
 
@@ -26,19 +26,12 @@ const PATIENCE_MS = 60_000;
 const COME_BACK_MS = 2_000;
 /** As long as it lasts. */
 const FOREVER_SECONDS = 7 * 86_400;
-const RETRY_SECONDS = 5;
-const LARGEST_SHARE = 0.75;
 
 export class SseStreams {
   readonly #options: Options;
-  readonly #ofTenant = new Map<number, number>();
 
   constructor(options: Options) {
     this.#options = options;
-  }
-
-  get count(): number {
-    return [...this.#ofTenant.values()].reduce((sum, count) => sum + count, 0);
   }
 
   async open(
@@ -46,8 +39,8 @@ export class SseStreams {
     from: { tenantId: number; cursor: string },
     filter: Filter,
   ): Promise<void> {
-    const { longPolls, stream } = this.#options;
-    const leave = this.#enter(from.tenantId);
+    const { longPolls, places, stream } = this.#options;
+    const leave = places.enter(from.tenantId);
     try {
       // what is wrong with the cursor is said before the stream begins
       await stream.page({ ...from, limit: 1 });
@@ -64,24 +57,6 @@ export class SseStreams {
       leave();
       if (reply.raw.headersSent) reply.raw.end();
     }
-  }
-
-  /** Nobody can take all places: of each four a tenant gets three at most. */
-  #enter(tenantId: number): () => void {
-    const { most } = this.#options;
-    const ofTenant = this.#ofTenant.get(tenantId) ?? 0;
-    if (this.count >= most || ofTenant >= Math.ceil(most * LARGEST_SHARE))
-      throw feedError(
-        'MUSTER_TOO_MANY_STREAMS',
-        `${this.count >= most ? 'Here' : 'Of this tenant'} are as many event streams open as may be.`,
-        { retryAfter: RETRY_SECONDS },
-      );
-    this.#ofTenant.set(tenantId, ofTenant + 1);
-    return () => {
-      const left = (this.#ofTenant.get(tenantId) ?? 1) - 1;
-      if (left === 0) this.#ofTenant.delete(tenantId);
-      else this.#ofTenant.set(tenantId, left);
-    };
   }
 
   async #send(
