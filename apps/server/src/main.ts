@@ -51,6 +51,7 @@ import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
 import { AllowRule, type Resolve } from './outgoing/allow-rule.ts';
 import { Outgoing } from './outgoing/outgoing.ts';
+import { Pages } from './pages/pages.ts';
 import { createRedriving } from './redriving/redriving.ts';
 import { createRepeats } from './repeats/repeats.ts';
 import { openSecrets } from './secrets/open-secrets.ts';
@@ -107,6 +108,8 @@ export interface ServerOptions {
   readonly bodyMs?: number;
   /** For tests: features of their own, who take part as any other does. */
   readonly features?: readonly CreateFeature[];
+  /** For tests: other pages than those that were built. */
+  readonly pagesFolder?: string;
   /** For tests: which addresses a host has that requests are sent to. */
   readonly resolve?: Resolve;
 }
@@ -261,7 +264,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       features.flatMap((feature) => feature.routes),
       VERSION,
     );
+    const pages = new Pages(options.pagesFolder);
+    pages.leaveOut(routes.map(({ path }) => path));
     const app = createApp({
+      pages,
       log,
       mostBodyBytes: Math.max(2 * mostBytes, LEAST_BODY_BYTES),
       tokens,

@@ -1,18 +1,32 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { BlockList } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { endpoint } from '@muster/contracts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApp } from '../src/http/app.ts';
 import { defineRoute } from '../src/http/define-route.ts';
 import { createLog } from '../src/http/logging.ts';
 import { SignInFailures } from '../src/http/sign-in-failures.ts';
+import { Pages } from '../src/pages/pages.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 let t: TestServer;
+const pagesFolder = mkdtempSync(path.join(tmpdir(), 'muster-pages-'));
 beforeAll(async () => {
-  t = await testServer({ settings: { MUSTER_FAILED_SIGN_INS_PER_MINUTE: '1000000' } });
+  mkdirSync(path.join(pagesFolder, 'assets'));
+  writeFileSync(path.join(pagesFolder, 'index.html'), '<!doctype html><title>Muster</title>');
+  writeFileSync(
+    path.join(pagesFolder, 'assets/index-D3rpdjda.js'),
+    `export const text = '${'x'.repeat(500)}';`,
+  );
+  writeFileSync(path.join(pagesFolder, 'icon.svg'), '<svg/>');
+  t = await testServer({ pagesFolder, settings: { MUSTER_FAILED_SIGN_INS_PER_MINUTE: '1000000' } });
 });
-afterAll(() => t.close());
+afterAll(async () => {
+  await t.close();
+  rmSync(pagesFolder, { recursive: true });
+});
 
 /** What phones say is never answered with 401: they would leave. */
 const OF_PHONES = [
@@ -66,6 +80,43 @@ test('health and readiness answer HEAD as GET, without the body, and name both m
   }
 });
 
+/** With the headers of a browser that opens a page. */
+const open = (page: string, headers: Record<string, string> = {}) =>
+  t.get(page, { token: null, headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', ...headers } });
+
+test('pages of the console are served where no route is, and whatever is unknown to the routes stays JSON', async () => {
+  for (const page of ['/', '/actions', '/actions/4718?tab=raw', '/t/acme/devices/12', '/no/such/page']) {
+    const answer = await open(page);
+    expect([page, answer.status, answer.body]).toEqual([page, 200, '<!doctype html><title>Muster</title>']);
+    expect(answer.headers.get('cache-control')).toBe('no-cache');
+    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'self';/);
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+  }
+  const etag = (await open('/')).headers.get('etag') as string;
+  expect((await open('/actions', { 'if-none-match': etag })).status).toBe(304);
+  for (const unknown of ['/api/nonsense', '/api', '/v2/nonsense', '/assets/gone-D3rpdjda.js']) {
+    const { status, body } = await open(unknown);
+    expect([unknown, status, body.code]).toEqual([unknown, 404, 'MUSTER_UNKNOWN_ROUTE']);
+  }
+  // a program is not sent a page
+  expect((await t.get('/nonsense')).body.code).toBe('MUSTER_UNKNOWN_ROUTE');
+  expect((await t.post('/actions')).body.code).toBe('MUSTER_UNKNOWN_ROUTE');
+});
+
+test('files of the console are kept by browsers if they are named after their content', async () => {
+  const script = await t.get('/assets/index-D3rpdjda.js', {
+    token: null,
+    headers: { 'accept-encoding': 'identity' },
+  });
+  expect(script.body).toContain('export const text');
+  expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+  expect(script.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+  const small = await t.get('/assets/index-D3rpdjda.js', { headers: { 'accept-encoding': 'gzip' } });
+  expect(small.headers.get('content-encoding')).toBe('gzip');
+  expect(small.body).toBe(script.body);
+  expect((await t.get('/icon.svg')).headers.get('cache-control')).toBe('no-cache');
+});
+
 test('a route without an access rule cannot be registered', async () => {
   const given = {
     log: createLog('silent', { write: () => {} }),
@@ -75,7 +126,7 @@ test('a route without an access rule cannot be registered', async () => {
     failures: new SignInFailures(1, () => 0),
     trustedProxies: new BlockList(),
   };
-  const { fastify: app } = createApp({ ...given, routes: [] });
+  const { fastify: app } = createApp({ ...given, routes: [], pages: new Pages('/no/such/folder') });
   expect(() => app.get('/open', () => 'hello')).toThrow('has no access rule');
   const broken = defineRoute(
     endpoint({ method: 'GET', path: '/open', summary: 'A mistake', responses: {} }),
@@ -85,6 +136,11 @@ test('a route without an access rule cannot be registered', async () => {
     },
   );
   expect(() => createApp({ ...given, routes: [broken] })).toThrow();
+
+  // and pages that were not built say what to run
+  const root = await app.inject('/');
+  expect([root.statusCode, root.body]).toEqual([404, expect.stringContaining('npm run build')]);
+  expect((await app.inject('/actions')).json().code).toBe('MUSTER_UNKNOWN_ROUTE');
 });
 
 test('the committed description is the one that is served', async () => {

@@ -65,6 +65,8 @@ export interface TestServerOptions {
   readonly database?: (db: Database) => Database;
   /** Features of the test's own. */
   readonly features?: readonly CreateFeature[];
+  /** The pages that are served. */
+  readonly pagesFolder?: string;
   /** Which addresses a host has that the server sends requests to. */
   readonly resolve?: Resolve;
   /** The log may have errors: the test provokes them. */
@@ -97,6 +99,15 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
       ...(options.refusedBodyMs === undefined ? {} : { refusedBodyMs: options.refusedBodyMs }),
     });
   let server = await start();
+  const server = await startServer(config, {
+    db: options.database?.(database.db) ?? database.db,
+    logStream: { write: (line) => void lines.push(line) },
+    ...(options.clock ? { clock } : {}),
+    ...(options.features ? { features: options.features } : {}),
+    ...(options.resolve ? { resolve: options.resolve } : {}),
+    ...(options.pagesFolder ? { pagesFolder: options.pagesFolder } : {}),
+    ...(options.refusedBodyMs === undefined ? {} : { refusedBodyMs: options.refusedBodyMs }),
+  });
   const contract = await contractOf(server.url);
 
   async function send(method: string, path: string, body: unknown, asking: Asking = {}): Promise<Answer> {

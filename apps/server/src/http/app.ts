@@ -1,6 +1,13 @@
 import type { BlockList } from 'node:net';
 import { EngineError } from '@muster/engine';
-import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify';
 import type { Logger } from 'pino';
 import type { SignIns } from '../tokens/sign-ins.ts';
 import type { Tokens } from '../tokens/tokens.ts';
@@ -40,6 +47,8 @@ export interface AppOptions {
   readonly tokens: Tokens;
   readonly signIns: SignIns;
   readonly routes: readonly Route[];
+  /** What is served under paths that are no routes. */
+  readonly pages?: { answer(request: FastifyRequest, reply: FastifyReply): boolean } | undefined;
   /** What else than HTTP is spoken here. */
   readonly upgrades?: readonly Upgrade[];
   readonly failures: SignInFailures;
@@ -131,7 +140,10 @@ export function createApp(options: AppOptions): App {
       return done(httpError('MUSTER_BAD_REQUEST', 'The header Host is missing.'));
     }
     // Here, because the handler for unknown paths comes after the body was read, whoever sends it.
-    if (request.is404) wrongMethods.answer(request, reply);
+    if (request.is404) {
+      if (options.pages?.answer(request, reply)) return;
+      wrongMethods.answer(request, reply);
+    }
     return done();
   });
   const unread = { ...UNREAD, ms: options.refusedBodyMs ?? UNREAD.ms };
