@@ -27,7 +27,7 @@ const failing = (db: Database): Database => ({
         run({
           query: async (query) => {
             const answer = await tx.query(query);
-            if (failsAt === null || query.name !== failsAt) return answer;
+            if (query.name === undefined || query.name !== failsAt) return answer;
             faults.push(failsAt);
             throw new Error('killed');
           },

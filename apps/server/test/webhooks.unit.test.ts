@@ -27,7 +27,7 @@ function webhook(webhookId: string, filter: WebhookRow['filter'], events = ['act
       looks += 1;
       return filter;
     },
-  } as Partial<WebhookRow> as WebhookRow;
+  } as WebhookRow;
 }
 const found = (webhooks: WebhookRow[], event: Told) =>
   new Matching(webhooks).of(event).map(({ webhookId }) => webhookId);
