@@ -28,7 +28,7 @@ const failing = (db: Database): Database => ({
           query: async (query) => {
             const answer = await tx.query(query);
             if (query.name === undefined || query.name !== failsAt) return answer;
-            faults.push(failsAt);
+            faults.push(query.name);
             throw new Error('killed');
           },
           afterCommit: (then) => tx.afterCommit(then),

@@ -27,9 +27,9 @@ function webhook(webhookId: string, filter: WebhookRow['filter'], events = ['act
       looks += 1;
       return filter;
     },
-  } as WebhookRow;
+  };
 }
-const found = (webhooks: WebhookRow[], event: Told) =>
+const found = (webhooks: ReturnType<typeof webhook>[], event: Told) =>
   new Matching(webhooks).of(event).map(({ webhookId }) => webhookId);
 
 test.each([

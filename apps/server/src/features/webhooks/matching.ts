@@ -3,25 +3,28 @@ import type { WebhookRow } from './queries.ts';
 import type { Told } from './told-events.ts';
 
 /** Whom an event is looked up for: his webhooks without a filter, and those of which a value of the filter fits. */
-interface ByValue {
-  readonly unfiltered: WebhookRow[];
-  readonly of: Map<string, WebhookRow[]>;
+interface ByValue<Row> {
+  readonly unfiltered: Row[];
+  readonly of: Map<string, Row[]>;
 }
+
+/** What decides whether a webhook wants an event. */
+type Wish = Pick<WebhookRow, 'events' | 'filter' | 'fromAt' | 'tenantId'>;
 
 /**
  * Which webhooks want an event. Each is filed under the values of one part of its filter, so what an event costs does not depend on
  * how many there are that it does not fit.
  */
-export class Matching {
-  readonly #of = new Map<string, ByValue>();
+export class Matching<Row extends Wish = WebhookRow> {
+  readonly #of = new Map<string, ByValue<Row>>();
   readonly #tenants: ReadonlySet<number>;
 
-  constructor(webhooks: readonly WebhookRow[]) {
+  constructor(webhooks: readonly Row[]) {
     this.#tenants = new Set(webhooks.map(({ tenantId }) => tenantId));
     for (const webhook of webhooks)
       for (const type of eventsOf(webhook)) {
         const key = `${webhook.tenantId} ${type}`;
-        const place: ByValue = this.#of.get(key) ?? { unfiltered: [], of: new Map() };
+        const place: ByValue<Row> = this.#of.get(key) ?? { unfiltered: [], of: new Map() };
         this.#of.set(key, place);
         const values = filedUnder(webhook);
         if (values === null) place.unfiltered.push(webhook);
@@ -43,7 +46,7 @@ export class Matching {
     return this.#tenants.has(tenantId);
   }
 
-  of(told: Told): WebhookRow[] {
+  of(told: Told): Row[] {
     const place = this.#of.get(`${told.tenantId} ${told.type}`);
     if (!place) return [];
     const found = new Set(place.unfiltered);
@@ -52,7 +55,7 @@ export class Matching {
   }
 }
 
-function eventsOf({ events }: WebhookRow): ReadonlySet<WebhookEvent> {
+function eventsOf({ events }: Wish): ReadonlySet<WebhookEvent> {
   return new Set(
     events.flatMap((event) =>
       event.endsWith('.*')
@@ -63,7 +66,7 @@ function eventsOf({ events }: WebhookRow): ReadonlySet<WebhookEvent> {
 }
 
 /** Of each part one is enough: the one that fits the fewest events comes first. */
-function filedUnder({ filter: { devices, hosts, kinds, tags } }: WebhookRow): string[] | null {
+function filedUnder({ filter: { devices, hosts, kinds, tags } }: Wish): string[] | null {
   if (devices) return devices.map((id) => `device ${id}`);
   if (hosts) return hosts.map((id) => `tag host:${id}`);
   if (tags) return tags.map((tag) => `tag ${tag}`);
@@ -78,7 +81,7 @@ function valuesOf({ device, kind, tags }: Told): string[] {
   ];
 }
 
-function fits({ filter: { devices, hosts, kinds, tags } }: WebhookRow, told: Told): boolean {
+function fits({ filter: { devices, hosts, kinds, tags } }: Wish, told: Told): boolean {
   return (
     (!devices || (told.device !== null && devices.includes(told.device))) &&
     (!hosts || hosts.some((id) => told.tags.includes(`host:${id}`))) &&

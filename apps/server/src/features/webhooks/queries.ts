@@ -56,10 +56,7 @@ export function createWebhookQueries(s: string, now: () => Date) {
 
     async insert(
       client: Queryable,
-      given: Omit<
-        WebhookRow,
-        `paused${string}` | `former${string}` | 'createdAt' | 'fromAt' | 'cursorAt'
-      >,
+      given: Omit<WebhookRow, `paused${string}` | `former${string}` | 'createdAt' | 'fromAt' | 'cursorAt'>,
     ): Promise<void> {
       await client.query({
         text: `with h as (insert into ${s}.webhook_health (tenant_id, webhook_id) values ($2, $3))
