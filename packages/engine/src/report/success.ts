@@ -25,6 +25,7 @@ export const successValues = (context: Context, items: readonly ReportItem[]): u
   items.map((item) => item.next?.worker ?? null),
   items.map((item) => item.next?.leaseMs ?? null),
   items.map((item) => item.laneId ?? null),
+  items.map((item) => item.reason ?? null),
 ];
 
 /** Its lane has what is needed of an action that is leased. Only where the caller names no lane it is looked for. */
@@ -37,7 +38,8 @@ export const successStatement = (s: string, ends: string | null) => {
   const handsOn = ends ? 'g.n_action is not null and not g.n_ends' : 'g.n_action is not null';
   return `
   with ${pauses(s)}, h as (
-    select i.ord, i.tenant_id, l.lane_id, l.ver, i.action_id, i.attempt, coalesce(i.worker, l.worker) as worker, i.error, i.result,
+    select i.ord, i.tenant_id, l.lane_id, l.ver, i.action_id, i.attempt, coalesce(i.worker, l.worker) as worker,
+      coalesce(i.reason, 'SUCCEEDED') as why, i.error, i.result,
       l.leased_at, l.sent_id, l.worker as sent_worker, l.runner_id, l.lease_runner, l.channel,
       n.action_id as n_action, n.attempt as n_attempt, n.deadline as n_deadline, n.channel as n_channel, i.next_worker as n_worker,
       coalesce(n.lease_ms, i.next_lease_ms) as n_lease_ms
@@ -53,6 +55,7 @@ export const successStatement = (s: string, ends: string | null) => {
       next_worker: 'text',
       next_lease_ms: 'int',
       only_lane: 'bigint',
+      reason: 'text',
     })}
     cross join lateral ${laneOfLease(s)}
     left join pz on pz.tenant_id = i.tenant_id
@@ -88,7 +91,7 @@ export const successStatement = (s: string, ends: string | null) => {
   ), z as (
     insert into ${s}.endings (tenant_id, action_id, state, attempt, reason, error, result, ended_at, sent_at,
         event_id, xid, sent_id, lane_id, worker, sent_worker, next_action, next_attempt, next_worker)
-      select g.tenant_id, g.action_id, 'succeeded', g.attempt, 'SUCCEEDED', g.error, g.result, ${NOW}, g.leased_at,
+      select g.tenant_id, g.action_id, 'succeeded', g.attempt, g.why, g.error, g.result, ${NOW}, g.leased_at,
         g.event_id, (select ${s}.feed_xid()), g.sent_id, g.lane_id, g.worker, nullif(g.sent_worker, g.worker),
         ${ends ? `case when ${handsOn} then g.n_action end` : 'g.n_action'}, case when ${handsOn} then g.n_attempt + 1 end,
         case when ${handsOn} then nullif(g.n_worker, g.worker) end
@@ -107,8 +110,8 @@ export const successStatement = (s: string, ends: string | null) => {
   )
   ${ANSWER}
   select g.ord::int, g.tenant_id, g.lane_id, g.action_id as ended_action, g.attempt as ended_attempt, 'succeeded' as outcome,
-    g.channel as ended_channel, g.runner_id, g.lease_runner, null::bigint as home_lane, 'succeeded' as ended_state, 'SUCCEEDED' as why,
-    g.error, ${NOW} as at, a.action_id, g.n_attempt + 1 as attempt, ${NOW} as leased_at, g.n_lease_until as lease_until,
+    g.channel as ended_channel, g.runner_id, g.lease_runner, null::bigint as home_lane, 'succeeded' as ended_state, g.why, g.error,
+    ${NOW} as at, a.action_id, g.n_attempt + 1 as attempt, ${NOW} as leased_at, g.n_lease_until as lease_until,
     g.n_worker as worker, false as cancel_requested, g.n_action is not null and g.n_ends as ends, ${ACTION_COLUMNS}
   from g left join lateral (
     select * from ${s}.actions a where a.tenant_id = g.tenant_id and a.action_id = g.n_action limit 1
