@@ -45,6 +45,7 @@ export const bot = z
   .meta({ id: 'Bot' });
 export type Bot = z.infer<typeof bot>;
 export const newBot = bot.extend({ botToken: z.string().describe('Shown once.') }).meta({ id: 'NewBot' });
+export const botToken = z.strictObject({ id: z.string(), botToken: z.string() }).meta({ id: 'BotToken' });
 export const botPage = z.strictObject({ bots: z.array(bot), cursor: nextCursor }).meta({ id: 'BotPage' });
 export type BotPage = z.infer<typeof botPage>;
 export const botBusy = refusal.extend({ order }).meta({ id: 'BotBusy' });

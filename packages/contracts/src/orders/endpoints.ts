@@ -1,6 +1,6 @@
 import { endpoint } from '../endpoint.ts';
 import { IDEMPOTENCY_KEY, idParams, pageQuery } from '../values.ts';
-import { bot, botBusy, botPage, cleared, completed, newBot, order, orderPage } from './answers.ts';
+import { bot, botBusy, botPage, botToken, cleared, completed, newBot, order, orderPage } from './answers.ts';
 import { botPatch, orderBody, orderPatch } from './requests.ts';
 
 const clear = { summary: 'Deletes all orders and frees their bots; numbering goes on' } as const;
@@ -96,6 +96,14 @@ export const bots = {
     summary: 'Deletes a bot for the time being; its order waits in its old place again',
     params: idParams,
     responses: { 204: { description: 'It can be restored for some days.' } },
+  }),
+  rotateToken: endpoint({
+    method: 'POST',
+    path: '/api/bots/:id/token',
+    summary:
+      'A new token for a bot, as after it was restored; the old one holds until the new one is first used',
+    params: idParams,
+    responses: { 201: { description: 'It is shown once.', schema: botToken } },
   }),
   claim: endpoint({
     method: 'POST',

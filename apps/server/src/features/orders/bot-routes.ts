@@ -70,6 +70,18 @@ export function botRoutes(tools: { audit: Audit; bots: Bots; db: Database; queri
       },
     }),
 
+    defineRoute(api.bots.rotateToken, {
+      access: operators('operator'),
+      async handler({ caller, params, reply }) {
+        const botToken = await audit.change(caller, (tx) => bots.rotateToken(tx, caller, params.id), {
+          act: 'token.rotate',
+          target: `bot ${params.id}`,
+        });
+        created(reply);
+        return { id: params.id, botToken };
+      },
+    }),
+
     defineRoute(api.bots.claim, {
       access: operators('operator', 'bot'),
       async handler({ caller, params, reply }) {

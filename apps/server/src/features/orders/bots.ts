@@ -38,14 +38,25 @@ export function createBots(tools: {
     if (row?.worker === botId) await orders.giveBack(tx, row);
   }
 
+  const issueToken = (
+    tx: Queryable,
+    { id, ...of }: { tenantId: number; id: string; owner: string; createdBy: string },
+  ) => tokens.issueFor(tx, { ...of, kind: 'bot', name: `bot ${id}`, restriction: { botId: id } });
+
   return {
     async create(tx: Queryable, { tenantId, name }: Caller): Promise<{ id: string; botToken: string }> {
       const id = await queries.newId(tx);
       const laneId = await engine.ensureLane(tx, tenantId, BOTS, id);
       await engine.joinPool(tx, { tenantId, laneId }, await orders.pool(tx, tenantId));
       const owner = await queries.insert(tx, { tenantId, id, laneId });
-      const owned = { tenantId, kind: 'bot', owner, name: `bot ${id}`, createdBy: name } as const;
-      return { id, botToken: await tokens.issueFor(tx, { ...owned, restriction: { botId: id } }) };
+      return { id, botToken: await issueToken(tx, { tenantId, id, owner, createdBy: name }) };
+    },
+
+    /** A new token, as for one that was restored; the old one, if there is one, ends with the first use of the new. */
+    async rotateToken(tx: Queryable, { tenantId, name }: Caller, id: string): Promise<string> {
+      const row = await known(tx, tenantId, id);
+      if (row.deleted_at) throw unknownBot();
+      return issueToken(tx, { tenantId, id, owner: row.bot_number, createdBy: name });
     },
 
     /** The next order for it, or the one that it has. */
