@@ -5,6 +5,7 @@ import { createBotQueries } from './bot-queries.ts';
 import { botRoutes } from './bot-routes.ts';
 import { createBots } from './bots.ts';
 import { createCompletion } from './completion.ts';
+import { gatherNewOrders } from './new-orders.ts';
 import { orderEvents } from './order-events.ts';
 import { createOrderQueries } from './order-queries.ts';
 import { orderRoutes } from './order-routes.ts';
@@ -25,6 +26,7 @@ export const orders: CreateFeature = (shell) => {
   const completion = createCompletion({ callbacks, engine, log, queries, seconds });
   const limit = config.MUSTER_ORDER_LIMIT;
   const door = createOrders({ bots: botQueries, completion, engine, limit, queries });
+  const newOrders = gatherNewOrders({ audit, db, orders: door, queries, repeats });
   const bots = createBots({
     ...{ completion, engine, normalShare: config.MUSTER_NORMAL_SHARE, orderQueries: queries, orders: door },
     ...{ queries: botQueries, tokens },
@@ -39,7 +41,7 @@ export const orders: CreateFeature = (shell) => {
     name: 'orders',
     errors: ORDER_ERRORS,
     routes: [
-      ...orderRoutes({ audit, completion, db, orders: door, queries, repeats }),
+      ...orderRoutes({ audit, completion, db, newOrders, orders: door, queries }),
       ...botRoutes({ audit, bots, db, queries: botQueries }),
     ],
   };

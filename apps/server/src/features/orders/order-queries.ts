@@ -12,6 +12,12 @@ export interface Place {
   readonly number: string;
 }
 
+export interface NewNumber {
+  readonly number: string;
+  readonly id: string;
+  readonly at: Date;
+}
+
 export type ProcessedOrder = Pick<OrderRow, 'order_id' | 'action_id'> & { attempt: number; leased_at: Date };
 
 export function createOrderQueries(s: string, now: () => Date, seconds: number) {
@@ -62,16 +68,18 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
   );
 
   return {
-    /** The next number of the tenant, and the time that goes with it; whoever comes next waits for the commit. */
-    async nextNumber(client: Queryable, tenantId: number): Promise<{ number: string; at: Date }> {
+    /** The next numbers of the tenant, ids, and the time that goes with them; whoever comes next waits for the commit. */
+    async nextNumbers(client: Queryable, tenantId: number, many: number): Promise<NewNumber[]> {
       const { rows } = await client.query({
-        name: 'muster_next_order_number',
-        text: `insert into ${s}.order_numbers as n (tenant_id, last_number, last_at) values ($2, 1, ${NOW})
-          on conflict (tenant_id) do update set last_number = n.last_number + 1, last_at = greatest(n.last_at, ${NOW})
-          returning n.last_number as number, n.last_at as at`,
-        values: [now(), tenantId],
+        name: 'muster_next_order_numbers',
+        text: `with n as (
+            insert into ${s}.order_numbers as n (tenant_id, last_number, last_at) values ($2, $3, ${NOW})
+            on conflict (tenant_id) do update set last_number = n.last_number + excluded.last_number, last_at = greatest(n.last_at, ${NOW})
+            returning n.last_number, n.last_at
+          ) select n.last_number - $3 + i as number, n.last_at as at, ${s}.uuid_v7(n.last_at) as id from n, generate_series(1, $3::int) i order by i`,
+        values: [now(), tenantId, many],
       });
-      return rows[0];
+      return rows;
     },
 
     /** No number is taken, so no order comes, until the end of the transaction. */
@@ -82,23 +90,31 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       });
     },
 
+    /** Nobody has them yet. */
     async insert(
       client: Queryable,
-      given: {
-        tenantId: number;
-        number: string;
-        at: Date;
-        type: OrderType;
-        userId: string | null;
-        actionId: string;
-      },
-    ): Promise<void> {
-      await client.query({
-        name: 'muster_insert_order',
+      tenantId: number,
+      given: readonly (NewNumber & { type: OrderType; userId: string | null; actionId: string })[],
+    ): Promise<OrderRow[]> {
+      const { rows } = await client.query({
+        name: 'muster_insert_orders',
         text: `insert into ${s}.orders (created_at, updated_at, tenant_id, order_id, order_number, type, user_id, action_id, place)
-          values (${NOW}, ${NOW}, $2, ${s}.uuid_v7(${NOW}), $3, $4, $5, $6, $6)`,
-        values: [given.at, given.tenantId, given.number, given.type, given.userId, given.actionId],
+          select i.at, i.at, $1, i.id, i.number, i.type, i.user_id, i.action_id, i.action_id
+          from unnest((select $2::timestamptz[]), (select $3::uuid[]), (select $4::bigint[]), (select $5::text[]), (select $6::uuid[]),
+            (select $7::bigint[])) i(at, id, number, type, user_id, action_id)
+          order by i.number
+          returning *, null as worker, null as attempt, null as leased_at, null as ends_at`,
+        values: [
+          tenantId,
+          given.map(({ at }) => at),
+          given.map(({ id }) => id),
+          given.map(({ number }) => number),
+          given.map(({ type }) => type),
+          given.map(({ userId }) => userId),
+          given.map(({ actionId }) => actionId),
+        ],
       });
+      return rows;
     },
 
     async get(client: Queryable, tenantId: number, id: string): Promise<OrderRow | null> {

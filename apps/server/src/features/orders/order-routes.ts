@@ -8,10 +8,10 @@ import { httpError } from '../../http/errors.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { readPage } from '../../http/page.ts';
 import { created, gone } from '../../http/replies.ts';
-import type { Repeats } from '../../repeats/repeats.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Completion } from './completion.ts';
 import { orderError, unknownOrder } from './errors.ts';
+import type { NewOrders } from './new-orders.ts';
 import type { OrderQueries, Place } from './order-queries.ts';
 import type { Orders } from './orders.ts';
 import { showOrder } from './wire.ts';
@@ -35,11 +35,11 @@ export function orderRoutes(tools: {
   audit: Audit;
   completion: Completion;
   db: Database;
+  newOrders: NewOrders;
   orders: Orders;
   queries: OrderQueries;
-  repeats: Repeats;
 }): Route[] {
-  const { audit, completion, db, orders, queries, repeats } = tools;
+  const { audit, completion, db, newOrders, orders, queries } = tools;
 
   async function show(tenantId: number, id: string) {
     const row = await queries.get(db, tenantId, id);
@@ -60,21 +60,9 @@ export function orderRoutes(tools: {
       async handler({ body, caller, reply, request }) {
         const { tenantId } = caller;
         const key = readIdempotencyKey(request);
-        const { order, isNew } = await audit.change(
-          caller,
-          async (tx) => {
-            const { id: number, isNew } = await repeats.once(tx, { tenantId, key, said: body }, () =>
-              orders.create(tx, tenantId, body, caller.name),
-            );
-            const row = await queries.ofNumber(tx, tenantId, number);
-            if (!row) throw unknownOrder(); // forgotten, and its key not yet
-            return { order: showOrder(row), isNew };
-          },
-          (made) =>
-            made.isNew ? { act: 'order.create', target: `order ${made.order.id}`, detail: body } : null,
-        );
+        const { isNew, row } = await newOrders({ tenantId, caller, body, key });
         if (isNew) created(reply);
-        return order;
+        return showOrder(row);
       },
     }),
 

@@ -1,9 +1,16 @@
 import type { NewOrder, OrderPatch } from '@muster/contracts';
-import type { Engine, Queryable, Transaction } from '@muster/engine';
+import {
+  type Engine,
+  EngineError,
+  type Enqueued,
+  type NewAction,
+  type Queryable,
+  type Transaction,
+} from '@muster/engine';
 import type { BotQueries } from './bot-queries.ts';
 import type { Completion } from './completion.ts';
 import { orderError, refused, unknownOrder } from './errors.ts';
-import type { OrderQueries } from './order-queries.ts';
+import type { NewNumber, OrderQueries } from './order-queries.ts';
 import { CHANNEL, type OrderRow, POOL, POOLS, statusOf } from './wire.ts';
 
 /** What can be done to an order. Its status is what the engine says of its action. */
@@ -24,20 +31,23 @@ export function createOrders(tools: {
 
   const pool = (client: Queryable, tenantId: number) => engine.ensurePool(client, tenantId, POOLS, POOL);
 
-  async function enqueue(
-    tx: Queryable,
-    tenantId: number,
-    order: { type: NewOrder['type']; createdBy: string; placeOf?: string },
-  ): Promise<string> {
-    const { id } = await engine.enqueue(tx, {
-      ...{ tenantId, laneId: await pool(tx, tenantId), channel: CHANNEL, kind: 'order', payload: {} },
-      priority: order.type === 'VIP' ? 'urgent' : 'normal',
-      ...{ onLeaseEnd: 'succeed', maxAttempts: TRIES, leaseMs, mostOfChannel: limit },
-      createdBy: order.createdBy,
-      placeOf: order.placeOf,
-    });
-    return id;
-  }
+  /** The action of an order: what it is about, and how it ends. */
+  const actionOf = (
+    order: {
+      orderId: string;
+      orderNumber: string;
+      type: NewOrder['type'];
+      createdBy: string;
+      placeOf?: string;
+    },
+    to: { tenantId: number; laneId: string },
+  ): NewAction => ({
+    ...{ ...to, channel: CHANNEL, kind: 'order' },
+    payload: { orderId: order.orderId, orderNumber: Number(order.orderNumber) },
+    priority: order.type === 'VIP' ? 'urgent' : 'normal',
+    ...{ onLeaseEnd: 'succeed', maxAttempts: TRIES, leaseMs, mostOfChannel: limit },
+    ...{ createdBy: order.createdBy, placeOf: order.placeOf },
+  });
 
   async function known(tx: Queryable, tenantId: number, id: string): Promise<OrderRow> {
     const row = (await queries.lock(tx, tenantId, id)) && (await queries.get(tx, tenantId, id));
@@ -76,22 +86,43 @@ export function createOrders(tools: {
     giveBack,
     pool,
 
-    /** Says its number. */
-    async create(tx: Queryable, tenantId: number, given: NewOrder, createdBy: string): Promise<string> {
-      const { number, at } = await queries.nextNumber(tx, tenantId);
-      const actionId = await enqueue(tx, tenantId, { type: given.type, createdBy });
-      const { type, userId = null } = given;
-      await queries.insert(tx, { tenantId, number, at, type, userId, actionId });
-      return number;
+    /** In their order, each with its own answer; the number of one that finds no room is never used. */
+    async create(
+      tx: Queryable,
+      tenantId: number,
+      given: readonly { body: NewOrder; createdBy: string }[],
+    ): Promise<(OrderRow | EngineError)[]> {
+      const numbers = await queries.nextNumbers(tx, tenantId, given.length);
+      const to = { tenantId, laneId: await pool(tx, tenantId) };
+      const made = given.map(({ body, createdBy }, n) => {
+        const own = numbers[n] as NewNumber;
+        return { ...own, ...body, createdBy, orderId: own.id, orderNumber: own.number };
+      });
+      const queued = await engine.enqueueMany(
+        tx,
+        made.map((one) => actionOf(one, to)),
+      );
+      const rows = await queries.insert(
+        tx,
+        tenantId,
+        made.flatMap(({ at, id, number, type, userId = null }, n) => {
+          const action = queued[n] as Enqueued | EngineError;
+          return action instanceof EngineError ? [] : [{ at, id, number, type, userId, actionId: action.id }];
+        }),
+      );
+      return queued.map((one) => (one instanceof EngineError ? one : (rows.shift() as OrderRow)));
     },
 
     async update(tx: Transaction, tenantId: number, id: string, to: OrderPatch, by: string): Promise<void> {
       let row = await known(tx, tenantId, id);
       if (row.deleted_at) {
         if (to.deletedAt !== null) throw unknownOrder();
-        const actionId = row.completed_at
-          ? row.action_id
-          : await enqueue(tx, tenantId, { type: row.type, createdBy: by, placeOf: row.place });
+        const { order_id: orderId, order_number: orderNumber, place: placeOf, type } = row;
+        const action = actionOf(
+          { orderId, orderNumber, type, createdBy: by, placeOf },
+          { tenantId, laneId: await pool(tx, tenantId) },
+        );
+        const actionId = row.completed_at ? row.action_id : (await engine.enqueue(tx, action)).id;
         await queries.restore(tx, tenantId, id, actionId);
         row = await known(tx, tenantId, id);
       }
