@@ -1,5 +1,5 @@
 import type { Bot, Order } from '@muster/contracts';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sign } from '../src/callbacks/signing-keys.ts';
 import { startDestination } from '../testing/destination.ts';
 import { rawConnection } from '../testing/raw-http.ts';
@@ -351,6 +351,135 @@ describe('the three stuck states', () => {
       message: 'Order completed',
     });
     await nobodyIsStuck();
+  });
+});
+
+describe('races, made by gates', () => {
+  /** Calls of the door to `name` stand still before it until the gate is opened; `reached` counts them. */
+  function gateBefore<On extends object>(on: On, name: keyof On) {
+    let reached = 0;
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const original = on[name] as (...given: unknown[]) => unknown;
+    const spy = vi.spyOn(on as Record<string, (...given: unknown[]) => unknown>, String(name));
+    spy.mockImplementation(async (...given) => {
+      reached += 1;
+      await opened;
+      return original.apply(on, given);
+    });
+    return {
+      reached: (times = 1) => expect.poll(() => reached).toBe(times),
+      /** Nobody who comes later stands still. */
+      free: () => void spy.mockRestore(),
+      open() {
+        spy.mockRestore();
+        open();
+      },
+    };
+  }
+  const stateOf = async (id: string) => ((await one(id)) ?? { status: 'DELETED' }).status;
+
+  test('G83: two claims of one bot: one gets the next order, the other hears of it', async () => {
+    const [first, second, by] = [await order(), await order(), await bot()];
+    const gate = gateBefore(t.engine, 'claimFromPool');
+    const asked = [claim(by.id), claim(by.id)];
+    await gate.reached(2);
+    gate.open();
+    const answers = (await Promise.all(asked)).toSorted((a, b) => a.status - b.status);
+    expect(answers[0]).toMatchObject({ status: 200, body: { id: first.id } });
+    expect(answers[1]).toMatchObject({ status: 409, body: { order: { id: first.id } } });
+    expect(await stateOf(second.id)).toBe('PENDING');
+  });
+
+  test('G83: a claim that comes second to the deletion of its bot gets nothing', async () => {
+    const [made, by] = [await order(), await bot()];
+    const gate = gateBefore(t.engine, 'claimFromPool');
+    const asked = claim(by.id);
+    await gate.reached();
+    expect((await t.del(`/api/bots/${by.id}`)).status).toBe(204);
+    gate.open();
+    expect((await asked).body).toBeNull();
+    expect(await stateOf(made.id)).toBe('PENDING');
+  });
+
+  test('G83: what a bot claims while it is being deleted is given back, and its callback is cancelled', async () => {
+    const [made, by] = [await order(), await bot()];
+    const gate = gateBefore(t.engine, 'blockLane');
+    const removed = t.del(`/api/bots/${by.id}`);
+    await gate.reached();
+    expect((await claim(by.id)).body.id).toBe(made.id);
+    gate.open();
+    expect((await removed).status).toBe(204);
+    expect(await stateOf(made.id)).toBe('PENDING');
+    expect((await sent(made.id))[0]).toBe('CANCELED');
+  });
+
+  test('G83: a callback that is scheduled after its order was given back means nothing', async () => {
+    const [made, by] = [await order(), await bot()];
+    const gate = gateBefore(t.server.callbacks, 'schedule');
+    const asked = claim(by.id);
+    await gate.reached();
+    expect((await patch(`/api/bots/${by.id}`, { status: 'IDLE' })).status).toBe(200);
+    gate.open();
+    expect((await asked).status).toBe(200);
+    await t.pass(10_000);
+    await expect
+      .poll(async () => (await callbacksOf(made.id))[0])
+      .toMatchObject({
+        ...{ state: 'DELIVERED', responseBody: '{"message":"Order already finalized"}' },
+      });
+    expect(await stateOf(made.id)).toBe('PENDING');
+  });
+
+  test('G83: a callback and the end of the lease at once complete the order once, whoever is first', async () => {
+    const { order: made, bot: by } = await claimed();
+    const said = { orderId: made.id, botId: by.id, attempt: 1 };
+    const gate = gateBefore(t.engine, 'report');
+    const asked = signedBody(t, await key(), said);
+    await gate.reached();
+    await t.pass(12_000);
+    expect(await one(made.id)).toMatchObject({ status: 'COMPLETE', completionReason: 'LEASE_END' });
+    gate.open();
+    expect((await asked).body).toEqual({ message: 'Order already finalized' });
+    const { actions } = (await t.get('/api/actions?channel=order&state=succeeded&limit=1')).body;
+    const { events } = (await t.get(`/api/actions/${actions[0].id}`)).body;
+    expect(events.filter(({ type }: { type: string }) => type === 'SUCCEEDED')).toHaveLength(1);
+  });
+
+  test('G83: a callback that was believed before its order went to another bot completes nothing there', async () => {
+    const { order: made, bot: by } = await claimed();
+    const other = await bot();
+    const gate = gateBefore(t.engine, 'report');
+    const asked = signedBody(t, await key(), { orderId: made.id, botId: by.id, attempt: 1 });
+    await gate.reached();
+    gate.free();
+    await patch(`/api/orders/${made.id}`, { status: 'PENDING' });
+    expect((await claim(other.id)).body.id).toBe(made.id);
+    gate.open();
+    expect((await asked).body).toEqual({ message: 'Order already finalized' });
+    expect(await one(made.id)).toMatchObject({ status: 'PROCESSING', botId: other.id });
+  });
+
+  test('G83: clear and a claim at once: what was taken before it is cleared too, and nothing is taken after', async () => {
+    const [first, second, a, b] = [await order(), await order(), await bot(), await bot()];
+    const before = gateBefore(t.engine, 'cancelMatching');
+    const cleared = t.post('/api/orders/clear');
+    await before.reached();
+    expect((await claim(a.id)).body.id).toBe(first.id);
+    const after = gateBefore(t.engine, 'reportMany');
+    before.open();
+    await after.reached();
+    const asked = claim(b.id);
+    after.open();
+    expect((await cleared).body).toEqual({ cleared: 2 });
+    expect((await asked).body).toBeNull();
+    expect(await list()).toEqual([]);
+    await nobodyIsStuck();
+    expect((await bots()).map(({ status }) => status)).toEqual(['IDLE', 'IDLE']);
+    expect((await sent(first.id))[0]).toBe('CANCELED');
+    expect(await sent(second.id)).toEqual([]);
   });
 });
 

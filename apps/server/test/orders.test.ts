@@ -1,5 +1,6 @@
 import type { Order } from '@muster/contracts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { playOrders } from '../testing/orders/play-orders.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 let t: TestServer;
@@ -129,6 +130,24 @@ test('G83: a deleted bot gives its order back to its old place; a deleted order 
   expect(await list()).toEqual([]);
 });
 
+test('G83: whatever an operator does while bots compete, and while the server restarts, each order is completed once', async () => {
+  await clear();
+  let isRestarted = false;
+  const report = await playOrders({
+    ...{ bots: 10, orders: 60, seed: process.env.MUSTER_TEST_SEED ?? '1', operator: t.operator },
+    url: () => t.server.url,
+    elapse: () => t.pass(LEASE_MS),
+    async disturb(done) {
+      if (isRestarted || done < 0.3) return;
+      isRestarted = true;
+      await t.restart();
+    },
+  });
+  expect(report.faults).toEqual([]);
+  expect(isRestarted && report.compared > 20 && report.acts > 3).toBe(true);
+  await clear();
+});
+
 test('an action that an operator cancels is a deleted order; deleted ones are forgotten after some days', async () => {
   const made = await order();
   const { actions } = (await t.get('/api/actions?channel=order&state=pending')).body;
@@ -145,4 +164,14 @@ test('a token of a bot claims for that bot alone', async () => {
   const [a, b] = [await bot(), await bot()];
   expect((await claim(b.id, a.botToken)).body.code).toBe('MUSTER_WRONG_BOT');
   expect((await t.get('/api/orders', { token: a.botToken })).status).toBe(403);
+  // a restored bot has none, and gets a new one
+  await t.del(`/api/bots/${a.id}`);
+  expect((await t.post(`/api/bots/${a.id}/token`)).status).toBe(404);
+  await patch(`/api/bots/${a.id}`, { deletedAt: null });
+  expect((await claim(a.id, a.botToken)).status).toBe(401);
+  const { body, status } = await t.post(`/api/bots/${a.id}/token`);
+  expect(status).toBe(201);
+  t.secret(body.botToken);
+  expect((await claim(a.id, body.botToken)).status).toBe(200);
+  expect((await claim(b.id, body.botToken)).status).toBe(403);
 });

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import type { Bot, FeedPage, Order, OrderPage } from '@muster/contracts';
+import type { OrderGame } from './play-orders.ts';
+
+export type OrderCalls = ReturnType<typeof createCalls>;
+
+/** What can be asked of the door. A request that may have been carried out without an answer is counted as lost, and never sent twice. */
+export function createCalls({ operator, url }: Pick<OrderGame, 'operator' | 'url'>) {
+  let lost = 0;
+
+  async function send(
+    method: string,
+    path: string,
+    body?: object,
+    headers: Record<string, string> = {},
+    // biome-ignore lint/suspicious/noExplicitAny: whatever came
+  ): Promise<{ status: number; body: any } | null> {
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(url() + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${operator}`,
+          ...(body ? { 'content-type': 'application/json' } : {}),
+          ...headers,
+        },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      });
+      text = await response.text();
+    } catch {
+      return null;
+    }
+    if (response.status === 500) throw new Error(`${method} ${path}: ${text}`);
+    // too much at once, or it is just ending
+    if (response.status > 500) return null;
+    return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+  }
+
+  /** Until there is an answer: what changes nothing, or nothing twice. */
+  async function persist(...request: Parameters<typeof send>) {
+    for (;;) {
+      const answer = await send(...request);
+      if (answer) return answer.body;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  async function once(...request: Parameters<typeof send>) {
+    const answer = await send(...request);
+    if (!answer) lost += 1;
+    return answer;
+  }
+  const status = async (...request: Parameters<typeof send>) => (await once(...request))?.status ?? null;
+
+  return {
+    lost: () => lost,
+    create: (type: Order['type']): Promise<Order> =>
+      persist('POST', '/api/orders', { type }, { 'idempotency-key': randomUUID() }),
+    newBot: async (): Promise<Bot | null> => (await once('POST', '/api/bots'))?.body ?? null,
+    /** What this very claim took. */
+    async claim(id: string): Promise<Order | null> {
+      const answer = await once('POST', `/api/bots/${id}/claim`);
+      return answer?.status === 200 ? answer.body : null;
+    },
+    patchOrder: (id: string, body: object) => status('PATCH', `/api/orders/${id}`, body),
+    patchBot: (id: string, body: object) => status('PATCH', `/api/bots/${id}`, body),
+    deleteOrder: (id: string) => status('DELETE', `/api/orders/${id}`),
+    deleteBot: (id: string) => status('DELETE', `/api/bots/${id}`),
+
+    /** All of them, or the first so many. */
+    async list(most = Number.POSITIVE_INFINITY): Promise<Order[]> {
+      const orders: Order[] = [];
+      for (let cursor: string | null = ''; cursor !== null && orders.length < most; ) {
+        const page: OrderPage = await persist('GET', `/api/orders?limit=200${cursor && `&cursor=${cursor}`}`);
+        orders.push(...page.orders);
+        cursor = page.cursor;
+      }
+      return orders;
+    },
+    async bots(): Promise<Bot[]> {
+      const bots: Bot[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page: { bots: Bot[]; cursor: string | null } = await persist(
+          'GET',
+          `/api/bots?limit=200${cursor && `&cursor=${cursor}`}`,
+        );
+        bots.push(...page.bots);
+        cursor = page.cursor;
+      }
+      return bots;
+    },
+    /** Everything that happened to orders. */
+    async *events(): AsyncGenerator<FeedPage['events'][number]> {
+      for (let cursor = 'start', more = true; more; ) {
+        const page: FeedPage = await persist('GET', `/api/events?kind=order&limit=200&cursor=${cursor}`);
+        yield* page.events;
+        ({ cursor, more } = page);
+      }
+    },
+  };
+}

@@ -1,0 +1,164 @@
+import type { Order } from '@muster/contracts';
+import { Random } from '../torture/random.ts';
+import { checkOrders } from './check-orders.ts';
+import { createCalls } from './order-calls.ts';
+
+/**
+ * Bots that compete for orders, and an operator who gets in their way: orders come while others wait, are given to bots by hand, taken
+ * back, completed, deleted and restored, bots are deleted in the middle of one, and the server is killed. Round by round: what happens in
+ * one happens at once, then the time of an order passes. In the end each order was completed once, and no bot is stuck.
+ */
+export interface OrderGame {
+  readonly bots: number;
+  readonly orders: number;
+  readonly seed: string;
+  /** Of the server as it is now: it may be killed and come back. */
+  readonly url: () => string;
+  readonly operator: string;
+  /** The time of an order passes. */
+  readonly elapse: () => Promise<void>;
+  /** Called at the beginning of a round, with the part of all orders that is done: may kill the server in the middle of it. */
+  readonly disturb: (done: number) => Promise<void>;
+}
+
+export interface OrderReport {
+  readonly completed: number;
+  readonly deleted: number;
+  readonly rounds: number;
+  readonly claims: number;
+  readonly acts: number;
+  /** Requests without an answer. */
+  readonly lost: number;
+  /** Those of which it was looked whether anybody was overtaken. */
+  readonly compared: number;
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly faults: string[];
+}
+
+const AT_ONCE = 50;
+const VIP_SHARE = 0.3;
+const MOST_FAULTS = 20;
+
+export async function playOrders(game: OrderGame): Promise<OrderReport> {
+  const dice = new Random(game.seed);
+  const calls = createCalls(game);
+  const faults: string[] = [];
+  const say = (fault: string) => void (faults.length < MOST_FAULTS && faults.push(fault));
+  const bots = new Set<string>();
+  /** Those that wait, as far as this game knows: others may have been taken by a request without an answer. */
+  const waiting = new Map<string, Order>();
+  const deleted = new Set<string>();
+  let [made, rounds, claims, acts, compared] = [0, 0, 0, 0, 0];
+
+  async function newOrder(): Promise<void> {
+    const type = dice.chance(VIP_SHARE) ? 'VIP' : 'NORMAL';
+    const order = await calls.create(type);
+    waiting.set(order.id, order);
+  }
+
+  async function newBot(): Promise<void> {
+    const bot = await calls.newBot();
+    if (bot) bots.add(bot.id);
+  }
+
+  /** One thing that an operator does; whatever it is about is none of the round's comparison. */
+  async function act(inProcess: readonly Order[], touched: Set<string>): Promise<void> {
+    const busy = inProcess.length > 0 ? dice.pick(inProcess) : null;
+    const idle = dice.pick([...bots]);
+    const next = waiting.size > 0 ? dice.pick([...waiting.values()]) : null;
+    const what = dice.weighted({
+      ...{ 'give back': 3, 'set idle': 3, complete: 2, 'delete bot': 2, 'delete order': 1, assign: 2 },
+      ...{ 'delete waiting': 1, restore: 1 },
+    });
+    const order = ['assign', 'delete waiting'].includes(what) ? next : busy;
+    acts += 1;
+    if (what === 'restore') {
+      const [id] = deleted;
+      if (id === undefined) return;
+      touched.add(id);
+      if ((await calls.patchOrder(id, { deletedAt: null, status: 'PENDING' })) === 200) deleted.delete(id);
+      return;
+    }
+    if (!order) return;
+    touched.add(order.id);
+    if (what === 'give back') await calls.patchOrder(order.id, { status: 'PENDING' });
+    else if (what === 'complete') await calls.patchOrder(order.id, { status: 'COMPLETE' });
+    else if (what === 'set idle')
+      await calls.patchBot(order.botId as string, { status: 'IDLE', currentOrderId: null });
+    else if (what === 'assign') await calls.patchOrder(order.id, { status: 'PROCESSING', botId: idle });
+    else if (what === 'delete bot') {
+      const status = await calls.deleteBot(order.botId as string);
+      if (status !== null) bots.delete(order.botId as string);
+      await newBot();
+    } else if ((await calls.deleteOrder(order.id)) === 204) deleted.add(order.id);
+  }
+
+  /** Everything of one moment; then whoever waited before it and still does must be behind all that were taken. */
+  async function round(most: number): Promise<void> {
+    rounds += 1;
+    const lostBefore = calls.lost();
+    const inProcess = (await calls.list(1_000)).filter(({ status }) => status === 'PROCESSING');
+    const before = [...waiting.values()];
+    const touched = new Set<string>();
+    const taken: Order[] = [];
+    const claim = async (id: string) => {
+      claims += 1;
+      const order = await calls.claim(id);
+      if (order) taken.push(order);
+    };
+    await Promise.all([
+      game.disturb(1 - (game.orders - made + waiting.size) / game.orders),
+      ...dice.shuffle([...bots]).map(claim),
+      ...Array.from({ length: most }, newOrder),
+      ...Array.from({ length: Math.ceil(bots.size / 20) }, () => act(inProcess, touched)),
+    ]);
+    made += most;
+    for (const { id } of taken) waiting.delete(id);
+    if (calls.lost() > lostBefore || touched.size > 0) await lookAgain();
+    if (calls.lost() > lostBefore) return;
+    const first = before.filter(({ id }) => waiting.has(id) && !touched.has(id)).toSorted(inTurn)[0];
+    compared += taken.length;
+    for (const order of taken)
+      if (first && !touched.has(order.id) && inTurn(first, order) < 0)
+        say(
+          `${order.type} ${order.orderNumber} was taken before ${first.type} ${first.orderNumber}, which waits`,
+        );
+  }
+
+  async function lookAgain(): Promise<void> {
+    const all = await calls.list();
+    waiting.clear();
+    for (const order of all) if (order.status === 'PENDING') waiting.set(order.id, order);
+  }
+
+  async function nobodyIsStuck(): Promise<void> {
+    const present = await calls.bots();
+    bots.clear();
+    for (const { currentOrderId, id, status } of present) {
+      bots.add(id);
+      if ((status === 'PROCESSING') !== (currentOrderId !== null))
+        say(`bot ${id} is ${status} with order ${currentOrderId}`);
+    }
+  }
+
+  for (let n = 0; n < game.bots; n += AT_ONCE)
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, game.bots - n) }, newBot));
+  for (;;) {
+    const left = game.orders - made;
+    if (left <= 0 && waiting.size === 0) {
+      const open = (await calls.list()).filter(({ status }) => status !== 'COMPLETE');
+      if (open.length === 0) break;
+    }
+    // more than are taken at first, so that there is always a line
+    await round(Math.min(left, rounds < 3 ? game.bots * 2 : game.bots));
+    await game.elapse();
+    await nobodyIsStuck();
+  }
+  const end = await checkOrders(calls, { deleted, made, say });
+  return { ...{ rounds, claims, acts, compared, faults }, ...end, lost: calls.lost(), deleted: deleted.size };
+}
+
+/** VIP first, then by number. */
+function inTurn(a: Order, b: Order): number {
+  return a.type === b.type ? a.orderNumber - b.orderNumber : a.type === 'VIP' ? -1 : 1;
+}
