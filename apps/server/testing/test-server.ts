@@ -96,18 +96,10 @@ export async function testServer(options: TestServerOptions = {}): Promise<TestS
       ...(options.clock ? { clock } : {}),
       ...(options.features ? { features: options.features } : {}),
       ...(options.resolve ? { resolve: options.resolve } : {}),
+      ...(options.pagesFolder ? { pagesFolder: options.pagesFolder } : {}),
       ...(options.refusedBodyMs === undefined ? {} : { refusedBodyMs: options.refusedBodyMs }),
     });
   let server = await start();
-  const server = await startServer(config, {
-    db: options.database?.(database.db) ?? database.db,
-    logStream: { write: (line) => void lines.push(line) },
-    ...(options.clock ? { clock } : {}),
-    ...(options.features ? { features: options.features } : {}),
-    ...(options.resolve ? { resolve: options.resolve } : {}),
-    ...(options.pagesFolder ? { pagesFolder: options.pagesFolder } : {}),
-    ...(options.refusedBodyMs === undefined ? {} : { refusedBodyMs: options.refusedBodyMs }),
-  });
   const contract = await contractOf(server.url);
 
   async function send(method: string, path: string, body: unknown, asking: Asking = {}): Promise<Answer> {
