@@ -18,6 +18,8 @@ export interface DelivererTools {
   readonly secretsOf: SecretsOf;
   readonly tries: Tries;
   readonly worker: string;
+  /** Something has changed. */
+  lookSoon(): void;
   /** Nothing is sent to it until somebody resumes it. */
   pause(webhook: WebhookKey, reason: string): Promise<void>;
 }
@@ -31,7 +33,11 @@ export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): Lane
 
   async function request(action: ClaimedAction): Promise<Omit<OutgoingRequest, 'signal'> | OutgoingAnswer> {
     const row = await queries.get(engine.db, webhook);
-    if (!row || row.pausedAt) return { outcome: 'stopped', text: 'The webhook is paused.', tookMs: 0 };
+    if (!row || row.pausedAt) {
+      // it was paused at another node: its sender here is over, too
+      tools.lookSoon();
+      return { outcome: 'stopped', text: 'The webhook is paused.', tookMs: 0 };
+    }
     return requestOf(
       row,
       secretsOf(row, engine.now()),

@@ -46,6 +46,7 @@ function create(shell: Shell): Feature {
   });
   const tools = {
     ...{ engine, log, outgoing, queries, secretsOf, tries, worker: `webhooks-${randomUUID()}` },
+    lookSoon: () => senders.lookSoon(),
     pause: (webhook: { tenantId: number; webhookId: string }, reason: string) =>
       whileLocked(db, (tx) => webhooks.pauseDead(tx, webhook, reason)),
   };

@@ -48,6 +48,8 @@ export function createWebhookQueries(s: string, now: () => Date) {
   const withHealth = `select ${COLUMNS}, ${HEALTH} from ${s}.webhooks w
     join ${s}.webhook_health h on h.tenant_id = w.tenant_id and h.webhook_id = w.webhook_id`;
   const OF = 'tenant_id = $1 and webhook_id = $2';
+  const LOADS = `from unnest((select $2::bigint[])) i(lane_id)
+    cross join lateral (select * from ${s}.lane_loads l where l.tenant_id = $1 and l.lane_id = i.lane_id limit 1) l`;
 
   return {
     async newId(client: Queryable): Promise<string> {
@@ -122,6 +124,25 @@ export function createWebhookQueries(s: string, now: () => Date) {
         text: `with h as (delete from ${s}.webhook_health where ${OF}) delete from ${s}.webhooks where ${OF}`,
         values: [tenantId, webhookId],
       });
+    },
+
+    /** How much waits in its lanes or is being sent. */
+    async waiting(client: Queryable, { laneIds, tenantId }: WebhookRow): Promise<number> {
+      const { rows } = await client.query({
+        name: 'muster_webhook_waiting',
+        text: `select coalesce(sum(l.queued + (l.leased_action is not null)::int), 0)::int as n ${LOADS}`,
+        values: [tenantId, laneIds],
+      });
+      return rows[0].n;
+    },
+
+    /** Those of its lanes that hold something. */
+    async lanesInUse(client: Queryable, { laneIds, tenantId }: WebhookRow): Promise<string[]> {
+      const { rows } = await client.query({
+        text: `select i.lane_id ${LOADS} where l.queued > 0 or l.leased_action is not null`,
+        values: [tenantId, laneIds],
+      });
+      return rows.map((row) => row.lane_id);
     },
 
     /** With its place: that of all, or its own if it has not caught up. False: it is paused already, or gone. */

@@ -113,7 +113,7 @@ export function createReading(tools: {
     readOn: (): Promise<Read> =>
       engine.db.transaction(async (tx) => {
         const place = await places.tryLock(tx);
-        if (!place) return 'quiet';
+        if (!place) return (await places.version(tx)) === null ? 'nobody' : 'quiet';
         return readOn(tx, place).catch(async (error) => {
           if (!isForeign(error)) throw error;
           await beginAnew(tx, place);

@@ -27,7 +27,6 @@ export function webhookRoutes(
   tools: { queries: WebhookQueries; secretsOf: SecretsOf; webhooks: Webhooks },
 ): Route[] {
   const { queries, secretsOf, webhooks } = tools;
-  const s = engine.schema;
   const target = (id: string) => `webhook ${id}`;
 
   const show = async (tenantId: number, id: string) => wireWebhook(await webhooks.known(db, tenantId, id));
@@ -74,13 +73,7 @@ export function webhookRoutes(
       access: viewers,
       async handler({ caller: { tenantId }, params }) {
         const row = await webhooks.known(db, tenantId, params.id);
-        const { rows } = await db.query({
-          text: `select coalesce(sum(l.queued + (l.leased_action is not null)::int), 0)::int as n
-            from unnest((select $2::bigint[])) i(lane_id)
-            cross join lateral (select * from ${s}.lane_loads l where l.tenant_id = $1 and l.lane_id = i.lane_id limit 1) l`,
-          values: [tenantId, row.laneIds],
-        });
-        return { ...wireWebhook(row), waiting: rows[0].n };
+        return { ...wireWebhook(row), waiting: await queries.waiting(db, row) };
       },
     }),
     defineRoute(api.webhooks.update, {

@@ -116,7 +116,7 @@ export function createWebhooks(tools: {
       await hold(tx);
       const row = await known(tx, tenantId, id);
       await queries.remove(tx, row);
-      for (const laneId of row.laneIds)
+      for (const laneId of await queries.lanesInUse(tx, row))
         await engine.cancelMatching(
           tx,
           { tenantId, laneId, state: 'unfinished' },
