@@ -386,11 +386,12 @@ test('G86: whoever dies between the read of the feed and the end of its transact
 test('G86: however many nodes read the feed at the same time, everything is queued once', async () => {
   const { id } = await subscribe('/nodes', ['action.created']);
   const { engine } = t;
-  const reading = () =>
+  const places = createPlaceQueries(engine.schema, engine.now);
+  const queries = createWebhookQueries(engine.schema, engine.now);
+  const reading = (more: Partial<typeof places> = {}) =>
     createReading({
-      ...{ doors: new DoorEvents(), engine, queue: createQueueing(engine) },
-      places: createPlaceQueries(engine.schema, engine.now),
-      queries: createWebhookQueries(engine.schema, engine.now),
+      ...{ doors: new DoorEvents(), engine, queue: createQueueing(engine), queries },
+      places: { ...places, ...more },
     });
   let isOver = false;
   const nodes = [reading(), reading()].map(async (node) => {
@@ -410,6 +411,17 @@ test('G86: however many nodes read the feed at the same time, everything is queu
   await Promise.all(nodes);
   expect(typesAt('/nodes').sort()).toEqual(made.map((one) => `action/${one} action.created`).sort());
   expect(await log(id)).toHaveLength(30);
+
+  // one that comes too late with what another has queued
+  await t.post(`/api/webhooks/${id}/pause`);
+  await enqueue('late');
+  const { cursor } = (await queries.get(engine.db, { tenantId: 1, webhookId: id })) as { cursor: string };
+  await t.post(`/api/webhooks/${id}/resume`);
+  await arrive('/nodes', 31);
+  await comesTo(id, { catchingUp: false });
+  const late = { tenantId: 1, webhookId: id, cursor };
+  expect(await reading({ behind: async () => late }).catchUpNext(null)).toMatchObject({ isMore: true });
+  expect(await log(id)).toHaveLength(31);
 });
 
 test('a try that nobody tells of ends with its lease, and what is answered later changes nothing', async () => {
