@@ -285,6 +285,67 @@ begin
   select s.ord, 'superseded', s.action_id, s.lane_id, s.runner_id, s.channel, null from superseded s;
 end $$;
 
+-- The same for actions without options, of which nobody asks what stands in their way: two thirds of the time. What it says are the
+-- first columns of the other's rows; created | deep, and unknown lanes are missing.
+create function {schema}.enqueue_plain_actions(
+  p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads jsonb[], p_creators text[], p_limit int
+) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text) language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  -- both as in enqueue_actions
+  perform pg_current_xact_id();
+  if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+    return query select e.ord, e.outcome, e.action_id, e.lane_id, e.runner_id, e.channel
+      from {schema}.enqueue_actions(p_now, p_tenants, p_lanes, p_channels, p_kinds, p_payloads, array(
+        select jsonb_strip_nulls(jsonb_build_object('createdBy', c.by, 'depthLimit', p_limit)) from unnest(p_creators) with ordinality c(by, nth) order by c.nth)) e;
+    return;
+  end if;
+  return query
+  with i as materialized (
+    -- numbers are taken above the sort, so the rows of one call keep their order
+    select s.*, nextval('{schema}.action_seq') as action_id
+    from (
+      select i.ord::int, i.tenant_id, i.lane_id, i.channel, i.kind, i.payload, i.created_by, l.generation, l.runner_id
+      from unnest((select p_tenants), (select p_lanes), (select p_channels), (select p_kinds), (select p_payloads), (select p_creators))
+        with ordinality as i(tenant_id, lane_id, channel, kind, payload, created_by, ord)
+      cross join lateral (
+        select * from {schema}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and not l.closing limit 1
+      ) l
+      order by i.ord
+    ) s
+  ), checked as materialized (
+    select w.*, d.depth + w.added > p_limit and p_limit >= 0 as deep
+    from (select i.*, row_number() over (partition by i.tenant_id, i.lane_id order by i.ord) as added from i) w
+    cross join lateral (
+      select count(*) as depth from (
+        select 1 from {schema}.pending p where p.tenant_id = w.tenant_id and p.lane_id = w.lane_id and {schema}.sought_by(p.lane_id)
+        limit greatest(p_limit, 0)
+      ) x
+    ) d
+    order by w.ord
+  ), go as materialized (
+    select c.* from checked c where not c.deep
+  ), added as (
+    insert into {schema}.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, created_at, created_by, max_attempts,
+        backoff_ms, backoff_max_ms, head_of_line, on_lease_end)
+      select a.tenant_id, a.action_id, a.lane_id, a.channel, a.kind, a.payload, 1, p_now, a.created_by, 3, 2000, 300000, 'skip', 'retry' from go a
+  ), waiting as (
+    insert into {schema}.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq)
+      select a.tenant_id, a.action_id, a.lane_id, a.generation, a.channel, 1, a.action_id from go a
+  ), history as (
+    insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt)
+      select a.tenant_id, a.action_id, a.lane_id, p_now, 1, 0 from go a
+  ), counted as (
+    insert into {schema}.count_changes (tenant_id, channel, state, change)
+      select a.tenant_id, a.channel, 'pending', count(*) from go a group by 1, 2
+  )
+  select c.ord, case when c.deep then 'deep' else 'created' end, c.action_id, c.lane_id, c.runner_id, c.channel from checked c;
+end $$;
+
 -- The generation that a row written by this transaction may carry. Read after the transaction has its number, with a
 -- snapshot newer than that number: housekeeping forgets a raise when all who had a number before it are over, and a
 -- statement that reads first and gets its number with its first write would come after that.

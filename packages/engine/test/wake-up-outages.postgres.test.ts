@@ -162,7 +162,7 @@ describe('an answer that is lost', () => {
     async (where) => {
       const { laneId } = await t.lane();
       const { claim } = await claimLane(nodes[where] as Node, laneId);
-      lose(near(), 'muster_enqueue');
+      lose(near(), 'muster_enqueue_plain');
       await expect(enqueue(near(), laneId)).rejects.toThrow('Connection terminated');
       expect(await claim).toMatchObject({ laneId });
     },
@@ -173,7 +173,7 @@ describe('an answer that is lost', () => {
     const runnerId = await t.engine.createRunner(t.db, 1, 5);
     await t.engine.assignRunner(t.db, lane, runnerId);
     const { claim } = await claimSlots(near(), runnerId);
-    lose(near(), 'muster_enqueue');
+    lose(near(), 'muster_enqueue_plain');
     await expect(enqueue(near(), lane.laneId)).rejects.toThrow('Connection terminated');
     expect(await claim).toHaveLength(1);
   });
@@ -200,7 +200,7 @@ describe('an answer that is lost', () => {
       Object.assign(error, error instanceof pg.DatabaseError ? { code: '42501', severity: 'ERROR' } : {});
       near().before = ({ name }) => {
         if (name === 'muster_find_touched') asked.push(error.message);
-        if (name === 'muster_enqueue') throw error;
+        if (name === 'muster_enqueue_plain') throw error;
       };
       await expect(enqueue(near(), laneId)).rejects.toThrow(error.message);
     }

@@ -101,6 +101,9 @@ export interface EncodedAction {
   readonly kind: string;
   readonly payload: string;
   readonly options: string | null;
+  readonly createdBy: string | null;
+  /** It has no other options, and nobody asks. */
+  readonly isPlain: boolean;
   readonly mostOfChannel?: number | undefined;
   /** What must not share a statement with its like. */
   readonly key: string | null;
@@ -142,6 +145,11 @@ export function encodeAction(context: Context, action: NewAction, tell = false):
     kind: checkName(action.kind, 'kind'),
     payload: encodeJson(action.payload === undefined ? {} : action.payload, 'payload'),
     options: Object.keys(options).length > 0 ? JSON.stringify(options) : null,
+    createdBy: (options.createdBy as string | undefined) ?? null,
+    isPlain:
+      !tell &&
+      Object.keys(options).every((name) => name === 'createdBy' || name === 'depthLimit') &&
+      !action.unbounded,
     mostOfChannel: action.mostOfChannel,
     key: keyOf(action),
     tell,
@@ -208,6 +216,15 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.SUPERSEDED}], 'pending', 'cancelled', 0, 'SUPERSEDED', $1::timestamptz
       from answer where outcome = 'superseded'`,
   });
+  const askPlain = context.effects.carry({
+    name: 'muster_enqueue_plain',
+    text: () => `${ANSWER}
+      select e.*, null::jsonb as waits, null::int as slots, null::int as running
+      from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::text[], $8) e`,
+    transitions: `
+      select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}], null::text, 'pending', 0, null::text, $1::timestamptz
+      from answer where outcome = 'created'`,
+  });
   return {
     name: 'enqueue',
     key: (item) => item.key,
@@ -219,16 +236,22 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
       const channels = items.map((item) => item.channel);
       // a supersede key may end an action of another channel
       const mayEnd = items.some((item) => item.key?.startsWith('lane'));
-      const { rows, told } = await ask(client, mayEnd ? null : channels, [
+      const isPlain = items.every((item) => item.isPlain);
+      const values = [
         now,
         items.map((item) => item.tenantId),
         items.map((item) => item.laneId),
         channels,
         items.map((item) => item.kind),
         jsonArray(items.map((item) => item.payload)),
-        jsonArray(items.map((item) => item.options)),
-        items.some((item) => item.tell),
-      ]);
+      ];
+      const { rows, told } = await (isPlain
+        ? askPlain(client, channels, [...values, items.map((item) => item.createdBy), context.depthLimit])
+        : ask(client, mayEnd ? null : channels, [
+            ...values,
+            jsonArray(items.map((item) => item.options)),
+            items.some((item) => item.tell),
+          ]));
       const unknown = new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
       const answers: (Verdict | EngineError | Busy)[] = items.map(() => unknown);
       const transitions: Transition[] = [];
