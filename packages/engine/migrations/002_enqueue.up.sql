@@ -286,10 +286,11 @@ begin
 end $$;
 
 -- The same for actions without options, of which nobody asks what stands in their way: two thirds of the time. What it says are the
--- first columns of the other's rows; created | deep, and unknown lanes are missing.
+-- first columns of the other's rows; created | deep, and unknown lanes are missing. Where p_counted says so the lane is counted, and `room`
+-- is what it takes after that; else whoever calls it knows that there is room.
 create function {schema}.enqueue_plain_actions(
-  p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads jsonb[], p_creators text[], p_limit int
-) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text) language plpgsql
+  p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads jsonb[], p_creators text[], p_limit int, p_counted boolean[]
+) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text, room int) language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
@@ -299,7 +300,7 @@ begin
   -- both as in enqueue_actions
   perform pg_current_xact_id();
   if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
-    return query select e.ord, e.outcome, e.action_id, e.lane_id, e.runner_id, e.channel
+    return query select e.ord, e.outcome, e.action_id, e.lane_id, e.runner_id, e.channel, null::int
       from {schema}.enqueue_actions(p_now, p_tenants, p_lanes, p_channels, p_kinds, p_payloads, array(
         select jsonb_strip_nulls(jsonb_build_object('createdBy', c.by, 'depthLimit', p_limit)) from unnest(p_creators) with ordinality c(by, nth) order by c.nth)) e;
     return;
@@ -309,20 +310,20 @@ begin
     -- numbers are taken above the sort, so the rows of one call keep their order
     select s.*, nextval('{schema}.action_seq') as action_id
     from (
-      select i.ord::int, i.tenant_id, i.lane_id, i.channel, i.kind, i.payload, i.created_by, l.generation, l.runner_id
-      from unnest((select p_tenants), (select p_lanes), (select p_channels), (select p_kinds), (select p_payloads), (select p_creators))
-        with ordinality as i(tenant_id, lane_id, channel, kind, payload, created_by, ord)
+      select i.ord::int, i.tenant_id, i.lane_id, i.channel, i.kind, i.payload, i.created_by, i.counted, l.generation, l.runner_id
+      from unnest((select p_tenants), (select p_lanes), (select p_channels), (select p_kinds), (select p_payloads), (select p_creators), (select p_counted))
+        with ordinality as i(tenant_id, lane_id, channel, kind, payload, created_by, counted, ord)
       cross join lateral (
         select * from {schema}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and not l.closing limit 1
       ) l
       order by i.ord
     ) s
   ), checked as materialized (
-    select w.*, d.depth + w.added > p_limit and p_limit >= 0 as deep
+    select w.*, w.counted and p_limit >= 0 and d.depth + w.added > p_limit as deep, case when w.counted then p_limit - d.depth - w.added end as room
     from (select i.*, row_number() over (partition by i.tenant_id, i.lane_id order by i.ord) as added from i) w
     cross join lateral (
       select count(*) as depth from (
-        select 1 from {schema}.pending p where p.tenant_id = w.tenant_id and p.lane_id = w.lane_id and {schema}.sought_by(p.lane_id)
+        select 1 from {schema}.pending p where w.counted and p.tenant_id = w.tenant_id and p.lane_id = w.lane_id and {schema}.sought_by(p.lane_id)
         limit greatest(p_limit, 0)
       ) x
     ) d
@@ -343,7 +344,7 @@ begin
     insert into {schema}.count_changes (tenant_id, channel, state, change)
       select a.tenant_id, a.channel, 'pending', count(*) from go a group by 1, 2
   )
-  select c.ord, case when c.deep then 'deep' else 'created' end, c.action_id, c.lane_id, c.runner_id, c.channel from checked c;
+  select c.ord, case when c.deep then 'deep' else 'created' end, c.action_id, c.lane_id, c.runner_id, c.channel, c.room::int from checked c;
 end $$;
 
 -- The generation that a row written by this transaction may carry. Read after the transaction has its number, with a

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EngineError } from '../src/index.ts';
+import { createEngine, EngineError, type Query, type Queryable } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
@@ -186,6 +186,39 @@ describe('a lane that is full', () => {
     await small.report(first, 1);
     await small.enqueue(laneId);
     await expect(small.enqueue(laneId)).rejects.toMatchObject({ code: 'MUSTER_LANE_FULL' });
+  });
+
+  test('G27: a node alone never puts in too much, whatever is asked in turn; a second one half of the limit at most', async () => {
+    const LIMIT = 20;
+    const nodes = [0, 1].map(() => createEngine(small.db, { clock: small.clock, depthLimit: LIMIT }));
+    const fill = async (node: (typeof nodes)[number] | undefined, laneId: string) => {
+      const put = (n: number) =>
+        node?.enqueue(small.db, { tenantId: 1, laneId, kind: 'x', ...(n % 3 ? {} : { maxAttempts: 2 }) });
+      for (let n = 0; n < 3 * LIMIT; n += 1) await put(n)?.catch(() => {});
+      await expect(put(1)).rejects.toMatchObject({ code: 'MUSTER_LANE_FULL' });
+      return (await small.engine.list(small.db, { tenantId: 1, laneId })).actions.length;
+    };
+    const alone = await small.lane();
+    expect(await fill(nodes[0], alone.laneId)).toBe(LIMIT);
+    const shared = await small.lane();
+    await nodes[0]?.enqueue(small.db, { ...shared, kind: 'x' });
+    expect(await fill(nodes[1], shared.laneId)).toBe(LIMIT);
+    // it counted when there was one
+    expect(await fill(nodes[0], shared.laneId)).toBeLessThanOrEqual(LIMIT + LIMIT / 2);
+    for (const node of nodes) await node.stop();
+  });
+
+  test('G27: what is in a lane is not counted anew each time', async () => {
+    const { laneId } = await t.lane();
+    const counted: boolean[] = [];
+    const client: Queryable = {
+      query(query: Query) {
+        if (query.name === 'muster_enqueue_plain') counted.push(...((query.values ?? [])[8] as boolean[]));
+        return t.db.query(query);
+      },
+    };
+    for (let n = 0; n < 600; n += 1) await t.engine.enqueue(client, { tenantId: 1, laneId, kind: 'x' });
+    expect(counted.filter(Boolean)).toHaveLength(2); // the first, and when half of 999 is used up
   });
 
   test('G27: the limit counts the actions of one call too, and each lane for itself', async () => {

@@ -17,6 +17,7 @@ import {
   isId,
 } from '../values.ts';
 import { type WaitingFacts, waitingFor } from '../waiting-for.ts';
+import { LaneRooms } from './lane-rooms.ts';
 import type { CreatedAction } from './look-up.ts';
 
 /** The work itself is done by the SQL function of migration 002; this checks, encodes and reads the verdicts. */
@@ -127,6 +128,8 @@ interface Row {
     | null;
   slots: number | null;
   running: number | null;
+  /** What its lane takes beside it, if it was counted. */
+  room?: number | null;
 }
 
 const NO_LIMIT = -1;
@@ -216,11 +219,12 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.SUPERSEDED}], 'pending', 'cancelled', 0, 'SUPERSEDED', $1::timestamptz
       from answer where outcome = 'superseded'`,
   });
+  const rooms = new LaneRooms();
   const askPlain = context.effects.carry({
     name: 'muster_enqueue_plain',
     text: () => `${ANSWER}
       select e.*, null::jsonb as waits, null::int as slots, null::int as running
-      from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::text[], $8) e`,
+      from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::text[], $8, $9::boolean[]) e`,
     transitions: `
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}], null::text, 'pending', 0, null::text, $1::timestamptz
       from answer where outcome = 'created'`,
@@ -246,18 +250,25 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
         jsonArray(items.map((item) => item.payload)),
       ];
       const { rows, told } = await (isPlain
-        ? askPlain(client, channels, [...values, items.map((item) => item.createdBy), context.depthLimit])
+        ? askPlain(client, channels, [
+            ...values,
+            items.map((item) => item.createdBy),
+            context.depthLimit,
+            toCount(rooms, items),
+          ])
         : ask(client, mayEnd ? null : channels, [
             ...values,
             jsonArray(items.map((item) => item.options)),
             items.some((item) => item.tell),
           ]));
+      if (!isPlain) for (const item of items) rooms.forget(lineOf(item));
       const unknown = new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
       const answers: (Verdict | EngineError | Busy)[] = items.map(() => unknown);
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
       for (const row of rows as Row[]) {
         const { tenantId, mostOfChannel } = items[row.ord - 1] as EncodedAction;
+        if (typeof row.room === 'number') rooms.found(lineOf(items[row.ord - 1] as EncodedAction), row.room);
         if (row.outcome !== 'superseded')
           answers[row.ord - 1] = answerOf(row, now, mostOfChannel ?? context.depthLimit);
         if (row.outcome !== 'created' && row.outcome !== 'superseded') continue;
@@ -267,6 +278,15 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
       return { answers, transitions, wakes, told };
     },
   };
+}
+
+/** Of which of these nobody knows whether their lane has room for all that are put into it here. */
+function toCount(rooms: LaneRooms, items: readonly EncodedAction[]): boolean[] {
+  const places = new Map<string, number>();
+  const lanes = items.map(lineOf);
+  for (const lane of lanes) places.set(lane, (places.get(lane) ?? 0) + 1);
+  const known = new Map([...places].map(([lane, many]) => [lane, rooms.take(lane, many)]));
+  return lanes.map((lane) => !known.get(lane));
 }
 
 function transitionOf(tenantId: number, row: Row, now: Date): Transition {

@@ -1,0 +1,35 @@
+/**
+ * How many more a lane surely takes, so that not each enqueue counts what is in it (0.12 ms behind 900): of the room that a count has
+ * found, a node gives away half before it counts again. Alone it never gives away too much, but for what a transaction had taken away
+ * when it counted and that is rolled back; each further node that enqueues into a lane may put half of the limit into it beyond that.
+ */
+const MOST_LANES = 50_000;
+
+export class LaneRooms {
+  readonly #left = new Map<string, number>();
+
+  /** Takes so many places if they are there; if not, somebody has to count. */
+  take(lane: string, places: number): boolean {
+    const left = this.#left.get(lane);
+    if (left === undefined || left < places) return false;
+    this.#left.set(lane, left - places);
+    return true;
+  }
+
+  /** A count has found so much room. */
+  found(lane: string, room: number): void {
+    this.#left.delete(lane); // what was counted last is the last to be forgotten
+    if (room < 2) return;
+    this.#left.set(lane, Math.floor(room / 2));
+    if (this.#left.size <= MOST_LANES) return;
+    for (const oldest of this.#left.keys()) {
+      this.#left.delete(oldest);
+      return;
+    }
+  }
+
+  /** Something was put in by a way that counts. */
+  forget(lane: string): void {
+    this.#left.delete(lane);
+  }
+}
