@@ -286,6 +286,21 @@ test('a bulk has 10,000 devices at most and needs the role that is set for it; r
   expect((await p.t.post('/graphql', { query: '{ actionTypes { id } }' }, { token: null })).status).toBe(401);
 });
 
+test('G76: whoever asks for the executions of an action gets each once, however many ask at once, and a document that multiplies them is too dear', async () => {
+  const register = await p.assign(await p.device(), 2);
+  const one = `execution(id: "${register.executionId}") { action { executions { id } } }`;
+  const answers = await Promise.all([1, 2, 3, 4].map(() => p.ask(`{ ${one} again: ${one} }`)));
+  const mine = { action: { executions: [{ id: register.executionId }] } };
+  expect(answers).toEqual(Array(4).fill({ execution: mine, again: mine }));
+
+  const nested = 'action{executions{action{executions{action{executions{id}}}}}}';
+  const aliases = (count: number) =>
+    Array.from({ length: count }, (_, n) => `a${n}:execution(id:"${register.executionId}"){${nested}}`);
+  expect(await p.codesOf(`{ ${aliases(8).join(' ')} }`)).toEqual(['QUERY_TOO_COSTLY']);
+  const last = '{ execution(id: 1) { action { executions(last: 101) { id } } } }';
+  expect(await p.codesOf(last.replace('1)', `"${register.executionId}")`))).toEqual(['MUSTER_BAD_REQUEST']);
+});
+
 test('templates go to the device as they are, and only active ones', async () => {
   const phone = await p.active();
   const { createMessageTemplate } = await p.ask(

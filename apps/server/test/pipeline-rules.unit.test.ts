@@ -19,7 +19,8 @@ test('G75: every action is allowed from the policies of the seed, and from no ot
       type.name,
       POLICIES.filter(
         (policy) =>
-          refusalOf(type, { current: policy, policy, isBusy: false, hasUnlockToken: true }, 'REJECT') === null,
+          refusalOf(type, { current: policy, policy, isBusy: false, hasUnlockToken: true }, 'REJECT') ===
+          null,
       ),
     ]),
   );
@@ -59,14 +60,16 @@ test('a refused transition names the policy of the device and those that would d
   const messageOf = (id: number, policy: 'uploaded') =>
     refusalOf(typeOf(id) as never, { current: policy, policy, isBusy: false, hasUnlockToken: null }, 'REJECT')
       ?.message;
-  expect(messageOf(9, 'uploaded')).toBe('The policy of the device is uploaded; Release needs active or locked.');
+  expect(messageOf(9, 'uploaded')).toBe(
+    'The policy of the device is uploaded; Release needs active or locked.',
+  );
   expect(messageOf(1, 'uploaded')).toBe('The policy of the device is uploaded; Upload creates a device.');
 });
 
 const errorsOf = (document: string) =>
   validate(schema, parse(document), [limitRule]).map((error) => error.extensions.code);
 const nested = (levels: number): string =>
-  levels === 0 ? 'id' : `action { executions { ${nested(levels - 1)} } }`;
+  levels === 0 ? 'id' : `action { executions(last: 1) { ${nested(levels - 1)} } }`;
 
 test('G76: a document nests ten levels at most, through fragments too, and one about the schema is no question of depth', () => {
   expect(errorsOf(`{ execution(id: 1) { ${nested(4)} } }`)).toEqual([]);
@@ -88,6 +91,9 @@ test('G76: a document costs 1,000 at most: pages by their size, variables by the
       'query ($n: Int) { devices(first: $n) { nodes { id name policy udid serial model tags isBusy osVersion } } }',
     ),
   ).toEqual(['QUERY_TOO_COSTLY']);
+  // a list counts as often as it may have entries, 20 unless it is said
+  const thrice = `{ execution(id: 1) { ${nested(3).replaceAll('(last: 1)', '')} } }`;
+  expect(errorsOf(thrice)).toEqual(['QUERY_TOO_COSTLY']);
   const locks = (count: number) =>
     `mutation { ${Array.from({ length: count }, (_, n) => `a${n}: assignAction(deviceId: 1, actionId: 5) { batchId }`).join(' ')} }`;
   expect(errorsOf(locks(90))).toEqual([]);

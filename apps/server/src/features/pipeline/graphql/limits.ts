@@ -14,15 +14,19 @@ import {
 
 /**
  * How much a document may ask for: it nests ten levels at most and costs 1,000 at most. A field costs one; what stands under a
- * page costs as often as the page may have entries; a change costs ten, one of many devices a hundred. Questions about the schema
+ * page or a list costs as often as it may have entries; a change costs ten, one of many devices a hundred. Questions about the schema
  * itself touch no data: their depth is not counted.
  */
 export const MOST_DEPTH = 10;
 export const MOST_COST = 1_000;
 export const MOST_PER_PAGE = 100;
 export const DEFAULT_PER_PAGE = 20;
-/** A list that is no page: executions of one action, the ten types. */
-const A_FEW = 3;
+/** A list that says nothing of its length: the ten types, what a bulk answers of the devices that it was given. */
+const A_FEW = 10;
+/** The same of the schema itself, whose lists nest and touch no data. */
+const A_FEW_OF_SCHEMA = 3;
+/** Arguments that say how many entries there are at most. */
+const LENGTHS = new Set(['first', 'last']);
 const CHANGE = 10;
 const CHANGE_OF_MANY = 100;
 
@@ -39,10 +43,16 @@ export function limitRule(context: ValidationContext): ASTVisitor {
   const fragments = new Map<string, Measure>();
 
   /** How often what stands under it may come: as often as the page has entries, or a list of few. */
-  function entriesOf(field: FieldNode, definition: GraphQLField<unknown, unknown> | undefined): number {
-    if (!definition?.args.some(({ name }) => name === 'first'))
-      return definition && isListType(getNullableType(definition.type)) ? A_FEW : 1;
-    const value = field.arguments?.find((one) => one.name.value === 'first')?.value;
+  function entriesOf(
+    field: FieldNode,
+    definition: GraphQLField<unknown, unknown> | undefined,
+    parent: Parent,
+  ): number {
+    if (!definition?.args.some(({ name }) => LENGTHS.has(name))) {
+      if (!definition || !isListType(getNullableType(definition.type))) return 1;
+      return parent?.name.startsWith('__') ? A_FEW_OF_SCHEMA : A_FEW;
+    }
+    const value = field.arguments?.find((one) => LENGTHS.has(one.name.value))?.value;
     if (!value) return DEFAULT_PER_PAGE;
     return value.kind === 'IntValue' ? Math.max(1, Number(value.value)) : MOST_PER_PAGE;
   }
@@ -55,7 +65,7 @@ export function limitRule(context: ValidationContext): ASTVisitor {
     const own =
       parent !== schema.getMutationType() ? 1 : name === 'assignBulkAction' ? CHANGE_OF_MANY : CHANGE;
     // a page has its entries in `nodes`: they are counted once, by the page
-    const entries = name === 'nodes' ? 1 : entriesOf(field, definition);
+    const entries = name === 'nodes' ? 1 : entriesOf(field, definition, parent);
     return {
       depth: name.startsWith('__') ? 0 : inner.depth + 1,
       cost: own + entries * inner.cost,

@@ -143,18 +143,38 @@ export function createReads({ schema: s }: Pick<Engine, 'schema'>) {
       return rows[0] ? execution(rows[0]) : null;
     },
 
-    /** Of several actions at once, each in its order. */
-    async executionsOf(client: Queryable, wanted: readonly { tenantId: number; actionId: string }[]) {
+    /** The last ones of several actions at once, each in its order. However many ask for one action, it is read once. */
+    async executionsOf(
+      client: Queryable,
+      wanted: readonly { tenantId: number; actionId: string; last: number }[],
+    ): Promise<ReturnType<typeof execution>[][]> {
+      const keyOf = (tenantId: number, actionId: string) => `${tenantId}:${actionId}`;
+      const sought = new Map<string, (typeof wanted)[number]>();
+      for (const one of wanted) {
+        const key = keyOf(one.tenantId, one.actionId);
+        if (one.last > (sought.get(key)?.last ?? 0)) sought.set(key, one);
+      }
+      const asked = [...sought.values()];
       const { rows } = await client.query({
-        text: `${EXECUTIONS(`select e.* from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, action_id)
+        text: `${EXECUTIONS(`select e.* from unnest((select $1::int[]), (select $2::bigint[]), (select $3::int[])) i(tenant_id, action_id, most)
             cross join lateral (
               select * from ${s}.executions e where e.tenant_id = i.tenant_id and e.action_id = i.action_id and ${s}.sought_by(e.action_id)
-            ) e`)} order by e.attempt nulls last`,
-        values: [wanted.map((one) => one.tenantId), wanted.map((one) => one.actionId)],
+              order by e.attempt desc nulls first, e.execution_id desc limit i.most
+            ) e`)} order by e.attempt nulls last, e.execution_id`,
+        values: [
+          asked.map((one) => one.tenantId),
+          asked.map((one) => one.actionId),
+          asked.map((one) => one.last),
+        ],
       });
-      return wanted.map(({ tenantId, actionId }) =>
-        rows.filter((row) => row.tenant_id === tenantId && row.action_id === actionId).map(execution),
-      );
+      const found = new Map<string, ReturnType<typeof execution>[]>();
+      for (const row of rows) {
+        const key = keyOf(row.tenant_id, row.action_id);
+        const before = found.get(key);
+        if (before) before.push(execution(row));
+        else found.set(key, [execution(row)]);
+      }
+      return wanted.map((one) => (found.get(keyOf(one.tenantId, one.actionId)) ?? []).slice(-one.last));
     },
 
     async batches(client: Queryable, { tenantId, after, first }: Asked) {

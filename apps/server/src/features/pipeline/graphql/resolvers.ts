@@ -65,18 +65,27 @@ const wireType = (type: ActionType) => ({
   isAssignable: type.way !== 'device',
 });
 
-function page(context: Context, { first, after }: { first?: number | null; after?: string | null }) {
-  const asked = first ?? DEFAULT_PER_PAGE;
+function atMost(name: 'first' | 'last', given: number | null | undefined): number {
+  const asked = given ?? DEFAULT_PER_PAGE;
   if (asked < 1 || asked > MOST_PER_PAGE)
-    throw httpError('MUSTER_BAD_REQUEST', `first must be from 1 to ${MOST_PER_PAGE}.`);
-  return { tenantId: context.caller.tenantId, first: asked, after: after ?? null };
+    throw httpError('MUSTER_BAD_REQUEST', `${name} must be from 1 to ${MOST_PER_PAGE}.`);
+  return asked;
+}
+
+function page(context: Context, { first, after }: { first?: number | null; after?: string | null }) {
+  return {
+    tenantId: context.caller.tenantId,
+    first: atMost('first', first),
+    after: after ?? null,
+  };
 }
 
 export function createResolvers(tools: Tools) {
   const { changes, config, db, engine, events, fleet, reads, templates } = tools;
   const executionsOf = gatherReads(
     db,
-    (wanted: readonly { tenantId: number; actionId: string }[]) => reads.executionsOf(db, wanted),
+    (wanted: readonly { tenantId: number; actionId: string; last: number }[]) =>
+      reads.executionsOf(db, wanted),
     2,
   );
   let streams = 0;
@@ -127,8 +136,11 @@ export function createResolvers(tools: Tools) {
 
     Action: {
       type: ({ typeId }: Args) => wireType(typeOf(typeId) as ActionType),
-      executions: (parent: ReturnType<typeof execution>['action'], _: Args, { caller }: Context) =>
-        executionsOf({ tenantId: caller.tenantId, actionId: parent.id }),
+      executions: refusable(
+        'viewer',
+        (parent: ReturnType<typeof execution>['action'], { last }, { caller }) =>
+          executionsOf({ tenantId: caller.tenantId, actionId: parent.id, last: atMost('last', last) }),
+      ),
     },
     Batch: {
       devices: refusable('viewer', (parent, args, context) =>

@@ -138,7 +138,8 @@ type Action {
   offline: Offline!
   priority: Priority!
   messageTemplateId: ID
-  executions: [Execution!]!
+  "The last ones, in their order."
+  executions(last: Int = 20): [Execution!]!
 }
 
 type ActionType {
