@@ -191,17 +191,19 @@ describe('a lane that is full', () => {
   test('G27: a node alone never puts in too much, whatever is asked in turn; a second one half of the limit at most', async () => {
     const LIMIT = 20;
     const nodes = [0, 1].map(() => createEngine(small.db, { clock: small.clock, depthLimit: LIMIT }));
-    const fill = async (node: (typeof nodes)[number] | undefined, laneId: string) => {
-      const put = (n: number) =>
-        node?.enqueue(small.db, { tenantId: 1, laneId, kind: 'x', ...(n % 3 ? {} : { maxAttempts: 2 }) });
-      for (let n = 0; n < 3 * LIMIT; n += 1) await put(n)?.catch(() => {});
-      await expect(put(1)).rejects.toMatchObject({ code: 'MUSTER_LANE_FULL' });
+    const put = (node: (typeof nodes)[number] | undefined, laneId: string, more: object = {}) =>
+      node?.enqueue(small.db, { tenantId: 1, laneId, kind: 'x', ...more });
+    const fill = async (node: (typeof nodes)[number] | undefined, laneId: string, more: object = {}) => {
+      for (let n = 0; n < 3 * LIMIT; n += 1) await put(node, laneId, more)?.catch(() => {});
+      await expect(put(node, laneId)).rejects.toMatchObject({ code: 'MUSTER_LANE_FULL' });
       return (await small.engine.list(small.db, { tenantId: 1, laneId })).actions.length;
     };
     const alone = await small.lane();
+    await put(nodes[0], alone.laneId); // has counted an empty lane, and the others go another way
+    expect(await fill(nodes[0], alone.laneId, { maxAttempts: 2 })).toBe(LIMIT);
     expect(await fill(nodes[0], alone.laneId)).toBe(LIMIT);
     const shared = await small.lane();
-    await nodes[0]?.enqueue(small.db, { ...shared, kind: 'x' });
+    await put(nodes[0], shared.laneId);
     expect(await fill(nodes[1], shared.laneId)).toBe(LIMIT);
     // it counted when there was one
     expect(await fill(nodes[0], shared.laneId)).toBeLessThanOrEqual(LIMIT + LIMIT / 2);
