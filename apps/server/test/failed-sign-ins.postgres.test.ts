@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 /** Tokens that are none. The tests are the proxy: they name the addresses that they come from. */
@@ -53,6 +54,23 @@ test('G66: the client is the last address that no trusted proxy has', async () =
   expect((await guess('192.0.2.5, 198.51.100.1')).status).toBe(401);
   for (const odd of ['unknown', '', '1.2.3.4.5', ',,', 'x'.repeat(5_000), '_hidden, [::1]:80'])
     expect([401, 429]).toContain((await guess(odd)).status);
+});
+
+test('G66: unknown tokens on a WebSocket are counted like others', async () => {
+  const closed = (token: string) =>
+    new Promise<number>((resolve) => {
+      const headers = { 'x-forwarded-for': '192.0.2.9, 10.1.2.3' };
+      const address = `${t.server.url.replace('http', 'ws')}/graphql`;
+      const socket = new WebSocket(address, 'graphql-transport-ws', { headers });
+      const payload = { authorization: `Bearer ${token}` };
+      socket.on('open', () => socket.send(JSON.stringify({ type: 'connection_init', payload })));
+      socket.on('message', () => socket.close(1000));
+      socket.on('close', resolve);
+    });
+  for (let n = 0; n < 5; n += 1) expect(await closed(`guess-${'x'.repeat(40)}`)).toBe(4403);
+  expect(await closed(`guess-${'x'.repeat(40)}`)).toBe(4429);
+  expect((await guess('192.0.2.9')).status).toBe(429);
+  expect(await closed(t.operator)).toBe(1000);
 });
 
 test('G66: without trusted proxies nobody chooses his own address', async () => {

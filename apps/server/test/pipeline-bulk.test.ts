@@ -6,7 +6,7 @@ import { createClient as createSseClient } from 'graphql-sse';
 import { createClient as createWsClient } from 'graphql-ws';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { WebSocket } from 'ws';
+import { Sender, WebSocket } from 'ws';
 import { type Assigned, createAssign } from '../src/features/pipeline/assign.ts';
 import { createChanges } from '../src/features/pipeline/changes.ts';
 import { createDeviceQueries } from '../src/features/pipeline/device-queries.ts';
@@ -440,4 +440,116 @@ test('a WebSocket without a valid token is closed, and one whose token is revoke
     wish.on('error', reject).end(JSON.stringify({ query }));
   });
   expect(JSON.parse(answer).data.actionTypes).toHaveLength(10);
+});
+
+/** A connection that has said who it is. */
+async function opened(token: string): Promise<WebSocket> {
+  const socket = new WebSocket(`${p.t.server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+  await new Promise((resolve) => socket.once('open', resolve));
+  const acknowledged = new Promise((resolve) => socket.once('message', resolve));
+  socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } }));
+  await acknowledged;
+  return socket;
+}
+const operation = (id: string, query: string, variables: object = {}) =>
+  JSON.stringify({ id, type: 'subscribe', payload: { query, variables } });
+
+test('G76: a WebSocket that goes on after its token was revoked is not listened to, and cut off', async () => {
+  const device = await p.device();
+  const { id, token } = await p.t.token({ kind: 'operator', role: 'operator', name: 'goes on' });
+  const socket = await opened(token);
+  // from here on it takes no notice of what the server says, goodbyes too
+  const { _socket: raw } = socket as unknown as { _socket: import('node:net').Socket };
+  raw.removeAllListeners('data');
+  let bytes = 0;
+  raw.on('data', (data) => {
+    bytes += data.length;
+  });
+  const gone = new Promise((resolve) => raw.once('close', resolve));
+  await p.t.del(`/api/tokens/${id}`);
+  await expect.poll(() => bytes).toBeGreaterThan(0);
+  const message = operation('1', `mutation { assignAction(deviceId: ${device}, actionId: 2) { status } }`);
+  const frame = { fin: true, opcode: 1, mask: true, readOnly: false, rsv1: false };
+  for (const part of Sender.frame(Buffer.from(message), frame as never)) raw.write(part as never);
+  await gone;
+  expect(await p.policy(device)).toBe('uploaded');
+});
+
+test('G76: what is wrong with an operation is told on the WebSocket, which stays', async () => {
+  const socket = await opened(p.t.operator);
+  const told = (query: string, variables: object = {}) =>
+    new Promise<{ message: string; extensions?: { code?: string } }[]>((resolve) => {
+      const id = `${Math.random()}`;
+      socket.on('message', (data) => {
+        const said = JSON.parse(String(data));
+        if (said.id === id && said.type !== 'complete') resolve(said.payload.errors ?? said.payload);
+      });
+      socket.send(operation(id, query, variables));
+    });
+  expect(await told('{')).toMatchObject([{ message: expect.stringContaining('Syntax Error') }]);
+  const create = 'mutation ($k: String!) { createMessageTemplate(name: $k, content: $k) { id } }';
+  for (const k of ['a\u0000', 'a\ud800b'])
+    expect(await told(create, { k })).toMatchObject([{ extensions: { code: 'MUSTER_BAD_TEXT' } }]);
+  expect(socket.readyState).toBe(WebSocket.OPEN);
+  socket.close();
+});
+
+test('G76: what cannot be understood is refused with a code, in the address, in the document and in its values', async () => {
+  for (const name of ['variables', 'extensions'])
+    expect(await p.t.get(`/graphql?query=%7B__typename%7D&${name}=%7B`)).toMatchObject({
+      ...{ status: 400, body: { code: 'MUSTER_BAD_REQUEST' } },
+    });
+  const device = await p.device();
+  const register = `mutation { assignAction(deviceId: ${device}, actionId: 2, offline: null, whenBusy: null, priority: null) { status } }`;
+  for (const odd of ['0x2', ' 2.0 ', '1e1'])
+    expect(await p.codesOf(register.replace('actionId: 2', `actionId: "${odd}"`))).toEqual([
+      'ACTION_NOT_FOUND',
+    ]);
+  for (const [document, code] of [
+    ['mutation { createMessageTemplate(name: "a\\u0000", content: "b") { id } }', 'MUSTER_BAD_TEXT'],
+    ['{ devices(search: "\\u0000") { cursor } }', 'MUSTER_BAD_TEXT'],
+    ['mutation { createMessageTemplate(name: "a", content: "") { id } }', 'MUSTER_BAD_REQUEST'],
+    [
+      `mutation { createMessageTemplate(name: "${'a'.repeat(201)}", content: "b") { id } }`,
+      'MUSTER_BAD_REQUEST',
+    ],
+    ['{ devices(after: "garbage") { cursor } }', 'MUSTER_BAD_REQUEST'],
+    ['{ executions(after: "1") { cursor } }', 'MUSTER_BAD_REQUEST'],
+  ] as const)
+    expect([document, await p.codesOf(document)]).toEqual([document, [code]]);
+  expect((await p.ask(register)).assignAction.status).toBe('COMPLETED');
+  const nobody =
+    '{ device(id: 0) { id } execution(id: 0) { id } batch(id: 0) { id } messageTemplate(id: 0) { id } }';
+  expect(await p.ask(nobody)).toEqual({ device: null, execution: null, batch: null, messageTemplate: null });
+  const { actionTypes } = await p.ask('{ actionTypes { id isAssignable } }');
+  const others = actionTypes.filter((type: { isAssignable: boolean }) => !type.isAssignable);
+  expect(others.map(({ id }: { id: string }) => id)).toEqual(['1', '3', '4']);
+});
+
+test('G76: a subscription is a stream for whoever takes anything, and refused with a status if none can be had', async () => {
+  const query = 'subscription { deviceStateChanged { deviceId } }';
+  const { events, streamPlaces } = p.echo.shell;
+  const [followers, places] = [events.followers, streamPlaces.count];
+  const follow = (accept: string, signal?: AbortSignal) =>
+    fetch(`${p.t.server.url}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${p.t.operator}`, 'content-type': 'application/json', accept },
+      body: JSON.stringify({ query }),
+      ...(signal ? { signal } : {}),
+    });
+  const client = new AbortController();
+  const response = await follow('*/*', client.signal);
+  expect(response.headers.get('content-type')).toContain('text/event-stream');
+  client.abort();
+  await expect.poll(() => [events.followers, streamPlaces.count]).toEqual([followers, places]);
+  expect(await (await follow('application/json')).json()).toMatchObject({ code: 'MUSTER_BAD_REQUEST' });
+
+  const taken: (() => void)[] = [];
+  const takeAll = () => {
+    for (;;) taken.push(streamPlaces.enter(1));
+  };
+  expect(takeAll).toThrow('event streams');
+  const full = await follow('text/event-stream');
+  expect([full.status, await full.json()]).toMatchObject([503, { code: 'MUSTER_TOO_MANY_STREAMS' }]);
+  for (const leave of taken) leave();
 });

@@ -119,7 +119,7 @@ export function createApp(options: AppOptions): App {
   app.setValidatorCompiler(compileValidator as never);
   useJsonBodies(app);
   answerOddRequests(app.server);
-  const upgrades = takeUpgrades(app.server, options.upgrades ?? []);
+  const upgrades = takeUpgrades(app.server, options.upgrades ?? [], options.trustedProxies);
   app.addHook('onRoute', (route) => {
     if (!route.config?.access)
       throw new Error(`The route ${route.method} ${route.url} has no access rule and is not registered.`);

@@ -96,12 +96,12 @@ export async function findSignIn(
   { failures, signIns }: Pick<SignInTools, 'failures' | 'signIns'>,
 ): Promise<SignedIn | null> {
   const signedIn = await signIns.find(secret);
-  if (!signedIn) countFailure(request, failures);
+  if (!signedIn) countFailure(request.ip, failures);
   return signedIn;
 }
 
-function countFailure(request: FastifyRequest, failures: SignInFailures): void {
-  const retryAfter = failures.count(request.ip ?? '');
+function countFailure(ip: string | undefined, failures: SignInFailures): void {
+  const retryAfter = failures.count(ip ?? '');
   if (retryAfter > 0)
     throw httpError('MUSTER_TOO_MANY_FAILURES', 'Too many unknown tokens came from this address. Wait.', {
       retryAfter,
@@ -114,8 +114,22 @@ function passwordOf(request: FastifyRequest): string | undefined {
   return encoded && /^[^:]*:(\S+)$/.exec(Buffer.from(encoded, 'base64').toString('utf8'))?.[1];
 }
 
-export function bearerOf(request: FastifyRequest): string | undefined {
-  return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+export function bearerOf(request: Pick<FastifyRequest, 'headers'>): string | undefined {
+  return bearerIn(request.headers.authorization);
+}
+
+export const bearerIn = (said: unknown): string | undefined =>
+  typeof said === 'string' ? /^Bearer +(\S+) *$/i.exec(said)?.[1] : undefined;
+
+/** Whose token it is; null: nobody's, which counts as a failure of this address and is an error once there were too many. */
+export async function callerOf(
+  text: string,
+  ip: string | undefined,
+  { failures, tokens }: Pick<SignInTools, 'failures' | 'tokens'>,
+): Promise<Caller | null> {
+  const caller = await tokens.authenticate(text);
+  if (!caller) countFailure(ip, failures);
+  return caller;
 }
 
 /**
@@ -149,8 +163,7 @@ async function authenticate(
         ? 'Send a token as the password of "Authorization: Basic".'
         : 'Send a token in the header "Authorization: Bearer <token>".',
     );
-  const caller = await tokens.authenticate(text);
+  const caller = await callerOf(text, request.ip, { failures, tokens });
   if (caller) return caller;
-  countFailure(request, failures);
   throw await refusalOf(request, tokens);
 }

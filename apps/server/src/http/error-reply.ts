@@ -38,25 +38,36 @@ function someSeconds(): number {
   return 1 + Math.floor(Math.random() * 4);
 }
 
-function translate(error: FastifyError | Error, request: FastifyRequest): MusterError {
+interface Asked {
+  /** Of the request. */
+  readonly id: string;
+  /** Nothing was to be changed. */
+  readonly reads: boolean;
+}
+
+/** What became of it in the features and the database, whoever answers it to the client. */
+export function failureOf(error: Error, { id, reads }: Asked): MusterError {
   if (error instanceof MusterError) return error;
   if (error instanceof EngineError) {
     const { status } = engineErrors[error.code];
     // those who wait here do so for half a minute: it makes no sense to ask again every second
     const options = error.code === 'MUSTER_TOO_MANY_WAITING' ? { retryAfter: 4 + someSeconds() } : {};
-    return status === 500
-      ? internal(request, error)
-      : new MusterError(error.code, status, error.message, options);
+    return status === 500 ? internal(id, error) : new MusterError(error.code, status, error.message, options);
   }
+  // never the message of an unknown error: it may hold a secret
+  return ofDatabase(error, reads) ?? internal(id, error);
+}
+
+function translate(error: FastifyError | Error, request: FastifyRequest): MusterError {
+  const asked = { id: request.id, reads: request.method === 'GET' || request.method === 'HEAD' };
+  if (error instanceof MusterError || error instanceof EngineError) return failureOf(error, asked);
   if ('validation' in error && error.validation) return sentenceOf(error.validation, error.validationContext);
   if (request.raw.aborted) {
     // Its error looks like that of a lost connection to the database. Nobody hears this answer.
     request.log.debug({ reqId: request.id, err: error }, 'The client hung up.');
     return httpError('MUSTER_BAD_REQUEST', 'The request broke off.');
   }
-  return (
-    ofFastify(error, request) ?? ofDatabase(error, request) ?? internal(request, error) // never the message of an unknown error: it may hold a secret
-  );
+  return ofFastify(error, request) ?? failureOf(error, asked);
 }
 
 function ofFastify(error: FastifyError | Error, request: FastifyRequest): MusterError | undefined {
@@ -85,8 +96,7 @@ function contentTypes(takes: readonly string[] | undefined): string {
   return `Send the body with the header "content-type" and one of ${all.slice(0, -1).join(', ')} or ${all.at(-1)}.`;
 }
 
-function ofDatabase(error: Error, request: FastifyRequest): MusterError | undefined {
-  const reads = request.method === 'GET' || request.method === 'HEAD';
+function ofDatabase(error: Error, reads: boolean): MusterError | undefined {
   if (isDatabaseAway(error) && !reads && isOutcomeUnknown(error))
     return new MusterError(
       'MUSTER_NO_ANSWER',
@@ -111,10 +121,10 @@ function ofDatabase(error: Error, request: FastifyRequest): MusterError | undefi
   return undefined;
 }
 
-function internal(request: FastifyRequest, cause: unknown): MusterError {
+function internal(id: string, cause: unknown): MusterError {
   return httpError(
     'MUSTER_INTERNAL',
-    `Something went wrong in the server. Its log has the details under request ${request.id}.`,
+    `Something went wrong in the server. Its log has the details under request ${id}.`,
     { cause },
   );
 }

@@ -110,7 +110,7 @@ function rounded(): MusterError {
   );
 }
 
-function isStorable(value: unknown): boolean {
+export function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\u0000');
   if (value === null || typeof value !== 'object') return true;
   for (const key in value)

@@ -1,17 +1,26 @@
 import type { IncomingMessage, Server } from 'node:http';
+import type { BlockList } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { clientAddress } from './client-address.ts';
+
+/** With the address of whoever is behind the proxies. */
+export type Upgrading = IncomingMessage & { readonly ip: string };
 
 /** A path on which a connection may become a WebSocket. Who the caller is, is asked on it: nothing is read before. */
 export interface Upgrade {
   readonly path: string;
-  take(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  take(request: Upgrading, socket: Duplex, head: Buffer): void;
   /** Says goodbye on all of them; what is left is cut off. */
   stop(): void;
 }
 
 const LONGEST_GOODBYE_MS = 1_000;
 
-export function takeUpgrades(server: Server, upgrades: readonly Upgrade[]): { stop(): void } {
+export function takeUpgrades(
+  server: Server,
+  upgrades: readonly Upgrade[],
+  trustedProxies: BlockList,
+): { stop(): void } {
   const open = new Set<Duplex>();
   let isStopping = false;
   if (upgrades.length > 0)
@@ -23,7 +32,9 @@ export function takeUpgrades(server: Server, upgrades: readonly Upgrade[]): { st
       if (isStopping) return void socket.destroy();
       open.add(socket);
       socket.once('close', () => open.delete(socket));
-      found.take(request, socket, head);
+      const forwarded = [request.headers['x-forwarded-for']].flat().join(',') || undefined;
+      const ip = clientAddress(request.socket.remoteAddress ?? '', forwarded, trustedProxies);
+      found.take(Object.assign(request, { ip }), socket, head);
     });
   return {
     stop() {

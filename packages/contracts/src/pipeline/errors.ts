@@ -3,14 +3,12 @@ import type { ErrorCatalogue } from '../error-catalogue.ts';
 /** In `extensions.code` of an error of GraphQL, in `failed` of a bulk, in the rows of a batch. */
 export const PIPELINE_ERRORS = {
   ACTION_NOT_FOUND: { status: 404, meaning: 'There is no action type with this number; they are 1 to 10.' },
-  BATCH_NOT_FOUND: { status: 404, meaning: 'There is no batch with this id.' },
   DEVICE_BUSY: {
     status: 409,
     meaning:
       'An action of the device awaits its first dispatch, or something runs on it. Wait, or assign with `whenBusy: QUEUE`.',
   },
   DEVICE_NOT_FOUND: { status: 404, meaning: 'There is no device with this id.' },
-  EXECUTION_NOT_FOUND: { status: 404, meaning: 'There is no execution with this id.' },
   INVALID_TRANSITION: {
     status: 409,
     meaning: 'The action is not allowed in the policy that the device will have by then.',

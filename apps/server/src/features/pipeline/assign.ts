@@ -93,7 +93,7 @@ export function createAssign(tools: Tools) {
     known: ReadonlyMap<string, Template>,
   ): Plan | MusterError {
     const { actionId, deviceIds, messageTemplateId, phoneNumber } = assignment;
-    const type = typeOf(Number(actionId));
+    const type = isId(actionId) ? typeOf(Number(actionId)) : undefined;
     if (!type) return pipelineError('ACTION_NOT_FOUND', 'There is no action type with this number.');
     if (type.way === 'device')
       return pipelineError('NOT_ASSIGNABLE', `Devices do ${type.name} of their own accord.`);

@@ -21,7 +21,7 @@ const MOST_PRUNED = 5_000;
 
 /** The command pipeline: what devices are told to do and what becomes of it. It knows only the database and the bus. */
 export const pipeline: CreateFeature = (shell) => {
-  const { bus, config, engine, fleet, log, longPolls, tokens } = shell;
+  const { bus, config, engine, fleet, log, longPolls } = shell;
   const devices = createDeviceQueries(engine);
   const executions = createExecutionQueries(engine.schema, engine.now);
   const templates = createTemplates(engine.schema, engine.now);
@@ -46,7 +46,7 @@ export const pipeline: CreateFeature = (shell) => {
   return {
     name: 'pipeline',
     errors: PIPELINE_ERRORS,
-    routes: graphqlRoutes(yoga, longPolls),
-    upgrades: [graphqlUpgrade(yoga, tokens)],
+    routes: graphqlRoutes(yoga, longPolls, shell.streamPlaces),
+    upgrades: [graphqlUpgrade(yoga, shell)],
   };
 };

@@ -1,4 +1,5 @@
 import type { Queryable } from '@muster/engine';
+import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
 import { pipelineError } from './errors.ts';
 
@@ -12,6 +13,20 @@ export interface Template {
   readonly updatedAt: Date;
 }
 
+const LONGEST_NAME = 200;
+const LONGEST_CONTENT = 10_000;
+
+function check(given: { name?: string | null | undefined; content?: string | null | undefined }): void {
+  for (const [field, longest] of [
+    ['name', LONGEST_NAME],
+    ['content', LONGEST_CONTENT],
+  ] as const) {
+    const text = given[field];
+    if (typeof text === 'string' && (text === '' || text.length > longest))
+      throw httpError('MUSTER_BAD_REQUEST', `${field} must have from 1 to ${longest} characters.`);
+  }
+}
+
 export type Templates = ReturnType<typeof createTemplates>;
 
 export function createTemplates(s: string, now: () => Date) {
@@ -22,20 +37,7 @@ export function createTemplates(s: string, now: () => Date) {
   });
   const unknown = () => pipelineError('TEMPLATE_NOT_FOUND', 'There is no message template with this id.');
 
-  async function get(client: Queryable, tenantId: number, id: string): Promise<Template> {
-    const { rows } = isId(id)
-      ? await client.query({
-          text: `select * from ${s}.message_templates where tenant_id = $1 and template_id = $2`,
-          values: [tenantId, id],
-        })
-      : { rows: [] };
-    if (!rows[0]) throw unknown();
-    return template(rows[0]);
-  }
-
   return {
-    get,
-
     /** Those of these that are there. */
     async find(
       client: Queryable,
@@ -73,6 +75,7 @@ export function createTemplates(s: string, now: () => Date) {
       tenantId: number,
       given: { name: string; content: string },
     ): Promise<Template> {
+      check(given);
       const { rows } = await client.query({
         text: `insert into ${s}.message_templates (tenant_id, name, content, created_at, updated_at) values ($1, $2, $3, $4, $4) returning *`,
         values: [tenantId, given.name, given.content, now()],
@@ -87,6 +90,7 @@ export function createTemplates(s: string, now: () => Date) {
       id: string,
       given: { name?: string | null | undefined; content?: string | null | undefined; isActive?: boolean },
     ): Promise<Template> {
+      check(given);
       const { rows } = isId(id)
         ? await client.query({
             text: `update ${s}.message_templates set name = coalesce($3, name), content = coalesce($4, content),

@@ -1,13 +1,17 @@
 import { api } from '@muster/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { getOperationAST, parse } from 'graphql';
 import { createSchema, createYoga, type Plugin } from 'graphql-yoga';
+import type { StreamPlaces } from '../../../events/stream-places.ts';
 import { operators } from '../../../http/access.ts';
 import { defineRoute, type Route } from '../../../http/define-route.ts';
+import { httpError } from '../../../http/errors.ts';
 import type { Log } from '../../../http/logging.ts';
 import type { LongPolls } from '../../../http/long-poll.ts';
 import type { Caller } from '../../../tokens/caller.ts';
 import { limitRule } from './limits.ts';
-import type { Context, createResolvers } from './resolvers.ts';
+import type { Context } from './refusals.ts';
+import type { createResolvers } from './resolvers.ts';
 import { SDL } from './schema.ts';
 
 /**
@@ -42,14 +46,20 @@ export function createGraphql(resolvers: ReturnType<typeof createResolvers>, log
   });
 }
 
-export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls): Route[] {
+export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls, places: StreamPlaces): Route[] {
   async function answer(
     request: FastifyRequest,
     reply: FastifyReply,
     caller: Caller,
-    asked: { address: string; method: string; body?: string },
+    asked: { address: string; method: string; body?: string; operation: Operation },
   ): Promise<unknown> {
-    const accept = request.headers.accept ?? 'application/json';
+    const said = request.headers.accept ?? 'application/json';
+    const streams = isSubscription(asked.operation);
+    if (streams && !/text\/event-stream|text\/\*|\*\/\*/i.test(said))
+      throw httpError('MUSTER_BAD_REQUEST', 'A subscription is answered as text/event-stream: accept that.');
+    // while there is still a status to be answered
+    if (streams) places.enter(caller.tenantId)();
+    const accept = streams ? 'text/event-stream' : said;
     const ask = (signal: AbortSignal | null) =>
       yoga.fetch(
         `http://muster${asked.address}`,
@@ -59,7 +69,7 @@ export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls): Route[] {
           ...(asked.body === undefined ? {} : { body: asked.body }),
           ...(signal ? { signal } : {}),
         },
-        { caller },
+        { caller, requestId: request.id, log: request.log },
       );
     if (!/text\/event-stream/i.test(accept)) {
       const response = await ask(null);
@@ -88,14 +98,44 @@ export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls): Route[] {
       access: operators('viewer'),
       bodyLimit: BODY_LIMIT,
       handler: ({ body, caller, request, reply }) =>
-        answer(request, reply, caller, { address: PATH, method: 'POST', body: JSON.stringify(body) }),
+        answer(request, reply, caller, {
+          ...{ address: PATH, method: 'POST', body: JSON.stringify(body), operation: body },
+        }),
     }),
     defineRoute(api.pipeline.graphqlByGet, {
       access: operators('viewer'),
-      handler: ({ caller, request, reply }) =>
-        answer(request, reply, caller, { address: request.url, method: 'GET' }),
+      handler({ caller, query, request, reply }) {
+        for (const name of ['variables', 'extensions'] as const) refuseNoObject(name, query[name]);
+        return answer(request, reply, caller, { address: request.url, method: 'GET', operation: query });
+      },
     }),
   ];
+}
+
+interface Operation {
+  readonly query?: string | undefined;
+  readonly operationName?: string | null | undefined;
+}
+
+function isSubscription({ query = '', operationName }: Operation): boolean {
+  if (!/\bsubscription\b/.test(query)) return false;
+  try {
+    return getOperationAST(parse(query), operationName)?.operation === 'subscription';
+  } catch {
+    return false; // no document: that is said by whoever executes it
+  }
+}
+
+function refuseNoObject(name: string, text: string | undefined): void {
+  if (text === undefined || text === '') return;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw httpError('MUSTER_BAD_REQUEST', `${name} must be an object of JSON.`);
 }
 
 /** As fast as the client reads, until one of the two has had enough. */

@@ -1,68 +1,42 @@
-import { ACTION_TYPES, type ActionType, atLeast, type Role } from '@muster/contracts/words';
-import { EngineError } from '@muster/engine';
-import { GraphQLError, GraphQLScalarType } from 'graphql';
+import { ACTION_TYPES, type ActionType, type Role } from '@muster/contracts/words';
+import { GraphQLScalarType } from 'graphql';
 import type { Config } from '../../../config.ts';
 import { gatherReads } from '../../../database/gathered-reads.ts';
-import { MusterError } from '../../../errors.ts';
 import type { Shell } from '../../../feature.ts';
 import { httpError } from '../../../http/errors.ts';
 import { isId } from '../../../http/ids.ts';
-import type { Caller } from '../../../tokens/caller.ts';
 import type { Changes } from '../changes.ts';
-import { pipelineError, RefusedAssignment } from '../errors.ts';
+import { pipelineError } from '../errors.ts';
 import type { Templates } from '../templates.ts';
 import { typeOf } from '../transitions.ts';
 import { DEFAULT_PER_PAGE, MOST_PER_PAGE } from './limits.ts';
-import type { execution, Reads } from './reads.ts';
+import { type execution, isUuid, type Reads } from './reads.ts';
+import { type Args, type Context, type Resolve, refusable } from './refusals.ts';
 import { stateChanges } from './state-changes.ts';
 
-/** Who asks. */
-export interface Context {
-  readonly caller: Caller;
-}
-
-interface Tools extends Pick<Shell, 'db' | 'engine' | 'events' | 'fleet'> {
+interface Tools extends Pick<Shell, 'db' | 'engine' | 'events' | 'fleet' | 'streamPlaces'> {
   readonly changes: Changes;
   readonly config: Config;
   readonly reads: Reads;
   readonly templates: Templates;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: arguments are checked against the schema before
-type Args = any;
-type Resolve = (parent: Args, args: Args, context: Context) => unknown;
+const each = (role: Role, resolvers: Record<string, Resolve>, reads = true) =>
+  Object.fromEntries(
+    Object.entries(resolvers).map(([name, resolve]) => [name, refusable(role, resolve, reads)]),
+  );
 
-/** Refusals are told with their code; whatever else happens is logged and told as nothing but a fault of ours. */
-const refusable =
-  (role: Role, resolve: Resolve): Resolve =>
-  async (parent, args, context) => {
-    try {
-      const { caller } = context;
-      if (caller.role === null || !atLeast(caller.role, role))
-        throw httpError(
-          'MUSTER_FORBIDDEN',
-          `This needs the role ${role}, and the token has the role ${caller.role}.`,
-        );
-      return await resolve(parent, args, context);
-    } catch (error) {
-      if (error instanceof MusterError || error instanceof EngineError)
-        throw new GraphQLError(error.message, {
-          extensions: {
-            code: error.code,
-            ...(error instanceof RefusedAssignment ? { batchId: error.batchId } : {}),
-          },
-        });
-      throw error;
-    }
-  };
-
-const each = (role: Role, resolvers: Record<string, Resolve>) =>
-  Object.fromEntries(Object.entries(resolvers).map(([name, resolve]) => [name, refusable(role, resolve)]));
+/** A null that is said is no value of its own: it means what nothing said means. */
+const assignment = (args: Args) => ({
+  ...args,
+  ...{ offline: args.offline ?? 'QUEUE', whenBusy: args.whenBusy ?? 'REJECT' },
+  priority: args.priority ?? 'NORMAL',
+});
 
 const wireType = (type: ActionType) => ({
   ...type,
   id: String(type.id),
-  isAssignable: type.way !== 'device',
+  isAssignable: type.way !== 'device' && type.from.length > 0,
 });
 
 function atMost(name: 'first' | 'last', given: number | null | undefined): number {
@@ -72,7 +46,13 @@ function atMost(name: 'first' | 'last', given: number | null | undefined): numbe
   return asked;
 }
 
-function page(context: Context, { first, after }: { first?: number | null; after?: string | null }) {
+function page(
+  context: Context,
+  { first, after }: { first?: number | null; after?: string | null },
+  isCursor = isId,
+) {
+  if (typeof after === 'string' && !isCursor(after))
+    throw httpError('MUSTER_BAD_REQUEST', 'after must be the cursor of an earlier page.');
   return {
     tenantId: context.caller.tenantId,
     first: atMost('first', first),
@@ -81,14 +61,13 @@ function page(context: Context, { first, after }: { first?: number | null; after
 }
 
 export function createResolvers(tools: Tools) {
-  const { changes, config, db, engine, events, fleet, reads, templates } = tools;
+  const { changes, config, db, engine, events, fleet, reads, streamPlaces: places, templates } = tools;
   const executionsOf = gatherReads(
     db,
     (wanted: readonly { tenantId: number; actionId: string; last: number }[]) =>
       reads.executionsOf(db, wanted),
     2,
   );
-  let streams = 0;
 
   return {
     DateTime: new GraphQLScalarType({
@@ -105,21 +84,18 @@ export function createResolvers(tools: Tools) {
         }),
       execution: (_, { id }, { caller }) => reads.execution(db, caller.tenantId, id),
       executions: (_, args, context) =>
-        reads.executions(db, page(context, args), {
+        reads.executions(db, page(context, args, isUuid), {
           ...{ deviceId: args.deviceId ?? null, status: args.status ?? null },
         }),
       batch: (_, { id }, { caller }) => reads.batch(db, caller.tenantId, id),
       batches: (_, args, context) => reads.batches(db, page(context, args)),
       actionTypes: () => ACTION_TYPES.map(wireType),
-      messageTemplate: (_, { id }, { caller }) => templates.get(db, caller.tenantId, id),
+      messageTemplate: async (_, { id }, { caller }) =>
+        (await templates.find(db, caller.tenantId, [id])).get(id) ?? null,
       async messageTemplates(_, args, context) {
         const { tenantId, first, after } = page(context, args);
         const rows = await templates.list(db, tenantId, {
-          ...{
-            after: after !== null && isId(after) ? after : null,
-            limit: first + 1,
-            isActive: args.isActive ?? null,
-          },
+          ...{ after, limit: first + 1, isActive: args.isActive ?? null },
         });
         return { nodes: rows.slice(0, first), cursor: rows.length > first ? rows[first - 1]?.id : null };
       },
@@ -128,7 +104,7 @@ export function createResolvers(tools: Tools) {
         const { deviceId } = args;
         if (!isId(deviceId) || !(await reads.device(db, tenantId, deviceId)))
           throw pipelineError('DEVICE_NOT_FOUND', 'There is no device with this id.');
-        const before = after !== null && isId(after) ? after : undefined;
+        const before = after ?? undefined;
         const rows = await fleet.milestonesOf(db, tenantId, deviceId, { before, limit: first + 1 });
         return { nodes: rows.slice(0, first), cursor: rows.length > first ? rows[first - 1]?.id : null };
       },
@@ -149,27 +125,34 @@ export function createResolvers(tools: Tools) {
     },
 
     Mutation: {
-      ...each('operator', {
-        assignAction: (_, args, { caller }) => changes.assignAction(caller, args),
-        createMessageTemplate: (_, args, { caller }) => changes.createTemplate(caller, args),
-        updateMessageTemplate: (_, { id, ...given }, { caller }) => changes.updateTemplate(caller, id, given),
-        setMessageTemplateActive: (_, { id, isActive }, { caller }) =>
-          changes.updateTemplate(caller, id, { isActive }),
-      }),
-      ...each(config.MUSTER_BULK_ROLE, {
-        assignBulkAction: (_, args, { caller }) => changes.assignBulkAction(caller, args),
-      }),
+      ...each(
+        'operator',
+        {
+          assignAction: (_, args, { caller }) => changes.assignAction(caller, assignment(args)),
+          createMessageTemplate: (_, args, { caller }) => changes.createTemplate(caller, args),
+          updateMessageTemplate: (_, { id, ...given }, { caller }) =>
+            changes.updateTemplate(caller, id, given),
+          setMessageTemplateActive: (_, { id, isActive }, { caller }) =>
+            changes.updateTemplate(caller, id, { isActive }),
+        },
+        false,
+      ),
+      ...each(
+        config.MUSTER_BULK_ROLE,
+        {
+          assignBulkAction: (_, args, { caller }) => changes.assignBulkAction(caller, assignment(args)),
+        },
+        false,
+      ),
     },
 
     Subscription: {
       deviceStateChanged: {
         subscribe: refusable('viewer', async (_, { deviceId }, { caller }) => {
-          if (streams >= config.MUSTER_MAX_STREAMS)
-            throw new MusterError('MUSTER_TOO_MANY_STREAMS', 503, 'Here are as many streams open as may be.');
-          streams += 1;
+          const leave = places.enter(caller.tenantId);
           let isOver = false;
           const end = () => {
-            if (!isOver) streams -= 1;
+            if (!isOver) leave();
             isOver = true;
           };
           try {

@@ -1,58 +1,96 @@
+import { GraphQLError } from 'graphql';
 import { useServer } from 'graphql-ws/use/ws';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Upgrade } from '../../../http/upgrades.ts';
+import type { Shell } from '../../../feature.ts';
+import { bearerIn, callerOf } from '../../../http/auth.ts';
+import { httpError } from '../../../http/errors.ts';
+import { requestId } from '../../../http/request-id.ts';
+import type { Upgrade, Upgrading } from '../../../http/upgrades.ts';
 import type { Caller } from '../../../tokens/caller.ts';
-import type { Tokens } from '../../../tokens/tokens.ts';
 import type { Yoga } from './http.ts';
+import { errorOf } from './refusals.ts';
 
 /**
- * Subscriptions over a WebSocket (graphql-ws). A browser cannot send headers with one, so the token comes with the first message
- * (`connectionParams: { authorization: "Bearer …" }`) or, from others, in the header. A connection ends with its token.
+ * Operations over a WebSocket (graphql-ws). A browser cannot send headers with one, so the token comes with the first message
+ * (`connectionParams: { authorization: "Bearer …" }`) or, from others, in the header. A connection ends with its token: it is looked
+ * at before every operation, and who does not hang up is cut off.
  */
 const LONGEST_MESSAGE = 65_536;
 const FORBIDDEN = 4403;
+const TOO_MANY_FAILURES = 4429;
 const GOING_AWAY = 1001;
+const LONGEST_GOODBYE_MS = 1_000;
 
-export function graphqlUpgrade(yoga: Yoga, tokens: Tokens): Upgrade {
+type Tools = Pick<Shell, 'failures' | 'log' | 'tokens'>;
+
+type Extra = { readonly request: Upgrading };
+
+export function graphqlUpgrade(yoga: Yoga, tools: Tools): Upgrade {
+  const { log, tokens } = tools;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: LONGEST_MESSAGE,
     perMessageDeflate: false,
   });
-  const callers = new Map<WebSocket, Caller>();
-  const send = (socket: WebSocket) => socket.close(FORBIDDEN, 'This token is unknown or revoked.');
+  const known = new Map<WebSocket, { readonly caller: Caller; readonly text: string }>();
+
+  function sendAway(socket: WebSocket, code = FORBIDDEN, why = 'This token is unknown or revoked.'): void {
+    known.delete(socket);
+    socket.close(code, why);
+    const cutOff = setTimeout(() => socket.terminate(), LONGEST_GOODBYE_MS);
+    socket.once('close', () => clearTimeout(cutOff));
+  }
   tokens.watch({
     revoked(tenantId, tokenId) {
-      for (const [socket, caller] of callers)
-        if (caller.tenantId === tenantId && caller.tokenId === tokenId) send(socket);
+      for (const [socket, { caller }] of known)
+        if (caller.tenantId === tenantId && caller.tokenId === tokenId) sendAway(socket);
     },
     // whoever comes back is looked at anew
     missed() {
-      for (const socket of callers.keys()) send(socket);
+      for (const socket of known.keys()) sendAway(socket);
     },
   });
 
-  useServer(
+  /** Whose connection it is, if its token is still valid. */
+  async function callerNow(socket: WebSocket): Promise<Caller> {
+    const before = known.get(socket);
+    const caller = before && (await tokens.authenticate(before.text));
+    if (caller && known.has(socket)) return caller;
+    if (before) sendAway(socket);
+    throw httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
+  }
+
+  useServer<Record<string, unknown>, Extra>(
     {
       async onConnect({ connectionParams, extra: { request, socket } }) {
-        const given = connectionParams?.authorization ?? request.headers.authorization;
-        const [, text] = /^Bearer +(\S+)$/i.exec(typeof given === 'string' ? given : '') ?? [];
-        const caller = text === undefined ? null : await tokens.authenticate(text);
-        if (caller?.kind !== 'operator' || caller.role === null) return false;
-        callers.set(socket, caller);
-        return true;
+        const text = bearerIn(connectionParams?.authorization ?? request.headers.authorization);
+        try {
+          const caller = text === undefined ? null : await callerOf(text, request.ip, tools);
+          if (text === undefined || caller?.kind !== 'operator' || caller.role === null) return false;
+          known.set(socket, { caller, text });
+          return true;
+        } catch (error) {
+          const { code, message } = errorOf(error, { id: requestId(request), reads: true, log });
+          sendAway(socket, code === 'MUSTER_TOO_MANY_FAILURES' ? TOO_MANY_FAILURES : GOING_AWAY, message);
+          return false;
+        }
       },
-      onDisconnect: ({ extra: { socket } }) => void callers.delete(socket),
-      async onSubscribe({ extra: { socket } }, _id, { query, operationName, variables }) {
-        const caller = callers.get(socket);
-        const { schema, execute, subscribe, contextFactory, parse, validate } = yoga.getEnveloped({ caller });
-        const document = parse(query);
-        const errors = validate(schema, document);
-        if (errors.length > 0) return [...errors];
-        return {
-          ...{ schema, document, operationName, variableValues: variables },
-          ...{ contextValue: await contextFactory(), rootValue: { execute, subscribe } },
-        };
+      onClose: ({ extra: { socket } }) => void known.delete(socket),
+      async onSubscribe({ extra: { request, socket } }, _id, { query, operationName, variables }) {
+        const id = requestId(request);
+        try {
+          const context = { caller: await callerNow(socket), requestId: id, log };
+          const { schema, execute, subscribe, contextFactory, parse, validate } = yoga.getEnveloped(context);
+          const document = parse(query);
+          const errors = validate(schema, document);
+          if (errors.length > 0) return [...errors];
+          return {
+            ...{ schema, document, operationName, variableValues: variables },
+            ...{ contextValue: await contextFactory(), rootValue: { execute, subscribe } },
+          };
+        } catch (error) {
+          return [error instanceof GraphQLError ? error : errorOf(error, { id, reads: true, log }).error];
+        }
       },
       // biome-ignore lint/suspicious/noExplicitAny: what onSubscribe has put there
       execute: (args: any) => args.rootValue.execute({ ...args, rootValue: undefined }),

@@ -1,0 +1,49 @@
+import { atLeast, type Role } from '@muster/contracts/words';
+import { GraphQLError } from 'graphql';
+import { failureOf } from '../../../http/error-reply.ts';
+import { httpError } from '../../../http/errors.ts';
+import { isStorable, unstorable } from '../../../http/json-body.ts';
+import type { Log } from '../../../http/logging.ts';
+import type { Caller } from '../../../tokens/caller.ts';
+import { RefusedAssignment } from '../errors.ts';
+
+/** Who asks, and what the request is called in the log. */
+export interface Context {
+  readonly caller: Caller;
+  readonly requestId: string;
+  readonly log: Log;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: arguments are checked against the schema before
+export type Args = any;
+export type Resolve = (parent: Args, args: Args, context: Context) => unknown;
+
+/** As the client hears it: refusals with their code, a fault of ours with the name of the request in the log. */
+export function errorOf(error: unknown, asked: { id: string; reads: boolean; log: Log }) {
+  const { code, status, message } = failureOf(error as Error, asked);
+  if (status >= 500)
+    asked.log[status === 500 ? 'error' : 'warn'](
+      { reqId: asked.id, err: error, code },
+      'The request failed.',
+    );
+  const batch = error instanceof RefusedAssignment ? { batchId: error.batchId } : {};
+  return { code, message, error: new GraphQLError(message, { extensions: { code, ...batch } }) };
+}
+
+/** Every resolver that touches data. Texts in a document are not those of a JSON body: they are looked at here. */
+export const refusable =
+  (role: Role, resolve: Resolve, reads = true): Resolve =>
+  async (parent, args, context) => {
+    try {
+      const { caller } = context;
+      if (caller.role === null || !atLeast(caller.role, role))
+        throw httpError(
+          'MUSTER_FORBIDDEN',
+          `This needs the role ${role}, and the token has the role ${caller.role}.`,
+        );
+      if (!isStorable(args)) throw unstorable('document');
+      return await resolve(parent, args, context);
+    } catch (error) {
+      throw errorOf(error, { id: context.requestId, reads, log: context.log }).error;
+    }
+  };
