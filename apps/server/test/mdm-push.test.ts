@@ -1,4 +1,6 @@
+import { pagesTouched } from '@muster/engine/testing';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
+import { createLedger, type Due, type Taken } from '../src/features/mdm/push/ledger.ts';
 import { type PushNode, type PushStage, pushStage, TOPIC } from '../testing/push-stage.ts';
 
 let stage: PushStage;
@@ -73,7 +75,7 @@ test('a push has the token, the topic, the magic and seven days, and goes out wi
   });
 });
 
-test('one push for all that is wanted, again after 30 s, 2, 8 and 30 min, then daily, until the device comes', async () => {
+test('G81: one push for all that is wanted, again after 30 s, 2, 8 and 30 min, then daily, until the device comes', async () => {
   const deviceId = await phone();
   const before = to(deviceId);
   await want([deviceId, deviceId]);
@@ -140,7 +142,7 @@ const wantOf = async (deviceId: string): Promise<string> => {
   return (await stage.db.query({ text, values: [deviceId] })).rows[0].want;
 };
 
-test('who came by a push that is not answered yet, and is wanted after it has looked, is pushed to at once', async () => {
+test('G81: who came by a push that is not answered yet, and is wanted after it has looked, is pushed to at once', async () => {
   const deviceId = await phone();
   stage.apns.forget();
   const open = stage.apns.hold();
@@ -155,7 +157,7 @@ test('who came by a push that is not answered yet, and is wanted after it has lo
   expect(await ledger(deviceId)).toMatchObject({ pushes: 1, turn: null });
 });
 
-test('who is wanted while its contact is written is pushed to at once', async () => {
+test('G81: who is wanted while its contact is written is pushed to at once', async () => {
   const deviceId = await phone();
   await want([deviceId]);
   await node.idle();
@@ -181,7 +183,7 @@ test('who is wanted while its contact is written is pushed to at once', async ()
 });
 const WAITING = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
-test('a new token is pushed to at once if its device is wanted: nobody knows what became of the old one', async () => {
+test('G81: a new token is pushed to at once if its device is wanted: nobody knows what became of the old one', async () => {
   const deviceId = await phone();
   await want([deviceId]);
   await node.idle();
@@ -300,7 +302,7 @@ const FAULTS: readonly (readonly [number, string])[] = [
   [413, 'PayloadTooLarge'],
 ];
 test.each(FAULTS)(
-  '%i %s is a fault of the set-up: it stops the pushes, and harms no device',
+  'G81: %i %s is a fault of the set-up: it stops the pushes, and harms no device',
   async (status, reason) => {
     const deviceId = await phone();
     stage.apns.answer('all', { status, reason });
@@ -312,7 +314,7 @@ test.each(FAULTS)(
   },
 );
 
-test('pushes that are stopped have one alert, are tried by one push after 5 minutes, and go on when it is accepted', async () => {
+test('G81: pushes that are stopped have one alert, are tried by one push after 5 minutes, and go on when it is accepted', async () => {
   const other = await phone({ tenantId: 2 });
   const devices = [await phone(), await phone(), await phone()];
   const fault = { status: 403, reason: 'BadCertificate' };
@@ -378,7 +380,7 @@ test('tokens that are all unknown are the fault of the certificate: ten are buri
   expect(dead).toHaveLength(10);
 });
 
-test('who sleeps never holds up who is awake', async () => {
+test('G81: who sleeps never holds up who is awake', async () => {
   const awake = await phone();
   const { rows } = await stage.db.query({
     text: `with d as (
@@ -404,6 +406,34 @@ test('who sleeps never holds up who is awake', async () => {
       return new Set(stage.apns.pushes.map(({ token }) => token)).size;
     })
     .toBe(451);
+});
+
+test('G81: a push costs as many pages beside 10,000 phones that sleep as beside ten', async () => {
+  const one = await phone();
+  const tokens = createLedger('muster', stage.clock);
+  const sleepers = (count: number) =>
+    stage.db.query({
+      text: `insert into muster.push_ledger (tenant_id, device_id, topic, pushes, pushed_at, due_at)
+        select 1, 1000000 + n, $2, 4, $3, $3::timestamptz + n * interval '1 second' from generate_series(1, $1::int) n on conflict do nothing`,
+      values: [count, TOPIC, stage.clock()],
+    });
+  const pages = async () => {
+    await stage.db.query({ text: 'analyze muster.push_ledger' });
+    return pagesTouched(stage.db, async (tx) => {
+      await tokens.want(tx, 1, [one]);
+      const [due] = await tokens.due(tx, null, 400);
+      const [taken] = await tokens.take(tx, [due as Due]);
+      const { tenantId, deviceId, turn } = taken as Taken;
+      const dueAt = new Date(stage.clock().getTime() + 30 * SECOND);
+      await tokens.settle(tx, [{ tenantId, deviceId, turn, isAccepted: true, failures: 0, dueAt }]);
+      await tokens.seen(tx, [{ tenantId, deviceId, want: null }]);
+    });
+  };
+  await sleepers(10);
+  await pages(); // what a session reads once
+  const few = await pages();
+  await sleepers(10_000);
+  expect(await pages()).toBeLessThanOrEqual(few + 30); // an index is a level deeper
 });
 
 test('good-byes and broken connections cost nothing: the push is sent on the next connection', async () => {
@@ -457,7 +487,7 @@ test('two nodes send one push, and one that stops gives back what it has not sen
   await stage.apns.arrived(2);
 });
 
-test('a node that died gives its pushes back by the end of its turn', async () => {
+test('G81: a node that died gives its pushes back by the end of its turn', async () => {
   const deviceId = await phone();
   await stage.db.transaction((tx) => node.pushes.want(tx, 1, [deviceId]));
   await node.idle();

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { testDatabase } from '@muster/engine/testing';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { LINES } from '../src/database/migrations.ts';
 import { openSecrets } from '../src/secrets/open-secrets.ts';
@@ -31,7 +31,7 @@ const start = (settings: Record<string, string>, mayMakeKey = false) =>
     mayMakeKey,
   });
 
-test('what is sealed opens with its key and for its purpose alone, and says nothing of itself', () => {
+test('G82: what is sealed opens with its key and for its purpose alone, and says nothing of itself', () => {
   const secrets = createSecrets([first]);
   const sealed = secrets.seal('the master passcode', 'unlock-token:1:7');
   expect(secrets.open(sealed, 'unlock-token:1:7').toString()).toBe('the master passcode');
@@ -52,7 +52,7 @@ test('what is sealed opens with its key and for its purpose alone, and says noth
   }
 });
 
-test('a start with another key is refused with a sentence that does not have the key in it', async () => {
+test('G82: a start with another key is refused with a sentence that does not have the key in it', async () => {
   await start({ MUSTER_SECRETS_KEY: first.toString('base64') });
   await start({ MUSTER_SECRETS_KEY: first.toString('hex') });
   const wrong = second.toString('base64');
@@ -68,7 +68,7 @@ test('a start with another key is refused with a sentence that does not have the
   await start({ MUSTER_SECRETS_KEY: first.toString('base64') });
 });
 
-test('after a change of the key the old one still opens, and nothing is sealed with it any more', async () => {
+test('G82: after a change of the key the old one still opens, and nothing is sealed with it any more', async () => {
   const old = await start({ MUSTER_SECRETS_KEY: first.toString('base64') });
   const sealed = old.seal('kept', 'of the test');
   const settings = {
@@ -81,10 +81,27 @@ test('after a change of the key the old one still opens, and nothing is sealed w
   await expect(start({ MUSTER_SECRETS_KEY: second.toString('base64') })).rejects.toThrow('is not the key');
 });
 
-test('of two first starts at once with different keys one is refused', async () => {
-  const starts = await Promise.allSettled(
+test('G82: of two first starts at once with different keys one is refused', async () => {
+  // both are there before either has written its key: only then does it matter who waits for whom
+  const { db } = database;
+  let [isHeld, goOn] = [() => {}, () => {}];
+  const held = new Promise<void>((resolve) => (isHeld = resolve));
+  const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+  const holding = db.transaction(async (tx) => {
+    await tx.query({ text: 'lock table muster.secret_keys in exclusive mode' });
+    isHeld();
+    await mayGoOn;
+  });
+  await held;
+  const starting = Promise.allSettled(
     [first, second].map((key) => start({ MUSTER_SECRETS_KEY: key.toString('base64') })),
   );
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  if (inject('database') === 'postgres')
+    await expect.poll(async () => (await db.query({ text: waiting })).rows.length).toBe(2);
+  goOn();
+  await holding;
+  const starts = await starting;
   expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 });
 

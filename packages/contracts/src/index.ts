@@ -130,7 +130,7 @@ export type {
   NewService,
   ServiceChange,
 } from './hosts/requests.ts';
-export type { Enrolment, Phone, QueuedCommand } from './mdm/answers.ts';
+export type { Enrolment, Phone, PhoneAnswer, QueuedCommand } from './mdm/answers.ts';
 export type { RawCommand } from './mdm/requests.ts';
 export type { Bot, BotPage, Order, OrderPage } from './orders/answers.ts';
 export { type BotPatch, completion, type NewOrder, type OrderPatch } from './orders/requests.ts';

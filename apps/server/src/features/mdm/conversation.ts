@@ -150,7 +150,7 @@ export function createConversation(tools: Tools) {
       const answer = `/api/devices/${deviceId}/mdm/answers/${answered.actionId}`;
       outcome = {
         ...outcome,
-        result: { tooLarge: length, keys: Object.keys(outcome.result as object), answer },
+        result: { tooLarge: length, fields: Object.keys(outcome.result as object), answer },
       };
     }
     await engine.report(engine.db, {
@@ -167,13 +167,13 @@ export function createConversation(tools: Tools) {
 
   async function ofLane(tenantId: number, known: Known, action: Awaited<ReturnType<RawCommands['claim']>>) {
     if (!action) return null;
-    const { commandUuid, requestType, keys } = await raw.hand(tenantId, known.udid, action);
+    const { commandUuid, requestType, parameters } = await raw.hand(tenantId, known.udid, action);
     const sealedUnlockToken =
       requestType === 'ClearPasscode'
         ? ((await phones.ofDevice(engine.db, tenantId, known.deviceId))?.sealedUnlockToken ?? null)
         : null;
     const next: NextCommand = {
-      ...{ commandUuid, requestType, payload: keys, source: 'lane', again: action.redelivered },
+      ...{ commandUuid, requestType, payload: parameters, source: 'lane', again: action.redelivered },
       sealedUnlockToken,
     };
     return next;

@@ -17,7 +17,8 @@ const UNLOCK = 'ClearPasscode';
 export interface RawPayload {
   readonly commandUuid: string;
   readonly requestType: string;
-  readonly keys: Readonly<Record<string, unknown>>;
+  /** Its keys; that word would hide them all from operators (`hidden-fields.ts`), not only those that are secret. */
+  readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 export interface RawRequest {
@@ -110,8 +111,8 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, phones, pu
       const commandUuid =
         request.commandUuid ??
         (idempotencyKey === undefined ? randomUUID() : uuidOf(`${tenantId}:${deviceId}:${idempotencyKey}`));
-      const keys = plistToJson(command.keys) as RawPayload['keys'];
-      const payload: RawPayload = { commandUuid, requestType: command.requestType, keys };
+      const parameters = plistToJson(command.keys) as RawPayload['parameters'];
+      const payload: RawPayload = { commandUuid, requestType: command.requestType, parameters };
       // a phone that was erased does not come back to say so
       const once = command.requestType === ERASE ? { maxAttempts: 1, onLeaseEnd: 'succeed' as const } : {};
       const { id, outcome } = await engine.enqueue(tx, {
@@ -151,7 +152,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, phones, pu
       const payload = action.payload as RawPayload;
       await commands.hand(engine.db, tenantId, {
         ...{ udid, commandUuid: payload.commandUuid, source: 'lane', requestType: payload.requestType },
-        ...{ payload: payload.keys, actionId: action.id, attempt: action.attempt },
+        ...{ payload: payload.parameters, actionId: action.id, attempt: action.attempt },
         // before its lease ends, so that what is presumed is its result
         expiresAt:
           payload.requestType === ERASE ? new Date(action.leaseUntil.getTime() - PRESUMED_BEFORE_MS) : null,
@@ -168,7 +169,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, phones, pu
       });
     },
 
-    keysOf: (payload: RawPayload['keys']) => plistFromJson(payload),
+    keysOf: (payload: RawPayload['parameters']) => plistFromJson(payload),
   };
 }
 

@@ -1,4 +1,4 @@
-import { api } from '@muster/contracts';
+import { api, type PhoneAnswer } from '@muster/contracts';
 import { atLeast } from '@muster/contracts/words';
 import type { Database } from '@muster/engine';
 import {
@@ -16,6 +16,7 @@ import { anybody, operators } from '../../http/access.ts';
 import { bytesOf } from '../../http/bytes-body.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
+import { hideFields } from '../../http/hidden-fields.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { isId } from '../../http/ids.ts';
 import { created } from '../../http/replies.ts';
@@ -162,7 +163,7 @@ export function operatorRoutes({ audit, commands, db, fleet, phones, publicUrl, 
           phone && isId(actionId) ? await commands.answerOf(db, tenantId, phone.udid, actionId) : null;
         if (answer === null)
           throw mdmError('MUSTER_NO_PHONE_ANSWER', 'No large answer is kept for this action.');
-        return answer;
+        return hideFields(answer).shown as PhoneAnswer;
       },
     }),
     defineRoute(api.mdm.command, {
