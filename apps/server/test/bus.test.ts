@@ -3,12 +3,14 @@ import { type TestClock, testClock, testDatabase } from '@muster/engine/testing'
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Alerts } from '../src/alerts/alerts.ts';
-import { Bus } from '../src/bus/bus.ts';
+import { Bus, RECEIVES } from '../src/bus/bus.ts';
+import { VISIBLE_MS } from '../src/bus/consumer.ts';
 import { type DeadLetter, type Received, Unusable } from '../src/bus/subscription.ts';
 import { LINES } from '../src/database/migrations.ts';
 
 const TENANT = 1;
 const errors: string[] = [];
+const registry = new Registry();
 const log = { warn: () => {}, error: (_: object, text: string) => errors.push(text) } as never;
 
 interface Body {
@@ -27,7 +29,7 @@ beforeAll(async () => {
   const database = await testDatabase({ lines: LINES });
   clock = testClock();
   engine = createEngine(database.db, { clock, depthLimit: 20 });
-  bus = new Bus({ alerts: new Alerts({ engine, log, registry: new Registry() }), engine, log });
+  bus = new Bus({ alerts: new Alerts({ engine, log, registry }), engine, log });
   bus.subscribe<Body>({
     topic: 'numbers',
     name: 'first',
@@ -147,12 +149,44 @@ test('what may work later is queued again three times, each later, and then give
   expect(errors.at(-1)).toMatch(/^A message of first could not be taken: Error: database is away/);
   const notes = (await engine.feed.read(engine.db, { tenantId: TENANT, limit: 100_000 })).events;
   expect(notes.filter(({ reason }) => reason === 'alert.raised')).toHaveLength(1);
+  expect(await registry.getSingleMetricAsString('muster_alerts_total')).toMatch(
+    /\{name="bus.dead-letter"\} 1$/m,
+  );
   await pass(86_400_000);
   expect((await letter())?.state).toBe('failed');
 
   bad = () => null;
   await engine.redrive(engine.db, { tenantId: TENANT, actionId: (await letter())?.id as string });
   await expect.poll(() => ofKey('later')).toEqual([1]);
+});
+
+test('a message whose taker dies comes again after 30 s, and after three of them it is a dead letter that is queued again', async () => {
+  // as the seed has it
+  expect([RECEIVES, VISIBLE_MS]).toEqual([3, 30_000]);
+  await bus.stop();
+  const { rows } = await engine.db.query({
+    text: `select runner_id from muster.bus_subscriptions where subscription = 'first'`,
+  });
+  /** What a node has in its hands that will never be heard of again. */
+  const die = () =>
+    engine.claimSlots(engine.db, {
+      ...{ tenantId: TENANT, runnerId: rows[0].runner_id, channel: 'bus' },
+      ...{ worker: 'a dead node', leaseMs: VISIBLE_MS, max: 64 },
+    });
+  await publish([{ key: 'lost', n: 1 }]);
+  for (let receive = 1; receive <= RECEIVES; receive += 1) {
+    expect((await die()).map(({ attempt }) => attempt)).toEqual([receive]);
+    await pass(VISIBLE_MS - 1);
+    expect(await die()).toEqual([]);
+    await pass(1);
+    await pass(5_000); // the pause before the next try
+  }
+  const letter = async () =>
+    (await states()).find(({ kind, payload }) => kind === 'first' && hasKey(payload, 'lost'));
+  expect(await letter()).toMatchObject({ state: 'failed', attempt: RECEIVES });
+  await bus.start();
+  await pass(30_000);
+  await expect.poll(() => ofKey('lost')).toEqual([1]);
 });
 
 test('what can never work is given up at once, after its three receives', async () => {

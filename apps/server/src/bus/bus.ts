@@ -8,7 +8,7 @@ import { addDeadLetters } from './dead-letters.ts';
 import { BUS, type Message, type Stored, type Subscription } from './subscription.ts';
 
 /** As seed 002 has it: three receives. */
-const RECEIVES = 3;
+export const RECEIVES = 3;
 const BACKOFF_MS = 1_000;
 /** How soon a node finds out that a tenant has its first message at another one. */
 const LOOK_MS = 5_000;

@@ -14,7 +14,7 @@ interface Options {
 }
 
 /** The seed's visibility timeout. */
-const LEASE_MS = 30_000;
+export const VISIBLE_MS = 30_000;
 const WAIT_MS = 25_000;
 const AT_ONCE = 64;
 
@@ -43,7 +43,7 @@ export class Consumer {
     const { engine, tenantId, worker } = this.#options;
     const { runnerId } = await this.#lanes();
     return engine.claimSlots(engine.db, {
-      ...{ tenantId, runnerId, channel: BUS, worker, leaseMs: LEASE_MS, max: AT_ONCE },
+      ...{ tenantId, runnerId, channel: BUS, worker, leaseMs: VISIBLE_MS, max: AT_ONCE },
       ...{ waitMs: WAIT_MS, signal },
     });
   }
