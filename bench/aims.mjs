@@ -128,6 +128,12 @@ export const aims = [
     actual: (figures) => of(figures, 'tasks-refill').value,
   },
   {
+    text: 'GraphQL assignAction, of single enqueues over HTTP',
+    unit: '×',
+    target: 0.5,
+    actual: ratio('graphql-assign', 'http-enqueue'),
+  },
+  {
     text: 'creating a task for every device, of that for ten',
     unit: '×',
     target: 1.3,

@@ -31,6 +31,15 @@ export async function makeFleet({ db }, devices) {
 }
 
 /**
+ * All devices are phones that have come and can be told something.
+ * @param {{ db: import('@muster/engine').Database }} muster
+ */
+export async function makePhones({ db }) {
+  await db.query({ text: `update muster.devices set policy = 'active', udid = 'phone-' || device_id` });
+  await db.query({ text: 'vacuum analyze muster.devices' });
+}
+
+/**
  * So many actions for each, the first of them in the hands of its device.
  * @param {{ db: import('@muster/engine').Database }} muster @param {number} perDevice
  */

@@ -6,13 +6,16 @@ import { connect } from 'node:net';
 import { quantile } from './measure.mjs';
 
 /**
+ * @typedef {{ method: string, path: string, body: string }} Request
+ *
  * @typedef {object} Load
  * @property {number} port
  * @property {number} connections
  * @property {number} warmUpSeconds
  * @property {number} seconds
  * @property {Record<string, string>} headers
- * @property {{ method: string, path: string, body: string }} [same] the same request again and again
+ * @property {Request} [same] the same request again and again
+ * @property {Request[]} [each] or these in turn, whichever connection is free
  * @property {{ actionId: string, attempt: number, worker: string }[]} [leases] or reports, each with the next claim
  * @property {number} [leaseSeconds]
  */
@@ -33,7 +36,7 @@ async function run(load) {
   })
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
-  const state = { counting: false, over: false, done: 0, /** @type {number[]} */ latencies: [] };
+  const state = { counting: false, over: false, done: 0, next: 0, /** @type {number[]} */ latencies: [] };
   /** @type {Promise<void>[]} */
   const loops = [];
   for (let n = 0; n < load.connections; n += 1) {
@@ -65,7 +68,7 @@ async function run(load) {
  * @param {Load} load
  * @param {string} head
  * @param {NonNullable<Load['leases']>} leases
- * @param {{ counting: boolean, over: boolean, done: number, latencies: number[] }} state
+ * @param {{ counting: boolean, over: boolean, done: number, next: number, latencies: number[] }} state
  * @returns {Promise<void>}
  */
 function drive(load, head, leases, state) {
@@ -75,14 +78,19 @@ function drive(load, head, leases, state) {
     let at = 0;
     let began = 0;
     let text = '';
-    const same = load.same
-      ? `${load.same.method} ${load.same.path} HTTP/1.1\r\n${head}content-length: ${Buffer.byteLength(load.same.body)}\r\n\r\n${load.same.body}`
-      : '';
+    const written = (/** @type {Request} */ { method, path, body }) =>
+      `${method} ${path} HTTP/1.1\r\n${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    const same = load.same ? written(load.same) : '';
 
     const send = () => {
       began = performance.now();
       if (same !== '') {
         socket.write(same);
+        return;
+      }
+      if (load.each) {
+        socket.write(written(/** @type {Request} */ (load.each[state.next % load.each.length])));
+        state.next += 1;
         return;
       }
       const lease = leases[at];
@@ -107,7 +115,8 @@ function drive(load, head, leases, state) {
       if (!length || text.length < end + 4 + Number(length[1])) return;
       const answer = text;
       text = '';
-      if (!answer.startsWith('HTTP/1.1 200')) {
+      // a refusal over GraphQL is a 200, too
+      if (!/^HTTP\/1\.1 20[01]/.test(answer) || (load.each && answer.startsWith('{"errors"', end + 4))) {
         reject(new Error(answer.slice(0, 600)));
         socket.destroy();
         return;

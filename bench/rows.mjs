@@ -12,6 +12,7 @@ import graphileWorker from './rows/graphile-worker.mjs';
 import heldSnapshot from './rows/held-snapshot.mjs';
 import http from './rows/http.mjs';
 import pgBoss from './rows/pg-boss.mjs';
+import pipeline from './rows/pipeline.mjs';
 import tasks from './rows/tasks.mjs';
 import waiters from './rows/waiters.mjs';
 
@@ -54,4 +55,5 @@ export const rows = [
   ...checkin,
   ...batch,
   ...tasks,
+  ...pipeline,
 ];
