@@ -18,8 +18,10 @@ import type { LongPolls } from './http/long-poll.ts';
 import type { SignInFailures } from './http/sign-in-failures.ts';
 import type { Upgrade } from './http/upgrades.ts';
 import type { Outgoing } from './outgoing/outgoing.ts';
+import type { Problems } from './problems/problems.ts';
 import type { Redriving } from './redriving/redriving.ts';
 import type { Repeats } from './repeats/repeats.ts';
+import type { Searching } from './searching/searching.ts';
 import type { Secrets } from './secrets/secrets.ts';
 import type { SignIns } from './tokens/sign-ins.ts';
 import type { Tokens } from './tokens/tokens.ts';
@@ -49,8 +51,11 @@ export interface Shell {
   readonly log: Log;
   /** Requests to addresses that others have named. */
   readonly outgoing: Outgoing;
+  /** What a person should look at. */
+  readonly problems: Problems;
   readonly redriving: Redriving;
   readonly repeats: Repeats;
+  readonly searching: Searching;
   /** Seals what the database must not show. */
   readonly secrets: Secrets;
   /** The parts of the server, once all are there. */

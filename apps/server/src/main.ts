@@ -31,6 +31,7 @@ import { live } from './features/live/index.ts';
 import { mdm } from './features/mdm/index.ts';
 import { metrics } from './features/metrics/index.ts';
 import { orders } from './features/orders/index.ts';
+import { overview } from './features/overview/index.ts';
 import { pipeline } from './features/pipeline/index.ts';
 import { session } from './features/session/index.ts';
 import { tasks } from './features/tasks/index.ts';
@@ -52,8 +53,10 @@ import { observeHttp } from './metrics/http-metrics.ts';
 import { AllowRule, type Resolve } from './outgoing/allow-rule.ts';
 import { Outgoing } from './outgoing/outgoing.ts';
 import { Pages } from './pages/pages.ts';
+import { Problems } from './problems/problems.ts';
 import { createRedriving } from './redriving/redriving.ts';
 import { createRepeats } from './repeats/repeats.ts';
+import { Searching } from './searching/searching.ts';
 import { openSecrets } from './secrets/open-secrets.ts';
 import { createTenantQueries } from './tenants/queries.ts';
 import { ensureOperatorToken, type OperatorToken } from './tokens/operator-token.ts';
@@ -82,6 +85,7 @@ const FEATURES: readonly CreateFeature[] = [
   mdm,
   session,
   live,
+  overview,
   health,
   metrics,
 ];
@@ -218,7 +222,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const redriving = createRedriving(engine);
     const repeats = createRepeats(schema, engine.now);
     engine.addDuty(repeats.pruning(config.MUSTER_RETENTION_DAYS));
-    const fleet = createFleet({ audit, config, contacts, db, engine, log, redriving, tokens });
+    const problems = new Problems();
+    const searching = new Searching();
+    const fleet = createFleet({
+      ...{ audit, config, contacts, db, engine, log, problems, redriving, searching, tokens },
+    });
     const alerts = new Alerts({ engine, log, registry });
     const bus = new Bus({ alerts, engine, log });
     const outgoing = new Outgoing(new AllowRule(config.MUSTER_OUTGOING_ALLOW, options.resolve));
@@ -243,8 +251,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       longPolls,
       log,
       outgoing,
+      problems,
       redriving,
       repeats,
+      searching,
       secrets,
       registry,
       featureNames: () => features.map(({ name }) => name),

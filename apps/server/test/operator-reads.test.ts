@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 /** What operators look for, and what they are not shown (issue 14). */
@@ -170,4 +171,182 @@ test('the audit log is filtered by actor, act, target and time', async () => {
   expect(await acts('after=2100-01-01T00:00:00Z')).toEqual([]);
   expect(await acts('before=2000-01-01T00:00:00Z')).toEqual([]);
   expect(await acts('actor=ben&before=2100-01-01T00:00:00Z&limit=1')).toEqual(['tag.resume']);
+});
+
+const overview = async () => {
+  await t.pass(2_000); // older answers are not shown any more
+  return (await t.get('/api/overview')).body.problems as { code: string }[];
+};
+
+test('the overview tells what a person should look at, the worst first, and is kept for two seconds', async () => {
+  const codes = async () => (await overview()).map(({ code }) => code);
+  expect(await codes()).toEqual(['DEAD_LETTERS']);
+  const lane = newLane();
+  const id = await put(lane, { kind: 'SLOW' });
+  await t.post('/api/pause', { tag: 'blue' });
+  const pc = await fakePc(t, 1);
+  const [device] = pc.devices as [(typeof pc.devices)[number]];
+  await newTask(t, { deviceIds: [device.id] }, { maxAttempts: 1 });
+  await pc.fail((await pc.claim())[0] as Held, { error: 'no cable' });
+  const since = t.clock().toISOString();
+  await t.pass(3_600_000);
+  const problems = await overview();
+  expect(problems.map(({ code }) => code)).toEqual([
+    'DEAD_LETTERS',
+    'DEVICES_IN_ERROR',
+    'OLDEST_WAITING',
+    'TAGS_PAUSED',
+  ]);
+  expect(problems[1]).toMatchObject({ count: 1, since, example: { type: 'device', id: device.id } });
+  expect(problems[2]).toMatchObject({ example: { type: 'action', kind: expect.any(String) } });
+  expect(problems[3]).toMatchObject({ count: 1, since, example: { type: 'tag', id: 'blue' } });
+
+  await t.post('/api/pause');
+  expect((await t.get('/api/overview')).body.problems).toEqual(problems);
+  expect(await codes()).toContain('ALL_PAUSED');
+  for (const body of [{}, { tag: 'blue' }]) await t.post('/api/resume', body);
+  await t.post(`/api/actions/${id}/cancel`);
+});
+
+test('why lanes wait is told by reason, for as many as were asked', async () => {
+  const before = (await t.get('/api/waiting')).body;
+  const paused = [newLane(), newLane()];
+  for (const lane of paused) {
+    await put(lane, { kind: 'X' });
+    await put(lane, { kind: 'BEHIND' });
+    await t.post(`/api/lanes/${lane}/pause`);
+  }
+  const running = newLane();
+  const id = await put(running, { kind: 'RUNS' });
+  await t.post(`/api/lanes/${running}/claim`, { worker: 'w', leaseSeconds: 3_600 });
+  expect((await t.get('/api/waiting')).body).toEqual(before); // kept for fifteen seconds
+  await t.pass(15_000);
+  const { groups, sampled, of } = (await t.get('/api/waiting')).body;
+  const group = (code: string) => groups.find((one: { code: string }) => one.code === code);
+  expect(group('LANE_PAUSED')).toMatchObject({ count: 2, example: { kind: 'X', lane: paused[0] } });
+  expect(group('RUNNING')).toMatchObject({ count: 1, example: { actionId: id, lane: running } });
+  expect(group('BEHIND')).toBeUndefined();
+  expect([sampled, of]).toEqual([before.sampled + 3, before.of + 3]);
+});
+
+test('something is found by its id, its name or its serial number', async () => {
+  const found = async (q: string) =>
+    (await t.get(`/api/search?q=${encodeURIComponent(q)}`)).body.found as {
+      type: string;
+      id: string;
+      name: string;
+    }[];
+  const names = async (q: string) => (await found(q)).map(({ type, name }) => `${type} ${name}`);
+  for (let n = 1; n <= 7; n += 1) {
+    const made = await t.post('/api/devices', { name: `Tablet 000${n}`, externalId: `SN-%${n}` });
+    t.secret(made.body.deviceToken);
+  }
+  const host = await t.post('/api/hosts', { name: 'tab-host' });
+  t.secret(host.body.agentToken);
+  const action = await put(newLane(), { kind: 'FOUND' });
+  expect(await names('tab')).toEqual(
+    [1, 2, 3, 4, 5].map((n) => `device Tablet 000${n}`).concat('host tab-host'),
+  );
+  expect(await names('TABLET 0007')).toEqual(['device Tablet 0007']);
+  expect(await names('sn-%7')).toEqual(['device Tablet 0007']);
+  expect(await names('sn-_')).toEqual([]);
+  expect(await found(action)).toContainEqual({
+    type: 'action',
+    id: action,
+    name: 'FOUND',
+    detail: 'pending',
+  });
+  expect(await names('no such thing')).toEqual([]);
+  expect((await t.get('/api/search?q=')).status).toBe(400);
+});
+
+test('what runs on all PCs is one answer', async () => {
+  const [one, other] = [await fakePc(t, 2), await fakePc(t, 1)];
+  const ids = [...one.devices, ...other.devices].map(({ id }) => id);
+  await newTask(t, { deviceIds: ids });
+  const held = [...(await one.claim()), ...(await other.claim())];
+  const { running, more } = (await t.get('/api/pcs/running')).body;
+  expect(more).toBe(false);
+  expect(running.map(({ pcId, id }: { pcId: string; id: string }) => [pcId, id])).toEqual([
+    ...held.slice(0, 2).map(({ id }) => [one.id, id]),
+    [other.id, held[2]?.id],
+  ]);
+  expect(running[0]).toMatchObject({
+    deviceId: held[0]?.deviceId,
+    deviceName: expect.any(String),
+    taskName: expect.any(String),
+    attempt: 1,
+    startedAt: t.clock().toISOString(),
+  });
+  for (const [pc, part] of [
+    [one, held.slice(0, 2)],
+    [other, held.slice(2)],
+  ] as const)
+    for (const device of part) await pc.complete(device);
+  expect((await t.get('/api/pcs/running')).body.running).toEqual([]);
+});
+
+test('each minute is counted from the feed, once, whoever counts it', async () => {
+  const count = () => t.engine.runDuty('count-minutes');
+  while ((await count()) > 0); // what was before
+  await t.pass(60_000);
+  const from = new Date(Math.floor(t.clock().getTime() / 60_000) * 60_000);
+  const lane = newLane();
+  for (const kind of ['A', 'B']) await put(lane, { kind });
+  const failed = newLane();
+  await fail(failed, { kind: 'X' }, 'broken');
+  await Promise.all([count(), count(), count()]);
+  await count();
+  const stats = async (query = '') =>
+    (
+      await t.get(
+        `/api/stats?from=${from.toISOString()}&to=${new Date(from.getTime() + 900_000).toISOString()}${query}`,
+      )
+    ).body;
+  const { rows, countedTo, step } = await stats();
+  const happened = { created: 3, sent: 1, succeeded: 0, failed: 1, cancelled: 0, expired: 0 };
+  expect(step).toBe(60);
+  expect(rows).toMatchObject([
+    {
+      at: from.toISOString(),
+      channel: null,
+      ...happened,
+      pending: expect.any(Number),
+      oldestAt: expect.any(String),
+    },
+    { at: from.toISOString(), channel: 'generic', ...happened, oldestAt: null },
+  ]);
+  expect(countedTo).toBe(t.clock().toISOString());
+
+  await t.pass(60_000);
+  await put(lane, { kind: 'C' });
+  // a crash between the counts and the commit: neither is there, and the next counts them
+  const { db } = t.engine;
+  await db.query({ text: 'alter table muster.minute_counted add constraint none check (false) not valid' });
+  await expect(count()).rejects.toThrow('none');
+  await db.query({ text: 'alter table muster.minute_counted drop constraint none' });
+  await count();
+  await count();
+  const created = async (query: string) =>
+    (await stats(query)).rows.map((row: { created: number }) => row.created);
+  expect(await created('&channel=generic')).toEqual([3, 1]);
+  expect(await created('&channel=generic&step=900')).toEqual(expect.arrayContaining([expect.any(Number)]));
+  expect((await created('&channel=generic&step=900')).reduce((a: number, b: number) => a + b, 0)).toBe(4);
+
+  for (const wrong of [
+    'step=61',
+    'from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:00Z',
+    'from=2020-01-01T00:00:00Z',
+  ])
+    expect([wrong, (await t.get(`/api/stats?${wrong}`)).status]).toEqual([wrong, 400]);
+  await t.pass(32 * 86_400_000);
+  await t.engine.runDuty('prune-minutes');
+  expect(
+    (
+      await db.query({
+        text: 'select count(*)::int as n from muster.minute_counts where minute < $1',
+        values: [from],
+      })
+    ).rows[0].n,
+  ).toBe(0);
 });

@@ -40,13 +40,14 @@ import { createCounts } from './ops/counts.ts';
 import { createEnqueueOps } from './ops/enqueue-ops.ts';
 import { checkLaneName, createEnsureLane } from './ops/ensure-lane.ts';
 import { createExtend, type ExtendItem } from './ops/extend.ts';
-import { createHeld } from './ops/held.ts';
+import { createHeld, createHeldByAll } from './ops/held.ts';
 import { createLaneOps, type LaneRef } from './ops/lanes.ts';
 import { createLookUp } from './ops/look-up.ts';
 import { createNote, type Note } from './ops/note.ts';
 import { createPauseOps, type PauseScope } from './ops/pause.ts';
 import { createQueueReads } from './ops/queue.ts';
 import { createRunnerOps } from './ops/runners.ts';
+import { createWaitingLanes } from './ops/waiting-lanes.ts';
 import { createPerformDuty } from './perform-duty.ts';
 import { type GiveReasons, Reasons } from './reasons.ts';
 import { createRecordLate } from './report/record-late.ts';
@@ -254,6 +255,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     },
     recordLate: createRecordLate(context),
     held: createHeld(context),
+    heldByAll: createHeldByAll(context),
 
     /** The lane of that name, made on first use. */
     ensureLane: async (client: Queryable, tenantId: number, space: string, name: string): Promise<string> =>
@@ -315,6 +317,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     explain: lookUp.explain,
     list: lookUp.list,
     count: lookUp.count,
+    oldestUnfinished: lookUp.oldestUnfinished,
+    waitingLanes: createWaitingLanes(context, lookUp.list),
     idOfKey: lookUp.idOfKey,
     queue: queues.queue,
     positions: queues.positions,

@@ -5,15 +5,19 @@ import type { Config } from '../config.ts';
 import type { Contacts } from '../contacts/contacts.ts';
 import { isId } from '../http/ids.ts';
 import type { Log } from '../http/logging.ts';
+import type { Problems } from '../problems/problems.ts';
 import type { Redriving } from '../redriving/redriving.ts';
+import type { Searching } from '../searching/searching.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { createActionsOfPc } from './actions-of-pc.ts';
 import { createAssigning } from './assigning.ts';
 import { deviceRoutes } from './device-routes.ts';
 import { CHECKIN } from './device-token.ts';
+import { createDevicesInError } from './devices-in-error.ts';
 import { createDoorBatches } from './door-batches.ts';
 import { enrolmentRoutes } from './enrolment-routes.ts';
 import { unknownDevice } from './errors.ts';
+import { createFindDevices } from './find-devices.ts';
 import { importRoute } from './import/import-route.ts';
 import { createMilestoneLog } from './milestone-log.ts';
 import { addMilestones, addStepMilestones } from './milestones.ts';
@@ -45,7 +49,9 @@ export function createFleet(shell: {
   readonly db: Database;
   readonly engine: Engine;
   readonly log: Log;
+  readonly problems: Problems;
   readonly redriving: Redriving;
+  readonly searching: Searching;
   readonly tokens: Tokens;
 }) {
   const { audit, config, db, engine, tokens } = shell;
@@ -65,6 +71,9 @@ export function createFleet(shell: {
     if (laneId === null) throw unknownDevice();
     return laneId;
   }
+
+  shell.problems.add(createDevicesInError(schema));
+  shell.searching.add(createFindDevices(schema));
 
   const ofPcs = new Set<string>();
   shell.redriving.add(createRedriveRule(schema, { audit, ofPcs, queries }));

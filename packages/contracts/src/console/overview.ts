@@ -19,7 +19,6 @@ const statsRow = z
     expired: count,
     pending: count.nullable().describe('At the end of the step; null: nobody has looked.'),
     running: count.nullable(),
-    online: count.nullable().describe('Of those who are heard of on the channel.'),
     oldestAt: time
       .nullable()
       .describe('When the oldest unfinished action was created; of the whole tenant only.'),
@@ -48,7 +47,7 @@ const problem = z
     text: z.string().describe('The example in a sentence.'),
     example: z
       .strictObject({
-        type: z.string().describe('action, device, host, pc, callback, workflow, tag, topic'),
+        type: z.string().describe('action, device or tag'),
         id: z.string(),
         name: z.string().optional(),
         kind: z.string().optional(),
@@ -82,7 +81,7 @@ const waitingLanes = z
   .strictObject({
     groups: z.array(waitingGroup).describe('The largest first.'),
     sampled: count.describe('Of so many lanes the reason was asked.'),
-    of: count.describe('So many lanes have something that is unfinished; counted up to 100,000.'),
+    of: count.describe('So many lanes have something that is unfinished; counted up to 20,000.'),
     at: time,
   })
   .meta({ id: 'WaitingLanes' });

@@ -5,25 +5,9 @@ export const PROBLEM_CODES = [
   'OLDEST_WAITING',
   'ALL_PAUSED',
   'TAGS_PAUSED',
-  'DEAD_CALLBACKS',
-  'RUNS_MISSED',
-  'BATCHES_ABORTED',
-  'CERTIFICATE_ENDS',
-  'PHONES_UNREACHABLE',
 ] as const;
 export type ProblemCode = (typeof PROBLEM_CODES)[number];
 
 /** What can be searched for. */
-export const SEARCHED = [
-  'action',
-  'device',
-  'host',
-  'pc',
-  'task',
-  'batch',
-  'workflow',
-  'order',
-  'bot',
-  'lane',
-] as const;
+export const SEARCHED = ['action', 'device', 'host', 'pc', 'task', 'batch', 'workflow'] as const;
 export type Searched = (typeof SEARCHED)[number];

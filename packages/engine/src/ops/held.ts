@@ -24,9 +24,26 @@ export function createHeld(context: Context) {
   };
 }
 
-const statement = (s: string) => `
-  select u.tenant_id, u.lane_id, ${CLAIMED_COLUMNS}
-  from (select $1::int as tenant_id, $2::bigint as runner_id) i
+/** The same of many runners of a tenant, so many at most. */
+export function createHeldByAll(context: Context) {
+  const text = `${statement(context.schema, 'unnest((select $2::bigint[]))')} limit $3`;
+  return async (
+    client: Queryable,
+    of: { readonly tenantId: number; readonly runnerIds: readonly string[]; readonly most: number },
+  ): Promise<(ClaimedAction & { readonly runnerId: string })[]> => {
+    checkTenant(of.tenantId);
+    const { rows } = await client.query({
+      name: 'muster_held_by_runners',
+      text,
+      values: [of.tenantId, of.runnerIds.filter(isId), of.most],
+    });
+    return rows.map((row) => ({ ...claimedAction(row), runnerId: row.runner_id }));
+  };
+}
+
+const statement = (s: string, runners = '(values ($2::bigint))') => `
+  select u.tenant_id, u.lane_id, i.runner_id, ${CLAIMED_COLUMNS}
+  from (select $1::int as tenant_id, r.runner_id from ${runners} r(runner_id)) i
   cross join lateral (
     select * from ${s}.lanes l where ${ofRunner(s, 'i')} and l.lease_runner = i.runner_id
     union all

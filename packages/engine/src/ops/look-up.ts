@@ -226,6 +226,18 @@ export function createLookUp(context: Context, reasons: Reasons) {
       return { count: Math.min(found, most), more: found > most || looked === lookAt };
     },
 
+    /** The one that was created first of all that have not ended. */
+    async oldestUnfinished(client: Queryable, tenantId: number): Promise<ActionView | null> {
+      const { rows } = await client.query({
+        name: 'muster_oldest_unfinished',
+        text: `select action_id from ${s}.pending where tenant_id = $1 order by action_id limit 1`,
+        values: [checkTenant(tenantId)],
+      });
+      return rows[0]
+        ? ((await read(client, { tenantId, ids: [rows[0].action_id] }, { limit: 1 })).actions[0] ?? null)
+        : null;
+    },
+
     /** The action with this idempotency key, if it is kept. */
     async idOfKey(client: Queryable, tenantId: number, key: string | undefined): Promise<string | null> {
       checkTenant(tenantId);

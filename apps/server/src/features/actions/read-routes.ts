@@ -1,10 +1,10 @@
 import { api } from '@muster/contracts';
 import type { ActionFilter, Engine } from '@muster/engine';
+import { groupFailures } from '../../failures/failures.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { limitOf } from '../../http/page.ts';
 import { actionError } from './errors.ts';
-import { groupFailures } from './failures.ts';
 import { filterOf, type WireFilter } from './filter.ts';
 import type { Lanes } from './lanes.ts';
 import { unknownAction } from './restriction.ts';

@@ -1,6 +1,7 @@
 import { HOST_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { createHandOut } from '../../http/hand-out.ts';
+import { findNamed } from '../../searching/searching.ts';
 import { actionRoutes } from './action-routes.ts';
 import { agentRoutes } from './agent-routes.ts';
 import { copyHostAction } from './copy.ts';
@@ -42,7 +43,9 @@ export const hosts: CreateFeature = ({
   redriving,
   registry,
   tokens,
+  searching,
 }) => {
+  searching.add(findNamed(engine.schema, { type: 'host', table: 'hosts', id: 'host_id' }));
   const leaseMs = config.MUSTER_CONTROL_LEASE_SECONDS * 1_000;
   const mostMs = config.MUSTER_CONTROL_MAX_LEASE_SECONDS * 1_000;
   const contacts = shellContacts.of(CHANNEL, CONTACT_EVERY_MS);

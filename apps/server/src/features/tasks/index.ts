@@ -2,6 +2,7 @@ import { TASK_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { createHandOut } from '../../http/hand-out.ts';
 import { runSoon } from '../../http/run-soon.ts';
+import { findNamed } from '../../searching/searching.ts';
 import { createAdvanceQueries } from './advance-queries.ts';
 import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
 import { createClaiming } from './claiming.ts';
@@ -46,7 +47,10 @@ export const tasks: CreateFeature = ({
   registry,
   repeats,
   tokens,
+  searching,
 }) => {
+  searching.add(findNamed(engine.schema, { type: 'pc', table: 'pcs', id: 'pc_id' }));
+  searching.add(findNamed(engine.schema, { type: 'task', table: 'tasks', id: 'task_id' }));
   const { now, schema } = engine;
   const contacts = shellContacts.of(CHANNEL, CONTACT_EVERY_MS);
   const handed = new HandedToPcs(engine);

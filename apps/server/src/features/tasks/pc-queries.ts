@@ -1,5 +1,6 @@
 import type { Queryable } from '@muster/engine';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
+import { isId } from '../../http/ids.ts';
 import { eligible } from './eligible.ts';
 
 /** The rows of PCs, joined with what the engine says of their runners and with their devices. */
@@ -123,6 +124,29 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
       return rows.map(load);
     },
 
+    /** What devices and tasks are called, in their order. */
+    async namesOf(
+      client: Queryable,
+      tenantId: number,
+      of: readonly { deviceId: string; taskId: string }[],
+    ): Promise<{ device: string | null; task: string | null }[]> {
+      const { rows } = await client.query({
+        name: 'muster_names_of_running',
+        text: `select d.name as device, t.name as task
+          from unnest((select $2::bigint[]), (select $3::bigint[])) with ordinality i(device_id, task_id, ord)
+          left join lateral (select name from ${s}.devices d where d.tenant_id = $1 and d.device_id = i.device_id limit 1) d on true
+          left join lateral (select name from ${s}.tasks t where t.tenant_id = $1 and t.task_id = i.task_id limit 1) t on true
+          order by i.ord`,
+        // an application may put anything into a payload
+        values: [
+          tenantId,
+          of.map(({ deviceId }) => (isId(deviceId) ? deviceId : '0')),
+          of.map(({ taskId }) => (isId(taskId) ? taskId : '0')),
+        ],
+      });
+      return rows;
+    },
+
     /** False: the name is taken. */
     async rename(client: Queryable, tenantId: number, pcId: string, name: string): Promise<boolean> {
       const { rows } = await client.query({
@@ -151,6 +175,18 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
         values: [tenantId, pcId],
       });
       return rows.map((row) => row.lane_id);
+    },
+
+    async newest(
+      client: Queryable,
+      tenantId: number,
+      limit: number,
+    ): Promise<{ pcId: string; runnerId: string }[]> {
+      const { rows } = await client.query({
+        text: `select pc_id, runner_id from ${s}.pcs where tenant_id = $1 order by pc_id desc limit $2`,
+        values: [tenantId, limit],
+      });
+      return rows.map((row) => ({ pcId: row.pc_id, runnerId: row.runner_id }));
     },
 
     async runners(client: Queryable, tenantId: number): Promise<string[]> {

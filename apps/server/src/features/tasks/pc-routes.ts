@@ -34,6 +34,11 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
       },
     }),
 
+    defineRoute(api.pcs.running, {
+      access: operators('viewer'),
+      handler: ({ caller }) => pcs.running(caller),
+    }),
+
     defineRoute(api.pcs.get, {
       access: operators('viewer', 'runner'),
       async handler({ caller, params, request }) {

@@ -1,3 +1,4 @@
+import type { RunningDevices } from '@muster/contracts';
 import { type Engine, type Queryable, type Transaction, whileLocked } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
@@ -9,11 +10,14 @@ import type { DeletedPcs } from './deleted-pcs.ts';
 import { taskError } from './errors.ts';
 import type { PcLoad, PcQueries, PcRow } from './pc-queries.ts';
 import type { RunnerOf } from './runner-access.ts';
+import { payloadOf } from './wire.ts';
 
 /** PCs and the tokens of their runners. A PC is a runner of the engine; the lanes of its devices are the runner's. */
 export type Pcs = ReturnType<typeof createPcs>;
 
 const DEFAULT_SLOTS = 20;
+const MOST_PCS = 1_000;
+const MOST_RUNNING = 5_000;
 
 export function createPcs(tools: {
   audit: Audit;
@@ -73,6 +77,40 @@ export function createPcs(tools: {
       const pc = isId(pcId) ? await queries.get(db, caller.tenantId, pcId) : null;
       if (!pc) throw unknownPc();
       return pc;
+    },
+
+    /** What all of them hold, in one read of the queue and one of names. */
+    async running({ tenantId }: Caller): Promise<RunningDevices> {
+      const at = engine.now().toISOString();
+      const all = await queries.newest(db, tenantId, MOST_PCS);
+      const pcOf = new Map(all.map(({ pcId, runnerId }) => [runnerId, pcId]));
+      const held = await engine.heldByAll(db, {
+        tenantId,
+        runnerIds: [...pcOf.keys()],
+        most: MOST_RUNNING + 1,
+      });
+      const shown = held.slice(0, MOST_RUNNING);
+      const names = await queries.namesOf(db, tenantId, shown.map(payloadOf));
+      const running = shown.map((action, n) => ({
+        pcId: pcOf.get(action.runnerId) as string,
+        deviceId: String(payloadOf(action).deviceId),
+        deviceName: names[n]?.device ?? String(payloadOf(action).deviceId),
+        taskId: String(payloadOf(action).taskId),
+        taskName: names[n]?.task ?? String(payloadOf(action).taskId),
+        id: action.id,
+        kind: action.kind,
+        attempt: action.attempt,
+        maxAttempts: action.maxAttempts,
+        startedAt: action.leasedAt.toISOString(),
+        timeoutAt: action.leaseUntil.toISOString(),
+        worker: action.worker,
+        ...(action.cancelRequested ? { cancelRequested: true as const } : {}),
+      }));
+      return {
+        running: running.toSorted((a, b) => Number(a.pcId) - Number(b.pcId)),
+        more: held.length > MOST_RUNNING,
+        at,
+      };
     },
 
     instances: ({ tenantId, pcId }: PcLoad) => contacts.instances(db, tenantId, pcId),

@@ -2,13 +2,22 @@ import { WORKFLOW_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { createPruneNotices, createPruneSets } from '../../fleet/index.ts';
 import { runSoon } from '../../http/run-soon.ts';
+import { findNamed } from '../../searching/searching.ts';
 import { createBeginRuns, createSupplyRuns, SUPPLY_RUNS } from './duties.ts';
 import { createWorkflowQueries } from './queries.ts';
 import { workflowRoutes } from './routes.ts';
 
 /** Actions that come by themselves, at their time. */
 export const workflows: CreateFeature = (shell) => {
-  const { audit, config, engine, fleet, log, repeats } = shell;
+  const { audit, config, engine, fleet, log, repeats, searching } = shell;
+  searching.add(
+    findNamed(engine.schema, {
+      type: 'workflow',
+      table: 'workflows',
+      id: 'workflow_id',
+      where: 'x.deleted_at is null',
+    }),
+  );
   const tools = { engine, queries: createWorkflowQueries(engine.schema), sets: fleet.targetSets };
   const supply = runSoon(engine, log, SUPPLY_RUNS);
   fleet.nameRuns(tools.queries.workflowsOfRuns);

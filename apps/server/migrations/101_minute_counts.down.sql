@@ -1,0 +1,2 @@
+drop table {schema}.minute_counted;
+drop table {schema}.minute_counts;

@@ -1,0 +1,79 @@
+import type { Problem } from '@muster/contracts';
+import type { ActionView, Engine, Queryable } from '@muster/engine';
+import { groupFailures } from '../../failures/failures.ts';
+import type { FindProblems } from '../../problems/problems.ts';
+
+/** What the queue itself knows: what failed for good, what is paused, what waits for too long. */
+const NEWEST = 200;
+const WAITS_TOO_LONG_MS = 3_600_000;
+
+export function engineProblems(engine: Engine): FindProblems {
+  return async (client, tenantId) => [
+    ...(await deadLetters(client, tenantId)),
+    ...(await oldest(client, tenantId)),
+    ...(await pauses(client, tenantId)),
+  ];
+
+  async function deadLetters(client: Queryable, tenantId: number): Promise<Problem[]> {
+    const counts = await engine.counts(client, tenantId);
+    const count = counts.reduce((sum, one) => (one.state === 'failed' ? sum + one.count : sum), 0);
+    if (count === 0) return [];
+    const { actions } = await engine.list(client, { tenantId, state: 'failed' }, { limit: NEWEST });
+    const [largest] = groupFailures(actions);
+    if (!largest) return [];
+    const { id, lane, space, error } = largest.example;
+    return [
+      {
+        code: 'DEAD_LETTERS',
+        count,
+        since: largest.firstEndedAt,
+        text: `${largest.count} ${largest.kind}: ${largest.error}`,
+        example: {
+          type: 'action',
+          id,
+          name: nameOf({ laneName: lane, space }),
+          kind: largest.kind,
+          ...(error === null ? {} : { error }),
+        },
+      },
+    ];
+  }
+
+  async function oldest(client: Queryable, tenantId: number): Promise<Problem[]> {
+    const action = await engine.oldestUnfinished(client, tenantId);
+    if (!action || engine.now().getTime() - action.createdAt.getTime() < WAITS_TOO_LONG_MS) return [];
+    return [
+      {
+        code: 'OLDEST_WAITING',
+        count: 1,
+        since: action.createdAt.toISOString(),
+        text: `${action.kind}, ${nameOf(action)}: ${action.waitingFor?.text ?? ''}`,
+        example: { type: 'action', id: action.id, name: nameOf(action), kind: action.kind },
+      },
+    ];
+  }
+
+  async function pauses(client: Queryable, tenantId: number): Promise<Problem[]> {
+    const all = await engine.listPauses(client, tenantId);
+    const [everything, tags] = [all.filter(({ tag }) => tag === null), all.filter(({ tag }) => tag !== null)];
+    const problems: Problem[] = [];
+    for (const [code, found] of [
+      ['ALL_PAUSED', everything],
+      ['TAGS_PAUSED', tags],
+    ] as const) {
+      const [first] = found.toSorted((a, b) => a.pausedAt.getTime() - b.pausedAt.getTime());
+      if (!first) continue;
+      const by = first.pausedBy === null ? '' : ` by ${first.pausedBy}`;
+      problems.push({
+        code,
+        count: found.length,
+        since: first.pausedAt.toISOString(),
+        text: `${first.tag === null ? 'Everything' : `Tag ${first.tag}`} paused${by}`,
+        example: first.tag === null ? null : { type: 'tag', id: first.tag },
+      });
+    }
+    return problems;
+  }
+}
+
+const nameOf = ({ laneName, space }: Pick<ActionView, 'laneName' | 'space'>) => `${space}:${laneName}`;

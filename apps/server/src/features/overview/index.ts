@@ -1,0 +1,59 @@
+import { api, type Overview, type WaitingLanes } from '@muster/contracts';
+import type { CreateFeature } from '../../feature.ts';
+import { operators } from '../../http/access.ts';
+import { defineRoute } from '../../http/define-route.ts';
+import { countMinutes } from './count-minutes.ts';
+import { engineProblems } from './engine-problems.ts';
+import { Recent } from './recent.ts';
+import { createStats } from './stats.ts';
+import { waitingLanes } from './waiting.ts';
+
+/** What a person wants to know first. Nothing here is counted by a scan, and many who ask cost one read. */
+const viewers = operators('viewer');
+const OVERVIEW_MS = 2_000;
+const WAITING_MS = 15_000;
+
+export const overview: CreateFeature = ({ db, engine, problems, searching }) => {
+  problems.add(engineProblems(engine));
+  const stats = createStats(engine);
+  engine.addDuty(countMinutes(engine));
+  engine.addDuty(stats.pruning);
+  const overviews = new Recent<Overview>(OVERVIEW_MS, engine.now);
+  const waiting = new Recent<WaitingLanes>(WAITING_MS, engine.now);
+
+  searching.add(async (client, { id, tenantId }) => {
+    const action = id === null ? null : await engine.get(client, tenantId, id);
+    return action ? [{ type: 'action', id: action.id, name: action.kind, detail: action.state }] : [];
+  });
+
+  return {
+    name: 'overview',
+    routes: [
+      defineRoute(api.overviews.stats, {
+        access: viewers,
+        handler: ({ caller, query }) => stats.read(caller.tenantId, query),
+      }),
+
+      defineRoute(api.overviews.overview, {
+        access: viewers,
+        handler: ({ caller: { tenantId } }) =>
+          overviews.of(tenantId, async () => ({
+            at: engine.now().toISOString(),
+            problems: await problems.of(db, tenantId),
+          })),
+      }),
+
+      defineRoute(api.overviews.waiting, {
+        access: viewers,
+        handler: ({ caller: { tenantId } }) => waiting.of(tenantId, () => waitingLanes(engine, tenantId)),
+      }),
+
+      defineRoute(api.overviews.search, {
+        access: viewers,
+        async handler({ caller: { tenantId }, query }) {
+          return { found: await searching.search(db, tenantId, query.q) };
+        },
+      }),
+    ],
+  };
+};
