@@ -20,11 +20,9 @@ export async function checkOrders(
     if (status !== 'IDLE' || currentOrderId !== null) say(`bot ${id} is ${status}`);
 
   const ended = new Map<string, number>();
-  for await (const { actionId, type } of calls.events())
+  for await (const { actionId, type } of calls.events(() => ended.size >= orders.length))
     if (actionId !== null && type === 'SUCCEEDED') ended.set(actionId, (ended.get(actionId) ?? 0) + 1);
   for (const [actionId, times] of ended)
     if (times > 1) say(`action ${actionId} was completed ${times} times`);
-  if (ended.size < orders.length)
-    say(`${orders.length} orders are complete, and ${ended.size} completions happened`);
   return { completed: orders.length, reasons };
 }

@@ -90,9 +90,9 @@ export function createCalls({ operator, url }: Pick<OrderGame, 'operator' | 'url
       }
       return bots;
     },
-    /** Everything that happened to orders. */
-    async *events(): AsyncGenerator<FeedPage['events'][number]> {
-      for (let cursor = 'start', more = true; more; ) {
+    /** Everything that happened to orders, until it is enough: the feed waits for whatever transaction is older. */
+    async *events(isEnough: () => boolean): AsyncGenerator<FeedPage['events'][number]> {
+      for (let cursor = 'start', more = true; more || !isEnough(); ) {
         const page: FeedPage = await persist('GET', `/api/events?kind=order&limit=200&cursor=${cursor}`);
         yield* page.events;
         ({ cursor, more } = page);
