@@ -55,6 +55,14 @@ module.exports = {
       to: { path: '^(packages|apps)/', pathNot: ['^$1/', '^packages/(contracts|client)/'] },
     },
     {
+      name: 'console-takes-types-only',
+      comment:
+        'The console takes types of the contracts: their schemas would bring a validator into every browser.',
+      severity: 'error',
+      from: { path: '^apps/console/src/' },
+      to: { path: '^packages/', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'client-runs-in-browsers',
       comment: 'The client is fetch and the contracts, and not even Node.',
       severity: 'error',

@@ -4,6 +4,7 @@
 
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { buildConsole } from './console.mjs';
 import { prepareCheckout, root, runTool } from './install.mjs';
 
 const LOOK_AFTER_PARENT_MS = 500;
@@ -26,7 +27,9 @@ function build() {
     process.exit(1);
   }
   const emitted = lines.some((line) => line.startsWith('TSFILE:'));
-  if (emitted) console.log(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
+  // without the console the server still serves, and says at / what is missing
+  const paged = buildConsole();
+  if (emitted || paged) console.log(`Built in ${((Date.now() - started) / 1000).toFixed(1)} s.`);
 }
 
 /**

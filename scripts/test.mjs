@@ -17,8 +17,10 @@ prepareCheckout();
 const checks = [
   ['types (build)', 'typescript/bin/tsc', ['-b']],
   ['types (tests and scripts)', 'typescript/bin/tsc', ['-p', 'tsconfig.check.json']],
+  ['types (console)', 'typescript/bin/tsc', ['-p', 'apps/console']],
   ['lint', '@biomejs/biome/bin/biome', ['check', '--error-on-warnings', '--diagnostic-level=warn', '.']],
   ['import walls', '../scripts/walls.mjs', []],
+  ['weight of the console', '../scripts/console-budget.mjs', []],
 ];
 const failedChecks = checks.filter(([name, entry, toolArgs]) => {
   const ok = runTool(entry, toolArgs).status === 0;

@@ -7,12 +7,11 @@ export const allowed: Tree = {
   'apps/console/package.json': json({
     name: '@muster/console',
     type: 'module',
-    dependencies: { '@muster/client': '*', '@muster/contracts': '*' },
+    dependencies: { '@muster/contracts': '*' },
   }),
-  'apps/console/src/index.ts': `import { client } from '@muster/client';
-import { contract } from '@muster/contracts';
+  'apps/console/src/index.ts': `import type { Contract } from '@muster/contracts';
 import { button } from './ui/button.ts';
-export const page = [client, contract, button];`,
+export const page = (contract: Contract) => [contract, button];`,
   'apps/console/src/ui/button.ts': "export const button = 'button';",
   'apps/server/package.json': json({
     name: '@muster/server',
@@ -104,6 +103,10 @@ export const mdm = randomUUID;`,
 export const breaks: Readonly<Record<string, Tree>> = {
   'agent-has-no-run-time-dependencies': {
     'packages/agent/src/breaks.ts': `import { contract } from '@muster/contracts';
+export const x = contract;`,
+  },
+  'console-takes-types-only': {
+    'apps/console/src/breaks.ts': `import { contract } from '@muster/contracts';
 export const x = contract;`,
   },
   'client-runs-in-browsers': {

@@ -1,0 +1,27 @@
+/** What the server did not do, in its own sentence, with the code for programs and the id for its log. */
+export class Refused extends Error {
+  readonly code: string;
+  readonly status: number;
+  readonly requestId: string | null;
+
+  constructor(message: string, code: string, status: number, requestId: string | null) {
+    super(message);
+    this.name = 'Refused';
+    this.code = code;
+    this.status = status;
+    this.requestId = requestId;
+  }
+}
+
+export async function refusalOf(response: Response): Promise<Refused> {
+  const text = await response.text();
+  const requestId = response.headers.get('x-request-id');
+  try {
+    const { error, code } = JSON.parse(text) as { error?: unknown; code?: unknown };
+    if (typeof error === 'string' && typeof code === 'string')
+      return new Refused(error, code, response.status, requestId);
+  } catch {
+    // somebody before the server has answered: a proxy, as a rule
+  }
+  return new Refused(`The server answered ${response.status}.`, 'NO_REASON', response.status, requestId);
+}

@@ -1,0 +1,134 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useReducer, useRef, useState } from 'react';
+
+/**
+ * A list by cursor that does not move under the pointer. Its first page is read again after a hint: rows that are shown
+ * change in place, rows that no longer match stay and are dimmed, new ones wait behind "12 new".
+ */
+interface Read<Row> {
+  readonly rows: readonly Row[];
+  readonly cursor: string | null;
+}
+
+export interface LiveList<Row> {
+  readonly rows: readonly Row[];
+  readonly isGone: (row: Row) => boolean;
+  /** How many came since the list was read. */
+  readonly fresh: number;
+  readonly showFresh: () => void;
+  readonly hasMore: boolean;
+  readonly isLoadingMore: boolean;
+  readonly loadMore: () => void;
+  /** When it was read, by the server's clock as the page knows it. */
+  readonly readAt: number;
+  readonly isLoading: boolean;
+  readonly error: unknown;
+  readonly retry: () => void;
+}
+
+interface Kept<Row> {
+  key: string;
+  order: string[];
+  byId: Map<string, Row>;
+  gone: Set<string>;
+  waiting: string[];
+  cursor: string | null;
+  readAt: number;
+}
+
+export function useLiveList<Row>(options: {
+  readonly key: readonly unknown[];
+  readonly read: (cursor: string | undefined, signal: AbortSignal | undefined) => Promise<Read<Row>>;
+  readonly idOf: (row: Row) => string;
+  readonly everyMs?: number;
+}): LiveList<Row> {
+  const { read, idOf, everyMs = 1_000 } = options;
+  const key = JSON.stringify(options.key);
+  const kept = useRef<Kept<Row>>(undefined);
+  const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
+  const [isLoadingMore, setLoadingMore] = useState(false);
+  const [moreError, setMoreError] = useState<unknown>();
+
+  const first = useQuery({
+    queryKey: ['list', ...options.key],
+    queryFn: ({ signal }) => read(undefined, signal),
+    meta: { everyMs },
+  });
+  const { data } = first;
+
+  if (kept.current?.key !== key && data) kept.current = begin(key, data, idOf);
+  useEffect(() => {
+    const list = kept.current;
+    if (!list || !data || list.key !== key) return;
+    merge(list, data, idOf);
+    draw();
+  }, [data, key, idOf]);
+
+  const list = kept.current?.key === key ? kept.current : undefined;
+  return {
+    rows: list ? list.order.flatMap((id) => list.byId.get(id) ?? []) : [],
+    isGone: (row) => list?.gone.has(idOf(row)) ?? false,
+    fresh: list?.waiting.length ?? 0,
+    showFresh() {
+      if (!data) return;
+      kept.current = begin(key, data, idOf);
+      draw();
+    },
+    hasMore: list?.cursor != null,
+    isLoadingMore,
+    loadMore() {
+      if (!list?.cursor || isLoadingMore) return;
+      setLoadingMore(true);
+      setMoreError(undefined);
+      read(list.cursor, undefined)
+        .then((page) => {
+          append(list, page, idOf);
+        }, setMoreError)
+        .finally(() => setLoadingMore(false));
+    },
+    readAt: list?.readAt ?? 0,
+    isLoading: first.isPending,
+    error: first.error ?? moreError,
+    retry: () => void first.refetch(),
+  };
+}
+
+function begin<Row>(key: string, page: Read<Row>, idOf: (row: Row) => string): Kept<Row> {
+  const order = page.rows.map(idOf);
+  return {
+    key,
+    order,
+    byId: new Map(page.rows.map((row) => [idOf(row), row])),
+    gone: new Set(),
+    waiting: [],
+    cursor: page.cursor,
+    readAt: Date.now(),
+  };
+}
+
+function merge<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string) {
+  const ids = new Set(page.rows.map(idOf));
+  for (const row of page.rows) if (list.byId.has(idOf(row))) list.byId.set(idOf(row), row);
+  list.waiting = page.rows.map(idOf).filter((id) => !list.byId.has(id));
+  // the page ends somewhere: of what lies behind its last row nothing is known
+  const last = page.cursor === null ? list.order.length : list.order.findLastIndex((id) => ids.has(id)) + 1;
+  list.order.slice(0, last).forEach((id) => {
+    if (ids.has(id)) list.gone.delete(id);
+    else list.gone.add(id);
+  });
+  // nothing is shown yet, so nothing can jump
+  if (list.order.length === 0 && page.rows.length > 0) {
+    list.order = page.rows.map(idOf);
+    list.byId = new Map(page.rows.map((row) => [idOf(row), row]));
+    list.waiting = [];
+    list.cursor = page.cursor;
+  }
+}
+
+function append<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string) {
+  for (const row of page.rows) {
+    if (!list.byId.has(idOf(row))) list.order.push(idOf(row));
+    list.byId.set(idOf(row), row);
+  }
+  list.cursor = page.cursor;
+}

@@ -1,0 +1,97 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
+import { useHas, useSession } from '../session/session.tsx';
+import { heardTime } from '../words/clock.ts';
+import { holdStream } from './hold-stream.ts';
+import type { Told } from './messages.ts';
+import { createRefresher } from './refresher.ts';
+
+export interface LiveState {
+  readonly isLive: boolean;
+  /** Seconds that the events are behind. */
+  readonly lag: number;
+  /** When it was last heard of. */
+  readonly heardAt: number;
+  readonly version: string | undefined;
+}
+
+const HIDDEN_MS = 10_000;
+const POLL_MS = 10_000;
+/** What is no event of an action, a pause above all, has no hint. */
+const LOOK_MS = 30_000;
+
+const Context = createContext<LiveState>({ isLive: false, lag: 0, heardAt: 0, version: undefined });
+export const useLive = () => useContext(Context);
+
+/** Hints from the stream; without it what is shown is read every ten seconds. A hidden tab asks nothing. */
+export function LiveProvider({ children }: { children: ReactNode }) {
+  const queries = useQueryClient();
+  const { mine } = useSession();
+  const [state, setState] = useState<LiveState>(() => ({
+    isLive: false,
+    lag: 0,
+    heardAt: Date.now(),
+    version: undefined,
+  }));
+  const tenant = mine.tenant.id;
+  const has = useHas('live');
+
+  useEffect(() => {
+    const refresher = createRefresher(queries);
+    let isLive = false;
+    let isHidden = false;
+    let hide: ReturnType<typeof setTimeout> | undefined;
+
+    const take = (told: Told) => {
+      if (told.type === 'tick') {
+        heardTime(told.tick.now, Date.now());
+        const { lag, version } = told.tick;
+        isLive = true;
+        setState({ isLive: true, lag, heardAt: Date.now(), version });
+        return;
+      }
+      if (told.type === 'changed' || told.type === 'many') {
+        refresher.hint();
+        return;
+      }
+      const wasLive = isLive;
+      isLive = told.type === 'open';
+      // what happened while nobody listened
+      if (isLive && !wasLive) refresher.hint();
+      setState((before) => ({ ...before, isLive, heardAt: isLive ? Date.now() : before.heardAt }));
+    };
+    const held = has ? holdStream(tenant, take) : { want: () => {} };
+    const seen = () => {
+      clearTimeout(hide);
+      if (document.hidden) {
+        hide = setTimeout(() => {
+          isHidden = true;
+          refresher.stop();
+          held.want(false);
+        }, HIDDEN_MS);
+        return;
+      }
+      if (isHidden) void queries.invalidateQueries({ type: 'active' });
+      isHidden = false;
+      held.want(true);
+    };
+    const poll = setInterval(() => {
+      if (!isLive && !isHidden) refresher.hint();
+    }, POLL_MS);
+    const look = setInterval(() => {
+      if (!isHidden) refresher.hint();
+    }, LOOK_MS);
+    document.addEventListener('visibilitychange', seen);
+    held.want(true);
+    return () => {
+      clearInterval(poll);
+      clearInterval(look);
+      clearTimeout(hide);
+      document.removeEventListener('visibilitychange', seen);
+      refresher.stop();
+      held.want(false);
+    };
+  }, [queries, tenant, has]);
+
+  return <Context value={useMemo(() => state, [state])}>{children}</Context>;
+}

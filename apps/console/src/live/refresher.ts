@@ -1,0 +1,44 @@
+import type { Query, QueryClient } from '@tanstack/react-query';
+
+/**
+ * Reads what is shown anew after a hint: each query at most as often as it says, never while its last answer is on the way.
+ * What was too early is looked at again.
+ */
+const TICK_MS = 250;
+const EVERY_MS = 500;
+
+export function createRefresher(queries: QueryClient) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const due = new Set<string>();
+
+  function look() {
+    timer = undefined;
+    for (const query of active()) {
+      if (!due.has(query.queryHash)) continue;
+      const everyMs = (query.meta?.everyMs as number | undefined) ?? EVERY_MS;
+      if (query.state.fetchStatus !== 'idle' || Date.now() - query.state.dataUpdatedAt < everyMs) continue;
+      due.delete(query.queryHash);
+      void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
+    }
+    const left = active().some((query) => due.has(query.queryHash));
+    if (left) timer = setTimeout(look, TICK_MS);
+    else due.clear();
+  }
+  function active(): Query[] {
+    return queries
+      .getQueryCache()
+      .findAll({ type: 'active' })
+      .filter((query) => query.meta?.everyMs !== undefined);
+  }
+  return {
+    hint() {
+      for (const query of active()) due.add(query.queryHash);
+      timer ??= setTimeout(look, TICK_MS);
+    },
+    stop() {
+      clearTimeout(timer);
+      timer = undefined;
+      due.clear();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { ActionWithEvents } from '@muster/contracts';
+import { ask } from '../../api/ask.ts';
+import { useAct } from '../../api/use-act.ts';
+import { useMay } from '../../session/session.tsx';
+import { Button } from '../../ui/button.tsx';
+
+/** What can be done to one action. What a role may not do is not drawn. */
+export function ActionActs({ action, onEdit }: { action: ActionWithEvents; onEdit: () => void }) {
+  const { act, busy } = useAct();
+  const may = useMay('operator');
+  if (!may) return null;
+  const params = { id: action.id };
+  const copy = () =>
+    act(
+      () => ask('POST', '/api/actions/:id/copy', { params, body: {} }),
+      ({ id }) => ({ text: `Queued again as ${id}, at the end of the lane: the old place is lost.` }),
+    );
+  const cancel = () =>
+    act(
+      () => ask('POST', '/api/actions/:id/cancel', { params, body: {} }),
+      ({ state }) =>
+        state === 'claimed'
+          ? { text: 'It was asked to stop; it ends with the next report, or with its lease.' }
+          : { text: 'Cancelled.', undo: { word: 'Queue again', act: () => void copy() } },
+    );
+  const front = () =>
+    act(() => ask('POST', '/api/actions/:id/move-to-front', { params, body: {} }), {
+      text: 'It is first in its lane.',
+    });
+  const redrive = () =>
+    act(() => ask('POST', '/api/actions/:id/redrive', { params, body: {} }), {
+      text: 'Queued again, at the end of its lane.',
+    });
+  const isFinished = action.state !== 'pending' && action.state !== 'claimed';
+  return (
+    <>
+      {action.state === 'pending' && (
+        <Button disabled={busy} onClick={() => void front()}>
+          To front
+        </Button>
+      )}
+      {action.state === 'failed' && (
+        <Button look="first" disabled={busy} onClick={() => void redrive()}>
+          Redrive
+        </Button>
+      )}
+      {isFinished && (
+        <Button disabled={busy} onClick={onEdit}>
+          Edit and run again
+        </Button>
+      )}
+      {action.state === 'pending' && (
+        <Button look="danger" disabled={busy} onClick={() => void cancel()}>
+          Cancel
+        </Button>
+      )}
+      {action.state === 'claimed' &&
+        (action.cancelRequested ? (
+          <span className="text-table text-amber-text">stop requested</span>
+        ) : (
+          <Button look="danger" disabled={busy} onClick={() => void cancel()}>
+            Ask to stop
+          </Button>
+        ))}
+    </>
+  );
+}

@@ -1,0 +1,155 @@
+import type { ActionWithEvents } from '@muster/contracts';
+import { useMemo, useState } from 'react';
+import { useApiText } from '../../api/use-api.ts';
+import { address } from '../../page-address.ts';
+import { Card } from '../../ui/card.tsx';
+import { Data } from '../../ui/data.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { Id } from '../../ui/id.tsx';
+import { LeaseCountdown } from '../../ui/lease-countdown.tsx';
+import { TextLink } from '../../ui/link.tsx';
+import { Page } from '../../ui/page.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { TargetLink } from '../../ui/target-link.tsx';
+import { Time } from '../../ui/time.tsx';
+import { fieldOf, readJson, writeJson } from '../../words/json-text.ts';
+import { ActionActs } from './action-acts.tsx';
+import { AttemptBlock } from './attempt-block.tsx';
+import { attemptsOf } from './attempts.ts';
+import { EditDialog } from './edit-dialog.tsx';
+import { Payload } from './payload.tsx';
+import { WhyNotYet } from './why-not-yet.tsx';
+
+/** Every attempt: who, how long, which error? And if it has not run yet, why. */
+export function ActionPage() {
+  const { id } = address.useParams();
+  const query = useApiText('/api/actions/:id', { params: { id } });
+  return (
+    <Data
+      query={query}
+      loading={
+        <Page title={`Action ${id}`} name={`Action ${id}`}>
+          <div className="h-[400px]" />
+        </Page>
+      }
+    >
+      {(text) => <Shown key={id} text={text} />}
+    </Data>
+  );
+}
+
+function Shown({ text }: { text: string }) {
+  const action = useMemo(() => JSON.parse(text) as ActionWithEvents, [text]);
+  const whole = useMemo(() => readJson(text), [text]);
+  const [isEditing, setEditing] = useState(false);
+  const payload = fieldOf(whole, 'payload');
+  return (
+    <Page
+      name={`${action.kind} ${action.id}`}
+      title={
+        <>
+          {action.kind} <Id>{action.id}</Id>
+        </>
+      }
+      beside={
+        <span className="flex flex-wrap items-center gap-3">
+          <StateBadge loose state={action.state} />
+          {action.leasedAt && action.leaseUntil && (
+            <LeaseCountdown from={action.leasedAt} until={action.leaseUntil} />
+          )}
+          <TargetLink action={action} />
+        </span>
+      }
+      acts={<ActionActs action={action} onEdit={() => setEditing(true)} />}
+    >
+      <WhyNotYet action={action} />
+      {action.error && (
+        <p className="rounded-card border border-red-fill bg-surface px-4 py-3 break-words">
+          <span className="font-medium text-red-text">
+            {action.state === 'failed' ? 'Failed' : 'Last error'}:{' '}
+          </span>
+          {action.error}
+        </p>
+      )}
+      <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+        <Card flush title="Attempts" aside="newest first">
+          <ol>
+            {attemptsOf(action.events).map((attempt) => (
+              <AttemptBlock key={attempt.attempt} attempt={attempt} />
+            ))}
+          </ol>
+        </Card>
+        <div className="flex min-w-0 flex-col gap-4">
+          <Payload action={action} whole={whole} />
+          <Card title="Policy">
+            <Facts
+              facts={[
+                ['Priority', action.priority],
+                ['Attempts', `${action.attempt} so far; ${action.maxAttempts} may fail`],
+                [
+                  'In line',
+                  action.headOfLine === 'hold'
+                    ? 'holds what is behind it'
+                    : 'lets others pass while it waits',
+                ],
+                ['Not before', action.notBefore && <Time at={action.notBefore} form="exact" />],
+                ['Deliver by', action.deliverBy && <Time at={action.deliverBy} form="exact" />],
+                ['Deadline', action.deadline && <Time at={action.deadline} form="exact" />],
+                ['Channel', action.channel],
+                [
+                  'Tags',
+                  action.tags.length > 0
+                    ? action.tags.map((tag) => (
+                        <TextLink key={tag} to="/actions" search={{ tag }} className="mr-2">
+                          {tag}
+                        </TextLink>
+                      ))
+                    : undefined,
+                ],
+                [
+                  'Queued',
+                  <span key="at">
+                    <Time at={action.createdAt} form="exact" />
+                    {action.createdBy && ` by ${action.createdBy}`}
+                  </span>,
+                ],
+                ['Ended', action.endedAt && <Time at={action.endedAt} form="exact" />],
+                [
+                  'Copy of',
+                  action.copiedFrom && (
+                    <TextLink key="copy" to="/actions/$id" params={{ id: action.copiedFrom }}>
+                      {action.copiedFrom}
+                    </TextLink>
+                  ),
+                ],
+                [
+                  'Batch',
+                  action.batch && (
+                    <TextLink key="batch" to="/batches/$id" params={{ id: action.batch.id }}>
+                      {action.batch.id}
+                    </TextLink>
+                  ),
+                ],
+                [
+                  'Workflow',
+                  action.workflow && (
+                    <TextLink key="workflow" to="/workflows/$id" params={{ id: action.workflow.id }}>
+                      {action.workflow.name}
+                    </TextLink>
+                  ),
+                ],
+              ]}
+            />
+          </Card>
+        </div>
+      </div>
+      {isEditing && (
+        <EditDialog
+          action={action}
+          payload={payload ? writeJson(payload) : 'null'}
+          onClose={() => setEditing(false)}
+        />
+      )}
+    </Page>
+  );
+}

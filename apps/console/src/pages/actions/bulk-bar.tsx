@@ -1,0 +1,121 @@
+import type { Action } from '@muster/contracts';
+import { useState } from 'react';
+import { ask } from '../../api/ask.ts';
+import { useAct } from '../../api/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
+import { count, counted } from '../../words/numbers.ts';
+import { clock } from '../../words/times.ts';
+import { useZone } from '../../words/zone.ts';
+import { type Filter, isLookedFor, matching } from './filters.ts';
+import type { Selection } from './use-selection.ts';
+
+/** Up to so many at once; more is asked for first. */
+const AT_ONCE = 100;
+
+/** "12 selected · all that match (2 410, as of 03:12:44)", and what can be done to them. */
+export function BulkBar(props: {
+  selection: Selection;
+  rows: readonly Action[];
+  filter: Filter;
+  readAt: number;
+}) {
+  const { selection, rows, filter, readAt } = props;
+  const { act, busy } = useAct();
+  const [zone] = useZone();
+  const [asked, setAsked] = useState<Confirmation>();
+  const [total, setTotal] = useState<{ count: number; more: boolean }>();
+  const picked = rows.filter((row) => selection.ids.has(row.id));
+  const isOpen = picked.length > 0 || selection.all;
+  if (!isOpen) return null;
+
+  const number = selection.all ? (total?.count ?? 0) : picked.length;
+  const said = selection.all ? `${count(number)}${total?.more ? ' or more' : ''}` : count(number);
+  const may = (states: readonly string[]) =>
+    selection.all
+      ? filter.state === undefined || states.includes(filter.state) || filter.state === 'unfinished'
+      : picked.some((row) => states.includes(row.state));
+  const body = () => (selection.all ? matching(filter, readAt) : { ids: picked.map((row) => row.id) });
+
+  const takeAll = async () => {
+    const answer = await act(() =>
+      ask('POST', '/api/actions/count', {
+        body: { ...matching(filter, readAt), ...(filter.state ? { state: filter.state as 'failed' } : {}) },
+      }),
+    );
+    if (!answer) return;
+    setTotal(answer);
+    selection.takeAll();
+  };
+  const examples = picked
+    .slice(0, 3)
+    .map((row) => `${row.kind} ${row.id}`)
+    .join(', ');
+  const cancel = async () => {
+    const done = await act(
+      () => ask('POST', '/api/actions/cancel', { body: body() }),
+      ({ cancelled, requested }) => ({
+        text: `${counted(cancelled, 'action')} cancelled${requested > 0 ? `, ${count(requested)} running asked to stop` : ''}.`,
+      }),
+    );
+    if (done) selection.clear();
+  };
+  const redrive = async () => {
+    const done = await act(
+      () => ask('POST', '/api/actions/redrive', { body: body() }),
+      ({ redriven, refused, refusals }) => ({
+        text: `${counted(redriven, 'dead letter')} queued again${refused > 0 ? `, ${count(refused)} refused` : ''}.`,
+        ...(refusals[0] ? { detail: refusals[0].error } : {}),
+      }),
+    );
+    if (done) selection.clear();
+  };
+  const ask100 = (verb: string, run: () => Promise<void>, danger: boolean) => {
+    if (number <= AT_ONCE) {
+      void run();
+      return;
+    }
+    setAsked({
+      title: `${verb} ${said} actions?`,
+      about: (
+        <>
+          {danger
+            ? 'What waits ends at once; what runs is asked to stop.'
+            : 'They go to the end of their lanes and are tried again.'}{' '}
+          What came after {clock(readAt, zone)} is not touched.{examples && ` For example ${examples}.`}
+        </>
+      ),
+      verb: `${verb} ${said}`,
+      danger,
+      ...(danger ? { typed: String(number) } : {}),
+      act: () => void run(),
+    });
+  };
+  return (
+    <div className="sticky bottom-0 z-20 flex flex-wrap items-center gap-3 border-t border-control bg-surface px-4 py-2">
+      <span className="font-medium">
+        {selection.all ? `All ${said} that match, as of ${clock(readAt, zone)}` : `${said} selected`}
+      </span>
+      {!selection.all && !isLookedFor(filter) && (
+        <Button look="quiet" disabled={busy} onClick={() => void takeAll()}>
+          All that match
+        </Button>
+      )}
+      <span className="flex-1" />
+      {may(['failed']) && (
+        <Button disabled={busy} onClick={() => ask100('Redrive', redrive, false)}>
+          Redrive {said}
+        </Button>
+      )}
+      {may(['pending', 'claimed']) && (
+        <Button look="danger" disabled={busy} onClick={() => ask100('Cancel', cancel, true)}>
+          Cancel {said}
+        </Button>
+      )}
+      <Button look="quiet" onClick={selection.clear}>
+        Clear
+      </Button>
+      <Confirm asked={asked} onClose={() => setAsked(undefined)} />
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+import type { Action } from '@muster/contracts';
+import { Id } from '../../ui/id.tsx';
+import { TextLink } from '../../ui/link.tsx';
+import { Outcome } from '../../ui/outcome.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { TargetLink } from '../../ui/target-link.tsx';
+import { Time } from '../../ui/time.tsx';
+
+/** What, which one, whose, in which state, and why: the reason has the most room. */
+export const ACTION_COLUMNS: readonly Column<Action>[] = [
+  {
+    name: 'Action',
+    width: '18%',
+    cell: (action) => (
+      <TextLink to="/actions/$id" params={{ id: action.id }} className="font-medium break-words">
+        {action.kind} <Id>{action.id}</Id>
+      </TextLink>
+    ),
+  },
+  { name: 'Target', width: '16%', cell: (action) => <TargetLink action={action} /> },
+  { name: 'State', width: '108px', cell: (action) => <StateBadge state={action.state} /> },
+  { name: 'Why, with whom, how it ended', cell: (action) => <Outcome action={action} />, narrow: 'line' },
+  {
+    name: 'Age',
+    width: '84px',
+    align: 'right',
+    cell: (action) => (
+      <span className="text-ink-3">
+        <Time at={action.createdAt} />
+      </span>
+    ),
+  },
+];

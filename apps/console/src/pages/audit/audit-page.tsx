@@ -1,0 +1,79 @@
+import type { AuditLine } from '@muster/contracts';
+import { useNavigate } from '@tanstack/react-router';
+import { ask } from '../../api/ask.ts';
+import { useLiveList } from '../../api/use-live-list.ts';
+import { address } from '../../page-address.ts';
+import { Card } from '../../ui/card.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { FilterBar } from '../../ui/filter-bar.tsx';
+import { TextLink } from '../../ui/link.tsx';
+import { LiveTable } from '../../ui/live-table.tsx';
+import { Page } from '../../ui/page.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+
+const KEYS = { actor: [], act: [], target: [], after: [], before: [] } as const;
+const idOf = (line: AuditLine) => line.id;
+
+const COLUMNS: readonly Column<AuditLine>[] = [
+  {
+    name: 'When',
+    width: '110px',
+    cell: (line) => (
+      <span className="text-ink-3">
+        <Time at={line.at} />
+      </span>
+    ),
+  },
+  { name: 'Who', width: '18%', cell: (line) => <span className="font-medium">{line.actor}</span> },
+  { name: 'Did', width: '20%', cell: (line) => line.act },
+  { name: 'To what', width: '18%', cell: (line) => line.target },
+  {
+    name: 'More',
+    narrow: 'line',
+    cell: (line) =>
+      line.detail == null ? null : (
+        <code className="font-mono text-label break-all text-ink-2">{JSON.stringify(line.detail)}</code>
+      ),
+  },
+];
+
+/** Who did what? */
+export function AuditPage() {
+  const search = address.useSearch();
+  const navigate = useNavigate();
+  const filter = Object.fromEntries(
+    Object.keys(KEYS).flatMap((key) => (search[key] ? [[key, search[key]]] : [])),
+  );
+  const list = useLiveList({
+    key: ['/api/audit', filter],
+    idOf,
+    everyMs: 5_000,
+    read: async (cursor, signal) => {
+      const page = await ask('GET', '/api/audit', { query: { ...filter, limit: 100, cursor }, signal });
+      return { rows: page.audit, cursor: page.cursor };
+    },
+  });
+  return (
+    <Page title="Audit log" name="Audit log" beside={<TextLink to="/settings">Settings</TextLink>}>
+      <FilterBar
+        keys={KEYS}
+        value={filter}
+        onChange={(value) => void navigate({ to: '/audit', search: value })}
+      />
+      <Card flush>
+        <LiveTable
+          label="Audit log"
+          list={list}
+          columns={COLUMNS}
+          keyOf={idOf}
+          empty={
+            <Empty title="Nothing was changed yet.">
+              Whatever an operator changes is here, with who and when.
+            </Empty>
+          }
+        />
+      </Card>
+    </Page>
+  );
+}

@@ -1,0 +1,77 @@
+import type { Batch } from '@muster/contracts';
+import { useState } from 'react';
+import { ask } from '../../api/ask.ts';
+import { useAct } from '../../api/use-act.ts';
+import { useMay } from '../../session/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import { count } from '../../words/numbers.ts';
+
+/** Pause and resume at once, with an undo; to end a batch its number is typed. */
+export function BatchActs({ batch }: { batch: Batch }) {
+  const { act, busy } = useAct();
+  const may = useMay('operator');
+  const [asked, setAsked] = useState<Confirmation>();
+  if (!may) return null;
+  const params = { id: batch.id };
+  const { counts, status } = batch;
+  const isOpen = status === 'running' || status === 'supplying' || status === 'paused';
+  const left = counts.waiting + counts.pending + counts.sent;
+  const again = counts.failed + counts.stopped + counts.cancelled + counts.expired + counts.refused;
+
+  const resume = () =>
+    act(() => ask('POST', '/api/batches/:id/resume', { params }), { text: 'The batch goes on.' });
+  const pause = () =>
+    act(() => ask('POST', '/api/batches/:id/pause', { params }), {
+      text: 'The batch is paused: nothing more of it is handed out.',
+      undo: { word: 'Undo', act: () => void resume() },
+    });
+  const retry = () =>
+    void act(
+      () => ask('POST', '/api/batches/:id/retry', { params, body: {} }),
+      ({ again: anew, redriven, refused }) => ({
+        text: `${count(redriven)} tried again, ${count(anew)} begun anew${refused > 0 ? `, ${count(refused)} refused: their devices are in error` : ''}.`,
+      }),
+    );
+  const end = () =>
+    setAsked({
+      title: 'End this batch?',
+      about: `${count(left)} have not ended: what waits is cancelled, what runs is told to stop.`,
+      verb: `End ${count(left)}`,
+      danger: true,
+      typed: String(left),
+      act: () =>
+        void act(() => ask('POST', '/api/batches/:id/cancel', { params }), { text: 'The batch is ended.' }),
+    });
+  const askRetry = () =>
+    again <= 100
+      ? retry()
+      : setAsked({
+          title: `Retry ${count(again)}?`,
+          about: 'Failed ones are redriven, those that never got to their device get a new action.',
+          verb: `Retry ${count(again)}`,
+          act: retry,
+        });
+  return (
+    <>
+      {again > 0 && (
+        <Button disabled={busy} onClick={askRetry}>
+          Retry {count(again)} failed or never started
+        </Button>
+      )}
+      {status === 'paused' && (
+        <Button disabled={busy} look="first" onClick={() => void resume()}>
+          Resume
+        </Button>
+      )}
+      {(status === 'running' || status === 'supplying') && (
+        <Button disabled={busy} onClick={() => void pause()}>
+          Pause
+        </Button>
+      )}
+      {isOpen && <Menu items={[{ word: 'End the batch …', danger: true, act: end }]} />}
+      <Confirm asked={asked} onClose={() => setAsked(undefined)} />
+    </>
+  );
+}

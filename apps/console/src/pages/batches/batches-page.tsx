@@ -1,0 +1,144 @@
+import type { Batch, NewBatch } from '@muster/contracts';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ask } from '../../api/ask.ts';
+import { useAct } from '../../api/use-act.ts';
+import { useLiveList } from '../../api/use-live-list.ts';
+import { useMay } from '../../session/session.tsx';
+import { AddingBar } from '../../ui/adding-bar.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Failure } from '../../ui/failure.tsx';
+import { Field } from '../../ui/field.tsx';
+import { TextLink } from '../../ui/link.tsx';
+import { Page } from '../../ui/page.tsx';
+import { SkeletonRows } from '../../ui/skeleton.tsx';
+import { Time } from '../../ui/time.tsx';
+import { AssignDialog, batchOf } from '../assign/assign-dialog.tsx';
+import { BatchStatus } from './batch-status.tsx';
+import { segmentsOf } from './segments.ts';
+
+const idOf = (batch: Batch) => batch.id;
+
+/** How far is each, and does it go well? */
+export function BatchesPage() {
+  const may = useMay('operator');
+  const [isMaking, setMaking] = useState(false);
+  const list = useLiveList({
+    key: ['/api/batches'],
+    idOf,
+    everyMs: 2_000,
+    read: async (cursor, signal) => {
+      const page = await ask('GET', '/api/batches', { query: { limit: 50, cursor }, signal });
+      return { rows: page.batches, cursor: page.cursor };
+    },
+  });
+  return (
+    <Page
+      title="Batches"
+      name="Batches"
+      acts={
+        may && (
+          <Button look="first" onClick={() => setMaking(true)}>
+            New batch
+          </Button>
+        )
+      }
+    >
+      <Card flush>
+        {list.isLoading && <SkeletonRows />}
+        {list.error != null && (
+          <div className="p-4">
+            <Failure error={list.error} retry={list.retry} />
+          </div>
+        )}
+        {!list.isLoading && list.rows.length === 0 && list.error == null && (
+          <Empty title="There are no batches yet.">
+            A batch assigns one action to many devices, at a pace and with a rule for stopping.
+          </Empty>
+        )}
+        {list.fresh > 0 && (
+          <button
+            type="button"
+            onClick={list.showFresh}
+            className="flex h-row w-full items-center justify-center border-b bg-sunken text-table font-medium"
+          >
+            {list.fresh} new: show
+          </button>
+        )}
+        <ul>
+          {list.rows.map((batch) => (
+            <li key={batch.id} className="border-b px-4 py-3 last:border-b-0">
+              <div className="mb-2 flex flex-wrap items-center gap-x-3 gap-y-1">
+                <TextLink to="/batches/$id" params={{ id: batch.id }} className="font-medium">
+                  {batch.name ?? `Batch ${batch.id}`}
+                </TextLink>
+                <BatchStatus status={batch.status} />
+                <span className="text-label text-ink-3">
+                  {batch.action.kind}, <Time at={batch.createdAt} />
+                  {batch.createdBy && ` by ${batch.createdBy}`}
+                </span>
+              </div>
+              <AddingBar
+                segments={segmentsOf(batch)}
+                total={batch.total}
+                label={`Progress of ${batch.name ?? batch.id}`}
+              />
+            </li>
+          ))}
+        </ul>
+        {list.hasMore && (
+          <div className="flex justify-center border-t p-2">
+            <Button onClick={list.loadMore} disabled={list.isLoadingMore}>
+              Load 50 more
+            </Button>
+          </div>
+        )}
+      </Card>
+      {isMaking && <NewBatchDialog onClose={() => setMaking(false)} />}
+    </Page>
+  );
+}
+
+function NewBatchDialog({ onClose }: { onClose: () => void }) {
+  const { act, busy } = useAct();
+  const navigate = useNavigate();
+  const [name, setName] = useState('');
+  const [tags, setTags] = useState('');
+  const meant = tags
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter(Boolean);
+  const targets: NewBatch['targets'] = meant.length > 0 ? { tags: meant } : { all: true };
+  return (
+    <AssignDialog
+      title="New batch"
+      about={
+        meant.length > 0
+          ? `For every device that has ${meant.length === 1 ? 'the tag' : 'all of the tags'} ${meant.join(', ')}.`
+          : 'For every device of the tenant.'
+      }
+      busy={busy}
+      onClose={onClose}
+      before={
+        <>
+          <Field label="Name" value={name} onChange={(event) => setName(event.target.value)} />
+          <Field
+            label="Tags"
+            value={tags}
+            onChange={(event) => setTags(event.target.value)}
+            hint="Separated by commas; without any it is for all devices."
+          />
+        </>
+      }
+      onAssign={(action) =>
+        void act(() => ask('POST', '/api/batches', { body: batchOf(targets, action, name.trim()) })).then(
+          (made) => {
+            if (made) void navigate({ to: '/batches/$id', params: { id: made.id } });
+          },
+        )
+      }
+    />
+  );
+}

@@ -1,0 +1,38 @@
+import type { Batch } from '@muster/contracts';
+import type { Segment } from '../../ui/adding-bar.tsx';
+import type { Tone } from '../../ui/tones.ts';
+
+type Counted = keyof Batch['counts'];
+
+/** In this order, each with its colour; what is not yet supplied is an outline. */
+const PARTS: readonly (readonly [word: Counted, tone: Tone, outline?: true])[] = [
+  ['done', 'green'],
+  ['failed', 'red'],
+  ['refused', 'red'],
+  ['expired', 'plum'],
+  ['cancelled', 'slate'],
+  ['stopped', 'amber'],
+  ['forgotten', 'slate'],
+  ['sent', 'blue'],
+  ['pending', 'slate'],
+  ['waiting', 'slate', true],
+];
+
+export function segmentsOf(batch: Batch): Segment[] {
+  return PARTS.map(([word, tone, outline]) => ({
+    word,
+    tone,
+    value: batch.counts[word],
+    ...(outline ? { outline } : {}),
+    to: { to: '/batches/$id', params: { id: batch.id }, search: { state: word } },
+  }));
+}
+
+export const COUNTED = PARTS.map(([word]) => word);
+
+/** The percentage that its stopping rule looks at. */
+export function failedPercent(batch: Batch): number {
+  const { done, failed, expired, refused } = batch.counts;
+  const ended = done + failed + expired + refused;
+  return ended === 0 ? 0 : ((failed + expired + refused) / ended) * 100;
+}

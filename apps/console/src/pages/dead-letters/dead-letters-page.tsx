@@ -1,0 +1,108 @@
+import type { FailureGroup, Failures } from '@muster/contracts';
+import { useState } from 'react';
+import { ask } from '../../api/ask.ts';
+import { useAct } from '../../api/use-act.ts';
+import { useApi } from '../../api/use-api.ts';
+import { useMay } from '../../session/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
+import { Data } from '../../ui/data.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { TextLink } from '../../ui/link.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Time } from '../../ui/time.tsx';
+import { count, counted } from '../../words/numbers.ts';
+
+const AT_ONCE = 100;
+
+/** How many causes are these, since when? */
+export function DeadLettersPage() {
+  const query = useApi('/api/actions/failures', {}, { everyMs: 2_000 });
+  return (
+    <Page
+      title="Dead letters"
+      name="Dead letters"
+      acts={
+        <TextLink to="/actions" search={{ state: 'failed' }}>
+          one by one
+        </TextLink>
+      }
+    >
+      <Card flush>
+        <Data query={query}>{(failures) => <Groups failures={failures} />}</Data>
+      </Card>
+    </Page>
+  );
+}
+
+function Groups({ failures }: { failures: Failures }) {
+  const [asked, setAsked] = useState<Confirmation>();
+  if (failures.groups.length === 0)
+    return (
+      <Empty title="No dead letters.">
+        An action that has failed for good is here until it is redriven, copied or pruned.
+      </Empty>
+    );
+  const sum = failures.groups.reduce((all, group) => all + group.count, 0);
+  return (
+    <>
+      <p className="border-b px-4 py-2 text-table text-ink-2">
+        {counted(sum, 'dead letter')} of {counted(failures.groups.length, 'cause')}
+        {failures.more && `; these are the newest ${count(failures.looked)}, there are more`}
+      </p>
+      <ul>
+        {failures.groups.map((group) => (
+          <li key={`${group.kind}\n${group.error}`} className="border-b last:border-b-0">
+            <Group group={group} ask={setAsked} />
+          </li>
+        ))}
+      </ul>
+      <Confirm asked={asked} onClose={() => setAsked(undefined)} />
+    </>
+  );
+}
+
+function Group({ group, ask: open }: { group: FailureGroup; ask: (asked: Confirmation) => void }) {
+  const { act, busy } = useAct();
+  const may = useMay('operator');
+  const redrive = () =>
+    void act(
+      () => ask('POST', '/api/actions/redrive', { body: { ids: group.ids } }),
+      ({ redriven, refused, refusals }) => ({
+        text: `${counted(redriven, 'dead letter')} queued again${refused > 0 ? `, ${count(refused)} refused` : ''}.`,
+        ...(refusals[0] ? { detail: refusals[0].error } : {}),
+      }),
+    );
+  const press = () =>
+    group.count <= AT_ONCE
+      ? redrive()
+      : open({
+          title: `Redrive ${count(group.count)} dead letters?`,
+          about: `They go to the end of their lanes and are tried again: ${group.kind}, “${group.error}”. For example ${group.ids.slice(0, 3).join(', ')}.`,
+          verb: `Redrive ${count(group.count)}`,
+          act: redrive,
+        });
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
+      <span className="w-12 text-right text-lead font-semibold text-red-text">{count(group.count)}</span>
+      <div className="min-w-0 flex-1 basis-[260px]">
+        <p className="break-words">
+          <span className="font-medium">{group.kind}</span>{' '}
+          {group.error === '' ? <span className="text-ink-3">without a word</span> : `“${group.error}”`}
+        </p>
+        <p className="text-label text-ink-3">
+          since <Time at={group.firstEndedAt} />, last <Time at={group.lastEndedAt} />, for example{' '}
+          <TextLink to="/actions/$id" params={{ id: group.example.id }}>
+            {group.example.id}
+          </TextLink>
+        </p>
+      </div>
+      {may && (
+        <Button disabled={busy} onClick={press}>
+          Redrive {count(group.count)}
+        </Button>
+      )}
+    </div>
+  );
+}

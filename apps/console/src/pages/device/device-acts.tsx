@@ -1,0 +1,97 @@
+import type { Device } from '@muster/contracts';
+import { useState } from 'react';
+import { ask } from '../../api/ask.ts';
+import { useAct } from '../../api/use-act.ts';
+import { useMay } from '../../session/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import { ShownOnce } from '../../ui/shown-once.tsx';
+import { AssignDialog } from '../assign/assign-dialog.tsx';
+
+/** Assign, clear the error, enrol anew. */
+export function DeviceActs({ device }: { device: Device }) {
+  const { act, busy } = useAct();
+  const may = useMay('operator');
+  const [isAssigning, setAssigning] = useState(false);
+  const [asked, setAsked] = useState<Confirmation>();
+  const [token, setToken] = useState<string>();
+  if (!may) return null;
+  const params = { id: device.id };
+  const cancel = (id: string) =>
+    void act(
+      () => ask('POST', '/api/actions/:id/cancel', { params: { id }, body: {} }),
+      ({ state }) =>
+        state === 'claimed'
+          ? { text: 'The device has it already: it was asked to stop.' }
+          : { text: 'It is cancelled.' },
+    );
+  const reEnrol = async () => {
+    const made = await act(() => ask('POST', '/api/devices/:id/re-enrol', { params }));
+    if (made) setToken(made.deviceToken);
+  };
+  const rotate = async () => {
+    const made = await act(() => ask('POST', '/api/devices/:id/token', { params }));
+    if (made) setToken(made.deviceToken);
+  };
+  return (
+    <>
+      {device.state === 'error' && (
+        <Button
+          disabled={busy}
+          onClick={() =>
+            void act(() => ask('POST', '/api/devices/:id/clear-error', { params }), {
+              text: `${device.name} is in order again.`,
+            })
+          }
+        >
+          Clear error
+        </Button>
+      )}
+      <Button look="first" onClick={() => setAssigning(true)}>
+        Assign
+      </Button>
+      <Menu
+        items={[
+          { word: 'New token', act: () => void rotate() },
+          {
+            word: 'Enrol anew …',
+            danger: true,
+            act: () =>
+              setAsked({
+                title: `Enrol ${device.name} anew?`,
+                about: 'What was assigned to it ends, its old token is over, and it gets a new one.',
+                verb: 'Enrol anew',
+                danger: true,
+                act: () => void reEnrol(),
+              }),
+          },
+        ]}
+      />
+      {isAssigning && (
+        <AssignDialog
+          title={`Assign to ${device.name}`}
+          about={
+            device.online
+              ? 'It goes out at once if nothing is before it.'
+              : 'It is away: it goes out when it comes.'
+          }
+          busy={busy}
+          onClose={() => setAssigning(false)}
+          onAssign={(body) =>
+            void act(
+              () => ask('POST', '/api/devices/:id/actions', { params, body }),
+              ({ id }) => ({ text: `Assigned as ${id}.`, undo: { word: 'Undo', act: () => cancel(id) } }),
+            ).then((made) => made && setAssigning(false))
+          }
+        />
+      )}
+      <Confirm asked={asked} onClose={() => setAsked(undefined)} />
+      <ShownOnce
+        secret={token}
+        about={`The token of ${device.name}. The server does not show it again.`}
+        onClose={() => setToken(undefined)}
+      />
+    </>
+  );
+}

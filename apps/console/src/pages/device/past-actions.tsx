@@ -1,0 +1,59 @@
+import type { Action } from '@muster/contracts';
+import { Card } from '../../ui/card.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Id } from '../../ui/id.tsx';
+import { TextLink } from '../../ui/link.tsx';
+import { Outcome } from '../../ui/outcome.tsx';
+import { SkeletonRows } from '../../ui/skeleton.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+
+const COLUMNS: readonly Column<Action>[] = [
+  {
+    name: 'Action',
+    width: '30%',
+    cell: (one) => (
+      <TextLink to="/actions/$id" params={{ id: one.id }} className="font-medium">
+        {one.kind} <Id>{one.id}</Id>
+      </TextLink>
+    ),
+  },
+  { name: 'State', width: '108px', cell: (one) => <StateBadge state={one.state} /> },
+  { name: 'How it ended', narrow: 'line', cell: (one) => <Outcome action={one} /> },
+  {
+    name: 'Ended',
+    width: '96px',
+    align: 'right',
+    cell: (one) => <span className="text-ink-3">{one.endedAt && <Time at={one.endedAt} />}</span>,
+  },
+];
+
+/** The last twenty that ended. */
+export function PastActions({
+  actions,
+  deviceId,
+}: {
+  actions: readonly Action[] | undefined;
+  deviceId: string;
+}) {
+  return (
+    <Card
+      flush
+      title="Did"
+      aside={
+        <TextLink to="/actions" search={{ space: 'device', lane: deviceId, state: 'finished' }}>
+          all
+        </TextLink>
+      }
+    >
+      {actions === undefined ? (
+        <SkeletonRows rows={4} />
+      ) : actions.length === 0 ? (
+        <Empty title="Nothing has ended yet." />
+      ) : (
+        <Table label="What it did" rows={actions} columns={COLUMNS} keyOf={(one) => one.id} />
+      )}
+    </Card>
+  );
+}

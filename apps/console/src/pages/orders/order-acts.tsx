@@ -1,0 +1,68 @@
+import type { Bot } from '@muster/contracts';
+import { useState } from 'react';
+import { ask } from '../../api/ask.ts';
+import { useAct } from '../../api/use-act.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
+import { Menu } from '../../ui/menu.tsx';
+
+/** New orders, bots more and fewer, and whether this browser claims for them. */
+export function OrderActs(props: {
+  bots: readonly Bot[];
+  waiting: number;
+  isAuto: boolean;
+  setAuto: (on: boolean) => void;
+}) {
+  const { act, busy } = useAct();
+  const [asked, setAsked] = useState<Confirmation>();
+  const order = (type: 'NORMAL' | 'VIP') => void act(() => ask('POST', '/api/orders', { body: { type } }));
+  // the one that came last goes first; its order waits in its old place again
+  const last = props.bots.at(-1);
+  const remove = () =>
+    last &&
+    void act(() => ask('DELETE', '/api/bots/:id', { params: { id: last.id } }), {
+      text: 'The last bot is gone; its order waits in its old place.',
+    });
+  const clear = () =>
+    setAsked({
+      title: 'Clear all orders?',
+      about: 'Every order is deleted and every bot is idle; numbering goes on.',
+      verb: 'Clear all',
+      danger: true,
+      typed: 'everything',
+      act: () =>
+        void act(
+          () => ask('POST', '/api/orders/clear'),
+          ({ cleared }) => ({ text: `${cleared} orders deleted.` }),
+        ),
+    });
+  return (
+    <>
+      <Button look="first" disabled={busy} onClick={() => order('NORMAL')}>
+        + Order
+      </Button>
+      <Button disabled={busy} onClick={() => order('VIP')}>
+        + VIP
+      </Button>
+      <Button disabled={busy} onClick={() => void act(() => ask('POST', '/api/bots'))}>
+        + Bot
+      </Button>
+      <Button disabled={busy || !last} onClick={remove}>
+        − Bot
+      </Button>
+      <label className="inline-flex h-8 pointer-coarse:h-touch items-center gap-2 text-table">
+        <input
+          type="checkbox"
+          role="switch"
+          aria-checked={props.isAuto}
+          className="size-4 accent-ink"
+          checked={props.isAuto}
+          onChange={(event) => props.setAuto(event.target.checked)}
+        />
+        auto
+      </label>
+      <Menu items={[{ word: 'Clear all orders …', danger: true, act: clear }]} />
+      <Confirm asked={asked} onClose={() => setAsked(undefined)} />
+    </>
+  );
+}

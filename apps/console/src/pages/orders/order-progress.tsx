@@ -1,0 +1,54 @@
+import { useEffect, useState } from 'react';
+import { serverNow } from '../../words/clock.ts';
+
+/**
+ * Fills smoothly until the end that the server named; at zero it is done in every tab at once, and the server's word
+ * corrects it. The browser moves the bar: nothing is drawn in between.
+ */
+export function OrderProgress({ from, until }: { from: string; until: string }) {
+  const [start, end] = [Date.parse(from), Date.parse(until)];
+  const [now, setNow] = useState(serverNow);
+  useEffect(() => {
+    const left = end - serverNow();
+    if (left <= 0) {
+      setNow(serverNow());
+      return;
+    }
+    // at each whole second before the end, and at the end
+    const timer = setTimeout(() => setNow(serverNow()), left % 1_000 || 1_000);
+    return () => clearTimeout(timer);
+  });
+  const left = Math.max(0, end - now);
+  const done = left <= 0;
+  return (
+    <span className="inline-flex items-center gap-2">
+      <span
+        role="progressbar"
+        aria-label="Progress"
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={Math.round(100 - (left / Math.max(1, end - start)) * 100)}
+        className="h-2 w-[72px] overflow-hidden rounded-round bg-sunken"
+      >
+        <Bar key={until} start={start} end={end} />
+      </span>
+      <span className="w-8 text-right text-ink-2">{done ? 'done' : `${Math.ceil(left / 1_000)} s`}</span>
+    </span>
+  );
+}
+
+function Bar({ start, end }: { start: number; end: number }) {
+  const [isOn, setOn] = useState(false);
+  const [first] = useState(() => Math.min(1, Math.max(0, (serverNow() - start) / Math.max(1, end - start))));
+  const [left] = useState(() => Math.max(0, end - serverNow()));
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => setOn(true));
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  return (
+    <span
+      className="block h-full origin-left bg-blue-fill"
+      style={{ transform: `scaleX(${isOn ? 1 : first})`, transition: `transform ${left}ms linear` }}
+    />
+  );
+}

@@ -1,0 +1,24 @@
+import { useMay } from '../../session/session.tsx';
+import { TextLink } from '../../ui/link.tsx';
+import { Page } from '../../ui/page.tsx';
+import { PauseEverything } from './pause-everything.tsx';
+import { Tenants } from './tenants.tsx';
+import { Tokens } from './tokens.tsx';
+
+/** Who may what? */
+export function SettingsPage() {
+  const isAdmin = useMay('admin');
+  return (
+    <Page title="Settings" name="Settings" beside={<TextLink to="/audit">Audit log</TextLink>}>
+      <PauseEverything />
+      {isAdmin ? (
+        <>
+          <Tokens />
+          <Tenants />
+        </>
+      ) : (
+        <p className="text-ink-2">Tokens and tenants are for admins.</p>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,118 @@
+import type { Device } from '@muster/contracts';
+import { useNavigate } from '@tanstack/react-router';
+import { TriangleAlert } from 'lucide-react';
+import { ask } from '../../api/ask.ts';
+import { useLiveList } from '../../api/use-live-list.ts';
+import type { Search } from '../../page-address.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { FilterBar } from '../../ui/filter-bar.tsx';
+import { Id } from '../../ui/id.tsx';
+import { LeaseCountdown } from '../../ui/lease-countdown.tsx';
+import { TextLink } from '../../ui/link.tsx';
+import { LiveTable } from '../../ui/live-table.tsx';
+import { Presence } from '../../ui/presence.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { count } from '../../words/numbers.ts';
+
+const KEYS = { text: [], tag: [], state: ['ok', 'error'], online: ['true', 'false'], pcId: [] } as const;
+const idOf = (device: Device) => device.id;
+
+const COLUMNS: readonly Column<Device>[] = [
+  {
+    name: 'Device',
+    width: '26%',
+    cell: (device) => (
+      <TextLink to="/devices/$id" params={{ id: device.id }} className="font-medium break-words">
+        {device.name} {device.externalId && <Id>{device.externalId}</Id>}
+      </TextLink>
+    ),
+  },
+  {
+    name: 'There?',
+    width: '150px',
+    cell: (device) => <Presence online={device.online} lastSeenAt={device.lastSeenAt} />,
+  },
+  {
+    name: 'Waiting',
+    width: '84px',
+    align: 'right',
+    cell: (device) => (
+      <span className={device.queueDepth > 0 ? '' : 'text-ink-3'}>
+        {device.queueDepth >= 1_000 ? 'over 1 000' : count(device.queueDepth)}
+      </span>
+    ),
+  },
+  {
+    name: 'Now',
+    narrow: 'line',
+    cell: (device) =>
+      device.state === 'error' ? (
+        <span className="inline-flex flex-wrap items-center gap-2">
+          <Badge icon={TriangleAlert} tone="red" word="in error" />
+          <span className="break-words text-ink-2">{device.stateReason}</span>
+        </span>
+      ) : device.current ? (
+        <span className="inline-flex flex-wrap items-center gap-2">
+          <TextLink to="/actions/$id" params={{ id: device.current.id }}>
+            {device.current.kind} {device.current.id}
+          </TextLink>
+          <LeaseCountdown from={device.current.sentAt} until={device.current.leaseUntil} />
+        </span>
+      ) : (
+        <span className="text-ink-3">{device.absent ? 'its PC does not see it' : ''}</span>
+      ),
+  },
+  {
+    name: 'Tags',
+    width: '18%',
+    narrow: 'none',
+    cell: (device) => <span className="text-label text-ink-3">{device.tags.join(', ')}</span>,
+  },
+];
+
+export function Devices({ search }: { search: Search }) {
+  const navigate = useNavigate();
+  const filter = Object.fromEntries(
+    Object.keys(KEYS).flatMap((key) => (search[key] ? [[key, search[key]]] : [])),
+  );
+  const list = useLiveList({
+    key: ['/api/devices', filter],
+    idOf,
+    everyMs: 2_000,
+    read: async (cursor, signal) => {
+      const page = await ask('GET', '/api/devices', {
+        query: { ...filter, limit: 100, cursor } as never,
+        signal,
+      });
+      return { rows: page.devices, cursor: page.cursor };
+    },
+  });
+  return (
+    <>
+      <FilterBar
+        keys={KEYS}
+        value={filter}
+        plain="text"
+        onChange={(value) => void navigate({ to: '/targets', search: { type: 'devices', ...value } })}
+      />
+      <Card flush>
+        <LiveTable
+          label="Devices"
+          list={list}
+          columns={COLUMNS}
+          keyOf={idOf}
+          empty={
+            <Empty
+              title={Object.keys(filter).length > 0 ? 'No device matches.' : 'There are no devices yet.'}
+              command={`curl -X POST $MUSTER/api/devices -H "$AUTH" -H "$JSON" -d '{"name": "Tablet 1"}'`}
+            >
+              A device is registered by an operator, or registers itself with an enrolment token.
+            </Empty>
+          }
+        />
+      </Card>
+    </>
+  );
+}

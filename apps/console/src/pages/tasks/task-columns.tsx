@@ -1,0 +1,44 @@
+import type { Task } from '@muster/contracts';
+import { Id } from '../../ui/id.tsx';
+import { ReasonChip } from '../../ui/reason-chip.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { count } from '../../words/numbers.ts';
+
+export const TASK_COLUMNS: readonly Column<Task>[] = [
+  {
+    name: 'Task',
+    width: '26%',
+    cell: (task) => (
+      <span className="font-medium">
+        {task.name} <Id>{task.id}</Id>
+      </span>
+    ),
+  },
+  { name: 'Status', width: '108px', cell: (task) => <StateBadge state={task.status} word={task.status} /> },
+  {
+    name: 'How far',
+    narrow: 'line',
+    cell: (task) =>
+      task.waitingFor ? (
+        <ReasonChip reason={task.waitingFor} />
+      ) : (
+        <span className="text-ink-2">
+          {count(task.counts.completed)} completed, {count(task.counts.failed)} failed
+          {task.total !== null && ` of ${count(task.total)}`}
+          {task.reason && `; ${task.cancelReason ?? task.reason.toLowerCase().replaceAll('_', ' ')}`}
+        </span>
+      ),
+  },
+  {
+    name: 'Created',
+    width: '96px',
+    align: 'right',
+    cell: (task) => (
+      <span className="text-ink-3">
+        <Time at={task.createdAt} />
+      </span>
+    ),
+  },
+];

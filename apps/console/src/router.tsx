@@ -1,0 +1,110 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  type RouteComponent,
+} from '@tanstack/react-router';
+import { LiveProvider } from './live/live.tsx';
+import type { PagePath, Search } from './page-address.ts';
+import { SessionGate } from './session/session.tsx';
+import { baseOf, tenantOfPage } from './session/tenant.ts';
+import { Lost } from './shell/lost.tsx';
+import { Shell } from './shell/shell.tsx';
+
+const root = createRootRoute({
+  component: () => (
+    <SessionGate>
+      <LiveProvider>
+        <Shell />
+      </LiveProvider>
+    </SessionGate>
+  ),
+  notFoundComponent: Lost,
+});
+
+const validateSearch = (search: Record<string, unknown>): Search =>
+  Object.fromEntries(
+    Object.entries(search).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])),
+  );
+
+function page(path: PagePath, component: RouteComponent) {
+  return createRoute({ getParentRoute: () => root, path, component, validateSearch });
+}
+
+/** Each page is a part of its own, loaded when it is opened. */
+const routeTree = root.addChildren([
+  page(
+    '/',
+    lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
+  ),
+  page(
+    '/targets',
+    lazyRouteComponent(() => import('./pages/targets/targets-page.tsx'), 'TargetsPage'),
+  ),
+  page(
+    '/devices/$id',
+    lazyRouteComponent(() => import('./pages/device/device-page.tsx'), 'DevicePage'),
+  ),
+  page(
+    '/hosts/$id',
+    lazyRouteComponent(() => import('./pages/host/host-page.tsx'), 'HostPage'),
+  ),
+  page(
+    '/actions',
+    lazyRouteComponent(() => import('./pages/actions/actions-page.tsx'), 'ActionsPage'),
+  ),
+  page(
+    '/actions/$id',
+    lazyRouteComponent(() => import('./pages/action/action-page.tsx'), 'ActionPage'),
+  ),
+  page(
+    '/dead-letters',
+    lazyRouteComponent(() => import('./pages/dead-letters/dead-letters-page.tsx'), 'DeadLettersPage'),
+  ),
+  page(
+    '/batches',
+    lazyRouteComponent(() => import('./pages/batches/batches-page.tsx'), 'BatchesPage'),
+  ),
+  page(
+    '/batches/$id',
+    lazyRouteComponent(() => import('./pages/batches/batch-page.tsx'), 'BatchPage'),
+  ),
+  page(
+    '/tasks',
+    lazyRouteComponent(() => import('./pages/tasks/tasks-page.tsx'), 'TasksPage'),
+  ),
+  page(
+    '/workflows',
+    lazyRouteComponent(() => import('./pages/workflows/workflows-page.tsx'), 'WorkflowsPage'),
+  ),
+  page(
+    '/workflows/$id',
+    lazyRouteComponent(() => import('./pages/workflows/workflow-page.tsx'), 'WorkflowPage'),
+  ),
+  page(
+    '/orders',
+    lazyRouteComponent(() => import('./pages/orders/orders-page.tsx'), 'OrdersPage'),
+  ),
+  page(
+    '/settings',
+    lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
+  ),
+  page(
+    '/audit',
+    lazyRouteComponent(() => import('./pages/audit/audit-page.tsx'), 'AuditPage'),
+  ),
+]);
+
+export const router = createRouter({
+  routeTree,
+  basepath: baseOf(tenantOfPage()),
+  defaultPreload: 'intent',
+  // plain text both ways: "4718" stays a word, and a link reads as it was meant
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search) => {
+    const said = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+    const text = new URLSearchParams(said.map(([key, value]) => [key, String(value)])).toString();
+    return text === '' ? '' : `?${text}`;
+  },
+});

@@ -1,0 +1,63 @@
+import type { SignIn, SignIns } from '@muster/contracts';
+import { useQuery } from '@tanstack/react-query';
+import { createContext, type ReactNode, useContext } from 'react';
+import { ask } from '../api/ask.ts';
+import { setTenant } from '../api/tenant-header.ts';
+import { Failure } from '../ui/failure.tsx';
+import { heardTime } from '../words/clock.ts';
+import { SignInPage } from './sign-in-page.tsx';
+import { tenantOfPage } from './tenant.ts';
+
+export interface Session {
+  readonly mine: SignIn;
+  readonly all: SignIns;
+}
+
+const Context = createContext<Session | undefined>(undefined);
+
+export function useSession(): Session {
+  const session = useContext(Context);
+  if (!session) throw new Error('A page outside of the sign-in.');
+  return session;
+}
+
+/** What a role may not do is not drawn; the server refuses it all the same. */
+export function useMay(role: 'operator' | 'admin'): boolean {
+  const { mine } = useSession();
+  return mine.role === 'admin' || (role === 'operator' && mine.role === 'operator');
+}
+
+/** Whether this server has a part that an older one has not: what needs it is left out. */
+export function useHas(feature: 'live' | 'overview'): boolean {
+  return useSession().all.features.includes(feature);
+}
+
+export async function readSession(): Promise<SignIns> {
+  const askedAt = Date.now();
+  const all = await ask('GET', '/api/session');
+  heardTime(all.now, askedAt);
+  return all;
+}
+
+/** Another tenant beside those that this browser is signed in to. */
+function isSignIn(path: string): boolean {
+  return path === '/sign-in';
+}
+
+/** Who is signed in to the tenant of this page, or the page to sign in. */
+export function SessionGate({ children }: { children: ReactNode }) {
+  const query = useQuery({ queryKey: ['/api/session'], queryFn: readSession, staleTime: 60_000 });
+  if (query.data === undefined)
+    return query.isError ? (
+      <main className="mx-auto max-w-dialog p-6">
+        <h1 className="sr-only">Muster</h1>
+        <Failure error={query.error} retry={() => void query.refetch()} />
+      </main>
+    ) : null;
+  const tenant = tenantOfPage();
+  if (isSignIn(location.pathname)) return <SignInPage tenant={tenant} others={query.data.signIns} />;
+  const mine = query.data.signIns.find((one) => one.tenant.name === tenant);
+  if (!mine) return <SignInPage tenant={tenant} others={query.data.signIns} />;
+  setTenant(mine.tenant.id);
+  return <Context value={{ mine, all: query.data }}>{children}</Context>;
+}

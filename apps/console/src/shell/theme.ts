@@ -1,0 +1,20 @@
+import { useSyncExternalStore } from 'react';
+import { remembered } from '../words/remembered.ts';
+
+const theme = remembered<'system' | 'light' | 'dark'>('muster-theme', ['system', 'light', 'dark'], 'system');
+export type Theme = ReturnType<typeof theme.read>;
+
+function apply(chosen: Theme) {
+  const dark = matchMedia('(prefers-color-scheme: dark)').matches;
+  document.documentElement.dataset.theme = chosen === 'system' ? (dark ? 'dark' : 'light') : chosen;
+}
+
+export function useTheme(): readonly [Theme, (theme: Theme) => void] {
+  return [
+    useSyncExternalStore(theme.watch, theme.read),
+    (next) => {
+      theme.write(next);
+      apply(next);
+    },
+  ];
+}

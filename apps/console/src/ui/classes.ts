@@ -1,0 +1,4 @@
+/** Joins what is there. */
+export function classes(...names: (string | false | null | undefined)[]): string {
+  return names.filter(Boolean).join(' ');
+}

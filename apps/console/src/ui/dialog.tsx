@@ -1,0 +1,64 @@
+import { X } from 'lucide-react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+
+/**
+ * What happens, said before it happens. The browser's own dialog: it keeps the focus inside, gives it back afterwards and
+ * needs no style that is put into the page, which the content security policy forbids.
+ */
+export function Dialog(props: {
+  title: string;
+  about?: ReactNode;
+  open: boolean;
+  onClose: () => void;
+  /** Closed by its own buttons only. */
+  sticky?: boolean;
+  children: ReactNode;
+}) {
+  if (!props.open) return null;
+  return <OpenDialog {...props} />;
+}
+
+function OpenDialog({ title, about, onClose, sticky, children }: Parameters<typeof Dialog>[0]) {
+  const box = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    const dialog = box.current;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={box}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (!sticky) onClose();
+      }}
+      className="m-auto max-h-[calc(100dvh-64px)] w-[calc(100vw-32px)] max-w-dialog overflow-y-auto rounded-card border border-control bg-surface text-ink backdrop:bg-[rgb(14_17_22/0.5)]"
+    >
+      <div className="flex flex-col gap-4 p-6">
+        <div className="flex items-start justify-between gap-4">
+          <h2 id={id} className="text-lead font-semibold">
+            {title}
+          </h2>
+          {!sticky && (
+            <button
+              type="button"
+              aria-label="Close"
+              onClick={onClose}
+              className="-m-1 rounded-control p-1 text-ink-2 hover:bg-sunken"
+            >
+              <X aria-hidden size={16} />
+            </button>
+          )}
+        </div>
+        {about && <div className="text-ink-2">{about}</div>}
+        {children}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,98 @@
+import { Search, X } from 'lucide-react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type FilterKeys, readFilter, writeFilter } from '../words/filter-text.ts';
+import { Button } from './button.tsx';
+
+/** One field, `state:failed kind:UPDATE tag:batch:7`; the address says the same. A key that is not known is refused in a sentence. */
+export function FilterBar(props: {
+  keys: FilterKeys;
+  value: Readonly<Record<string, string | undefined>>;
+  onChange: (value: Record<string, string | undefined>) => void;
+  beside?: ReactNode;
+  /** The key of words without one. */
+  plain?: string;
+}) {
+  const { keys, value, onChange, plain } = props;
+  const written = writeFilter(value, keys, plain);
+  const [text, setText] = useState(written);
+  const [wrong, setWrong] = useState<string>();
+  const field = useRef<HTMLInputElement>(null);
+  const id = useId();
+  useEffect(() => setText(written), [written]);
+
+  const apply = (next: string) => {
+    const read = readFilter(next, keys, plain);
+    if ('wrong' in read) {
+      setWrong(read.wrong);
+      return;
+    }
+    setWrong(undefined);
+    onChange(read.filter);
+  };
+  const set = Object.entries(value).filter(([key, one]) => key in keys && one !== undefined && one !== '');
+  return (
+    <search>
+      <form
+        className="flex flex-col gap-2"
+        onSubmit={(event) => {
+          event.preventDefault();
+          apply(text);
+        }}
+      >
+        <div className="flex flex-wrap items-center gap-2">
+          <label className="relative min-w-0 flex-1 basis-[280px]">
+            <span className="sr-only">Filter</span>
+            <Search aria-hidden size={14} className="absolute top-1/2 left-3 -translate-y-1/2 text-ink-3" />
+            <input
+              ref={field}
+              id="filter"
+              value={text}
+              list={id}
+              autoComplete="off"
+              spellCheck={false}
+              aria-invalid={wrong !== undefined}
+              aria-describedby={wrong ? `${id}-wrong` : undefined}
+              placeholder={Object.keys(keys)
+                .slice(0, 4)
+                .map((key) => `${key}:`)
+                .join(' ')}
+              onChange={(event) => setText(event.target.value)}
+              className="h-8 w-full pointer-coarse:h-touch rounded-control border border-control bg-surface pr-3 pl-8 font-mono text-table"
+            />
+          </label>
+          <datalist id={id}>
+            {Object.entries(keys).flatMap(([key, values]) =>
+              values.length > 0
+                ? values.map((one) => <option key={`${key}:${one}`} value={`${key}:${one}`} />)
+                : [<option key={key} value={`${key}:`} />],
+            )}
+          </datalist>
+          <Button type="submit">Filter</Button>
+          {props.beside}
+        </div>
+        {wrong && (
+          <p id={`${id}-wrong`} role="alert" className="text-table text-red-text">
+            {wrong}
+          </p>
+        )}
+        {set.length > 0 && (
+          <ul aria-label="Filters" className="flex flex-wrap gap-2">
+            {set.map(([key, one]) => (
+              <li key={key}>
+                <button
+                  type="button"
+                  aria-label={`Remove ${key}:${one}`}
+                  onClick={() => onChange({ ...value, [key]: undefined })}
+                  className="inline-flex min-h-6 items-center gap-1 rounded-badge bg-sunken px-2 font-mono text-label text-ink-2 hover:text-ink"
+                >
+                  {key}:{one}
+                  <X aria-hidden size={12} />
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </form>
+    </search>
+  );
+}

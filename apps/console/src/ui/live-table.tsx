@@ -1,0 +1,55 @@
+import type { ReactNode } from 'react';
+import type { LiveList } from '../api/use-live-list.ts';
+import { count } from '../words/numbers.ts';
+import { Button } from './button.tsx';
+import { Failure } from './failure.tsx';
+import { SkeletonRows } from './skeleton.tsx';
+import { type Column, Table } from './table.tsx';
+
+/** A list that is alive and does not jump: changes in place, "12 new" on top, "Load 100 more" below. */
+export function LiveTable<Row>(props: {
+  label: string;
+  list: LiveList<Row>;
+  columns: readonly Column<Row>[];
+  keyOf: (row: Row) => string;
+  empty: ReactNode;
+}) {
+  const { list } = props;
+  if (list.isLoading) return <SkeletonRows rows={12} />;
+  return (
+    <>
+      {list.error != null && (
+        <div className="p-4">
+          <Failure error={list.error} retry={list.retry} />
+        </div>
+      )}
+      {list.fresh > 0 && (
+        <button
+          type="button"
+          onClick={list.showFresh}
+          className="flex h-row w-full items-center justify-center border-b bg-sunken text-table font-medium hover:underline"
+        >
+          {count(list.fresh)} new: show {list.fresh === 1 ? 'it' : 'them'}
+        </button>
+      )}
+      {list.rows.length === 0 && list.error == null ? (
+        props.empty
+      ) : (
+        <Table
+          label={props.label}
+          rows={list.rows}
+          columns={props.columns}
+          keyOf={props.keyOf}
+          dimmed={list.isGone}
+        />
+      )}
+      {list.hasMore && (
+        <div className="flex justify-center border-t p-2">
+          <Button onClick={list.loadMore} disabled={list.isLoadingMore}>
+            Load 100 more
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,46 @@
+import type { Action } from '@muster/contracts';
+import type { ReactNode } from 'react';
+import { useNow } from '../words/clock.ts';
+import { duration } from '../words/times.ts';
+import { LeaseCountdown } from './lease-countdown.tsx';
+import { ReasonChip } from './reason-chip.tsx';
+
+type Row = Pick<
+  Action,
+  | 'state'
+  | 'waitingFor'
+  | 'leasedAt'
+  | 'leaseUntil'
+  | 'worker'
+  | 'cancelRequested'
+  | 'error'
+  | 'reason'
+  | 'attempt'
+  | 'maxAttempts'
+>;
+
+/** Why it has not run yet, who has it, or how it ended: never cut off. */
+export function Outcome({ action, act }: { action: Row; act?: ReactNode }) {
+  const now = useNow();
+  if (action.state === 'pending')
+    return action.waitingFor ? <ReasonChip reason={action.waitingFor} act={act} /> : null;
+  if (action.state === 'claimed')
+    return (
+      <span className="inline-flex flex-wrap items-center gap-x-2 gap-y-1 text-table">
+        {action.cancelRequested ? (
+          <span className="text-amber-text">stop requested</span>
+        ) : (
+          <span className="text-ink-2">
+            with {action.worker ?? 'its worker'}
+            {action.leasedAt && ` for ${duration(now - Date.parse(action.leasedAt))}`}, attempt{' '}
+            {action.attempt} of {action.maxAttempts}
+          </span>
+        )}
+        {action.leasedAt && action.leaseUntil && (
+          <LeaseCountdown from={action.leasedAt} until={action.leaseUntil} />
+        )}
+      </span>
+    );
+  const said = action.error ?? (action.state === 'succeeded' ? undefined : action.reason);
+  return said ? <span className="break-words text-ink-2">{said}</span> : null;
+}

@@ -1,0 +1,47 @@
+import { useRef, useState } from 'react';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+import { Field } from './field.tsx';
+
+/** A secret that the server will not say again: closed by Copy or by "I have it" only. */
+export function ShownOnce({
+  secret,
+  about,
+  onClose,
+}: {
+  secret: string | undefined;
+  about: string;
+  onClose: () => void;
+}) {
+  const field = useRef<HTMLDivElement>(null);
+  const [selected, setSelected] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(secret ?? '');
+      onClose();
+    } catch {
+      // no clipboard at a plain address of the local network: it is selected, and Ctrl C copies it
+      field.current?.querySelector('input')?.select();
+      setSelected(true);
+    }
+  };
+  return (
+    <Dialog open={secret !== undefined} onClose={onClose} sticky title="Shown this once" about={about}>
+      <div ref={field}>
+        <Field
+          label="Token"
+          readOnly
+          value={secret ?? ''}
+          className="font-mono"
+          hint={selected ? 'It is selected: press Ctrl or ⌘ and C.' : undefined}
+        />
+      </div>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>I have it</Button>
+        <Button look="first" onClick={() => void copy()}>
+          Copy and close
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

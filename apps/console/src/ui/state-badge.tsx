@@ -1,0 +1,12 @@
+import { STATES, stateOf } from '../words/states.ts';
+import { Badge } from './badge.tsx';
+
+/** A state with its icon and word, as wide as the widest. A door's own word may stand in its place on that door's pages. */
+export function StateBadge({ state, word, loose }: { state: string; word?: string; loose?: boolean }) {
+  const known = STATES[stateOf(state)];
+  return (
+    <span className={loose ? '' : 'inline-block md:min-w-[92px]'}>
+      <Badge icon={known.icon} tone={known.tone} word={word ?? known.word} />
+    </span>
+  );
+}

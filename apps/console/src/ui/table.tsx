@@ -1,0 +1,104 @@
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useRef } from 'react';
+import { classes } from './classes.ts';
+
+export interface Column<Row> {
+  readonly name: string;
+  readonly cell: (row: Row) => ReactNode;
+  readonly align?: 'right';
+  readonly width?: string;
+  /** Where it stands in the card of a narrow screen: its first line, a line of its own, or nowhere. */
+  readonly narrow?: 'first' | 'line' | 'none';
+}
+
+const VIRTUAL_FROM = 200;
+
+/**
+ * A real table; below 768 px each row is a card, so that the reason is never off the screen. Above 200 rows only what is
+ * seen is in the document.
+ */
+export function Table<Row>(props: {
+  label: string;
+  rows: readonly Row[];
+  columns: readonly Column<Row>[];
+  keyOf: (row: Row) => string;
+  dimmed?: (row: Row) => boolean;
+}) {
+  const { rows, columns, keyOf } = props;
+  const body = useRef<HTMLTableSectionElement>(null);
+  const isVirtual = rows.length > VIRTUAL_FROM;
+  const virtual = useWindowVirtualizer({
+    count: isVirtual ? rows.length : 0,
+    estimateSize: () => 37,
+    overscan: 12,
+    scrollMargin: body.current?.offsetTop ?? 0,
+  });
+  const items = virtual.getVirtualItems();
+  const shown = isVirtual ? items.flatMap(({ index }) => rows[index] ?? []) : rows;
+  const before = isVirtual ? (items[0]?.start ?? 0) - virtual.options.scrollMargin : 0;
+  const after = isVirtual
+    ? virtual.getTotalSize() - ((items.at(-1)?.end ?? 0) - virtual.options.scrollMargin)
+    : 0;
+  return (
+    <table aria-label={props.label} className="block w-full text-table md:table">
+      <thead className="hidden md:table-header-group">
+        <tr>
+          {columns.map((column) => (
+            <th
+              key={column.name}
+              scope="col"
+              style={column.width ? { width: column.width } : undefined}
+              className={classes(
+                'h-8 border-b px-2 text-left text-label font-medium text-ink-3 first:pl-4 last:pr-4',
+                column.align === 'right' && 'text-right',
+              )}
+            >
+              {column.name.startsWith('-') ? (
+                <span className="sr-only">{column.name.slice(1)}</span>
+              ) : (
+                column.name
+              )}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody ref={body} className="block md:table-row-group">
+        {before > 0 && (
+          <tr aria-hidden>
+            <td colSpan={columns.length} style={{ height: before }} />
+          </tr>
+        )}
+        {shown.map((row) => (
+          <tr
+            key={keyOf(row)}
+            className={classes(
+              'flex flex-wrap items-center gap-x-3 gap-y-1 border-b px-4 py-2 last:border-b-0 md:table-row md:p-0',
+              props.dimmed?.(row) && 'opacity-60',
+            )}
+          >
+            {columns.map((column) => (
+              <td
+                key={column.name}
+                className={classes(
+                  'min-w-0 md:h-row md:px-2 md:py-1 md:align-middle md:first:pl-4 md:last:pr-4',
+                  column.align === 'right' && 'md:text-right',
+                  column.narrow === 'line' &&
+                    'order-last basis-full empty:hidden md:order-none md:empty:table-cell',
+                  column.align === 'right' && column.narrow === undefined && 'ml-auto',
+                  column.narrow === 'none' && 'hidden md:table-cell',
+                )}
+              >
+                {column.cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+        {after > 0 && (
+          <tr aria-hidden>
+            <td colSpan={columns.length} style={{ height: after }} />
+          </tr>
+        )}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,110 @@
+import { X } from 'lucide-react';
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
+import { Refused } from '../api/refused.ts';
+import { Button } from './button.tsx';
+import { sentenceOf } from './failure.tsx';
+
+/** One at a time, for 8 s, longer while somebody looks at it. Errors stay until they are closed. */
+const SHOWN_MS = 8_000;
+
+export interface Said {
+  readonly text: string;
+  readonly detail?: string;
+  readonly undo?: { readonly word: string; readonly act: () => void };
+  readonly isError?: boolean;
+}
+
+interface Toasts {
+  readonly say: (said: Said) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+const Context = createContext<Toasts>({ say: () => {}, fail: () => {} });
+export const useToast = () => useContext(Context);
+
+export function ToastProvider({ children }: { children: ReactNode }) {
+  const [said, setSaid] = useState<Said & { readonly key: number }>();
+  const keys = useRef(0);
+  const say = useCallback((next: Said) => {
+    keys.current += 1;
+    setSaid({ ...next, key: keys.current });
+  }, []);
+  const toasts = useMemo<Toasts>(
+    () => ({
+      say,
+      fail: (error) =>
+        say({
+          text: sentenceOf(error),
+          isError: true,
+          ...(error instanceof Refused
+            ? { detail: `${error.code}${error.requestId ? ` · request ${error.requestId}` : ''}` }
+            : {}),
+        }),
+    }),
+    [say],
+  );
+  return (
+    <Context value={toasts}>
+      {children}
+      {/* one polite region for what the person did */}
+      <div
+        role="status"
+        aria-live="polite"
+        className="fixed inset-x-4 bottom-4 z-50 flex justify-center pointer-events-none"
+      >
+        {said && <Toast key={said.key} said={said} close={() => setSaid(undefined)} />}
+      </div>
+    </Context>
+  );
+}
+
+function Toast({ said, close }: { said: Said; close: () => void }) {
+  const [held, setHeld] = useState(false);
+  useEffect(() => {
+    if (held || said.isError) return;
+    const timer = setTimeout(close, SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [held, said.isError, close]);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: to look at it keeps it; nothing is pressed
+    <div
+      className="pointer-events-auto flex max-w-dialog items-center gap-3 rounded-card border border-control bg-surface px-4 py-2"
+      onMouseEnter={() => setHeld(true)}
+      onMouseLeave={() => setHeld(false)}
+      onFocus={() => setHeld(true)}
+      onBlur={() => setHeld(false)}
+    >
+      <div className="min-w-0">
+        <p className={said.isError ? 'text-red-text' : ''}>{said.text}</p>
+        {said.detail && <p className="font-mono text-label text-ink-3">{said.detail}</p>}
+      </div>
+      {said.undo && (
+        <Button
+          onClick={() => {
+            said.undo?.act();
+            close();
+          }}
+        >
+          {said.undo.word}
+        </Button>
+      )}
+      <button
+        type="button"
+        aria-label="Close the message"
+        onClick={close}
+        className="rounded-control p-1 text-ink-2 hover:bg-sunken"
+      >
+        <X aria-hidden size={16} />
+      </button>
+    </div>
+  );
+}

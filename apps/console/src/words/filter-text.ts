@@ -1,0 +1,45 @@
+/** The filter field: `state:failed kind:"ROTATE KEY" tag:batch:7`. Keys with the values that are known of them, or none. */
+export type FilterKeys = Readonly<Record<string, readonly string[]>>;
+type Filter = Record<string, string | undefined>;
+
+const WORD = /([a-zA-Z]+):("[^"]*"|\S*)|("[^"]*"|\S+)/g;
+const bare = (text: string) => text.replace(/^"|"$/g, '');
+
+export function readFilter(
+  text: string,
+  keys: FilterKeys,
+  plain?: string,
+): { filter: Filter } | { wrong: string } {
+  const filter: Filter = Object.fromEntries(Object.keys(keys).map((key) => [key, undefined]));
+  const words: string[] = [];
+  for (const [whole, key, value, word] of text.matchAll(WORD)) {
+    if (key === undefined) {
+      words.push(bare(word ?? ''));
+      continue;
+    }
+    const known = keys[key];
+    if (known === undefined)
+      return { wrong: `There is no filter "${key}". There are ${Object.keys(keys).join(', ')}.` };
+    const one = bare(value ?? '');
+    if (one === '') return { wrong: `"${whole}" has no value.` };
+    if (known.length > 0 && !known.includes(one))
+      return { wrong: `${key} is one of ${known.join(', ')}, not "${one}".` };
+    filter[key] = one;
+  }
+  if (words.length === 0) return { filter };
+  if (plain === undefined)
+    return { wrong: `"${words[0]}" needs a key before it: ${Object.keys(keys).join(', ')}.` };
+  filter[plain] = words.join(' ');
+  return { filter };
+}
+
+export function writeFilter(filter: Readonly<Filter>, keys: FilterKeys, plain?: string): string {
+  return Object.keys(keys)
+    .filter((key) => filter[key] !== undefined && filter[key] !== '')
+    .map((key) => {
+      const value = filter[key] ?? '';
+      if (key === plain && !value.includes(':')) return value;
+      return `${key}:${/\s/.test(value) ? `"${value}"` : value}`;
+    })
+    .join(' ');
+}
