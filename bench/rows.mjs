@@ -11,6 +11,7 @@ import engine from './rows/engine.mjs';
 import graphileWorker from './rows/graphile-worker.mjs';
 import heldSnapshot from './rows/held-snapshot.mjs';
 import http from './rows/http.mjs';
+import mdm from './rows/mdm.mjs';
 import pgBoss from './rows/pg-boss.mjs';
 import pipeline from './rows/pipeline.mjs';
 import tasks from './rows/tasks.mjs';
@@ -53,6 +54,7 @@ export const rows = [
   ...waiters,
   ...control,
   ...checkin,
+  ...mdm,
   ...batch,
   ...tasks,
   ...pipeline,

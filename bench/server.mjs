@@ -8,8 +8,11 @@ import { startServer } from '../apps/server/dist/main.js';
 
 const token = 'bench-operator-token-of-32-characters-or-more';
 
-/** @param {string | null} url null for the embedded database, in a folder of its own */
-export async function openServer(url) {
+/**
+ * @param {string | null} url null for the embedded database, in a folder of its own
+ * @param {Record<string, string>} [settings]
+ */
+export async function openServer(url, settings = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-bench-'));
   const server = await startServer(
     readConfig({
@@ -18,6 +21,7 @@ export async function openServer(url) {
       MUSTER_LOG_LEVEL: 'warn',
       MUSTER_OPERATOR_TOKEN: token,
       ...(url === null ? {} : { DATABASE_URL: url }),
+      ...settings,
     }),
   );
   return {
