@@ -265,6 +265,22 @@ test('a lane that another door had leased is looked at again when that is over',
   await p.settled(executionId);
 });
 
+test('what waits for its trigger is not triggered again, however long it waits', async () => {
+  const { bus } = p.echo.shell;
+  const { id } = await p.active();
+  await quiet();
+  await bus.stop();
+  const { executionId } = await p.assign(id, LOCK);
+  await p.t.pass(60_000);
+  await p.t.engine.runDuty('dispatch-waiting');
+  const { actions } = await p.t.engine.list(p.t.engine.db, {
+    ...{ tenantId: 1, channel: 'bus', state: 'unfinished' },
+  });
+  await bus.start();
+  expect(actions.map(({ kind }) => kind)).toEqual(['action-trigger']);
+  await p.settled(executionId);
+});
+
 test('a Register that had to wait issues no token that nobody would see; operators ask for one', async () => {
   const id = await p.device();
   const { db, pauseLane, resumeLane } = p.t.engine;
