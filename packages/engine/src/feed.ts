@@ -76,8 +76,8 @@ export function createFeed(context: Context) {
         text: `select i.incarnation, coalesce(e.xid, '0') as xid, coalesce(e.event_id, 0) as "eventId"
           from ${s}.incarnations i
           left join (
-            ${first(`xid < pg_snapshot_xmin(pg_current_snapshot())`, 'desc')} offset case when $1 then 0 else 1 end
-          ) e on true`,
+            ${first(`xid < pg_snapshot_xmin(pg_current_snapshot())`, 'desc')}
+          ) e on $1::boolean`,
         values: [at === 'end'],
       });
       return writeCursor(rows[0]);

@@ -31,6 +31,21 @@ async function everything(tenantId?: number): Promise<{ eventId: string }[]> {
   return rows;
 }
 
+test('G43: the start lies before everything, whatever has ended, and the end behind it', async () => {
+  const { laneId } = await t.lane();
+  await t.enqueue(laneId);
+  const claimed = await t.engine.claim(t.db, {
+    ...{ tenantId: 1, laneId, channel: 'any', worker: 'w', leaseMs: 1_000 },
+  });
+  const { id: actionId, attempt } = claimed as { id: string; attempt: number };
+  await t.engine.report(t.db, { tenantId: 1, actionId, attempt, status: 'succeeded' });
+  const [start, end] = [await t.engine.feed.cursor(t.db, 'start'), await t.engine.feed.cursor(t.db, 'end')];
+  expect(readCursor(start)).toMatchObject({ xid: '0', eventId: '0' });
+  expect(t.engine.feed.isBefore(start, end)).toBe(true);
+  expect(t.engine.feed.isBefore(end, start)).toBe(false);
+  expect((await t.engine.feed.read(t.db, { cursor: end })).events).toEqual([]);
+});
+
 test('G43: whoever reads from the start, by pages of any size, of one tenant or of all, sees everything once', async () => {
   const die = createDie(SEED);
   const lanes = await Promise.all(
