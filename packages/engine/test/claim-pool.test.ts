@@ -56,6 +56,17 @@ test('G10 G31: many workers at once get one action each, in order, by few statem
   expect(new Set(got.filter((one) => one !== 'empty')).size).toBe(20);
 });
 
+test('G14 G31: what was moved to the front of a pool is before what workers give back', async () => {
+  const p = await pool(2);
+  const out = [await p.enqueue(), await p.enqueue()];
+  for (const n of [0, 1]) await p.claim(n);
+  const moved = await p.enqueue();
+  await t.engine.moveToFront(t.db, { tenantId: 1, actionId: moved });
+  for (const actionId of out) await t.engine.release(t.db, { tenantId: 1, actionId, attempt: 1 });
+  expect(await p.take(0)).toBe(moved);
+  expect(await p.take(1)).toBe(out[0]);
+});
+
 test('G31: what a worker has taken is reported, extended and cancelled as anything else, and another gets nothing of it', async () => {
   const p = await pool(2);
   const [first, second] = [await p.enqueue(), await p.enqueue()];

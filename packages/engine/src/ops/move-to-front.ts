@@ -1,7 +1,7 @@
 import { EVENT_TYPES } from '../action.ts';
 import { ANSWER } from '../effects.ts';
 import { BUSY, type Context } from '../operation.ts';
-import { hasKeyOf, lockWaiting, NOW, ofLane, raiseLanes } from '../sql.ts';
+import { hasKeyOf, lockWaiting, NOW, ofLane, raiseLanes, soughtBy } from '../sql.ts';
 import { type Answer, createNamedChange, lookAtNamed } from './change-named.ts';
 
 /** An operator's act: the action goes before all others of its class in its lane. Refused: it is running or finished. */
@@ -17,8 +17,12 @@ export const createMoveToFront = (context: Context) =>
   });
 
 // over all channels: with the front of its own alone it could come level with an action of another
+// what workers of a pool hold may come back to its old place: not level with that either
 const front = (s: string) =>
-  `(select min(q.seq) from ${s}.pending q where ${ofLane(s, 'q', 'p')} and q.priority = p.priority) as front`;
+  `least((select min(q.seq) from ${s}.pending q where ${ofLane(s, 'q', 'p')} and q.priority = p.priority), (
+      select min(q.seq) from ${s}.lanes w
+      cross join lateral (select * from ${s}.pending q where q.tenant_id = w.tenant_id and q.action_id = w.action_id limit 1) q
+      where w.tenant_id = p.tenant_id and w.pool_id = p.lane_id and ${soughtBy(s, 'w.pool_id')} and q.priority = p.priority)) as front`;
 
 const statement = (s: string) => `
   with ${lookAtNamed(s, front(s))}, k as materialized (${lockWaiting(s, 'x', `x.before = 'pending'`)}

@@ -284,7 +284,13 @@ export function redrive(model: Model, action: Action): { outcome: string; state:
 
 export function moveToFront(model: Model, action: Action): { outcome: string; state: ActionState } {
   if (action.state !== 'pending') return { outcome: 'refused', state: action.state };
-  const rivals = unfinishedIn(model, action.at).filter((one) => one.wanted.urgent === action.wanted.urgent);
+  // those that workers of a pool hold too: they may come back to their old place
+  const rivals = [...model.actions.values()].filter(
+    (one) =>
+      one.lane === action.lane &&
+      (one.state === 'pending' || one.state === 'claimed') &&
+      one.wanted.urgent === action.wanted.urgent,
+  );
   action.place = Math.min(...rivals.map((other) => other.place)) - 1;
   action.history.push({ type: 'MOVED', attempt: action.attempt });
   return { outcome: 'moved', state: 'pending' };
