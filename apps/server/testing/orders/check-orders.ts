@@ -1,6 +1,6 @@
 import type { OrderCalls } from './order-calls.ts';
 
-/** What came of all orders in the end, by the list and by the whole history. */
+/** What came of all orders in the end, by the list and by their histories. */
 export async function checkOrders(
   calls: OrderCalls,
   { deleted, made, say }: { deleted: ReadonlySet<string>; made: number; say: (fault: string) => void },
@@ -19,10 +19,9 @@ export async function checkOrders(
   for (const { currentOrderId, id, status } of await calls.bots())
     if (status !== 'IDLE' || currentOrderId !== null) say(`bot ${id} is ${status}`);
 
-  const ended = new Map<string, number>();
-  for await (const { actionId, type } of calls.events(() => ended.size >= orders.length))
-    if (actionId !== null && type === 'SUCCEEDED') ended.set(actionId, (ended.get(actionId) ?? 0) + 1);
-  for (const [actionId, times] of ended)
-    if (times > 1) say(`action ${actionId} was completed ${times} times`);
+  const completions = await calls.completions();
+  for (const { id, orderNumber } of orders)
+    if (completions.get(id) !== 1)
+      say(`order ${orderNumber} was completed ${completions.get(id) ?? 0} times`);
   return { completed: orders.length, reasons };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Bot, FeedPage, Order, OrderPage } from '@muster/contracts';
+import type { Bot, Order, OrderPage } from '@muster/contracts';
 import type { OrderGame } from './play-orders.ts';
 
 export type OrderCalls = ReturnType<typeof createCalls>;
@@ -90,13 +90,25 @@ export function createCalls({ operator, url }: Pick<OrderGame, 'operator' | 'url
       }
       return bots;
     },
-    /** Everything that happened to orders, until it is enough: the feed waits for whatever transaction is older. */
-    async *events(isEnough: () => boolean): AsyncGenerator<FeedPage['events'][number]> {
-      for (let cursor = 'start', more = true; more || !isEnough(); ) {
-        const page: FeedPage = await persist('GET', `/api/events?kind=order&limit=200&cursor=${cursor}`);
-        yield* page.events;
-        ({ cursor, more } = page);
+    /** How often each order was completed, by the histories of all actions of this kind. */
+    async completions(): Promise<Map<string, number>> {
+      const found = new Map<string, number>();
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page: { actions: { id: string; payload: { orderId: string } }[]; cursor: string | null } =
+          await persist(
+            'GET',
+            `/api/actions?channel=order&state=succeeded&limit=100${cursor && `&cursor=${cursor}`}`,
+          );
+        await Promise.all(
+          page.actions.map(async ({ id, payload: { orderId } }) => {
+            const { events }: { events: { type: string }[] } = await persist('GET', `/api/actions/${id}`);
+            const times = events.filter(({ type }) => type === 'SUCCEEDED').length;
+            found.set(orderId, (found.get(orderId) ?? 0) + times);
+          }),
+        );
+        cursor = page.cursor;
       }
+      return found;
     },
   };
 }
