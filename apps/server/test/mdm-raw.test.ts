@@ -86,6 +86,45 @@ test('erasing a phone needs an admin and the serial number, and what is not answ
   expect(await phone.channel.idle()).toBeNull();
 });
 
+test('a copy of a command is a new command by the rules of commands, and erasing is never redriven', async () => {
+  const { phone, id } = await s.enrolled({ serial: 'G20' });
+  const { token } = await s.t.token({ kind: 'operator', role: 'operator', name: 'copies' });
+  const list = (await queue(id, 'ProfileList')).body;
+  await phone.connect();
+  const copy = (actionId: string, changes: object, asking: object = {}) =>
+    s.t.post(`/api/actions/${actionId}/copy`, changes, asking);
+  const erase = { requestType: 'EraseDevice', keys: {} };
+  const codes = [
+    await copy(list.id, { payload: erase }, { token }),
+    await copy(list.id, { payload: erase }),
+    await copy(list.id, { payload: { foo: 1 } }),
+    await copy(list.id, { payload: { requestType: 'DeviceInformation', keys: {} } }),
+    await copy(list.id, { kind: 'mdm.cooked' }),
+  ].map(({ body }) => body.code);
+  expect(codes).toEqual([
+    ...['MUSTER_FORBIDDEN', 'MUSTER_WRONG_SERIAL', 'MUSTER_BAD_COMMAND', 'MUSTER_BAD_COMMAND'],
+    'MUSTER_BAD_BODY',
+  ]);
+  expect(await phone.connect()).toEqual([]);
+
+  const edited = await copy(list.id, { payload: { requestType: 'SecurityInfo' } }, { token });
+  const again = await copy(list.id, {}, { token });
+  expect([edited.body, again.body]).toMatchObject(Array(2).fill({ copiedFrom: list.id, kind: 'mdm.raw' }));
+  const handled = await phone.connect();
+  expect(handled.map(({ requestType }) => requestType)).toEqual(['SecurityInfo', 'ProfileList']);
+  expect(handled.map(({ commandUuid }) => commandUuid)).not.toContain(list.commandUuid);
+
+  const dead = (await queue(id, 'EraseDevice', { serial: 'G20' })).body;
+  const command = await phone.channel.idle();
+  if (!command) throw new Error('nothing came');
+  await phone.channel.report(command, { status: 'Error' });
+  expect(await action(dead.id)).toMatchObject({ state: 'failed' });
+  expect((await s.t.post(`/api/actions/${dead.id}/redrive`, {})).body.code).toBe('MUSTER_WRONG_SERIAL');
+  expect((await copy(dead.id, {}, { token })).body.code).toBe('MUSTER_FORBIDDEN');
+  const once = await copy(dead.id, { payload: { ...erase, serial: 'G20' }, maxAttempts: 3 });
+  expect(once.body).toMatchObject({ maxAttempts: 1, payload: { requestType: 'EraseDevice' } });
+});
+
 test('what no phone understands is refused before it is queued', async () => {
   const { id } = await s.enrolled();
   expect((await queue(id, 'DeviceInformation')).body.code).toBe('MUSTER_BAD_COMMAND');

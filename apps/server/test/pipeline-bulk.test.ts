@@ -315,6 +315,10 @@ test('templates go to the device as they are, and only active ones', async () =>
     phoneNumber: '1',
   });
   await p.settled(executionId);
+  const copied = (await p.execution(executionId)).action.id;
+  expect((await p.t.post(`/api/actions/${copied}/copy`, {})).body).toMatchObject({
+    ...{ code: 'MUSTER_NOT_COPIED', error: expect.stringContaining('assignAction') },
+  });
   expect(p.commandsOf(phone.udid).at(-1)).toMatchObject({
     ...{
       request_type: 'DeviceLock',

@@ -12,7 +12,8 @@ export const ACTION_ERRORS = {
   MUSTER_LANE_NOT_ALLOWED: { status: 403, meaning: 'The worker token is for other lanes than this one.' },
   MUSTER_NOT_COPIED: {
     status: 409,
-    meaning: 'Actions of a task are not copied: redrive them, or make a task for the device.',
+    meaning:
+      'Actions of tasks, orders and the command pipeline are made anew by their door, not copied. The sentence says how.',
   },
   MUSTER_NOT_FAILED: {
     status: 409,

@@ -13,6 +13,7 @@ import { gatherSettles } from './commands/gathered-settle.ts';
 import { createSettle } from './commands/settle.ts';
 import { takeCommands } from './commands/take-commands.ts';
 import { createConversation } from './conversation.ts';
+import { copyCommand, createRedriveRule } from './copy.ts';
 import { createEnrolments } from './enrolments.ts';
 import { createPublish } from './events.ts';
 import { createIdentify } from './identity.ts';
@@ -48,6 +49,8 @@ export const mdm: CreateFeature = (shell) => {
     ...{ commands, engine, fleet, phones, pushes },
     leaseMs: config.MUSTER_MDM_LEASE_SECONDS * 1_000,
   });
+  shell.copying.of(MDM, copyCommand({ fleet, raw }));
+  shell.redriving.add(createRedriveRule(engine));
   takeCommands({ arrivals, bus, commands, phones, publish, pushes });
   engine.addDuty(createExpireCommands({ commands, engine, presume: raw.presume, publish }));
   engine.addDuty(createCallPhones(engine, pushes));

@@ -1,16 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { ClaimedAction, Engine, Queryable } from '@muster/engine';
+import type { ClaimedAction, Engine, NewAction, Queryable } from '@muster/engine';
 import { type Command, checkCommand, MdmError, plistFromJson, plistToJson } from '@muster/mdm';
 import type { Fleet } from '../../fleet/index.ts';
 import type { CommandCache } from './commands/cache.ts';
 import { mdmError } from './errors.ts';
 import type { PhoneRow, Phones } from './phones.ts';
 import type { Pushes } from './push/index.ts';
+import { ERASE } from './written-commands.ts';
 
 /** The channel of actions that a phone gets over this protocol. */
 export const MDM = 'mdm';
-const KIND = 'mdm.raw';
-const ERASE = 'EraseDevice';
+export const KIND = 'mdm.raw';
 const UNLOCK = 'ClearPasscode';
 
 /** What an action of this channel carries. */
@@ -32,6 +32,8 @@ export interface RawRequest {
   readonly priority?: 'normal' | 'urgent' | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly by: string;
+  /** Of a copy: the old one, its clocks and its tries. */
+  readonly more?: Partial<NewAction> | undefined;
   /** Whether the phone is woken up for it: by us, by the caller himself (`quietly`), or by nobody. */
   readonly wake?: 'quietly' | 'never' | undefined;
 }
@@ -116,6 +118,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, phones, pu
       // a phone that was erased does not come back to say so
       const once = command.requestType === ERASE ? { maxAttempts: 1, onLeaseEnd: 'succeed' as const } : {};
       const { id, outcome } = await engine.enqueue(tx, {
+        ...request.more,
         ...{ tenantId, laneId: phone.laneId, channel: MDM, kind: KIND, payload, priority, idempotencyKey },
         ...{ leaseMs, createdBy: request.by, ...once },
       });

@@ -1,21 +1,12 @@
 import { api, type PhoneAnswer } from '@muster/contracts';
-import { atLeast } from '@muster/contracts/words';
 import type { Database } from '@muster/engine';
-import {
-  decodeMessage,
-  isCheckIn,
-  MdmError,
-  PLIST_LIMITS,
-  PROFILE_CONTENT_TYPE,
-  plistFromJson,
-} from '@muster/mdm';
+import { decodeMessage, isCheckIn, PLIST_LIMITS, PROFILE_CONTENT_TYPE } from '@muster/mdm';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Audit } from '../../audit/audit.ts';
 import type { Fleet } from '../../fleet/index.ts';
 import { anybody, operators } from '../../http/access.ts';
 import { bytesOf } from '../../http/bytes-body.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
-import { httpError } from '../../http/errors.ts';
 import { hideFields } from '../../http/hidden-fields.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { isId } from '../../http/ids.ts';
@@ -31,6 +22,7 @@ import type { Profiles } from './profile.ts';
 import type { RawCommands } from './raw-commands.ts';
 import type { Scep } from './scep.ts';
 import { wirePhone } from './wire.ts';
+import { keysOf, refuseErasing } from './written-commands.ts';
 
 interface Tools {
   readonly audit: Audit;
@@ -172,8 +164,7 @@ export function operatorRoutes({ audit, commands, db, fleet, phones, publicUrl, 
       async handler({ body, caller, params, reply, request }) {
         const { tenantId } = caller;
         await fleet.laneOf(db, tenantId, params.id);
-        if (body.requestType === 'EraseDevice' && (caller.role === null || !atLeast(caller.role, 'admin')))
-          throw httpError('MUSTER_FORBIDDEN', 'Erasing a phone needs the role admin.');
+        refuseErasing(caller, body.requestType);
         const { id, outcome, commandUuid } = await audit.change(
           caller,
           (tx) =>
@@ -202,15 +193,6 @@ export function operatorRoutes({ audit, commands, db, fleet, phones, publicUrl, 
       },
     }),
   ];
-}
-
-function keysOf(keys: Readonly<Record<string, unknown>>) {
-  try {
-    return plistFromJson(keys);
-  } catch (error) {
-    if (error instanceof MdmError) throw mdmError('MUSTER_BAD_COMMAND', error.message);
-    throw error;
-  }
 }
 
 /** Of the query; repeated ones are none. */

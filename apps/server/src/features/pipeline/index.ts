@@ -1,5 +1,6 @@
 import { PIPELINE_ERRORS } from '@muster/contracts/words';
 import { dutyRun } from '@muster/engine';
+import { MusterError } from '../../errors.ts';
 import type { CreateFeature } from '../../feature.ts';
 import { createAssign } from './assign.ts';
 import { createChanges } from './changes.ts';
@@ -37,6 +38,14 @@ export const pipeline: CreateFeature = (shell) => {
     name: 'prune-executions',
     everyMs: EVERY_TEN_MINUTES,
     runOnce: async (client) => dutyRun(await executions.prune(client, MOST_PRUNED), MOST_PRUNED),
+  });
+
+  shell.copying.of(PIPELINE, () => {
+    throw new MusterError(
+      'MUSTER_NOT_COPIED',
+      409,
+      'Actions of the pipeline are not copied. Assign anew with assignAction.',
+    );
   });
 
   const assign = createAssign({ devices, dispatcher, engine, executions, fleet, templates });

@@ -1,0 +1,22 @@
+import { atLeast } from '@muster/contracts/words';
+import { MdmError, plistFromJson } from '@muster/mdm';
+import { httpError } from '../../http/errors.ts';
+import type { Caller } from '../../tokens/caller.ts';
+import { mdmError } from './errors.ts';
+
+/** What holds for a command that an operator writes, wherever he does it. */
+export const ERASE = 'EraseDevice';
+
+export function refuseErasing({ role }: Caller, requestType: string): void {
+  if (requestType === ERASE && (role === null || !atLeast(role, 'admin')))
+    throw httpError('MUSTER_FORBIDDEN', 'Erasing a phone needs the role admin.');
+}
+
+export function keysOf(keys: Readonly<Record<string, unknown>>) {
+  try {
+    return plistFromJson(keys);
+  } catch (error) {
+    if (error instanceof MdmError) throw mdmError('MUSTER_BAD_COMMAND', error.message);
+    throw error;
+  }
+}
