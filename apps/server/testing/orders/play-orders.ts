@@ -116,7 +116,9 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
     for (const { id } of taken) waiting.delete(id);
     if (calls.lost() > lostBefore || touched.size > 0) await lookAgain();
     if (calls.lost() > lostBefore) return;
-    const first = before.filter(({ id }) => waiting.has(id) && !touched.has(id)).toSorted(inTurn)[0];
+    // one that was taken and came back in the same round, as its bot was set idle, was nobody's to overtake
+    const isOut = (id: string) => touched.has(id) || taken.some((order) => order.id === id);
+    const first = before.filter(({ id }) => waiting.has(id) && !isOut(id)).toSorted(inTurn)[0];
     compared += taken.length;
     for (const order of taken)
       if (first && !touched.has(order.id) && inTurn(first, order) < 0)
