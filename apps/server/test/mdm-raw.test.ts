@@ -93,12 +93,12 @@ test('a copy of a command is a new command by the rules of commands, and erasing
   await phone.connect();
   const copy = (actionId: string, changes: object, asking: object = {}) =>
     s.t.post(`/api/actions/${actionId}/copy`, changes, asking);
-  const erase = { requestType: 'EraseDevice', keys: {} };
+  const erase = { requestType: 'EraseDevice', parameters: {} };
   const codes = [
     await copy(list.id, { payload: erase }, { token }),
     await copy(list.id, { payload: erase }),
     await copy(list.id, { payload: { foo: 1 } }),
-    await copy(list.id, { payload: { requestType: 'DeviceInformation', keys: {} } }),
+    await copy(list.id, { payload: { requestType: 'DeviceInformation', parameters: {} } }),
     await copy(list.id, { kind: 'mdm.cooked' }),
   ].map(({ body }) => body.code);
   expect(codes).toEqual([
@@ -113,6 +113,11 @@ test('a copy of a command is a new command by the rules of commands, and erasing
   const handled = await phone.connect();
   expect(handled.map(({ requestType }) => requestType)).toEqual(['SecurityInfo', 'ProfileList']);
   expect(handled.map(({ commandUuid }) => commandUuid)).not.toContain(list.commandUuid);
+  const keys = { Queries: ['SerialNumber'] };
+  const asked = (await queue(id, 'DeviceInformation', { keys })).body;
+  await phone.connect();
+  expect((await copy(asked.id, {}, { token })).status).toBe(201);
+  expect(await phone.connect()).toMatchObject([{ requestType: 'DeviceInformation', keys }]);
 
   const dead = (await queue(id, 'EraseDevice', { serial: 'G20' })).body;
   const command = await phone.channel.idle();

@@ -17,14 +17,14 @@ export const copyCommand =
     const { tenantId } = caller;
     if (changes.kind !== undefined && changes.kind !== KIND)
       throw httpError('MUSTER_BAD_BODY', `kind must be ${KIND}: what it does is in its payload.`);
-    const { requestType, keys = {}, serial } = written(changes.payload ?? old.payload);
+    const { requestType, parameters = {}, serial } = written(changes.payload ?? old.payload);
     refuseErasing(caller, requestType);
     const deviceId = await fleet.deviceOfLane(tx, tenantId, old.laneId);
     if (deviceId === null) throw mdmError('MUSTER_NOT_ENROLLED', 'No phone is enrolled as this device.');
     const { notBefore, deliverBy, deadline } = changes;
     return raw.enqueue(tx, {
       ...{ tenantId, deviceId, serial, idempotencyKey, by: caller.name },
-      command: { requestType, keys: keysOf(keys) },
+      command: { requestType, keys: keysOf(parameters) },
       priority: changes.priority ?? old.priority,
       more: {
         copiedFrom: old.id,
@@ -39,17 +39,18 @@ export const copyCommand =
 
 interface Written {
   readonly requestType: string;
-  readonly keys?: Readonly<Record<string, unknown>>;
+  readonly parameters?: Readonly<Record<string, unknown>>;
   readonly serial?: string;
 }
 
 function written(payload: unknown): Written {
-  const { requestType, keys, serial } = (payload ?? {}) as Record<string, unknown>;
-  const isObject = keys === undefined || (typeof keys === 'object' && keys !== null && !Array.isArray(keys));
+  const { requestType, parameters: given, serial } = (payload ?? {}) as Record<string, unknown>;
+  const isObject =
+    given === undefined || (typeof given === 'object' && given !== null && !Array.isArray(given));
   if (typeof requestType !== 'string' || !isObject || (serial !== undefined && typeof serial !== 'string'))
     throw mdmError(
       'MUSTER_BAD_COMMAND',
-      'The payload of a command has its requestType, its keys and, to erase, the serial of the phone.',
+      'The payload of a command has its requestType, its parameters and, to erase, the serial of the phone.',
     );
   return payload as Written;
 }
