@@ -1,17 +1,5 @@
 import type { Overview, Problem, ProblemCode } from '@muster/contracts';
-import {
-  BellOff,
-  CalendarX,
-  ChevronRight,
-  CircleX,
-  Hourglass,
-  type LucideIcon,
-  OctagonX,
-  Pause,
-  ShieldAlert,
-  SmartphoneNfc,
-  TriangleAlert,
-} from 'lucide-react';
+import { ChevronRight, CircleX, Hourglass, type LucideIcon, Pause, TriangleAlert } from 'lucide-react';
 import type { Address } from '../../page-address.ts';
 import { Card } from '../../ui/card.tsx';
 import { classes } from '../../ui/classes.ts';
@@ -67,36 +55,6 @@ const LOOKS: Readonly<Record<ProblemCode, Look>> = {
       to: '/actions',
       search: { state: 'unfinished', ...(p.example ? { tag: p.example.name ?? p.example.id } : {}) },
     }),
-  },
-  DEAD_CALLBACKS: {
-    icon: BellOff,
-    tone: 'red',
-    title: (p) => many(p, 'dead callback'),
-    to: () => ({ to: '/dead-letters' }),
-  },
-  RUNS_MISSED: {
-    icon: CalendarX,
-    tone: 'amber',
-    title: (p) => `${many(p, 'run')} missed`,
-    to: (p) => (p.example ? { to: '/workflows/$id', params: { id: p.example.id } } : { to: '/workflows' }),
-  },
-  BATCHES_ABORTED: {
-    icon: OctagonX,
-    tone: 'red',
-    title: (p) => `${many(p, 'batch', 'batches')} stopped by their rule`,
-    to: (p) => (p.example ? { to: '/batches/$id', params: { id: p.example.id } } : { to: '/batches' }),
-  },
-  CERTIFICATE_ENDS: {
-    icon: ShieldAlert,
-    tone: 'amber',
-    title: () => 'A certificate ends',
-    to: () => ({ to: '/targets' }),
-  },
-  PHONES_UNREACHABLE: {
-    icon: SmartphoneNfc,
-    tone: 'amber',
-    title: (p) => `${many(p, 'phone')} cannot be reached`,
-    to: () => ({ to: '/targets' }),
   },
 };
 
