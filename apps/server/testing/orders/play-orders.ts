@@ -1,20 +1,17 @@
 import type { Order } from '@muster/contracts';
 import { Random } from '../torture/random.ts';
 import { checkOrders } from './check-orders.ts';
-import { createCalls } from './order-calls.ts';
+import { type Asked, createCalls } from './order-calls.ts';
 
 /**
  * Bots that compete for orders, and an operator who gets in their way: orders come while others wait, are given to bots by hand, taken
  * back, completed, deleted and restored, bots are deleted in the middle of one, and the server is killed. Round by round: what happens in
  * one happens at once, then the time of an order passes. In the end each order was completed once, and no bot is stuck.
  */
-export interface OrderGame {
+export interface OrderGame extends Asked {
   readonly bots: number;
   readonly orders: number;
   readonly seed: string;
-  /** Of the server as it is now: it may be killed and come back. */
-  readonly url: () => string;
-  readonly operator: string;
   /** The time of an order passes. */
   readonly elapse: () => Promise<void>;
   /** Called at the beginning of a round, with the part of all orders that is done: may kill the server in the middle of it. */
