@@ -187,6 +187,7 @@ test('G25: a key is forgotten with what is finished', async () => {
   await t.engine.runDuty('prune-request-keys');
   expect((await t.post('/api/tasks', task, { headers })).body.id).toBe(first.body.id);
   t.clock.advance(100 * 86_400_000);
+  await t.engine.runDuty('keep-days');
   expect(await t.engine.runDuty('prune-request-keys')).toBeGreaterThan(0);
   expect(await t.post('/api/tasks', task, { headers })).toMatchObject({ status: 201 });
 });

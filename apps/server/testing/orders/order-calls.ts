@@ -3,13 +3,13 @@ import type { Bot, Order, OrderPage } from '@muster/contracts';
 
 export type OrderCalls = ReturnType<typeof createCalls>;
 
-/** What can be asked of the door. A request that may have been carried out without an answer is counted as lost, and never sent twice. */
 export interface Asked {
   /** Of the server as it is now: it may be killed and come back. */
   readonly url: () => string;
   readonly operator: string;
 }
 
+/** What can be asked of the door. A request that may have been carried out without an answer is counted as lost, and never sent twice. */
 export function createCalls({ operator, url }: Asked) {
   let lost = 0;
 
