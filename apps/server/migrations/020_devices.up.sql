@@ -30,9 +30,9 @@ create index devices_by_tag on {schema}.devices using gin (tags) where deleted_a
 create index devices_of_pc on {schema}.devices (tenant_id, pc_id) where {schema}.sought_by(pc_id) and deleted_at is null;
 -- found by how what they are called begins, and if something is wrong with them
 create index devices_by_name on {schema}.devices (tenant_id, lower(name) text_pattern_ops)
-  where {schema}.sought_by(name) and deleted_at is null;
+  where {schema}.sought_by(lower(name)) and deleted_at is null;
 create index devices_by_external_id on {schema}.devices (tenant_id, lower(external_id) text_pattern_ops)
-  where {schema}.sought_by(external_id) and deleted_at is null;
+  where {schema}.sought_by(lower(external_id)) and deleted_at is null;
 create index devices_in_error on {schema}.devices (tenant_id, device_id)
   where state = 'error' and {schema}.sought_by(state) and deleted_at is null;
 create index devices_by_expiry on {schema}.devices (tenant_id, expires_at) where expires_at is not null and deleted_at is null;

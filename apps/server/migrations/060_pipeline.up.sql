@@ -16,7 +16,7 @@ alter table {schema}.devices
 create unique index one_device_per_udid on {schema}.devices (tenant_id, udid)
   where {schema}.sought_by(udid) and deleted_at is null;
 create index devices_by_serial on {schema}.devices (tenant_id, lower(serial) text_pattern_ops)
-  where {schema}.sought_by(serial) and deleted_at is null;
+  where {schema}.sought_by(lower(serial)) and deleted_at is null;
 
 -- the policy that the device has from then on, of the milestones that tell of one
 alter table {schema}.milestones add column policy text collate "C";

@@ -74,7 +74,8 @@ test.each(Object.entries(BELIEFS))(
     await forget();
     expect(far.events.map((event) => event.eventId)).toEqual(near.events.map((event) => event.eventId));
     expect(far.events).toHaveLength(100);
-    expect(far.pages).toBeLessThan(near.pages + 60);
+    // a bad plan sorts it all, 613 pages; the two indexes have a page more here or there
+    expect(far.pages).toBeLessThan(2 * near.pages + 60);
   },
 );
 

@@ -39,6 +39,7 @@ test('G43: the start lies before everything, whatever has ended, and the end beh
   });
   const { id: actionId, attempt } = claimed as { id: string; attempt: number };
   await t.engine.report(t.db, { tenantId: 1, actionId, attempt, status: 'succeeded' });
+  await settledUpTo(t.db);
   const [start, end] = [await t.engine.feed.cursor(t.db, 'start'), await t.engine.feed.cursor(t.db, 'end')];
   expect(readCursor(start)).toMatchObject({ xid: '0', eventId: '0' });
   expect(t.engine.feed.isBefore(start, end)).toBe(true);

@@ -6,7 +6,7 @@ const NAMES = ['name', 'external_id', 'serial'] as const;
 export function createFindDevices(s: string): Find {
   const by = (column: (typeof NAMES)[number]) => `(
           select d.device_id from ${s}.devices d
-          where d.tenant_id = $1 and lower(d.${column}) like $3 and ${s}.sought_by(d.${column}) and d.deleted_at is null
+          where d.tenant_id = $1 and lower(d.${column}) like $3 and ${s}.sought_by(lower(d.${column})) and d.deleted_at is null
           order by lower(d.${column}) limit $4)`;
   return async (client, { tenantId, id, prefix, most }) => {
     const { rows } = await client.query({
