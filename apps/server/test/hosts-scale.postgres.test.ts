@@ -5,10 +5,11 @@ import { hostsCrowd } from '../testing/hosts-crowd.mjs';
 import { type House, hostsHouse, OPERATOR } from '../testing/hosts-house.ts';
 import { manyHosts } from '../testing/many-hosts.mjs';
 
-/** Ten thousand agents wait at one server process. What it costs is printed; what must hold is that nobody is forgotten. */
+/** Thousands of agents wait at one server process. What it costs is printed; what must hold is that nobody is forgotten. */
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 600_000 });
 
-const AGENTS = 10_000;
+// MUSTER_TEST_AGENTS=10000 is what the promise is about; it takes four times as long.
+const AGENTS = Number(process.env.MUSTER_TEST_AGENTS ?? 2_500);
 const ACTIONS = 1_000;
 const AT_ONCE = 4;
 
@@ -27,7 +28,7 @@ function memory(): NodeJS.MemoryUsage {
   return process.memoryUsage();
 }
 
-it('ten thousand waiting agents cost no statement, and each of a thousand gets its action', async () => {
+it('thousands of waiting agents cost no statement, and each of a thousand gets its action', async () => {
   const hosts = await manyHosts(house.engine.db, AGENTS);
   const crowd = hostsCrowd({
     port: Number(new URL(house.url).port),
