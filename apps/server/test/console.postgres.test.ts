@@ -80,15 +80,20 @@ test('the page of an action says why it waits, and the one button that helps is 
   await why.getByRole('button', { name: 'To front' }).click();
   await why.getByText('Nothing to press').waitFor();
 
-  // urgent ones, retries and pauses have sentences of their own
-  await perform(at(2), 'failed', { error: 'busy' });
-  await why.getByText(/Retry 1 of 2 at \d\d:\d\d:\d\d/).waitFor();
+  // clocks and pauses have sentences of their own
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+  const { body: later } = await t.post(`/api/devices/${at(2).id}/actions`, {
+    kind: 'LATER',
+    notBefore: tomorrow,
+  });
+  await desk.go(`/actions/${later.id}`);
+  await why.getByText(/Not before/).waitFor();
   await t.post('/api/pause', {});
   // a pause is no event: whoever opens the page sees it
   await desk.go('/batches');
-  await desk.go(`/actions/${behind}`);
+  await desk.go(`/actions/${later.id}`);
   await why.getByRole('button', { name: 'Resume everything' }).click();
-  await why.getByText(/Retry 1 of 2/).waitFor();
+  await why.getByText(/Not before/).waitFor();
 });
 
 test('dead letters are sorted by cause and redriven by it', async () => {

@@ -64,7 +64,8 @@ test('G39: there is one session that listens, for all channels, however often it
   await login(true);
   await reconnect();
   expect(again).toBe(2);
-  expect(vi.getTimerCount()).toBe(0);
+  // what the last connection left behind ends with it, a little later
+  while (vi.getTimerCount() > 0) await new Promise((resolve) => setImmediate(resolve));
   expect(await sessions()).toHaveLength(1);
   await admin.query(`select pg_notify('two', 'a'), pg_notify('one', 'b')`);
   while (heard.length < 2) await new Promise((resolve) => setImmediate(resolve));
