@@ -8,7 +8,7 @@ import { cut, type Sabotage, sabotage, swap } from '../testing/sabotage.ts';
 
 // Every run of the suites plays other games; MUSTER_TEST_RUNS plays more of them (thousands before a release), and
 // MUSTER_TEST_SEED repeats a run: the seed of a failure is in its message.
-const RUNS = Number(process.env.MUSTER_TEST_RUNS ?? (inject('database') === 'pglite' ? 25 : 70));
+const RUNS = Number(process.env.MUSTER_TEST_RUNS ?? (inject('database') === 'pglite' ? 20 : 50));
 /** So few games as on the embedded database need not show everything. */
 const SHOWS_ALL = inject('database') === 'postgres' || RUNS >= 400;
 const MOST_ROUNDS = 40;
