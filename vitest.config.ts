@@ -34,6 +34,7 @@ const onServerAlone = [
     'mdm-pipeline',
   ],
   // long ones, whose statements others do not all execute: MUSTER_TEST_EVERYWHERE=1 runs them on PGlite too, before a release
+  // biome-ignore lint/style/noProcessEnv: which suites run is said where they are started
   ...(process.env.MUSTER_TEST_EVERYWHERE === '1'
     ? []
     : ['callbacks', 'cursors', 'mdm', 'mdm-push', 'mdm-raw', 'tasks-pcs', 'tasks-property', 'webhooks']),
