@@ -92,6 +92,16 @@ module.exports = {
       to: { path: '^packages/mdm/' },
     },
     {
+      name: 'demo-is-a-client',
+      comment: 'The simulated fleet knows the server as everybody does, by HTTP; the command starts both.',
+      severity: 'error',
+      from: { path: '^apps/server/src/demo/' },
+      to: {
+        path: '^(apps|packages)/',
+        pathNot: ['^apps/server/src/demo/', '^packages/(client|contracts|mdm)/'],
+      },
+    },
+    {
       name: 'fleet-imports-no-feature',
       comment: 'The fleet is open to every door and knows none of them.',
       severity: 'error',

@@ -19,7 +19,7 @@ const conditions = ['muster-source', ...defaultServerConditions];
  * but for other choices of the same parts, others make it send there. So whoever adds a name here looks first.
  */
 const onServerAlone = [
-  // processes that are killed: the embedded database under kill -9 is shown by torture
+  // processes that are killed: the embedded database under kill -9 is shown by start.unit, and at length by torture
   ...['checkin-crash', 'tasks-run'],
   // HTTP, whatever is beneath it
   ...['cli', 'errors', 'large-numbers', 'metrics', 'one-of', 'refusals', 'request-id', 'sockets'],
@@ -37,7 +37,30 @@ const onServerAlone = [
   // biome-ignore lint/style/noProcessEnv: which suites run is said where they are started
   ...(process.env.MUSTER_TEST_EVERYWHERE === '1'
     ? []
-    : ['callbacks', 'cursors', 'mdm', 'mdm-push', 'mdm-raw', 'tasks-pcs', 'tasks-property', 'webhooks']),
+    : [
+        'batches',
+        'bus',
+        'callbacks',
+        'contacts',
+        'conversations',
+        'cursors',
+        'events',
+        'fuzz',
+        'hosts-operator',
+        'mdm',
+        'mdm-push',
+        'mdm-raw',
+        'mdm-watch',
+        'milestones',
+        'operator-reads',
+        'routes',
+        'tasks-pcs',
+        'tasks-property',
+        'tasks-reports',
+        'tokens',
+        'torture',
+        'webhooks',
+      ]),
 ].map((name) => `apps/server/test/${name}.test.ts`);
 
 const gone = onServerAlone.filter((file) => !existsSync(path.join(import.meta.dirname, file)));
@@ -88,6 +111,7 @@ export default defineConfig({
           exclude: never,
           include: [
             '{packages,apps}/*/{src,test}/**/*.unit.test.ts',
+            'bench/test/**/*.unit.test.ts',
             'scripts/test/**/*.unit.test.ts',
             'testing/test/**/*.unit.test.ts',
           ],

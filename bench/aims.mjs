@@ -72,6 +72,16 @@ export const aims = [
     },
   })),
   {
+    text: 'first page of the lists with a million actions, p50, of that with a thousand',
+    unit: '×',
+    target: 1.3,
+    atMost: true,
+    actual: (/** @type {Figures} */ figures) => {
+      const { p50, besideP50 } = of(figures, 'list-page-million');
+      return Number(p50) / Number(besideP50);
+    },
+  },
+  {
     text: 'report-and-claim with an old snapshot held open, of that without',
     unit: '×',
     target: 0.5,
@@ -145,6 +155,12 @@ export const aims = [
     target: 1.3,
     atMost: true,
     actual: ratio('tasks-create-all', 'tasks-create-ten'),
+  },
+  {
+    text: 'orders of one pool claimed by 200 bots, over for update skip locked one by one',
+    unit: '×',
+    target: 5,
+    actual: ratio('pool-claims-200', 'skip-locked-200'),
   },
 ];
 

@@ -43,10 +43,12 @@ export async function openMuster(url, options = {}) {
 
 /** @param {Pick<Muster, 'db'>} muster @param {number} lanes */
 export async function makeLanes({ db }, lanes) {
-  await db.query({
-    text: `select count(muster.ensure_lane($1, '${SPACE}', 'lane-' || n)) from generate_series(1, $2::int) n`,
-    values: [TENANT, lanes],
-  });
+  // in parts: 100,000 at once take longer than a statement of the engine's pool may
+  for (let from = 1; from <= lanes; from += 10_000)
+    await db.query({
+      text: `select count(muster.ensure_lane($1, '${SPACE}', 'lane-' || n)) from generate_series($2::int, $3::int) n`,
+      values: [TENANT, from, Math.min(lanes, from + 9_999)],
+    });
 }
 
 /** @param {Pick<Muster, 'db'>} muster @returns {Promise<string[]>} */
@@ -77,6 +79,26 @@ export function newAction(laneId) {
 /** @param {string} laneId */
 export function claimOf(laneId) {
   return { tenantId: TENANT, laneId, channel: CHANNEL, worker: `worker ${laneId}`, leaseMs: LEASE_MS };
+}
+
+/** The channel, the space and the name of the pool that bots compete for. */
+export const POOL = 'orders';
+export const VIP_SHARE = 0.3;
+
+/** @param {Pick<Muster, 'db' | 'engine'>} muster */
+export const poolOf = ({ db, engine }) => engine.ensurePool(db, TENANT, POOL, POOL);
+
+/** @param {Pick<Muster, 'db' | 'engine'>} muster @param {number} orders */
+export async function fillPool({ db, engine }, orders) {
+  const laneId = await poolOf({ db, engine });
+  for (let at = 0; at < orders; at += 5_000)
+    await engine.enqueueMany(
+      db,
+      Array.from({ length: Math.min(5_000, orders - at) }, (_, n) => ({
+        ...{ tenantId: TENANT, laneId, channel: POOL, kind: 'order', payload, unbounded: true },
+        priority: /** @type {const} */ ((at + n) % 10 < VIP_SHARE * 10 ? 'urgent' : 'normal'),
+      })),
+    );
 }
 
 /**

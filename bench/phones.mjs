@@ -56,7 +56,7 @@ export async function enrolPhones({ db }, phones, commands) {
       ), v as (
         insert into muster.devices (tenant_id, device_id, lane_id, name, external_id, created_at) select 1, device_id, lane_id, udid, udid, now() from d
       ), c as (
-        insert into muster.mdm_certificates (tenant_id, hash, udid, pinned_at) select 1, hash, udid, now() from d
+        insert into muster.mdm_certificates (tenant_id, hash, udid, pinned_at, not_after) select 1, hash, udid, now(), now() + interval '30 days' from d
       )
       insert into muster.mdm_devices (tenant_id, udid, device_id, lane_id, enrolment_id, byod, topic, facts, authenticated_at, enrolled_at, token_updated_at)
         select 1, udid, device_id, lane_id, '1-' || udid, false, 'com.apple.mgmt.bench', '{}', now(), now(), now() from d`,

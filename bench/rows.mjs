@@ -6,14 +6,17 @@ import batch from './rows/batch.mjs';
 import bullmq from './rows/bullmq.mjs';
 import checkin from './rows/checkin.mjs';
 import claimLatency from './rows/claim-latency.mjs';
+import consolePages from './rows/console.mjs';
 import control from './rows/control.mjs';
 import engine from './rows/engine.mjs';
 import graphileWorker from './rows/graphile-worker.mjs';
 import heldSnapshot from './rows/held-snapshot.mjs';
 import http from './rows/http.mjs';
+import lock from './rows/lock.mjs';
 import mdm from './rows/mdm.mjs';
 import pgBoss from './rows/pg-boss.mjs';
 import pipeline from './rows/pipeline.mjs';
+import pool from './rows/pool.mjs';
 import tasks from './rows/tasks.mjs';
 import waiters from './rows/waiters.mjs';
 
@@ -30,7 +33,7 @@ import waiters from './rows/waiters.mjs';
  * @property {string} title
  * @property {string} unit
  * @property {boolean} [lower] less is better
- * @property {('postgres' | 'pglite' | 'redis')[]} uses
+ * @property {('postgres' | 'pglite' | 'redis' | 'browser')[]} uses
  * @property {string} [template] which database it starts from; an empty one otherwise
  * @property {string} [beside] what the second database starts from
  * @property {'newer'} [node] a newer Node than the product needs
@@ -58,4 +61,7 @@ export const rows = [
   ...batch,
   ...tasks,
   ...pipeline,
+  ...lock,
+  ...pool,
+  ...consolePages,
 ];

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { findBrowser } from '../testing/browser.mjs';
 import { startCluster } from '../testing/postgres-cluster.mjs';
 import { DISTURBED, judge } from './aims.mjs';
 import { startStolen } from './cpu.mjs';
@@ -16,6 +17,7 @@ import { redisSettings, redisVersion, startRedis } from './redis.mjs';
 import { short, tables, writeResults } from './results.mjs';
 import { rows } from './rows.mjs';
 import { templates } from './templates.mjs';
+import { thenCleanUp } from './then-clean-up.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const options = readOptions(process.argv.slice(2));
@@ -37,6 +39,8 @@ const chosen = rows.filter((row) => !options.only || options.only.some((word) =>
 if (chosen.length === 0) throw new Error(`No row begins with ${options.only?.join(' or ')}.`);
 
 const MOST_TRIES = 3;
+const OBJECT_IN_USE = '55006';
+const MOST_ADMIN_TRIES = 12;
 const newerNode = findNewerNode();
 const redis = redisVersion();
 const cluster = await startCluster({ fsync: !options.quick, settings });
@@ -129,6 +133,7 @@ async function measureAll() {
 /** @param {import('./rows.mjs').Row} row */
 function reasonNotToRun(row) {
   if (row.uses.includes('redis') && !redisServer) return 'no redis-server was found';
+  if (row.uses.includes('browser') && findBrowser() === undefined) return 'no Chromium was found';
   if (row.node === 'newer' && !newerNode) return 'it needs a newer Node';
   return undefined;
 }
@@ -162,14 +167,17 @@ async function measureUndisturbed(row) {
 async function measureOnce(row) {
   const task = { row: row.name, url: '', redisPort: redisServer?.port ?? 0, sizes: options.sizes };
   if (!row.uses.includes('postgres')) return inProcess(row, task);
-  const url = await createDatabase('bench_row', row.template);
-  const beside = row.beside ? await createDatabase('bench_beside', row.beside) : undefined;
-  try {
-    return await inProcess(row, { ...task, url, ...(beside ? { beside } : {}) });
-  } finally {
-    await admin('drop database bench_row with (force)');
-    if (beside) await admin('drop database bench_beside with (force)');
-  }
+  return thenCleanUp(
+    async () => {
+      const url = await createDatabase('bench_row', row.template);
+      const beside = row.beside ? await createDatabase('bench_beside', row.beside) : undefined;
+      return inProcess(row, { ...task, url, ...(beside ? { beside } : {}) });
+    },
+    async () => {
+      // not by force: connections that are about to end would fail in our process
+      for (const name of ['bench_row', 'bench_beside']) await admin(`drop database if exists ${name}`);
+    },
+  );
 }
 
 /** @param {string} name */
@@ -196,11 +204,21 @@ async function createDatabase(name, template) {
   return url.href;
 }
 
-/** @param {string} sql */
+/** PostgreSQL waits five seconds for connections that are about to end; on a busy machine that may be too short.
+ * @param {string} sql */
 async function admin(sql) {
   const client = new pg.Client({ connectionString: cluster.url });
   await client.connect();
-  await client.query(sql).finally(() => client.end());
+  try {
+    for (let tries = 1; ; tries += 1)
+      try {
+        return await client.query(sql);
+      } catch (error) {
+        if (/** @type {any} */ (error).code !== OBJECT_IN_USE || tries === MOST_ADMIN_TRIES) throw error;
+      }
+  } finally {
+    await client.end();
+  }
 }
 
 /**

@@ -4,7 +4,7 @@
 import pg from 'pg';
 import { assignToFleet, makeFleet } from './fleet.mjs';
 import { payload } from './measure.mjs';
-import { CHANNEL, fill, leaseAll, makeLanes, openMuster, TENANT } from './muster.mjs';
+import { CHANNEL, fill, fillPool, leaseAll, makeLanes, openMuster, TENANT } from './muster.mjs';
 
 /**
  * @typedef {import('./options.mjs').Sizes} Sizes
@@ -23,6 +23,9 @@ export const templates = {
   leased: {
     from: 'pending',
     build: (url) => withMuster(url, leaseAll),
+  },
+  pool: {
+    build: (url, sizes) => withMuster(url, (muster) => fillPool(muster, sizes.poolOrders)),
   },
   devices: {
     build: (url, sizes) => withServer(url, (server) => makeFleet(server, sizes.lanes)),

@@ -27,7 +27,9 @@ if (which.length === 0 || which.includes('openapi')) {
   const token = '-'.repeat(32);
   const config = readConfig({ PORT: '0', MUSTER_LOG_LEVEL: 'error', MUSTER_OPERATOR_TOKEN: token });
   const server = await startServer(config, { db });
-  const description = await (await fetch(`${server.url}/openapi.json`)).json();
+  const answer = await fetch(`${server.url}/openapi.json`);
+  const description = /** @type {any} */ (await answer.json());
+  if (!answer.ok) throw new Error(`The server does not describe itself: ${description.error}`);
   await server.stop();
   write('apps/server/openapi.json', `${lines(description, '')}\n`);
   write('apps/server/schema.graphql', `${printSchema(buildSchema(SDL))}\n`);

@@ -1,5 +1,5 @@
 // Makes a checkout ready to run: the right Node, and the packages that package-lock.json asks for.
-// Shared by start.mjs and test.mjs. Knows nothing of what is started or tested afterwards, and uses
+// Shared by become.mjs and test.mjs. Knows nothing of what is started or tested afterwards, and uses
 // only what an old Node can parse, so that a too old one gets a sentence and not a syntax error.
 
 import { spawnSync } from 'node:child_process';

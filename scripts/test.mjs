@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { findPostgres, oldestMajor } from '../testing/postgres-binaries.mjs';
-import { closingLine, missingParts } from './closing-line.mjs';
+import { closingLine, missingParts, tallyOf } from './closing-line.mjs';
 import { prepareCheckout, root, runTool } from './install.mjs';
 
 const args = process.argv.slice(2);
@@ -51,27 +51,25 @@ process.exitCode = failed > 0 ? 1 : 0;
 
 /**
  * @param {string[]} vitestArgs
- * @returns {Promise<import('./tally-reporter.mjs').Tally>}
+ * @returns {Promise<import('./closing-line.mjs').Tally>}
  */
 async function runSuites(vitestArgs) {
   const cache = path.join(root, 'node_modules/.cache');
   const file = path.join(cache, `tally-${process.pid}.json`);
   const programs = path.join(cache, `programs-${process.pid}`);
   mkdirSync(cache, { recursive: true });
-  const reporters = ['--reporter=default', `--reporter=${path.join(root, 'scripts/tally-reporter.mjs')}`];
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   try {
     // only now there is a Vite to load
     const { bundlePrograms } = await import('../testing/bundle.mjs');
     await bundlePrograms(root, programs);
     const { status } = runTool('vitest/vitest.mjs', ['run', ...reporters, ...vitestArgs], {
-      env: { ...process.env, MUSTER_TEST_PROGRAMS: programs, MUSTER_TEST_TALLY: file },
+      env: { ...process.env, MUSTER_TEST_PROGRAMS: programs },
     });
-    const tally = JSON.parse(readFileSync(file, 'utf8'));
-    // Vitest may know of a failure that no test, hook or error stands for.
-    return status === 0 || tally.failed > 0 ? tally : { ...tally, failed: 1 };
+    return tallyOf(JSON.parse(readFileSync(file, 'utf8')), status);
   } catch (error) {
     console.error(`The suites left no tally: ${error instanceof Error ? error.message : error}`);
-    return { failed: 1, passed: 0, projects: {}, skipped: 0 };
+    return { failed: 1, passed: 0, files: [], skipped: 0 };
   } finally {
     rmSync(file, { force: true });
     rmSync(programs, { force: true, recursive: true });

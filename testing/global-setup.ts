@@ -2,9 +2,10 @@
 
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { holdTransactions } from './hold-transactions.ts';
 import { oldestMajor } from './postgres-binaries.mjs';
 import { startCluster } from './postgres-cluster.mjs';
-import { makeTemplates } from './postgres-templates.ts';
+import { makeTemplates, type Templates } from './postgres-templates.ts';
 import './provided.ts';
 
 /**
@@ -15,18 +16,28 @@ const CHEAP = { full_page_writes: false, max_wal_senders: 0, shared_buffers: '64
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env.MUSTER_TEST_DATABASE_URL;
-  if (given) {
-    await mustBeNewEnough(given);
-    const templates = await makeTemplates(given);
-    project.provide('postgresUrl', given);
-    project.provide('postgresTemplates', templates.names);
-    return () => templates.drop();
+  if (given) await mustBeNewEnough(given);
+  const { url, stop } = given
+    ? { url: given, stop: async () => {} }
+    : await startCluster({ settings: CHEAP });
+  const release = process.env.MUSTER_TEST_HELD === '1' ? holdTransactions(url) : async () => {};
+  let templates: Templates | undefined;
+  async function end(): Promise<void> {
+    try {
+      if (given) await templates?.drop();
+    } finally {
+      await release().finally(stop);
+    }
   }
-  const cluster = await startCluster({ settings: CHEAP });
-  const templates = await makeTemplates(cluster.url);
-  project.provide('postgresUrl', cluster.url);
+  try {
+    templates = await makeTemplates(url);
+  } catch (error) {
+    await end().catch(() => {}); // the first error tells more
+    throw error;
+  }
+  project.provide('postgresUrl', url);
   project.provide('postgresTemplates', templates.names);
-  return () => cluster.stop();
+  return end;
 }
 
 async function mustBeNewEnough(connectionString: string): Promise<void> {
@@ -37,7 +48,7 @@ async function mustBeNewEnough(connectionString: string): Promise<void> {
     const version = rows[0]?.server_version ?? '';
     if (Number.parseInt(version, 10) < oldestMajor) {
       throw new Error(
-        `MUSTER_TEST_DATABASE_URL leads to PostgreSQL ${version}; ${oldestMajor} or newer is needed.`,
+        `MUSTER_TEST_DATABASE_URL leads to PostgreSQL ${version}; ${oldestMajor} or newer is required.`,
       );
     }
   } finally {

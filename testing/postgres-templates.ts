@@ -15,27 +15,32 @@ export interface Templates {
 
 export async function makeTemplates(adminUrl: string): Promise<Templates> {
   const prefix = `muster_template_${randomBytes(6).toString('hex')}`;
+  const made: string[] = [];
   const names: Record<string, string> = {};
-  for (let some = 1; some <= LINES.length; some += 1) {
-    const name = `${prefix}_${some}`;
-    const url = new URL(adminUrl);
-    url.pathname = `/${name}`;
-    const lines = LINES.slice(0, some);
-    await admin(adminUrl, `create database ${name}`);
-    const db = openPostgres({ url: url.href });
-    await createMigrate(db, { schema: 'muster', lines })
-      .up()
-      .finally(() => db.close());
-    // whoever is connected to it, if only to vacuum it, keeps it from being copied
-    await admin(adminUrl, `alter database ${name} with allow_connections false`);
-    names[imageName(lines)] = name;
+  async function drop(): Promise<void> {
+    for (const name of made) await admin(adminUrl, `drop database ${name}`);
   }
-  return {
-    names,
-    async drop() {
-      for (const name of Object.values(names)) await admin(adminUrl, `drop database ${name}`);
-    },
-  };
+  try {
+    for (let some = 1; some <= LINES.length; some += 1) {
+      const name = `${prefix}_${some}`;
+      const url = new URL(adminUrl);
+      url.pathname = `/${name}`;
+      const lines = LINES.slice(0, some);
+      await admin(adminUrl, `create database ${name}`);
+      made.push(name);
+      const db = openPostgres({ url: url.href });
+      await createMigrate(db, { schema: 'muster', lines })
+        .up()
+        .finally(() => db.close());
+      // whoever is connected to it, if only to vacuum it, keeps it from being copied
+      await admin(adminUrl, `alter database ${name} with allow_connections false`);
+      names[imageName(lines)] = name;
+    }
+  } catch (error) {
+    await drop().catch(() => {}); // the first error tells more
+    throw error;
+  }
+  return { names, drop };
 }
 
 async function admin(connectionString: string, sql: string): Promise<void> {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { closingLine, missingParts } from '../closing-line.mjs';
+import { closingLine, missingParts, tallyOf } from '../closing-line.mjs';
 
-const tests = { failed: 0, passed: 10, projects: { pglite: 4, postgres: 4, unit: 2 }, skipped: 0 };
+const files = ['a.pglite.test.ts', 'b.postgres.test.ts', 'c.unit.test.ts', 'd.test.ts'];
+const tests = { failed: 0, passed: 10, files, skipped: 0 };
 const run = { checks: { failed: 0, passed: 4 }, notRun: 0, requireAll: false, tests };
 
 test('a clean run counts its checks and its tests', () => {
@@ -31,9 +32,22 @@ test('a part that was not run is a failure where all is required', () => {
   });
 });
 
-test('a project without a test is a missing part of a whole run, and of no other', () => {
-  const tally = { ...tests, projects: { pglite: 4, unit: 2 } };
+test('a project without a suite is a missing part of a whole run, and of no other', () => {
+  const tally = { ...tests, files: files.filter((file) => !file.includes('postgres')) };
   expect(Object.keys(missingParts(tally, true))).toEqual(['postgres']);
   expect(missingParts(tally, false)).toEqual({});
   expect(missingParts(tests, true)).toEqual({});
+});
+
+test('what no test stands for is a failure, too', () => {
+  const report = {
+    numPassedTests: 3,
+    numFailedTests: 0,
+    numPendingTests: 1,
+    numTodoTests: 1,
+    testResults: [],
+  };
+  expect(tallyOf(report, 0)).toEqual({ failed: 0, passed: 3, files: [], skipped: 2 });
+  expect(tallyOf(report, 1).failed).toBe(1);
+  expect(tallyOf({ ...report, numFailedTests: 2 }, 1).failed).toBe(2);
 });

@@ -34,7 +34,7 @@ function checkout(): string {
   onTestFinished(() => rmSync(folder, { force: true, recursive: true }));
   mkdirSync(path.join(folder, 'apps/server/bin'), { recursive: true });
   mkdirSync(path.join(folder, 'scripts'));
-  for (const file of ['start.mjs', 'install.mjs', 'console.mjs'])
+  for (const file of ['start.mjs', 'become.mjs', 'install.mjs', 'console.mjs'])
     cpSync(path.join(scripts, file), path.join(folder, 'scripts', file));
   writeFileSync(
     path.join(folder, 'package.json'),

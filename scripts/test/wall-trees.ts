@@ -199,6 +199,10 @@ export type X = typeof contract;`,
     'apps/server/src/features/pipeline/breaks.ts': `import { mdm } from '@muster/mdm';
 export const x = mdm;`,
   },
+  'demo-is-a-client': {
+    'apps/server/src/demo/breaks.ts': `import { join } from '../bridges/mdm.ts';
+export const x = join;`,
+  },
   'test-code-stays-in-tests': {
     'apps/server/src/breaks-by-name.ts': `import { openForTests } from '@muster/engine/testing';
 export const x = openForTests;`,

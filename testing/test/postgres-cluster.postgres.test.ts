@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { holdTransactions } from '../hold-transactions.ts';
 import { type Cluster, startCluster } from '../postgres-cluster.mjs';
 
 let cluster: Cluster;
@@ -42,6 +43,29 @@ test('a wrong password is refused, so no other user of the machine can become su
   url.password = 'wrong';
   const client = new pg.Client({ connectionString: url.href });
   await expect(client.connect()).rejects.toThrow('password authentication failed');
+});
+
+test('transactions are held until they are released, and one that broke is told then', async () => {
+  const hour = 3_600_000;
+  const open = () =>
+    query(
+      `select pid from pg_stat_activity where application_name = 'muster held' and state = 'idle in transaction'`,
+    );
+  const release = holdTransactions(cluster.url, hour);
+  await expect.poll(open).toHaveLength(1);
+  await release();
+  await expect.poll(open).toEqual([]);
+  const broken = holdTransactions(cluster.url, hour);
+  await expect.poll(open).toHaveLength(1);
+  await query(
+    `select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'muster held'`,
+  );
+  await expect(broken()).rejects.toThrow();
+  const url = new URL(cluster.url);
+  url.password = 'wrong';
+  const refused = holdTransactions(url.href, hour);
+  for (let n = 0; n < 3; n += 1) await query('select 1'); // it has heard of it by now, or hears of it below
+  await expect(refused()).rejects.toThrow('password authentication failed');
 });
 
 test.each(['fast', 'immediate'] as const)(

@@ -18,6 +18,10 @@ export type PagePath =
   | '/workflows'
   | '/workflows/$id'
   | '/orders'
+  | '/phones'
+  | '/phones/$id'
+  | '/webhooks'
+  | '/webhooks/$id'
   | '/settings'
   | '/audit';
 

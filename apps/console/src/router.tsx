@@ -87,6 +87,22 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/orders/orders-page.tsx'), 'OrdersPage'),
   ),
   page(
+    '/phones',
+    lazyRouteComponent(() => import('./pages/phones/phones-page.tsx'), 'PhonesPage'),
+  ),
+  page(
+    '/phones/$id',
+    lazyRouteComponent(() => import('./pages/phones/phone-page.tsx'), 'PhonePage'),
+  ),
+  page(
+    '/webhooks',
+    lazyRouteComponent(() => import('./pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+  ),
+  page(
+    '/webhooks/$id',
+    lazyRouteComponent(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
+  ),
+  page(
     '/settings',
     lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
   ),

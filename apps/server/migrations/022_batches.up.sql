@@ -28,6 +28,7 @@ create table {schema}.batches (
 );
 create index batches_unfinished on {schema}.batches (looked_at nulls first) where finished_at is null;
 create index batches_open on {schema}.batches (tenant_id, batch_id) where closed_at is null;
+create index batches_aborted on {schema}.batches (tenant_id, aborted_at) where aborted_at is not null;
 
 -- How many were put into lanes and when, for the pace; forgotten after a minute.
 create table {schema}.batch_supplies (

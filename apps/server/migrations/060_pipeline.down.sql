@@ -6,5 +6,5 @@ drop table {schema}.pipeline_actions;
 alter table {schema}.milestones drop column policy;
 drop index {schema}.devices_by_serial;
 drop index {schema}.one_device_per_udid;
-alter table {schema}.devices drop column policy, drop column udid, drop column has_unlock_token, drop column serial,
+alter table {schema}.devices drop column policy, drop column udid, drop column life_began_at, drop column has_unlock_token, drop column serial,
   drop column model, drop column os_version;

@@ -8,6 +8,8 @@ alter table {schema}.devices
     check (policy in ('uploaded', 'registered', 'enrolled', 'active', 'locked', 'released', 'deregistered')),
   -- by which its maker's layer knows it, from its first check-in on
   add column udid text collate "C",
+  -- since it is what it is: what it was told before is nothing that it has done
+  add column life_began_at timestamptz,
   -- null: nobody has said
   add column has_unlock_token boolean,
   add column serial text,
@@ -47,6 +49,8 @@ create table {schema}.executions (
   created_at timestamptz not null,
   dispatched_at timestamptz,
   ended_at timestamptz,
+  -- somebody has cancelled it while it was on its way: whoever has the command is to be told
+  withdrawn boolean not null default false,
   status text collate "C" not null default 'ACTION_PENDING' constraint execution_status_is_known
     check (status in ('ACTION_PENDING', 'ACTION_COMPLETED', 'ACTION_FAILED')),
   failed_reason text,
@@ -61,6 +65,7 @@ create unique index one_execution_per_command on {schema}.executions (tenant_id,
 create index executions_of_action on {schema}.executions (tenant_id, action_id) where {schema}.sought_by(action_id);
 -- what was never dispatched, to be looked at now and then: a trigger may have come while its lane was taken or paused
 create index executions_to_dispatch on {schema}.executions (tenant_id, execution_id) where dispatched_at is null and ended_at is null;
+create index executions_to_withdraw on {schema}.executions (tenant_id, execution_id) where withdrawn;
 
 create sequence {schema}.message_template_seq;
 create table {schema}.message_templates (

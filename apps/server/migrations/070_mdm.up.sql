@@ -47,13 +47,20 @@ create table {schema}.mdm_devices (
   -- the last one since it authenticated
   token_updated_at timestamptz,
   released_at timestamptz,
+  -- since it authenticated it was told to erase itself, and has not refused: outlives the command, which is forgotten after some days
+  erased_at timestamptz,
+  -- it left or began a new life, and gets nothing of its lane before that has this generation: until then what waits there is of the old one
+  awaited_generation int,
   -- when others were last told that it had come and there was nothing for it
   connected_at timestamptz,
-  -- when it left although something waits for it that it could not have (paused, taken, not yet due): it is called when that is over
-  left_at timestamptz,
+  -- it was here, and something may be left for it: since when it is looked at, until nothing is, or until it is called
+  watched_at timestamptz,
+  -- how often in a row it has come and not done it, and when it is called again because of that
+  refusals int not null default 0,
+  call_after timestamptz,
   primary key (tenant_id, udid)
 );
-create index phones_to_call on {schema}.mdm_devices (tenant_id, udid) where left_at is not null;
+create index phones_to_watch on {schema}.mdm_devices (tenant_id, udid) where watched_at is not null;
 create unique index one_phone_per_device on {schema}.mdm_devices (tenant_id, device_id) where {schema}.sought_by(device_id);
 
 -- A certificate is of one phone; a phone has several over time.
@@ -62,6 +69,7 @@ create table {schema}.mdm_certificates (
   hash text collate "C" not null,
   udid text collate "C" not null,
   pinned_at timestamptz not null,
+  not_after timestamptz not null,
   primary key (tenant_id, hash)
 );
 create index certificates_of_phone on {schema}.mdm_certificates (tenant_id, udid) where {schema}.sought_by(udid);

@@ -2,11 +2,13 @@
 -- Callbacks: requests that are sent later, signed, and tried until they are taken. A message is an action in an internal lane of
 -- its destination; what waits, runs or has ended only the engine knows. Here is what it does not.
 
--- Who sends a tenant's callbacks: a runner of the engine whose lanes they are in.
+-- Who sends a tenant's callbacks: a runner of the engine whose lanes they are in, another one for lanes of hosts that are slow, and one for calls
+-- to this server itself.
 create table {schema}.callback_runners (
   tenant_id int not null,
+  line text collate "C" not null constraint callback_line_is_known check (line in ('quick', 'slow', 'own')),
   runner_id bigint not null,
-  primary key (tenant_id)
+  primary key (tenant_id, line)
 );
 
 -- The lanes that have this runner, by name. One that is not used for days is given up, and the engine forgets it.

@@ -87,3 +87,11 @@ create table {schema}.webhook_tries (
   primary key (tenant_id, action_id, attempt)
 );
 create index webhook_tries_by_age on {schema}.webhook_tries (at);
+
+-- For reports: each webhook, how it fares, and why it is paused. No secrets.
+create view {schema}_reports.webhooks as
+  select w.webhook_id as id, w.tenant_id, w.name, w.url, w.events, w.filter, case when w.paused_at is null then 'active' else 'paused' end as status,
+    w.paused_at, w.paused_by, w.paused_reason, h.failing_since, h.delivered as delivered_count, h.given_up as failed_count, h.last_at,
+    h.last_status, h.last_error, w.created_at, w.created_by
+  from {schema}.webhooks w
+  join {schema}.webhook_health h on h.tenant_id = w.tenant_id and h.webhook_id = w.webhook_id;

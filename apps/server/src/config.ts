@@ -35,6 +35,11 @@ function wholeNumber(from: number, to: number) {
   };
 }
 
+/** `auto` is null. */
+function processes(text: string): number | null {
+  return text === 'auto' ? null : wholeNumber(1, 256)(text);
+}
+
 function oneOf<T extends string>(...allowed: T[]) {
   return (value: string): T => {
     const found = allowed.find((one) => one === value);
@@ -47,14 +52,14 @@ function databaseUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : null;
   // The value is not repeated: it holds a password.
   if (!url || !['postgres:', 'postgresql:'].includes(url.protocol))
-    throw new Complaint('must be an address like postgres://user:password@host:5432/database.');
+    throw new Complaint('must be a URL like postgres://user:password@host:5432/database.');
   return value;
 }
 
 function operatorToken(value: string): string {
   if (value.length < 32)
     throw new Complaint(
-      `must have 32 characters or more, and has ${value.length}. Try: openssl rand -base64 32`,
+      `must have at least 32 characters; it has ${value.length}. Try: openssl rand -base64 32`,
     );
   if (!/^[\x21-\x7e]+$/.test(value) || value.length > 1_000)
     throw new Complaint(
@@ -82,14 +87,14 @@ function secretsKeys(value: string): Buffer[] {
 function httpsUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (url?.protocol !== 'https:' || url.pathname !== '/')
-    throw new Complaint(`must be an address like https://api.push.apple.com, not "${value}".`);
+    throw new Complaint(`must be a URL like https://api.push.apple.com, not "${value}".`);
   return url.origin;
 }
 
 function webAddress(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '')
-    throw new Complaint(`must be an address like https://muster.example.com, not "${value}".`);
+    throw new Complaint(`must be a URL like https://muster.example.com, not "${value}".`);
   return value.replace(/\/+$/, '');
 }
 
@@ -131,11 +136,11 @@ const setting = <T, D extends string | null>(
 ): Setting<T> & { readonly default: D } => ({ default: fallback, meaning, read });
 
 export const SETTINGS = {
-  PORT: setting('4000', 'The port of the HTTP server; 0 takes any free one.', wholeNumber(0, 65_535)),
-  HOST: setting('127.0.0.1', 'The address it listens on; 0.0.0.0 for every network of the machine.', text),
+  PORT: setting('4000', 'The port of the HTTP server; 0 picks a free one.', wholeNumber(0, 65_535)),
+  HOST: setting('127.0.0.1', 'The address to listen on; 0.0.0.0 for all interfaces.', text),
   DATABASE_URL: setting(
     null,
-    'A PostgreSQL 15+ server. Without it the embedded database in the data folder is used.',
+    'The URL of a PostgreSQL 15+ server. Without it, the embedded database in the data folder is used.',
     databaseUrl,
   ),
   MUSTER_DATA_DIR: setting(
@@ -145,169 +150,170 @@ export const SETTINGS = {
   ),
   MUSTER_OPERATOR_TOKEN: setting(
     null,
-    'An admin token of the default tenant, made sure of at each start; 32 characters or more. Changing it ends the old one.',
+    'An admin token of the default tenant, ensured at each start; at least 32 characters. Changing it revokes the old one.',
     operatorToken,
   ),
   MUSTER_SECRETS_KEY: setting(
     null,
-    'What tokens and keys in the database are sealed with: 32 random bytes in base64 or hex, on every node the same. With the embedded database one is made in the data folder.',
+    'The key that seals secrets in the database: 32 random bytes in base64 or hex, the same on every node. With the embedded database, one is created in the data folder.',
     secretsKey,
   ),
   MUSTER_SECRETS_OLD_KEYS: setting(
     '',
-    'Keys that were in MUSTER_SECRETS_KEY before, separated by commas: what was sealed with them stays readable.',
+    'Former values of MUSTER_SECRETS_KEY, separated by commas; secrets sealed with them stay readable.',
     secretsKeys,
   ),
   MUSTER_SCHEMA: setting('muster', 'The schema of all tables.', schemaName),
   MUSTER_AUTO_MIGRATE: setting(
     'yes',
-    'Whether a start brings the schema up to date; with "no" run muster migrate up yourself.',
+    'Whether to migrate the schema at start; with "no", run muster migrate up yourself.',
     oneOf('yes', 'no'),
   ),
   MUSTER_LEASE_SECONDS: setting(
     '60',
-    'How long a claim in a generic lane holds its action when it does not say so itself.',
+    'The lease of a claim in a generic lane that does not set its own.',
     wholeNumber(1, 86_400),
   ),
   MUSTER_LANE_DEPTH_LIMIT: setting(
     '1000',
-    'How many unfinished actions a lane may hold.',
+    'The most unfinished actions per lane.',
     wholeNumber(1, 1_000_000),
   ),
   MUSTER_ORDER_SECONDS: setting(
     '10',
-    'How long a bot processes an order; then it is complete.',
+    'How long a bot processes an order before it is complete.',
     wholeNumber(1, 86_400),
   ),
   MUSTER_NORMAL_SHARE: setting(
     '0',
-    'At least every so manieth claim of bots at a node takes the oldest normal order, whatever VIP orders wait; 0: never.',
+    'At least every nth claim by bots at a node takes the oldest normal order, even if VIP orders wait; 0: never.',
     wholeNumber(0, 1_000_000),
   ),
-  MUSTER_ORDER_LIMIT: setting(
-    '100000',
-    'How many orders of a tenant may be unfinished.',
-    wholeNumber(1, 10_000_000),
-  ),
+  MUSTER_ORDER_LIMIT: setting('100000', 'The most unfinished orders per tenant.', wholeNumber(1, 10_000_000)),
   MUSTER_SOFT_DELETE_DAYS: setting(
     '30',
-    'How many days a deleted order or bot can be restored.',
+    'For how many days a deleted order or bot can be restored.',
     wholeNumber(1, 3_650),
   ),
   MUSTER_DEADLINE_SECONDS: setting(
     '10',
-    'How long a request may have to wait for the database before it is refused.',
+    'How long a request may wait for the database before it is refused.',
     wholeNumber(1, 300),
   ),
   MUSTER_MAX_QUEUED_MB: setting(
     '64',
-    'How many MB of calls of one kind (queueing, reporting) may wait for the database, and half of what the bodies of all unanswered requests may hold; more is refused at once.',
+    'How many MB of calls of one kind (queueing, reporting) may wait for the database; request bodies may hold twice this. More is refused at once.',
     wholeNumber(1, 65_536),
+  ),
+  MUSTER_PROCESSES: setting(
+    '1',
+    'How many server processes share the port, each with its own database connections; auto is one per core, or 1 on the embedded database.',
+    processes,
   ),
   MUSTER_MAX_STREAMS: setting(
     '1000',
-    'How many event streams may be open at this node; one more is told to come back later.',
+    'The most event streams open at this node; further ones are refused with Retry-After.',
     wholeNumber(1, 100_000),
   ),
   MUSTER_MAX_WAITING: setting(
     '50000',
-    'How many requests of all doors may wait at this node; whoever finds nothing and no place is told to come back later.',
+    'The most requests that may wait for work at this node, over all doors; further ones are refused with Retry-After.',
     wholeNumber(1, 1_000_000),
   ),
   MUSTER_RETENTION_DAYS: setting(
     '14',
-    'Finished actions are forgotten so many days after their end.',
+    'Finished actions are deleted after this many days.',
     wholeNumber(1, 3_650),
   ),
   MUSTER_FORGET_LANES_DAYS: setting(
     '1',
-    'A generic lane that is empty and that nobody uses is forgotten after so many days; it is made anew on its next use.',
+    'An empty, unused generic lane is deleted after this many days; its next use creates it again.',
     wholeNumber(1, 3_650),
   ),
   MUSTER_AUDIT_DAYS: setting(
     '365',
-    'Lines of the audit log are forgotten after so many days.',
+    'Audit log entries are deleted after this many days.',
     wholeNumber(1, 36_500),
   ),
   MUSTER_SIGN_IN_DAYS: setting(
     '30',
-    'A browser is signed in for so many days at most; it ends with its token.',
+    'A browser stays signed in for at most this many days, or until its token is revoked.',
     wholeNumber(1, 365),
   ),
   MUSTER_CONTROL_LEASE_SECONDS: setting(
     '300',
-    'How long the agent of a host may be silent about an action before the action is tried again.',
+    'How long an agent may go without a heartbeat before its action is retried.',
     wholeNumber(1, 86_400),
   ),
   MUSTER_CONTROL_MAX_LEASE_SECONDS: setting(
     '3600',
-    'How long after its hand-out an action of a host can be kept by heartbeats.',
+    'How long heartbeats can keep an action of a host after it was handed out.',
     wholeNumber(1, 604_800),
   ),
   MUSTER_CHECKIN_LEASE_SECONDS: setting(
     '4500',
-    'How long a device may take for an action that it got at a check-in.',
+    'How long a device may take for an action from a check-in.',
     wholeNumber(1, 604_800),
   ),
   MUSTER_MILESTONE_DAYS: setting(
     '365',
-    'Milestones of devices are forgotten after so many days.',
+    'Milestones of devices are deleted after this many days.',
     wholeNumber(1, 36_500),
   ),
-  MUSTER_MAX_SLOTS_PER_PC: setting(
-    '20',
-    'How many devices a PC may be allowed to work on at once.',
-    wholeNumber(1, 1_000),
-  ),
+  MUSTER_MAX_SLOTS_PER_PC: setting('20', 'The most slots a PC can have.', wholeNumber(1, 1_000)),
   MUSTER_TASK_TIMEOUT_SECONDS: setting(
     '1200',
-    'How long after its hand-out a device of a task has timed out, if the task does not say so itself.',
+    'How long a device of a task may take before it times out, unless the task sets its own time.',
     wholeNumber(1, 604_800),
   ),
   MUSTER_TASK_STALL_SECONDS: setting(
     '1200',
-    'A task of which nothing was heard for so long, by anybody who could go on with it, ends.',
+    'A task ends after this time without any contact from a runner that could continue it.',
     wholeNumber(10, 604_800),
   ),
   MUSTER_TASK_ABSENT_SECONDS: setting(
     '600',
-    'How long tasks wait for a device of which its runner says that it is not there.',
+    'How long tasks wait for a device that its runner reports as absent.',
     wholeNumber(0, 604_800),
   ),
   MUSTER_EXECUTION_TIMEOUT_SECONDS: setting(
     '60',
-    'How long a device may take for an action of the command pipeline before that execution has timed out.',
+    'How long a device may take for an action of the command pipeline before the execution times out.',
     wholeNumber(3, 86_400),
   ),
   MUSTER_BULK_ROLE: setting(
     'admin',
-    'The role that assigning an action to many devices at once needs.',
+    'The role required to assign an action to many devices at once.',
     oneOf('admin', 'operator'),
   ),
   MUSTER_ONLINE_WINDOW_SECONDS: setting(
     '900',
-    'Whoever was heard of within so many seconds counts as online.',
+    'A client counts as online for this many seconds after its last contact.',
     wholeNumber(1, 31_536_000),
   ),
   APNS_URL: setting(
     'https://api.push.apple.com',
-    'Where pushes to devices are sent; with :2197 if 443 is closed.',
+    'The APNs server; add :2197 if port 443 is blocked.',
     httpsUrl,
   ),
   APNS_CERT: setting(
     null,
-    'The push certificate for device management, for tenants that have none of their own: a file in PEM, or its text.',
+    'The push certificate for device management, for tenants without their own: a PEM file, or its text.',
     text,
   ),
-  APNS_KEY: setting(null, 'Its key: a file in PEM, or its text.', text),
+  APNS_KEY: setting(null, 'Its key: a PEM file, or its text.', text),
   APNS_CA: setting(
     null,
-    'Whom to believe that it is APNs, in the place of the usual authorities: a file in PEM, or its text.',
+    'The authorities to trust for APNs instead of the usual ones: a PEM file, or its text.',
     text,
   ),
-  APNS_MESSAGE_TOPIC: setting(null, 'The companion app that shows messages: its bundle id.', text),
-  APNS_MESSAGE_CERT: setting(null, "The companion app's push certificate: a file in PEM, or its text.", text),
-  APNS_MESSAGE_KEY: setting(null, 'Its key: a file in PEM, or its text.', text),
+  APNS_MESSAGE_TOPIC: setting(null, 'The bundle id of the companion app that shows messages.', text),
+  APNS_MESSAGE_CERT: setting(
+    null,
+    'The push certificate of the companion app: a PEM file, or its text.',
+    text,
+  ),
+  APNS_MESSAGE_KEY: setting(null, 'Its key: a PEM file, or its text.', text),
   MUSTER_METRICS_ALLOW: setting(
     '',
     'Addresses and networks, separated by commas, that may read /metrics without a token.',
@@ -315,12 +321,12 @@ export const SETTINGS = {
   ),
   MUSTER_OUTGOING_ALLOW: setting(
     '',
-    'Addresses and networks, separated by commas, that callbacks and webhooks may be sent to although they are not public.',
+    'Non-public addresses and networks, separated by commas, that callbacks and webhooks may be sent to.',
     addresses,
   ),
   MUSTER_FAILED_SIGN_INS_PER_MINUTE: setting(
     '300',
-    'How many unknown tokens one address (of IPv6 one /64) may send within a minute; further ones are answered 429.',
+    'How many unknown tokens one address (for IPv6, one /64) may send per minute; further ones get 429.',
     wholeNumber(1, 1_000_000),
   ),
   MUSTER_TRUSTED_PROXIES: setting(
@@ -330,52 +336,52 @@ export const SETTINGS = {
   ),
   MUSTER_PUBLIC_URL: setting(
     null,
-    'The address by which phones and QStash reach this server; it stands in their profiles and must stay. Without it the one by which a profile is fetched.',
+    'The URL by which phones and QStash reach this server. It is in the profiles of phones and must not change. By default, the address from which a profile is downloaded.',
     webAddress,
   ),
   MUSTER_TLS_CERT: setting(
     null,
-    'A file with the certificate of this server and those of its issuers, in PEM: it speaks TLS itself then.',
+    'A PEM file with the certificate of this server and those of its issuers; turns TLS on.',
     text,
   ),
-  MUSTER_TLS_KEY: setting(null, 'A file with the key of that certificate, in PEM.', text),
+  MUSTER_TLS_KEY: setting(null, 'A PEM file with the key of that certificate.', text),
   MUSTER_MDM_CA: setting(
     null,
-    'A file with the authorities whose certificates phones may have, in PEM, beside the one of Muster itself.',
+    'A PEM file with further authorities to trust for phones, besides that of Muster.',
     text,
   ),
   MUSTER_MDM_CERT_HEADER: setting(
     null,
-    'The header by which a trusted proxy tells the certificate of a phone: RFC 9440, or escaped PEM as nginx has it.',
+    'The header in which a trusted proxy passes the certificate of a phone: RFC 9440, or escaped PEM as from nginx.',
     headerName,
   ),
   MUSTER_MDM_HOLD_SECONDS: setting(
     '2',
-    'How long a phone that finds nothing is held while something is on its way to it.',
+    'How long the request of a phone is held open while a command is on its way to it.',
     wholeNumber(0, 25),
   ),
   MUSTER_MDM_LEASE_SECONDS: setting(
     '300',
-    'How long a phone may take for a command that an operator has written.',
+    'How long a phone may take for a command written by an operator.',
     wholeNumber(5, 86_400),
   ),
   MUSTER_SCEP_URL: setting(
     null,
-    'Where phones get their certificates, if not from Muster itself; needs MUSTER_MDM_CA.',
+    'The SCEP server that issues certificates to phones instead of Muster; needs MUSTER_MDM_CA.',
     webAddress,
   ),
-  MUSTER_SCEP_CHALLENGE: setting(null, 'The challenge of that server, in every profile.', text),
+  MUSTER_SCEP_CHALLENGE: setting(null, 'The challenge of that server, put into every profile.', text),
   QSTASH_URL: setting(
     null,
-    "An account at QStash that this server's own callbacks are sent by, with the three settings below and MUSTER_PUBLIC_URL.",
+    'A QStash account that sends the callbacks of this server, together with the three settings below and MUSTER_PUBLIC_URL.',
     webAddress,
   ),
   QSTASH_TOKEN: setting(null, 'Its token.', text),
-  QSTASH_CURRENT_SIGNING_KEY: setting(null, 'Its present signing key.', text),
+  QSTASH_CURRENT_SIGNING_KEY: setting(null, 'Its current signing key.', text),
   QSTASH_NEXT_SIGNING_KEY: setting(null, 'Its next signing key.', text),
   MUSTER_LOG_LEVEL: setting(
     'info',
-    'The least important log lines to write: debug has one per request.',
+    'The lowest level to log; debug has a line per request.',
     oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
   ),
 };
@@ -460,4 +466,15 @@ function readSetting(name: SettingName, environment: Record<string, string | und
     if (error instanceof Complaint) throw new SettingError(name, error.message);
     throw error;
   }
+}
+
+/** The settings that are figures: they limit something, and none is secret. */
+export function limitsOf(config: Config) {
+  return (Object.keys(SETTINGS) as SettingName[]).flatMap((setting) => {
+    const value = config[setting];
+    const { default: fallback, meaning } = SETTINGS[setting];
+    return typeof value === 'number' && setting !== 'PORT'
+      ? [{ setting, value, default: Number(fallback), meaning }]
+      : [];
+  });
 }

@@ -17,6 +17,9 @@ import type { Log } from './http/logging.ts';
 import type { LongPolls } from './http/long-poll.ts';
 import type { SignInFailures } from './http/sign-in-failures.ts';
 import type { Upgrade } from './http/upgrades.ts';
+import type { NotOffered } from './http/wrong-method.ts';
+import type { InternalChannels } from './internal/internal-channels.ts';
+import type { Moving } from './moving/moving.ts';
 import type { Outgoing } from './outgoing/outgoing.ts';
 import type { Problems } from './problems/problems.ts';
 import type { Redriving } from './redriving/redriving.ts';
@@ -49,6 +52,8 @@ export interface Shell {
   readonly streamPlaces: StreamPlaces;
   readonly longPolls: LongPolls;
   readonly log: Log;
+  readonly internalChannels: InternalChannels;
+  readonly moving: Moving;
   /** Requests to addresses that others have named. */
   readonly outgoing: Outgoing;
   /** What a person should look at. */
@@ -62,6 +67,8 @@ export interface Shell {
   readonly featureNames: () => readonly string[];
   /** Of the metrics. */
   readonly registry: Registry;
+  /** The text of `registry`, of all processes of this server together. */
+  readonly allMetrics: () => Promise<string>;
   /** Throws if a newer version has migrated the database. */
   readonly checkSchema: () => Promise<void>;
 }
@@ -75,6 +82,8 @@ export interface Feature {
   stop?(): Promise<void>;
   /** Connections that become something else than HTTP. */
   readonly upgrades?: readonly Upgrade[];
+  /** Of an interface that it has in part: what is not there has a code of its own. */
+  readonly notOffered?: NotOffered;
 }
 
 export interface CreateFeature {

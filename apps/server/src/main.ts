@@ -6,7 +6,9 @@ import { Alerts } from './alerts/alerts.ts';
 import { createAudit } from './audit/audit.ts';
 import { pruneAudit } from './audit/prune-audit.ts';
 import { Bus } from './bus/bus.ts';
+import { BUS } from './bus/subscription.ts';
 import { Callbacks } from './callbacks/callbacks.ts';
+import { CALLBACKS } from './callbacks/message.ts';
 import { listenForCommands } from './command-socket/server.ts';
 import { socketPath } from './command-socket/socket-path.ts';
 import { type Config, SettingError } from './config.ts';
@@ -27,6 +29,7 @@ import { checkin } from './features/checkin/index.ts';
 import { events } from './features/events/index.ts';
 import { health } from './features/health/index.ts';
 import { hosts } from './features/hosts/index.ts';
+import { limits } from './features/limits/index.ts';
 import { live } from './features/live/index.ts';
 import { mdm } from './features/mdm/index.ts';
 import { metrics } from './features/metrics/index.ts';
@@ -48,12 +51,16 @@ import { checkPort } from './http/port.ts';
 import { SignInFailures } from './http/sign-in-failures.ts';
 import { readTls, type Tls } from './http/tls.ts';
 import { VERSION } from './http/version.ts';
+import { InternalChannels } from './internal/internal-channels.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
+import { createMoving } from './moving/moving.ts';
 import { AllowRule, type Resolve } from './outgoing/allow-rule.ts';
+import { lookUp } from './outgoing/look-up.ts';
 import { Outgoing } from './outgoing/outgoing.ts';
 import { Pages } from './pages/pages.ts';
 import { Problems } from './problems/problems.ts';
+import type { Member } from './processes/member.ts';
 import { createRedriving } from './redriving/redriving.ts';
 import { createRepeats } from './repeats/repeats.ts';
 import { Searching } from './searching/searching.ts';
@@ -86,6 +93,7 @@ const FEATURES: readonly CreateFeature[] = [
   session,
   live,
   overview,
+  limits,
   health,
   metrics,
 ];
@@ -104,6 +112,8 @@ export interface ServerOptions {
   /** For tests: the time to live by. */
   readonly clock?: () => Date;
   readonly logStream?: LogStream;
+  /** One of several processes: the port is theirs together. */
+  readonly member?: Member | undefined;
   /** Told what the start is doing, as it comes to it. */
   readonly onStep?: (what: string) => void;
   /** For tests: how long a body that is refused is waited for. */
@@ -142,8 +152,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const step = options.onStep ?? (() => {});
   try {
     const tls = readTls(config);
-    step(`looking whether port ${config.PORT} is free`);
-    await checkPort(config.HOST, config.PORT);
+    step(`checking that port ${config.PORT} is free`);
+    if (!options.member) await checkPort(config.HOST, config.PORT);
     step(
       config.DATABASE_URL === null
         ? `opening the embedded database in ${config.MUSTER_DATA_DIR}`
@@ -166,14 +176,14 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   ): Promise<Server> {
     const schema = config.MUSTER_SCHEMA;
     const migrate = migrations(db, schema);
-    step('looking at the version of the database');
+    step('checking the version of the database');
     await migrate.checkNotTooNew();
     step('migrating the database');
     if (config.MUSTER_AUTO_MIGRATE === 'yes') await migrate.up();
-    step('looking for the secrets key');
+    step('loading the secrets key');
     const mayMakeKey = db.kind === 'embedded' && !options.db;
     const secrets = await openSecrets(config, db, { schema, mayMakeKey });
-    step('looking for the operator token');
+    step('loading the operator token');
 
     const registry = new Registry();
     collectDefaultMetrics({ register: registry });
@@ -229,8 +239,10 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     });
     const alerts = new Alerts({ engine, log, registry });
     const bus = new Bus({ alerts, engine, log });
-    const outgoing = new Outgoing(new AllowRule(config.MUSTER_OUTGOING_ALLOW, options.resolve));
+    const outgoing = new Outgoing(new AllowRule(config.MUSTER_OUTGOING_ALLOW, options.resolve ?? lookUp));
     const callbacks = new Callbacks({ config, engine, log, outgoing, secrets });
+    const internalChannels = new InternalChannels();
+    for (const channel of [BUS, CALLBACKS]) internalChannels.add(channel);
     const shell: Shell = {
       config,
       db,
@@ -250,6 +262,8 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       streamPlaces: new StreamPlaces(config.MUSTER_MAX_STREAMS),
       longPolls,
       log,
+      internalChannels,
+      moving: createMoving(engine),
       outgoing,
       problems,
       redriving,
@@ -257,6 +271,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       searching,
       secrets,
       registry,
+      allMetrics: options.member?.metricsOf(registry) ?? (() => registry.metrics()),
       featureNames: () => features.map(({ name }) => name),
       checkSchema: () => migrate.checkNotTooNew(db.reserved),
     };
@@ -289,13 +304,13 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       onAnswer: observeHttp(registry),
       routes,
       tls,
+      notOffered: features.flatMap((feature) => feature.notOffered ?? []),
       upgrades: features.flatMap((feature) => feature.upgrades ?? []),
     });
 
     step('starting the engine');
     const { restored } = await engine.start();
-    if (restored)
-      log.warn('The database was restored: cursors of the event feed from before are refused from now on.');
+    if (restored) log.warn('The database was restored: earlier cursors of the event feed are now refused.');
     undo.push(() => engine.stop());
     const listening = await tokens.start();
     undo.push(() => listening.stop());
@@ -312,11 +327,11 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       const commands = await listenForCommands(socketPath(config.MUSTER_DATA_DIR), { config, db }, log);
       undo.push(() => commands.stop());
     }
-    step('beginning to listen');
+    step('starting to listen');
     await app.fastify.listen({ backlog: BACKLOG, host: config.HOST, port: config.PORT }).catch((error) => {
       // a database that cannot be found has the same code
       throw error.syscall === 'getaddrinfo'
-        ? new SettingError('HOST', `cannot be found (${error.code}).`)
+        ? new SettingError('HOST', `does not resolve (${error.code}).`)
         : error;
     });
     const url = addressOf(tls ? 'https' : 'http', config.HOST, app.fastify.server.address() as AddressInfo);

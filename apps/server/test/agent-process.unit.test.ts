@@ -63,12 +63,12 @@ it.each([
   [
     { '--token-file': 'operator' },
     1,
-    /^The file \S+ does not hold the token of an agent, which begins with mst_agent_\. POST \/api\/hosts shows one\.\n$/,
+    /^The file \S+ does not contain the token of an agent, which begins with mst_agent_\. POST \/api\/hosts shows one\.\n$/,
   ],
   [
     { '--token-file': 'gone', '--enrolment-token-file': 'revoked' },
     2,
-    /^The server refuses the token in \S+revoked for the registration of this host: Who is that\? \(401\)\.\n$/,
+    /^The server rejected the enrolment token in \S+revoked: Who is that\? \(401\)\.\n$/,
   ],
 ])('issue 11: %j ends it with %i and a sentence', async (files, code, sentence) => {
   const named = Object.entries(files).map(([flag, name]) => [flag, at(name)]);
@@ -92,7 +92,7 @@ it('issue 11: docs/agent-install.md tries it out as written, and a revoked token
     code: 2,
     stdout: `The agent asks ${url} for work.\n`,
     stderr:
-      'The server refuses the token in token: Who is that? (401). The agent ends; put a valid token there and start it again.\n',
+      'The server rejected the token in token: Who is that? (401). The agent stops; put a valid token there and start it again.\n',
   });
 });
 
@@ -115,4 +115,4 @@ it('says nothing of the kind with a list', async () => {
 });
 
 const started = (list: string) =>
-  processOf([...MUSTER, 'agent', ...flags({ '--allow-file': at(list) })], /asked again/, {});
+  processOf([...MUSTER, 'agent', ...flags({ '--allow-file': at(list) })], /trying again/, {});

@@ -181,6 +181,25 @@ test('the abort rule stops the rest, in lanes or not, once its sample is large e
   await t.pass(10 * MINUTE);
   await supplied();
   expect(await counts(id)).toEqual({ failed: 2, done: 2, cancelled: 1, stopped: 1 });
+  const aborted = async () =>
+    (await t.get('/api/overview')).body.problems.filter(
+      ({ code, example }: { code: string; example: { id: string } }) =>
+        code === 'BATCHES_ABORTED' && example.id === id,
+    );
+  const shown = [{ count: 1, example: { type: 'batch', id } }];
+  expect(await aborted()).toMatchObject(shown);
+  await t.post(`/api/batches/${id}/cancel`);
+  await t.pass(2_000); // the overview is kept so long
+  expect(await aborted()).toEqual([]);
+  const { db, schema } = t.engine;
+  await db.query({
+    text: `update ${schema}.batches set cancelled_at = null where batch_id = $1`,
+    values: [id],
+  });
+  await t.pass(2_000);
+  expect(await aborted()).toMatchObject(shown);
+  await t.pass(24 * 60 * MINUTE); // from then on it is history
+  expect(await aborted()).toEqual([]);
 });
 
 test('a paused batch hands out nothing, and goes on where it stopped', async () => {
@@ -220,7 +239,9 @@ test('cancel ends what waits and tells what runs; retry takes up what failed and
   await supplied();
   expect(await counts(id)).toEqual({ done: 1, failed: 1, sent: 1, cancelled: 1, stopped: 1 });
   const stopped = await t.get(`/api/batches/${id}/targets?state=stopped`);
-  expect(stopped.body.targets).toEqual([{ deviceId: devices[4]?.id, state: 'stopped' }]);
+  expect(stopped.body.targets).toEqual([
+    { deviceId: devices[4]?.id, deviceName: expect.any(String), state: 'stopped' },
+  ]);
   expect((await t.get(`/api/batches/${id}/targets?state=waiting`)).body.targets).toEqual([]);
   const { targets } = (await t.get(`/api/batches/${id}/targets`)).body;
   expect(targets.map(({ state }: { state: string }) => state)).toEqual([

@@ -1,5 +1,5 @@
 import { createEngine, type Engine } from '@muster/engine';
-import { type TestClock, testClock, testDatabase } from '@muster/engine/testing';
+import { settledUpTo, type TestClock, testClock, testDatabase } from '@muster/engine/testing';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Alerts } from '../src/alerts/alerts.ts';
@@ -146,7 +146,8 @@ test('what may work later is queued again three times, each later, and then give
   expect(givenUp.map(({ key, error }) => ({ key, error }))).toEqual([
     { key: 'later', error: 'Error: database is away' },
   ]);
-  expect(errors.at(-1)).toMatch(/^A message of first could not be taken: Error: database is away/);
+  expect(errors.at(-1)).toMatch(/^A first message could not be consumed: Error: database is away/);
+  await settledUpTo(engine.db);
   const notes = (await engine.feed.read(engine.db, { tenantId: TENANT, limit: 100_000 })).events;
   expect(notes.filter(({ reason }) => reason === 'alert.raised')).toHaveLength(1);
   expect(await registry.getSingleMetricAsString('muster_alerts_total')).toMatch(
@@ -161,7 +162,6 @@ test('what may work later is queued again three times, each later, and then give
 });
 
 test('a message whose taker dies comes again after 30 s, and after three of them it is a dead letter that is queued again', async () => {
-  // as the seed has it
   expect([RECEIVES, VISIBLE_MS]).toEqual([3, 30_000]);
   await bus.stop();
   const { rows } = await engine.db.query({

@@ -1,6 +1,10 @@
+import type { ServerResponse } from 'node:http';
+import { EngineError } from '@muster/engine';
 import { Client, Receiver } from '@upstash/qstash';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { sign } from '../src/callbacks/signing-keys.ts';
+import { SignJWT } from 'jose';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { messageIdOf } from '../src/callbacks/message.ts';
+import { ownKeyOf, sign } from '../src/callbacks/signing-keys.ts';
 import { type Arrived, type Destination, startDestination } from '../testing/destination.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
@@ -19,7 +23,9 @@ beforeAll(async () => {
   shop = await startDestination();
   t = await testServer({
     clock: true,
-    settings: { MUSTER_OUTGOING_ALLOW: '127.0.0.1', MUSTER_RETENTION_DAYS: '1' },
+    settings: {
+      ...{ MUSTER_OUTGOING_ALLOW: '127.0.0.1', MUSTER_RETENTION_DAYS: '1', MUSTER_LANE_DEPTH_LIMIT: '15' },
+    },
     resolve: async (host) => {
       asked.push(host);
       return [{ address: host.startsWith('inside') ? '10.1.2.3' : '127.0.0.1', family: 4 }];
@@ -73,6 +79,21 @@ test('G84: a published message is sent at once, signed as the receiver of QStash
   });
   // delivered messages are gone, as with QStash
   await expect(qstash.messages.get(messageId)).rejects.toMatchObject({ status: 404 });
+  const labelled = await qstash.logs({ filter: { label: 'money' } });
+  expect(labelled.logs.map((one) => one.messageId)).toEqual([messageId, messageId, messageId]);
+  expect((await qstash.logs({ filter: { label: 'mone' } })).logs).toEqual([]);
+});
+
+test('what has happened is told in its order, whatever the clocks say', async () => {
+  shop.hold('/back');
+  const { messageId } = await qstash.publish({ url: at('/back') });
+  await expect.poll(() => shop.of('/back').length, { timeout: 60_000 }).toBe(1);
+  t.clock.advance(-5);
+  shop.letGo();
+  await comesTo(messageId, 'DELIVERED');
+  t.clock.advance(5);
+  const times = (await qstash.logs({ messageIds: [messageId] })).logs.map(({ time }) => time);
+  expect(times).toEqual([t.clock().getTime(), t.clock().getTime(), t.clock().getTime()]);
 });
 
 test('a message waits for its delay or its time; it can be looked at, and cancelled', async () => {
@@ -187,6 +208,112 @@ test('the answer of a destination is sent on to whoever wants it', async () => {
   expect(said).toMatchObject({ status: 200, sourceMessageId: messageId, retried: 0 });
   expect(Buffer.from(said.body, 'base64').toString()).toBe('42');
   expect(said.dlqId).toBeUndefined();
+  expect(said.sourceCut).toBeUndefined();
+});
+
+test('G84: whoever wants to know of a large message is told of its beginning, as much as a request can carry', async () => {
+  const body = 'x'.repeat(1_048_570);
+  shop.on('/large', (response) => void response.writeHead(489).end('y'.repeat(100_000)));
+  const { messageId } = await qstash.publish({
+    ...{ url: at('/large'), body, failureCallback: at('/was-large') },
+    headers: { 'upstash-forward-x-long': '"'.repeat(8_000) },
+  });
+  await comesTo(messageId, 'FAILED');
+  await t.engine.runDuty('tell-of-dead-letters');
+  await expect.poll(() => shop.of('/was-large').length, { timeout: 60_000 }).toBe(1);
+  const text = shop.of('/was-large')[0]?.body ?? '';
+  expect(text.length).toBeGreaterThan(1_048_570);
+  const said = JSON.parse(text);
+  expect(said).toMatchObject({ status: 489, sourceMessageId: messageId, sourceCut: true });
+  expect(body.startsWith(Buffer.from(said.sourceBody, 'base64').toString())).toBe(true);
+});
+
+/** The messages that wait for this host are as many as may be, and none can be read. */
+async function fill(host: string): Promise<void> {
+  const { engine } = t;
+  const notBefore = new Date(t.clock().getTime() + 3_600_000);
+  for (let nth = 0; nth < 4; nth += 1) {
+    const laneId = await engine.ensureLane(engine.db, 1, 'callbacks', `${host}:${shop.port}/${nth}`);
+    const action = { tenantId: 1, laneId, channel: 'callbacks', kind: 'callback', payload: null, notBefore };
+    await Promise.all(Array.from({ length: 15 }, () => engine.enqueue(engine.db, action)));
+  }
+}
+
+test('G84: whoever wants to know of a message is told, however many wait for his host, and the message ends', async () => {
+  await fill('full.example');
+  await expect(qstash.publish({ url: at('/', 'full.example') })).rejects.toMatchObject({ status: 409 });
+  const taken = await qstash.publish({ url: at('/taken'), callback: at('/was-taken', 'full.example') });
+  await comesTo(taken.messageId, 'DELIVERED');
+  await expect.poll(() => shop.of('/was-taken').length, { timeout: 60_000 }).toBe(1);
+  shop.on('/refused', (response) => response.writeHead(500).end());
+  const refused = await qstash.publish({
+    ...{ url: at('/refused'), retries: 0, failureCallback: at('/was-refused', 'full.example') },
+  });
+  await comesTo(refused.messageId, 'FAILED');
+  await t.engine.runDuty('tell-of-dead-letters');
+  await expect.poll(() => shop.of('/was-refused').length, { timeout: 60_000 }).toBe(1);
+  expect(shop.of('/taken')).toHaveLength(1);
+  await qstash.messages.cancel({ all: true });
+  await qstash.dlq.delete({ all: true });
+});
+
+test('G84: a dead letter that nobody can be told of is in the way of no other one, and waits', async () => {
+  const { id } = (await t.post('/api/tenants', { name: 'without keys' })).body;
+  const { token } = (
+    await t.post(`/api/tenants/${id}/tokens`, { kind: 'operator', role: 'admin', name: 'o' })
+  ).body;
+  t.secret(token);
+  const other = new Client({ baseUrl: t.server.url, token, retry: false });
+  const answers: ServerResponse[] = [];
+  shop.on('/fails', (response) => void answers.push(response));
+  const failing = { retries: 0, url: at('/fails') };
+  const first = await other.publish({ ...failing, failureCallback: at('/first-failed') });
+  await expect.poll(() => answers.length, { timeout: 60_000 }).toBe(1);
+  const { db, schema: s } = t.engine;
+  const swap = `update ${s}.callback_keys set current_key = substr(current_key, 2) || substr(current_key, 1, 1) where tenant_id = $1`;
+  await db.query({ text: swap, values: [id] });
+  answers[0]?.writeHead(500).end();
+  const isDead = async () => (await t.get('/v2/dlq', { token })).body.messages.length;
+  await expect.poll(isDead, { timeout: 60_000 }).toBe(1);
+  t.clock.advance(1);
+  const second = await qstash.publish({ ...failing, failureCallback: at('/second-failed') });
+  await expect.poll(() => answers.length, { timeout: 60_000 }).toBe(2);
+  answers[1]?.writeHead(500).end();
+  await comesTo(second.messageId, 'FAILED');
+  await t.engine.runDuty('tell-of-dead-letters');
+  await expect.poll(() => shop.of('/second-failed').length, { timeout: 60_000 }).toBe(1);
+  expect(shop.of('/first-failed')).toEqual([]);
+  expect(t.log()).toContain('The failure callback of a dead letter could not be sent yet.');
+  const length = `select length(current_key) as n from ${s}.callback_keys where tenant_id = $1`;
+  const { n } = (await db.query({ text: length, values: [id] })).rows[0];
+  for (let turn = 1; turn < n; turn += 1) await db.query({ text: swap, values: [id] });
+  await t.pass(60_000);
+  await t.engine.runDuty('tell-of-dead-letters');
+  await expect.poll(() => shop.of('/first-failed').length, { timeout: 60_000 }).toBe(1);
+  expect(JSON.parse(shop.of('/first-failed')[0]?.body ?? '').sourceMessageId).toBe(first.messageId);
+  await qstash.dlq.delete({ all: true });
+});
+
+test('a message that cannot be read is a dead letter, and shown as one to nowhere', async () => {
+  const { engine } = t;
+  const odd = [null, {}, 'x', 7, [], { url: 'x', callback: {} }].map((payload) => ({ payload }));
+  const { messageId } = await qstash.publish({ url: at('/', 'odd.example'), delay: 60 });
+  const view = await engine.get(engine.db, 1, messageId.slice(4));
+  const laneId = view?.laneId as string;
+  const ids: string[] = [];
+  const far = new Date(t.clock().getTime() + 50_000);
+  for (const { payload } of odd) {
+    const action = { tenantId: 1, laneId, channel: 'callbacks', kind: 'callback', payload, maxAttempts: 1 };
+    ids.push((await engine.enqueue(engine.db, { ...action, notBefore: far })).id);
+  }
+  for (const id of ids) expect((await t.get(`/v2/messages/msg_${id}`)).body).toMatchObject({ url: '' });
+  await t.pass(50_000);
+  for (const id of ids) await comesTo(`msg_${id}`, 'FAILED');
+  await engine.runDuty('tell-of-dead-letters');
+  const { messages } = await qstash.dlq.listMessages();
+  expect(messages.map((one) => one.messageId)).toEqual(ids.map((id) => `msg_${id}`).toReversed());
+  await qstash.messages.cancel(messageId);
+  await qstash.dlq.delete({ all: true });
 });
 
 test('of messages with one deduplication id one is sent, however many come at once', async () => {
@@ -209,6 +336,8 @@ test('of messages with one deduplication id one is sent, however many come at on
     url: at('/once'),
     deduplicated: true,
   });
+  const elsewhere = { url: at('/elsewhere', 'other.example'), deduplicationId: 'o 1' };
+  expect(await qstash.publish(elsewhere)).toMatchObject({ url: at('/once'), deduplicated: true });
   await t.pass(61_000);
   await comesTo(answers[0]?.messageId as string, 'DELIVERED');
   expect(shop.of('/once')).toHaveLength(1);
@@ -247,6 +376,9 @@ test('a batch is published in its order, all or none', async () => {
   expect(shop.of('/b1')[0]).toMatchObject({ body: '{"n":1}', headers: { 'x-n': '1' } });
   const wrong = [{ url: at('/b3') }, { url: 'http://10.0.0.1/' }];
   await expect(qstash.batch(wrong)).rejects.toMatchObject({ status: 400 });
+  // one that no request could carry is refused here as it is alone
+  const large = [{ url: at('/b3') }, { url: at('/b3'), body: 'x'.repeat(1_048_577) }];
+  await expect(qstash.batch(large)).rejects.toMatchObject({ status: 413 });
   await expect(qstash.batch([{ url: at('/b3'), queueName: 'q' }])).rejects.toMatchObject({ status: 404 });
   await t.pass(61_000);
   await comesTo(published[1]?.messageId as string, 'DELIVERED');
@@ -328,7 +460,10 @@ test('what QStash has and Muster has not is refused with a code', async () => {
   const flow = { 'upstash-flow-control-key': 'k', 'upstash-flow-control-value': 'rate=1' };
   expect(await refused(`/v2/publish/${at('/')}`, flow)).toEqual([404, 'MUSTER_NOT_OFFERED']);
   for (const path of ['/v2/queues', '/v2/schedules/x', '/v2/topics/t/endpoints', `/v2/enqueue/q/${at('/')}`])
-    expect(await refused(path)).toEqual([404, 'MUSTER_UNKNOWN_ROUTE']);
+    expect(await refused(path)).toEqual([404, 'MUSTER_NOT_OFFERED']);
+  expect(await refused('/v2/queuesx')).toEqual([404, 'MUSTER_UNKNOWN_ROUTE']);
+  for (const path of ['/v2/schedules', '/v2/schedules/x', '/v2/flowControl/k', '/v2/topics'])
+    expect((await t.get(path)).body.code).toBe('MUSTER_NOT_OFFERED');
   for (const odd of [
     '%E0%A4%A',
     'http://',
@@ -339,8 +474,11 @@ test('what QStash has and Muster has not is refused with a code', async () => {
     'https://%00.example/',
   ])
     expect((await refused(`/v2/publish/${odd}`))[0]).toBeLessThan(500);
-  const badHeader = [{ destination: at('/'), headers: { 'Upstash-Forward-X': 'a\r\nb: c' } }];
-  expect((await t.post('/v2/batch', badHeader)).body.code).toBe('MUSTER_BAD_CALLBACK');
+  for (const name of ['Upstash-Forward-X', 'Content-Type', 'content-type'])
+    for (const value of ['a\r\nb: c', '€'])
+      expect(
+        (await t.post('/v2/batch', [{ destination: at('/'), headers: { [name]: value } }])).body.code,
+      ).toBe('MUSTER_BAD_CALLBACK');
   await expect(qstash.schedules.list()).rejects.toMatchObject({ status: 404 });
   await expect(qstash.queue({ queueName: 'q' }).get()).rejects.toMatchObject({ status: 404 });
   for (const [name, value] of [
@@ -390,6 +528,18 @@ test('callbacks are those of one tenant, and roles are kept', async () => {
   await qstash.messages.cancel(messageId);
 });
 
+test('a message is not copied: nobody writes what is signed but by publishing it', async () => {
+  const { messageId } = await qstash.publish({ url: at('/once'), body: 'x' });
+  await comesTo(messageId, 'DELIVERED');
+  const id = messageId.slice('msg_'.length);
+  const { payload } = (await t.get(`/api/actions/${id}`)).body;
+  const path = '/api/orders/complete?tenant=1';
+  for (const body of [{}, { payload: null }, { payload: { ...payload, isOwn: true, url: path } }])
+    expect(await t.post(`/api/actions/${id}/copy`, body)).toMatchObject({
+      ...{ status: 409, body: { code: 'MUSTER_NOT_COPIED', error: expect.stringContaining('again') } },
+    });
+});
+
 test('a try that nobody tells of ends with its lease; what comes of it later changes nothing', async () => {
   shop.hold('/stuck');
   const { messageId } = await qstash.publish({ url: at('/stuck'), timeout: '60s' });
@@ -412,14 +562,16 @@ const own = (deduplicationId: string, body: object = {}) => ({
   at: new Date(t.clock().getTime() + 10_000),
 });
 const ownMessages = async () =>
-  (await qstash.logs()).logs.filter(({ url }) => url.startsWith('/api/orders/complete'));
+  (await asOperator().logs()).logs.filter(({ url }) => url.startsWith('/api/orders/complete'));
+const asOperator = () => new Client({ baseUrl: t.server.url, token: t.operator, retry: false });
 
 test('a door schedules a call to its own server in its transaction, once per id, and cancels it in one', async () => {
   const { callbacks } = t.server;
   const { db } = t.engine;
   expect(callbacks.isReady).toBe(true);
   await db.transaction((tx) => callbacks.schedule(tx, own('kept')));
-  await db.transaction((tx) => callbacks.schedule(tx, own('kept')));
+  // the id decides, whatever else is said
+  await db.transaction((tx) => callbacks.schedule(tx, { ...own('kept', { n: 2 }), at: t.clock() }));
   await db.transaction((tx) => callbacks.schedule(tx, own('cancelled')));
   const undone = db.transaction(async (tx) => {
     await callbacks.schedule(tx, own('undone'));
@@ -434,10 +586,173 @@ test('a door schedules a call to its own server in its transaction, once per id,
   const answered = async () => (await ownMessages()).filter((one) => 'responseStatus' in one).length;
   await expect.poll(answered, { timeout: 60_000 }).toBe(1);
   const wrong = db.transaction((tx) => callbacks.schedule(tx, { ...own('x'), path: '/api/tokens' }));
-  await expect(wrong).rejects.toThrow('may call');
-  await qstash.messages.cancel({ all: true });
+  await expect(wrong).rejects.toThrow('may not call');
+  await asOperator().messages.cancel({ all: true });
   // no deduplication id of a publisher is that of a door
   expect((await qstash.publish({ url: at('/p'), deduplicationId: 'kept' })).deduplicated).toBeUndefined();
+});
+
+/** In which line the lanes are whose names begin so, and how many. */
+const lines = async (begin: string) => {
+  const { rows } = await t.engine.db.query({
+    text: `select c.line, count(*)::int as n from muster.lane_names l join muster.lanes x using (tenant_id, lane_id)
+      join muster.callback_runners c using (tenant_id, runner_id)
+      where l.space = 'callbacks' and l.name like $1 || '%' group by c.line`,
+    values: [begin],
+  });
+  return Object.fromEntries(rows.map(({ line, n }) => [line, n])) as Record<string, number>;
+};
+
+test('G84: hosts that hang, more than there are places, hold up no other one, and a cancel ends their requests', async () => {
+  let hanging = 0;
+  shop.on('/hang', (response) => {
+    hanging += 1;
+    response.on('close', () => {
+      hanging -= 1;
+    });
+  });
+  const held: ServerResponse[] = [];
+  shop.on('/held', (response) => void held.push(response));
+  const retried = await qstash.publish({ url: at('/held', 'held.example'), timeout: 600, retries: 100 });
+  // none of them ends by itself
+  const many = Array.from({ length: 240 }, (_, n) => ({
+    ...{ url: at('/hang', `hang${n}.example`), timeout: 600, label: 'hang' },
+  }));
+  for (const from of [0, 100, 200]) await qstash.batch(many.slice(from, from + 100));
+  const free = await qstash.publish({ url: at('/has-a-place', 'free.example') });
+  await comesTo(free.messageId, 'DELIVERED');
+  await expect.poll(() => hanging, { timeout: 60_000 }).toBe(240);
+  // nor do their next ones take a place of others
+  await expect.poll(() => lines('hang'), { timeout: 60_000 }).toEqual({ slow: 240 });
+  const { callbacks } = t.server;
+  const { db } = t.engine;
+  await db.transaction((tx) => callbacks.schedule(tx, own('free')));
+  const id = (await t.engine.idOfKey(db, 1, 'callback free')) as string;
+  await t.pass(10_000);
+  const answer = async () => (await callbacks.deliveries.last(db, 1, [id])).get(id)?.status;
+  await expect.poll(answer, { timeout: 60_000 }).toBeTypeOf('number');
+  await db.transaction((tx) => callbacks.unschedule(tx, 1, 'free'));
+  expect(await qstash.messages.cancel({ filter: { label: 'hang' } })).toEqual({ cancelled: 240 });
+  await expect.poll(() => hanging, { timeout: 60_000 }).toBe(0);
+  const cancelled = async () =>
+    (await qstash.logs({ filter: { state: 'CANCELED', label: 'hang' }, count: 400 })).logs.length;
+  await expect.poll(cancelled, { timeout: 60_000 }).toBe(240);
+  // who answers soon again, whatever he says, is among the others again; on a busy machine perhaps not the first time
+  await expect.poll(() => lines('held'), { timeout: 60_000 }).toEqual({ slow: 1 });
+  shop.on('/held', (response) => void response.writeHead(500).end());
+  held[0]?.destroy();
+  await comesTo(retried.messageId, 'RETRY');
+  const triedAgain = () => t.pass(86_400_000).then(() => lines('held'));
+  // if that fails, the outcome is stored all the same, and the next one moves it
+  const { assignRunners } = t.engine;
+  const isSaid = () => t.log().includes('What follows the outcome of a Callback could not be done.');
+  const assigning = vi.spyOn(t.engine, 'assignRunners').mockImplementation(async (...given) => {
+    if (!isSaid()) throw new Error('not in a test');
+    return assignRunners(...given);
+  });
+  onTestFinished(() => void assigning.mockRestore());
+  await expect.poll(triedAgain, { timeout: 60_000 }).toEqual({ quick: 1 });
+  // a lane that is noted anew stays where it is
+  await qstash.batch(Array.from({ length: 16 }, () => ({ url: at('/hang', 'hang7.example'), delay: 60 })));
+  expect((await lines('hang')).slow).toBe(240);
+  await qstash.messages.cancel({ all: true });
+});
+
+test('what many hosts answer at once is stored a few at a time, and all of it', async () => {
+  const { deliveries } = t.server.callbacks;
+  const add = deliveries.add;
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  let [storing, most] = [0, 0];
+  const adding = vi.spyOn(deliveries, 'add').mockImplementation(async (...given) => {
+    storing += 1;
+    most = Math.max(most, storing);
+    await gate;
+    await add(...given);
+    storing -= 1;
+  });
+  shop.hold('/at-once');
+  const sent = await qstash.batch(
+    Array.from({ length: 12 }, (_, n) => ({ url: at('/at-once', `at-once${n}.example`) })),
+  );
+  await expect.poll(() => shop.of('/at-once').length, { timeout: 60_000 }).toBe(12);
+  shop.letGo();
+  await expect.poll(() => storing, { timeout: 60_000 }).toBe(4);
+  open();
+  for (const one of sent) await comesTo((one as { messageId: string }).messageId, 'DELIVERED');
+  expect(most).toBe(4);
+  adding.mockRestore();
+});
+
+test('G84: answers that cannot be stored because of a lock hold up no other one, and are stored when it is gone', async () => {
+  const { deliveries } = t.server.callbacks;
+  const add = deliveries.add;
+  const locked = new Set<string>();
+  const adding = vi.spyOn(deliveries, 'add').mockImplementation((tx, of, delivery) => {
+    if (locked.has(messageIdOf(of.actionId))) throw new EngineError('MUSTER_LANE_BUSY', 'locked');
+    return add(tx, of, delivery);
+  });
+  // however long the others take, nobody gives up meanwhile
+  const { db } = t.engine as { db: { deadlineMs: number } };
+  const { deadlineMs } = db;
+  db.deadlineMs = 3_600_000;
+  onTestFinished(() => {
+    locked.clear();
+    db.deadlineMs = deadlineMs;
+    adding.mockRestore();
+  });
+  shop.hold('/locked');
+  const sent = (await qstash.batch(
+    Array.from({ length: 8 }, (_, n) => ({ url: at('/locked', `locked${n}.example`) })),
+  )) as { messageId: string }[];
+  for (const { messageId } of sent.slice(0, 4)) locked.add(messageId);
+  await expect.poll(() => shop.of('/locked').length, { timeout: 60_000 }).toBe(8);
+  shop.letGo();
+  for (const { messageId } of sent.slice(4)) await comesTo(messageId, 'DELIVERED');
+  expect(await statesOf(sent[0]?.messageId as string)).toEqual(['ACTIVE', 'CREATED']);
+  locked.clear();
+  for (const { messageId } of sent) await comesTo(messageId, 'DELIVERED');
+  expect(shop.of('/locked')).toHaveLength(8);
+});
+
+test('a publisher neither sees nor cancels what the server sends to itself, and its labels are its own', async () => {
+  const { callbacks } = t.server;
+  const { db } = t.engine;
+  const [path, label] = ['/api/orders/complete?tenant=1', '/api/orders/complete'];
+  await db.transaction((tx) => callbacks.schedule(tx, own('secret', { orderId: 'x' })));
+  const [made] = await ownMessages();
+  const messageId = made?.messageId as string;
+  const { events } = (await t.get(`/v2/events?label=${label}&count=1`)).body;
+  expect(events[0]).toMatchObject({ messageId, url: path });
+  expect(await statesOf(messageId)).toEqual([]);
+  expect((await qstash.logs()).logs.filter(({ url }) => url === path)).toEqual([]);
+  await expect(qstash.messages.get(messageId)).rejects.toMatchObject({ status: 404 });
+  await expect(qstash.messages.cancel(messageId)).rejects.toMatchObject({ status: 404 });
+  expect(await qstash.messages.cancel([messageId])).toEqual({ cancelled: 0 });
+  expect(await qstash.messages.cancel({ filter: { label } })).toEqual({ cancelled: 0 });
+  // and what is published with that label is not the server's
+  const mine = await qstash.publish({ url: at('/labelled'), delay: 60, label });
+  await db.transaction((tx) => callbacks.unscheduleAll(tx, { tenantId: 1, path: label, ids: [] }));
+  expect((await ownMessages())[0]?.state).toBe('CANCELED');
+  expect(await statesOf(mine.messageId)).toEqual(['CREATED']);
+  await qstash.messages.cancel(mine.messageId);
+  // nor are its dead letters
+  await db.transaction((tx) => callbacks.schedule(tx, own('dead', {})));
+  const dead = (await t.engine.idOfKey(db, 1, 'callback dead')) as string;
+  const stateOfDead = () => t.pass(10_000).then(async () => (await t.engine.get(db, 1, dead))?.state);
+  await expect.poll(stateOfDead, { timeout: 60_000 }).toBe('failed');
+  const letters = async (client: Client) =>
+    (await client.dlq.listMessages()).messages.filter(({ dlqId }) => dlqId === `dlq_${dead}`).length;
+  expect([await letters(asOperator()), await letters(qstash)]).toEqual([1, 0]);
+  await expect(qstash.dlq.delete(`dlq_${dead}`)).rejects.toMatchObject({ status: 404 });
+  expect(await qstash.dlq.delete([`dlq_${dead}`])).toEqual({ deleted: 0 });
+  const again = await t.post(`/v2/dlq/retry?dlqIds=dlq_${dead}`, undefined, { token: publisher });
+  expect(again.body).toEqual({ responses: [] });
+  expect(await letters(asOperator())).toBe(1);
+  expect((await t.del(`/v2/dlq/dlq_${dead}`)).status).toBe(200);
+  await asOperator().messages.cancel({ all: true });
 });
 
 test('a signature is believed for its body, its path, its tenant and its time alone', async () => {
@@ -445,7 +760,8 @@ test('a signature is believed for its body, its path, its tenant and its time al
   const { db, now } = t.engine;
   const url = '/api/orders/complete?tenant=1';
   const body = Buffer.from('{"orderId":1}');
-  const { current, next } = await keys();
+  const published = await keys();
+  const [current, next] = [ownKeyOf(published.current), ownKeyOf(published.next)];
   const signed = (key: string, path = url) =>
     sign(key, { at: now(), body, messageId: 'msg_1', url: `http://127.0.0.1:1${path}` });
   const signature = await signed(current);
@@ -454,6 +770,8 @@ test('a signature is believed for its body, its path, its tenant and its time al
     (await callbacks.signedFor(db, { ...request, ...more })) === 1;
   expect(await isSigned({})).toBe(true);
   expect(await isSigned({ signature: await signed(next) })).toBe(true);
+  // whoever publishes to such a path gets a signature by this one
+  expect(await isSigned({ signature: await signed(published.current) })).toBe(false);
   expect(await isSigned({ signature: await signed('another key of 32 bytes or more, say') })).toBe(false);
   expect(await isSigned({ signature: await signed(current, '/api/bots?tenant=1') })).toBe(false);
   expect(await isSigned({ body: Buffer.from('{"orderId":2}') })).toBe(false);
@@ -466,6 +784,13 @@ test('a signature is believed for its body, its path, its tenant and its time al
   const [, payload] = signature.split('.');
   const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`;
   expect(await isSigned({ signature: unsigned })).toBe(false);
+  // by the right key, but nobody's signature of a callback: of another issuer, or without an end
+  const claims = JSON.parse(Buffer.from(payload as string, 'base64url').toString('utf8'));
+  const bare = (said: object) =>
+    new SignJWT({ ...claims, ...said }).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(current));
+  expect(await isSigned({ signature: await bare({}) })).toBe(true);
+  for (const odd of [{ iss: 'somebody' }, { exp: undefined }, { nbf: undefined }])
+    expect(await isSigned({ signature: await bare(odd) })).toBe(false);
   await t.pass(361_000);
   expect(await isSigned({})).toBe(false);
 });
@@ -479,9 +804,9 @@ test('lanes that are not used lose their runner and get it back, and old answers
     (await t.engine.db.query({ text: `select count(*)::int as n from ${t.engine.schema}.${table}` })).rows[0]
       .n;
   await t.pass(2.1 * 86_400_000);
-  await t.engine.runDuty('give-up-callback-lanes');
-  // what waits in a lane keeps it
-  expect(await counted('callback_lanes')).toBe(1);
+  // a few hundred a time, and what waits in a lane keeps it
+  const left = () => t.engine.runDuty('give-up-callback-lanes').then(() => counted('callback_lanes'));
+  await expect.poll(left).toBe(1);
   await t.engine.runDuty('prune-callbacks');
   expect(await counted('callback_deliveries')).toBe(0);
   const again = await qstash.publish({ url });
@@ -522,21 +847,35 @@ test('with an account of QStash in the settings the calls of doors go there afte
   const signature = String(headers['upstash-signature']);
   other.clock.advance(t.clock().getTime() - other.clock().getTime());
   expect(await callbacks.signedFor(db, { signature, body: Buffer.from(body), url: path })).toBe(1);
+  // what the account has sent to another address with this path is not for us
+  const elsewhere = { at: other.clock(), body: Buffer.from(body), messageId: 'msg_1' };
+  const forged = await sign(current, { ...elsewhere, url: `http://evil.example${path}` });
+  expect(await callbacks.signedFor(db, { signature: forged, body: Buffer.from(body), url: path })).toBeNull();
   await t.del(
     `/api/tokens/${(await t.get('/api/tokens')).body.tokens.find((one: { name: string }) => one.name === 'the shop').id}`,
   );
   await db.transaction((tx) => callbacks.schedule(tx, own('refused')));
-  await expect.poll(() => other.log(), { timeout: 60_000 }).toContain('QStash did not take a call.');
+  await expect.poll(() => other.log(), { timeout: 60_000 }).toContain('QStash did not accept a call.');
   await other.close();
 });
 
 test('without a key to sign with, publishing says so and doors go on without their calls', async () => {
-  const other = await testServer({ settings: { MUSTER_SECRETS_KEY: '' } });
+  const other = await testServer({ clock: true, settings: { MUSTER_SECRETS_KEY: '' } });
   const { callbacks } = other.server;
   expect(callbacks.isReady).toBe(false);
   await other.engine.db.transaction((tx) => callbacks.schedule(tx, own('none')));
   const answer = await other.post(`/v2/publish/https://shop.example/`, {});
   expect(answer.body.code).toBe('MUSTER_SECRETS_KEY_MISSING');
   expect((await other.get('/v2/events')).body.events).toEqual([]);
+  // an order does not wait for a callback that cannot come
+  await other.post('/api/orders', { type: 'NORMAL' });
+  const { botToken, id } = (await other.post('/api/bots')).body;
+  other.secret(botToken);
+  await other.post(`/api/bots/${id}/claim`);
+  const first = async () => (await other.get('/api/orders')).body.orders[0];
+  await other.pass(9_900);
+  expect((await first()).status).toBe('PROCESSING');
+  await other.pass(100);
+  expect(await first()).toMatchObject({ status: 'COMPLETE', completionReason: 'LEASE_END' });
   await other.close();
 });

@@ -26,6 +26,6 @@ test('an account of QStash is whole or refused with the setting that is missing'
   expect(accountOf(readConfig(whole))).toMatchObject({ publicUrl: 'https://here.example', token: 'a' });
   for (const name of Object.keys(whole))
     expect(() => accountOf(readConfig({ ...whole, [name]: '' }))).toThrow(
-      name === 'MUSTER_PUBLIC_URL' ? 'MUSTER_PUBLIC_URL must be set' : 'QSTASH_URL needs',
+      name === 'MUSTER_PUBLIC_URL' ? 'MUSTER_PUBLIC_URL must be set' : 'QSTASH_URL must be set together',
     );
 });

@@ -21,7 +21,7 @@ test('LOCK and LOCK_MSG were assigned while the device was away: it needs two ch
     body: {
       status: 'pending',
       position: 1,
-      waitingFor: { code: 'OFFLINE', text: 'The device has not come yet.' },
+      waitingFor: { code: 'OFFLINE', text: 'The device has never checked in.' },
     },
   });
   t.clock.advance(5 * MINUTE);

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addOperatorCommands } from '../src/cli/operator/index.ts';
+import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 let t: TestServer;
@@ -33,6 +34,11 @@ async function muster(
     writeErr: (text) => notes.push(text.trim()),
     writeOut: (text) => out.push(text.trim()),
   });
+  // as those of the installation itself are: made before the operator's
+  program
+    .command('own')
+    .command('step')
+    .action(() => {});
   let code = -1;
   const around = {
     env: { MUSTER_URL: t.server.url, MUSTER_TOKEN: t.operator, ...env },
@@ -40,7 +46,10 @@ async function muster(
       out.push(line);
       saw?.(line);
     },
-    note: (line: string) => notes.push(line),
+    note: (line: string) => {
+      notes.push(line);
+      saw?.(line);
+    },
     now: () => new Date(),
     ...(signal ? { signal } : {}),
   };
@@ -90,19 +99,87 @@ test('many are touched only by a filter that somebody has meant', async () => {
   expect(await muster('action cancel')).toMatchObject({ code: 2, notes: expect.stringContaining('--tag') });
   expect(await muster('action cancel --lane many --kind a')).toMatchObject({
     code: 2,
-    notes: 'This is for all that match. Say so with --yes.',
+    notes: 'This applies to all that match. Confirm with --yes.',
   });
   expect(await muster('action cancel 5 --lane many')).toMatchObject({ code: 2 });
   expect((await json('action list --lane many --state pending')).actions).toHaveLength(3);
   expect(await json('action cancel --lane many --kind a --yes')).toEqual({ cancelled: 2, requested: 0 });
 });
 
+test('an id that there is not, or that nothing can be done with, is told and has an exit code', async () => {
+  const { id } = await json('lane assign of-exit-codes X');
+  expect(await muster(`action redrive ${id} 999999`)).toMatchObject({
+    code: 3,
+    out: '0 redriven, 0 refused.\n999999: there is no action with this id.\n1 of the other ids is not a dead letter.',
+  });
+  expect(await muster(`action cancel ${id} 999999`)).toMatchObject({
+    code: 3,
+    out: '1 cancelled, 0 running ones asked to stop.\n999999: there is no action with this id.',
+  });
+  const later = (await json('lane assign of-exit-codes X --not-before 2999-01-01T00:00:00Z')).id;
+  expect(await muster(`action make-due ${later} ${id}`)).toMatchObject({
+    code: 3,
+    out: `1 due now.\n${id}: its state is cancelled.`,
+  });
+  expect((await muster("device show 'nobody at all'")).code).toBe(4);
+});
+
+test('a list is of one device, host, PC or lane, by id, by name or as TARGET shows it', async () => {
+  const device = (await t.post('/api/devices', { name: 'Tablet of lists' })).body;
+  t.secret(device.deviceToken);
+  const { id } = await json("device assign 'Tablet of lists' LOCK --not-before 2999-01-01T00:00:00Z");
+  const ids = async (words: string) =>
+    (await json(`action list ${words}`)).actions.map((one: { id: string }) => one.id);
+  for (const words of [`--device ${device.id}`, "--device 'Tablet of lists'", `--lane device:${device.id}`])
+    expect(await ids(words)).toEqual([id]);
+  expect(await ids(`--device ${device.id} --kind UNLOCK`)).toEqual([]);
+  expect(await ids(`--device ${device.id} --state running`)).toEqual([]);
+  expect(await ids(`--device ${device.id} --state pending`)).toEqual([id]);
+  expect((await muster(`action list --device ${device.id}`)).out).toMatch(
+    /NOT_BEFORE: Not before 2999-01-01 00:00 UTC \(in \d+ d( \d+ h)?\)\.$/m,
+  );
+  const colon = (await json('lane assign device:of-lists X')).id;
+  expect(await ids('--lane device:of-lists')).toEqual([colon]);
+  expect(await ids('--lane generic:device:of-lists')).toEqual([colon]);
+
+  const host = (await t.post('/api/hosts', { name: 'host-of-lists' })).body;
+  t.secret(host.agentToken);
+  const unit = { unitName: 'a.service', displayName: 'a', description: '' };
+  await t.post(`/api/hosts/${host.id}/services`, unit);
+  const started = (await json('host assign host-of-lists a.service start')).id;
+  expect(await ids('--host host-of-lists --state unfinished')).toEqual([started]);
+  expect(await ids(`--host ${host.id} --state finished`)).toEqual([]);
+  const pc = (await t.post('/api/pcs', { name: 'pc-of-lists', slots: 1 })).body;
+  t.secret(pc.runnerToken);
+  expect(await ids('--pc pc-of-lists')).toEqual([]);
+
+  for (const words of [
+    ...['--lane device:999999', '--lane no-such-lane', '--device 999999', '--device Nobody'],
+    ...['--host 999999', '--host nobody', '--pc 999999', '--pc nobody'],
+  ])
+    expect(await muster(`action list ${words}`), words).toMatchObject({ code: 4 });
+  expect(await muster('action cancel --lane no-such-lane --yes')).toMatchObject({
+    code: 4,
+    notes: expect.stringContaining('There are no actions in lane no-such-lane.'),
+  });
+  expect(await muster(`action list --host 1 --kind X`)).toMatchObject({ code: 2 });
+  expect(await json(`action cancel --device ${device.id} --yes`)).toEqual({ cancelled: 1, requested: 0 });
+});
+
 test('lists go on behind the first page when asked to', async () => {
   for (let n = 0; n < 3; n += 1) await json('lane assign pages step');
   const first = await muster('action list --lane pages --limit 2');
   expect(first.out.split('\n')).toHaveLength(4);
-  expect(first.out).toContain('There is more: --all shows everything.');
+  expect(first.out).toContain('There are more; use --all to show everything.');
   expect((await json('action list --lane pages --limit 2 --all')).actions).toHaveLength(3);
+  // what the server queues for itself is there when it is asked for
+  const { db } = t.engine;
+  const laneId = await t.engine.ensureLane(db, 1, 'bus', 'of a test');
+  await t.engine.enqueue(db, { tenantId: 1, laneId, channel: 'bus', kind: 'own-message' });
+  const hidden = await muster('action list --limit 1');
+  expect(hidden.out).not.toContain('own-message');
+  expect(hidden.out).toContain('There are more; use --all to show everything.');
+  expect((await muster('action list --limit 1 --internal')).out).toContain('own-message');
 });
 
 test('a device is found by its name; its queue says why each waits', async () => {
@@ -111,12 +188,27 @@ test('a device is found by its name; its queue says why each waits', async () =>
   const { id } = await json(`device assign 'Tablet 7' LOCK`);
   expect((await muster('device list --tag shop --offline')).out).toMatch(/Tablet 7 +ok +never seen +1 /);
   expect((await muster(`device show 'Tablet 7'`)).out).toMatch(
-    new RegExp(`^1 +${id} +LOCK +pending +OFFLINE: The device has not come yet.$`, 'm'),
+    new RegExp(`^1 +${id} +LOCK +pending +OFFLINE: The device has never checked in.$`, 'm'),
   );
   expect(await muster(`device show 'Tablet 8'`)).toMatchObject({
-    code: 2,
-    notes: 'No device is called Tablet 8. "muster device list --text …" looks for parts.',
+    code: 4,
+    notes: 'No device is called Tablet 8. Search with "muster device list --text …".',
   });
+});
+
+test('a dead letter of a device in error is redriven when the command line is told to clear the error', async () => {
+  const pc = await fakePc(t, 1);
+  await newTask(t, { pcIds: [pc.id] }, { maxAttempts: 1 });
+  const [held] = (await pc.claim()) as [Held];
+  await pc.fail(held);
+  // the server sees to tasks by itself after a report
+  await expect.poll(async () => (await pc.devices[0]?.show())?.state).toBe('error');
+  const { id, name } = (await pc.devices[0]?.show()) ?? {};
+  expect(await muster(`action redrive ${held.id}`)).toMatchObject({
+    code: 3,
+    out: `0 redriven, 1 refused.\n${held.id}: ${name} (device ${id}) is in error. Redrive with --clear-error to clear it. (MUSTER_DEVICE_IN_ERROR)`,
+  });
+  expect(await json(`action redrive ${held.id} --clear-error`)).toMatchObject({ redriven: 1, refused: 0 });
 });
 
 test('--wait says the reason meanwhile, and ends with the action', async () => {
@@ -150,8 +242,13 @@ test('a host is told to restart a service by its unit', async () => {
     status: 'queued',
   });
   expect(await muster(`host assign ${id} apache.service restart`)).toMatchObject({
-    code: 2,
-    notes: `Host ${id} has no service apache.service, but nginx.service.`,
+    code: 4,
+    notes: `Host ${id} has no service apache.service. Its services: nginx.service.`,
+  });
+  expect(await json("host assign 'web-1' nginx.service restart")).toMatchObject({ hostId: id });
+  expect(await muster('host assign web-99 nginx.service restart')).toMatchObject({
+    code: 4,
+    notes: expect.stringContaining('No host is called web-99.'),
   });
   expect((await muster('host list')).out).toContain('web-1');
 });
@@ -163,9 +260,28 @@ test('a batch is made, watched until it is over, and shown as a bar that adds up
   await muster(`batch pause ${made.id}`);
   expect((await muster('batch list')).out).toMatch(/first +paused .*\[-{24}\] 1 \w+ = 1/);
   await muster(`batch resume ${made.id}`);
-  await muster(`batch cancel ${made.id}`);
-  const watched = await muster(`batch show ${made.id} --watch`);
+  // into a pipe it says at once how far it is
+  let cancelled: Promise<Ran> | undefined;
+  const saw = () => {
+    cancelled ??= muster(`batch cancel ${made.id}`);
+  };
+  const watched = await muster(`batch show ${made.id} --watch`, { saw });
+  expect(await cancelled).toMatchObject({ code: 0 });
   expect(watched).toMatchObject({ code: 6, out: expect.stringMatching(/cancelled {2}\[x{24}\] 1 \w+ = 1/) });
+  expect(watched.notes).toMatch(new RegExp(`^${made.id} +(supplying|running) .* = 1$`));
+
+  expect(await muster('batch create SYNC --tag shop --tag no-such-tag')).toMatchObject({
+    code: 4,
+    notes: 'No device has all of the tags shop, no-such-tag.',
+  });
+  expect(await muster('batch create SYNC --tag no-such-tag')).toMatchObject({ code: 4 });
+  expect((await muster('batch list')).out.split('\n')).toHaveLength(2);
+  const none = (await t.post('/api/batches', { targets: { tags: ['none'] }, action: { kind: 'X' } })).body;
+  expect(await muster(`batch cancel ${none.id}`)).toMatchObject({
+    code: 3,
+    notes: 'This batch has completed already. (MUSTER_FINISHED)',
+  });
+  expect((await json(`batch show ${none.id}`)).status).toBe('completed');
 });
 
 test('events are told as they happen, until the stream is closed', async () => {
@@ -208,7 +324,19 @@ test('each way of failing has its exit code and a sentence', async () => {
     code: 2,
     notes: expect.stringContaining('It must be a whole number from 1 to 500.'),
   });
-  expect(await muster('action lst')).toMatchObject({ code: 2 });
+  for (const words of [
+    'action lst',
+    'frobnicate',
+    'own',
+    'own --no-such-option',
+    'own step --no-such-option',
+  ])
+    expect(await muster(words), words).toMatchObject({ code: 2 });
+  expect(await muster('--help')).toMatchObject({ code: 0 });
+  expect(await muster('events tail --from xyz')).toMatchObject({
+    code: 3,
+    notes: expect.stringContaining('This is not a cursor of the event feed. (MUSTER_BAD_VALUE)'),
+  });
   expect(await muster('events tail', { env: { MUSTER_TOKEN: 'mst_operator_1_wrong' } })).toMatchObject({
     code: 3,
   });

@@ -76,7 +76,7 @@ test('a server that is gone before it is done is said in a sentence', async () =
     { say() {}, note() {}, async data() {} },
   );
   socket.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
-  await expect(asking).rejects.toThrow('The server has gone before it was done.');
+  await expect(asking).rejects.toThrow('The server stopped before the command was done.');
 });
 
 test('a long answer leaves no listeners behind', async () => {

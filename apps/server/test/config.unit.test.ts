@@ -24,11 +24,11 @@ test.each([
   [{ PORT: '-1' }, 'PORT must be a whole number from 0 to 65535, not "-1".'],
   [
     { DATABASE_URL: 'mysql://x' },
-    'DATABASE_URL must be an address like postgres://user:password@host:5432/database.',
+    'DATABASE_URL must be a URL like postgres://user:password@host:5432/database.',
   ],
   [
     { MUSTER_OPERATOR_TOKEN: 'short' },
-    'MUSTER_OPERATOR_TOKEN must have 32 characters or more, and has 5. Try: openssl rand -base64 32',
+    'MUSTER_OPERATOR_TOKEN must have at least 32 characters; it has 5. Try: openssl rand -base64 32',
   ],
   [
     { MUSTER_OPERATOR_TOKEN: 'with a space '.repeat(4) },

@@ -171,10 +171,39 @@ test('what has succeeded is not cancelled, and what runs is not moved', async ()
   await report(third, { attempt: 1, status: 'succeeded' });
   expect(await t.post(`/api/actions/${third}/cancel`)).toMatchObject({
     status: 409,
-    body: { code: 'MUSTER_FINISHED', error: 'This action has succeeded already.' },
+    body: { code: 'MUSTER_FINISHED', error: 'This action has already succeeded.' },
   });
   expect((await t.post(`/api/actions/${second}/cancel`)).body).toMatchObject({ outcome: 'cancelled' });
   expect(await claim(lane)).toMatchObject([{ id: first }]);
+});
+
+test('G14: what waits for its time is made due, singly and by filter; what waits for none, runs or has ended is not', async () => {
+  const lane = aLane();
+  const notBefore = new Date(t.engine.now().getTime() + 3_600_000).toISOString();
+  const [first, second, ready] = [
+    await queue(lane, { notBefore }),
+    await queue(lane, { notBefore }),
+    await queue(lane),
+  ];
+  const makeDue = (id: string) => t.post(`/api/actions/${id}/make-due`, { reason: 'now' });
+  expect(await look(first)).toMatchObject({ waitingFor: { code: 'NOT_BEFORE' } });
+  expect((await makeDue(first)).body).toMatchObject({
+    ...{ outcome: 'due', state: 'pending', waitingFor: { code: 'NEXT_CONTACT' } },
+  });
+  for (const id of [first, ready])
+    expect(await makeDue(id)).toMatchObject({ status: 409, body: { code: 'MUSTER_NOT_DELAYED' } });
+  for (const [state, due] of [
+    ['claimed', 0],
+    ['failed', 0],
+    ['pending', 1],
+  ] as const)
+    expect([state, (await t.post('/api/actions/make-due', { lane, state })).body]).toEqual([state, { due }]);
+  expect((await look(second)).events.at(-1)).toMatchObject({ type: 'MADE_DUE' });
+  expect(await t.post('/api/actions/make-due', {})).toMatchObject({ body: { code: 'MUSTER_EMPTY_FILTER' } });
+  expect(await claim(lane)).toMatchObject([{ id: first }]);
+  expect(await makeDue(first)).toMatchObject({ status: 409, body: { code: 'MUSTER_ALREADY_RUNNING' } });
+  await report(first, { attempt: 1, status: 'succeeded' });
+  expect(await makeDue(first)).toMatchObject({ status: 409, body: { code: 'MUSTER_FINISHED' } });
 });
 
 test('the same Idempotency-Key answers with the present action, another body is refused', async () => {

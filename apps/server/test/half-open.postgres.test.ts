@@ -9,20 +9,17 @@ const TOKEN = 'operator-token-of-this-test-0123456789';
 const DEADLINE_MS = 1_000;
 /** Between two tries. */
 const PATIENCE_MS = 600;
-const MOST_TRIES = 40;
 
 // A firewall that forgets a connection leaves it half-open: what is sent vanishes, and nothing comes back. Without an end
 // to its patience the server stood still until the system gave the connections up, a quarter of an hour later.
 /** What these answers have in common is little. */
 interface Answer {
+  readonly id?: string;
   readonly state?: string;
   readonly code?: string;
-  readonly actions?: readonly { readonly id: string }[];
 }
 
-test('G36: connections to the database that went dead without a word are given up, and calls, housekeeping and wake-ups go on', {
-  timeout: 120_000,
-}, async () => {
+test('G36: connections to the database that went dead without a word are given up, and calls, housekeeping and wake-ups go on', async () => {
   const database = await testDatabase({ migrated: false });
   const url = new URL(database.url as string);
   const line = await TcpProxy.start();
@@ -52,12 +49,11 @@ test('G36: connections to the database that went dead without a word are given u
     done: (answer: Awaited<ReturnType<typeof ask>>) => boolean,
     body?: object,
   ) => {
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    for (;;) {
       const answer = await ask(path, body).catch(() => null);
-      if (answer && done(answer)) return answer.body;
+      if (answer && done(answer)) return;
       await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
     }
-    throw new Error(`${path} never got there.`);
   };
   // A transaction that is under way at that very moment is another matter: the first turn of housekeeping has some.
   const quiet = async () => {
@@ -66,17 +62,15 @@ test('G36: connections to the database that went dead without a word are given u
       calm = (await database.db.query({ text: open })).rows.length === 0 ? calm + 1 : 0;
   };
   try {
-    expect((await ask('/api/lanes/x/actions', { kind: 'x', maxAttempts: 1 })).status).toBe(201);
+    const made = await ask('/api/lanes/x/actions', { kind: 'x', maxAttempts: 1 });
+    expect(made.status).toBe(201);
     await quiet();
     line.strand();
     const stuck = await ask('/api/lanes/x/actions', { kind: 'y', maxAttempts: 1 });
     expect(stuck).toMatchObject({ status: 503, body: { code: 'MUSTER_NO_ANSWER' } });
-    const claimed = await until('/api/lanes/x/claim', ({ status }) => status === 200, {
-      worker: 'w',
-      leaseSeconds: 1,
-    });
-    // nobody reports it: its end is up to housekeeping
-    await until(`/api/actions/${claimed.actions?.[0]?.id}`, ({ body }) => body.state === 'failed');
+    await until('/api/lanes/x/claim', ({ status }) => status === 200, { worker: 'w', leaseSeconds: 1 });
+    // nobody reports it, whichever claim has it, also one whose answer was lost: its end is up to housekeeping
+    await until(`/api/actions/${made.body.id}`, ({ body }) => body.state === 'failed');
   } finally {
     line.release();
     await server.stop();

@@ -53,7 +53,7 @@ it('touches only units that the host allows, whatever the server says', async ()
   expect(refused.message).toMatch(/^NOT_ALLOWED/);
   expect(types(refused)).toEqual(['CREATED', 'SENT', 'FAILED', 'FAILED_FINAL']);
   expect(calls(stage, id)).toEqual([]);
-  const said = `Action ${id}, attempt 1: failed: NOT_ALLOWED: the unit shadow.service is not on the list of this host.\n`;
+  const said = `Action ${id}, attempt 1: failed: NOT_ALLOWED: the unit shadow.service is not on the allow list of this host.\n`;
   await until(() => on.agent.output().includes(said));
   expect(stage.agent.output()).not.toContain(`Action ${id}, attempt 1: restart shadow.service begins.`);
   // allowed now, and run again by hand it runs

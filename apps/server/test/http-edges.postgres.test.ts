@@ -132,7 +132,7 @@ describe('an import that is answered early', () => {
     client.send(importing({}, 10_000_000_000));
     client.send('name,name\n');
     // read first: a line that is closed under what is still being sent may take the end of its answer with it
-    expect(await client.received('The header names a column twice.')).toBe(true);
+    expect(await client.received('The header has the same column twice.')).toBe(true);
     expect(await sentUntilClosed(client, Buffer.alloc(1_048_576, 'x'))).toBeLessThan(1_000);
   });
 });
@@ -141,7 +141,7 @@ describe('what is no request of ours', () => {
   test.each(['/api/lanes/', '/api/actions/', '/api/devices/'])(
     'G66: a path parameter of any length under %s is refused in JSON, with and without a token',
     async (path) => {
-      for (const length of [2_401, 8_000])
+      for (const length of [2_401, 50_000])
         for (const asking of [{}, { token: null }]) {
           const suffix = path === '/api/lanes/' ? '/claim' : '';
           const method = suffix ? 'POST' : 'GET';
@@ -169,7 +169,7 @@ describe('what is no request of ours', () => {
     ['a line that is none', 'GET\r\n\r\n', 400, 'MUSTER_BAD_REQUEST'],
     [
       'a head without end',
-      head('GET /healthz', { 'x-long': 'x'.repeat(20_000) }),
+      head('GET /healthz', { 'x-long': 'x'.repeat(70_000) }),
       431,
       'MUSTER_HEADERS_TOO_LARGE',
     ],

@@ -42,10 +42,10 @@ test('a fleet is imported from CSV; each row is answered by its line', async () 
   expect(lines).toEqual([
     { line: 2, id: expect.any(String), deviceToken: expect.stringMatching(/^mst_device_1_/) },
     { line: 3, id: expect.any(String), deviceToken: expect.any(String) },
-    { line: 4, error: 'name has a wrong form.' },
-    { line: 7, error: 'name is missing or of a wrong type.' },
-    { line: 8, error: 'The row has 2 fields, and the header has 4.' },
-    { line: 9, error: 'expiresAt has a wrong form.' },
+    { line: 4, error: 'name has the wrong form.' },
+    { line: 7, error: 'name is missing or has the wrong type.' },
+    { line: 8, error: 'The row has 2 fields, but the header has 4.' },
+    { line: 9, error: 'expiresAt has the wrong form.' },
     { line: 10, id: expect.any(String), deviceToken: expect.any(String) },
   ]);
   for (const { deviceToken } of lines) if (deviceToken) t.secret(deviceToken);
@@ -129,7 +129,7 @@ test('a row may bring the hash of a token that the device has already', async ()
   // of two in one upload the second is refused, as is one of another device
   const other = JSON.stringify({ externalId: 'hash-2', name: 'thief', tokenSha256 });
   expect(await upload(other, 'application/x-ndjson')).toEqual([
-    { line: 1, error: 'This tokenSha256 is in use, or was.' },
+    { line: 1, error: 'This tokenSha256 is or was already in use.' },
   ]);
   expect((await t.get('/api/devices?text=thief')).body.devices).toEqual([]);
 });
@@ -158,7 +158,7 @@ test('equal externalIds in one upload are one device', async () => {
 test('what cannot be read is said, and what came before stands', async () => {
   expect(await upload('name\ngood\n"open\n')).toEqual([
     { line: 2, id: expect.any(String), deviceToken: expect.any(String) },
-    { line: 3, error: 'The row has a quote that is never closed.' },
+    { line: 3, error: 'The row has an unclosed quote.' },
   ]);
   expect(
     await upload(
@@ -169,7 +169,7 @@ test('what cannot be read is said, and what came before stands', async () => {
     { line: 1, id: expect.any(String), deviceToken: expect.any(String) },
     { line: 2, error: 'The line is not an object.' },
     { line: 3, error: 'The line is not valid JSON.' },
-    { line: 4, error: 'There is no field "colour".' },
+    { line: 4, error: 'Unknown field "colour".' },
     { line: 5, error: expect.stringMatching(/name/) },
   ]);
   expect(await upload('', 'application/x-ndjson')).toEqual([]);
@@ -193,8 +193,8 @@ test('what cannot be read is said, and what came before stands', async () => {
 
 test.each([
   ['no column name', 'externalId,tags\n1,a\n', 'The header has no column "name".'],
-  ['a column twice', 'name,name\na,b\n', 'The header names a column twice.'],
-  ['a quote that never ends', '"name\na\n', 'The row has a quote that is never closed.'],
+  ['a column twice', 'name,name\na,b\n', 'The header has the same column twice.'],
+  ['a quote that never ends', '"name\na\n', 'The row has an unclosed quote.'],
   ['nothing in it', '', 'The upload is empty: its first line must name the columns.'],
   ['bytes that are no text', Buffer.from('name\n\xff\n', 'latin1'), 'The upload is not valid UTF-8.'],
 ])('an upload with %s is refused as a whole', async (_what, body, error) => {

@@ -12,7 +12,7 @@ const refused = {
   status: 400,
   body: {
     code: 'MUSTER_BAD_VALUE',
-    error: 'The body has a number beyond 9007199254740991, which would be rounded. Send it as text.',
+    error: 'The body has a number beyond 9007199254740991, which would be rounded. Send it as a string.',
   },
 };
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { buildPlist } from '@muster/mdm';
-import { Phone, send, testAuthority, testCertificate } from '@muster/mdm/testing';
+import { Phone, send, testAuthority, testCertificate } from '@muster/mdm/simulation';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 import { playPhones } from '../testing/phones/crowd.ts';
@@ -93,7 +93,9 @@ test('G80: whatever is sent to a phone’s address is refused with 400 or 413, a
   }
   for (const path of ['/mdm/nobody', '/mdm/%00', `/mdm/${'x'.repeat(3_000)}`, '/mdm/default?e=%00'])
     expect([400, 404, 414]).toContain(await put(idle(), undefined, path));
-  const fetched = (rows: { fetched_at?: unknown }[]) => rows.map((row) => ({ ...row, fetched_at: null }));
+  // it was here, and has what it was given
+  const here = { fetched_at: null, watched_at: null, call_after: null, refusals: null };
+  const fetched = (rows: object[]) => rows.map((row) => ({ ...row, ...here }));
   expect((await everything()).map(fetched)).toEqual(before.map(fetched));
 });
 
@@ -175,7 +177,7 @@ test("G80: another tenant's phone is a stranger, and nobody takes over a phone b
   s.t.secret(tenant.body.token);
   expect(await put(idle(), undefined, `/mdm/${name}`)).toBe(400);
   // somebody who may enrol a phone of his own says that it is this one
-  const { url } = await s.invite();
+  const { id, url } = await s.invite();
   const thief = new Phone({ udid: phone.udid });
   await expect(thief.enrol(url, { identity: await s.identity() })).rejects.toThrow('400');
   // or brings the certificate of another
@@ -185,7 +187,30 @@ test("G80: another tenant's phone is a stranger, and nobody takes over a phone b
     'Authenticate: 400',
   );
   expect(await put(idle())).toBe(200);
+  // or has a certificate of our own authority, for another tenant or for an enrolment that is over, and knows the address of the phone
+  const theirs = await s.invite(tenant.body.token);
+  const ended = await s.enrolment(id);
+  const names = [await nameOf(theirs.url), await nameOf(ended)];
+  const valid = await s.enrolment(id);
+  names.push(await nameOf(valid));
+  for (const name of names.slice(0, 2))
+    await expect(new Phone().enrol(valid, { identity: await s.identity(name) })).rejects.toThrow('400');
+  const before = await everything();
+  for (const name of names) {
+    thief.profile = phone.profile;
+    thief.identity = await s.identity(name);
+    await expect(thief.authenticate()).rejects.toThrow('Authenticate: 400');
+  }
+  expect(await everything()).toEqual(before);
 });
+
+/** Of the certificate that a phone would get by this profile. */
+async function nameOf(url: string): Promise<string> {
+  const named = new Phone();
+  named.authenticate = named.tokenUpdate = async () => {};
+  await named.enrol(url, { identity: await s.identity() });
+  return new URL(named.profile?.mdm.serverUrl ?? '').searchParams.get('e') as string;
+}
 
 test('requests for certificates: nonsense is refused, and an address that sends a lot of it has to wait', async () => {
   const ask = (path: string, more: object = {}) => send({ url: `${s.t.server.url}/scep${path}`, ...more });

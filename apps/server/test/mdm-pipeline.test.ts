@@ -1,8 +1,8 @@
-import { Phone } from '@muster/mdm/testing';
+import { Phone, send } from '@muster/mdm/simulation';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 
-/** The saga of seed 002 with both halves: from a mutation to a phone and back. */
+/** The saga with both halves: from a mutation to a phone and back. */
 let s: MdmStage;
 beforeAll(async () => {
   s = await mdmStage({ clock: true, settings: { MUSTER_MDM_HOLD_SECONDS: '25' } });
@@ -22,7 +22,7 @@ const ASSIGN = `mutation ($deviceId: ID!, $actionId: ID!) {
 const EXECUTION = `query ($id: ID!) { execution(id: $id) { status failedReason action { state executions { status failedReason } } } }`;
 const FOUND = `query ($search: String) { devices(search: $search) { nodes { id serial model osVersion } } }`;
 const POLICY = `query ($id: ID!) { device(id: $id) { policy } }`;
-const [REGISTER, LOCK, RELEASE] = ['2', '5', '9'];
+const [REGISTER, LOCK, RELEASE, DEREGISTER] = ['2', '5', '9', '10'];
 
 async function ask(query: string, variables: object) {
   const { body } = await s.t.post('/graphql', { query, variables });
@@ -64,6 +64,20 @@ test('G74: from a mutation to a locked phone, which leaves when it is released',
   expect((await s.t.get(`/api/devices?text=S-${id}`)).body.devices).toMatchObject([{ id }]);
 });
 
+test('G79: a phone that has removed its profile has left, though its CheckOut got lost', async () => {
+  const { id, phone } = await active();
+  phone.checkOut = async () => {};
+  const { executionId } = await assign(id, RELEASE);
+  await expect.poll(isFetchable(phone)).toBe(true);
+  await phone.connect();
+  await expect.poll(() => execution(executionId)).toMatchObject({ status: 'ACTION_COMPLETED' });
+  expect((await s.t.get(`/api/devices/${id}/mdm`)).body.releasedAt).not.toBeNull();
+  const raw = await s.t.post(`/api/devices/${id}/mdm/commands`, { requestType: 'ProfileList' });
+  expect(raw.body.code).toBe('MUSTER_NOT_ENROLLED');
+  await phone.enrol(await s.enrolment(id), { identity: await s.identity() });
+  await expect.poll(() => policy(id)).toBe('active');
+});
+
 test('a phone that was away is told as soon as it comes, in the connection it came with', async () => {
   const { id, phone } = await active();
   const { executionId } = await assign(id, LOCK);
@@ -93,4 +107,78 @@ test('a token that APNs does not know ends the execution; the next token of the 
   await expect.poll(() => policy(id)).toBe('locked');
 });
 
+test('G77: a lock that is cancelled before the phone has fetched it is not handed out any more', async () => {
+  const { id, phone } = await active();
+  const { executionId } = await assign(id, LOCK);
+  const text = `select expires_at <= $2 as is_over from ${s.t.engine.schema}.mdm_commands where udid = $1`;
+  const isOver = async () =>
+    (await s.t.engine.db.query({ text, values: [phone.udid, s.t.clock()] })).rows[0]?.is_over;
+  await expect.poll(isOver).toBe(false);
+  const { current } = (await s.t.get(`/api/devices/${id}`)).body;
+  expect((await s.t.post(`/api/actions/${current.id}/cancel`, {})).body.outcome).toBe('requested');
+  await s.t.engine.runDuty('withdraw-cancelled');
+  await expect.poll(isOver).toBe(true);
+  await s.t.engine.runDuty('mdm-expire-commands');
+  await expect.poll(() => execution(executionId)).toMatchObject({ action: { state: 'cancelled' } });
+  expect(await phone.connect()).toEqual([]);
+  expect([phone.locked, await policy(id)]).toEqual([false, 'active']);
+  // what it has fetched it may have done: it does not get it again, and what it says of it counts
+  const second = await assign(id, LOCK);
+  await expect.poll(isFetchable(phone)).toBe(true);
+  const command = await phone.channel.idle();
+  const { current: running } = (await s.t.get(`/api/devices/${id}`)).body;
+  await s.t.post(`/api/actions/${running.id}/cancel`, {});
+  await s.t.engine.runDuty('withdraw-cancelled');
+  await expect.poll(isFetchable(phone)).toBe(false);
+  await phone.channel.report(command as never, { status: 'Acknowledged' });
+  await expect.poll(() => execution(second.executionId)).toMatchObject({ status: 'ACTION_COMPLETED' });
+});
+
+test.each([
+  ['has left', 1, 'released'],
+  ['has left with a lock that was a dead letter', 3, 'released'],
+  ['has left and come again', 3, 'active'],
+] as const)('G77: what a phone says late, after it %s, does not make it locked', async (_, attempts, is) => {
+  const { id, phone } = await active();
+  const { executionId } = await assign(id, LOCK);
+  let command: Awaited<ReturnType<typeof phone.channel.idle>> = null;
+  for (let n = 0; n < attempts; n += 1) {
+    if (n > 0) s.t.clock.advance(30_000);
+    else await expect.poll(isFetchable(phone)).toBe(true);
+    command = await phone.channel.idle();
+    expect(command).not.toBeNull();
+    s.t.clock.advance(60_000);
+    await s.t.engine.runDuty('end-leases');
+  }
+  expect((await execution(executionId)).action.state).toBe(attempts === 1 ? 'pending' : 'failed');
+  await phone.checkOut();
+  await expect.poll(() => policy(id)).toBe('released');
+  if (is === 'active') await phone.enrol(await s.enrolment(id), { identity: await s.identity() });
+  await expect.poll(() => policy(id)).toBe(is);
+  await phone.channel.report(command as never, { status: 'Acknowledged' });
+  const text = `select 1 from ${s.t.engine.schema}.executions where acknowledged_at is not null and command_uuid = $1`;
+  const isHeard = async () =>
+    (await s.t.engine.db.query({ text, values: [command?.commandUuid] })).rows.length > 0;
+  await expect.poll(isHeard).toBe(true);
+  expect(await policy(id)).toBe(is);
+});
+
+test('nobody enrols as a device that is deregistered, with whatever profile', async () => {
+  const { id } = (await s.t.post('/api/devices', { name: 'gone' })).body;
+  const { enrolmentToken } = await assign(id, REGISTER);
+  const url = `${s.t.server.url}/mdm/enrol/${s.t.secret(enrolmentToken)}`;
+  const { body: profile } = await send({ url });
+  await assign(id, DEREGISTER);
+  expect((await send({ url })).status).toBe(404);
+  const phone = new Phone();
+  await expect(phone.enrol(profile, { identity: await s.identity() })).rejects.toThrow('Authenticate: 400');
+  const { status, body } = await s.t.post(`/api/devices/${id}/mdm/enrolment`, {});
+  expect([status, body.code]).toEqual([409, 'MUSTER_DEVICE_DEREGISTERED']);
+  expect(await policy(id)).toBe('deregistered');
+});
+
+const isFetchable = (phone: Phone) => async () => {
+  const text = `select 1 from ${s.t.engine.schema}.mdm_commands where udid = $1 and closed_at is null and expires_at > $2`;
+  return (await s.t.engine.db.query({ text, values: [phone.udid, s.t.clock()] })).rows.length > 0;
+};
 const hex = (phone: Phone) => Buffer.from(phone.channel.token).toString('hex');

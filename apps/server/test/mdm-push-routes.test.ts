@@ -147,9 +147,16 @@ test('what is wrong with one id is said of it, and nobody is woken up who should
   });
   expect(some.body.command_uuid).toMatch(/^[0-9a-f-]{36}$/);
   await phone.connect();
+  await expect.poll(isWatched(phone.udid)).toBe(false);
   s.apns.forget();
   const quiet = await enqueue(`${phone.udid}?nopush=1`, plist('SecurityInfo'));
   expect(quiet).toMatchObject({ status: 200, body: { status: { [phone.udid]: {} }, no_push: true } });
+  // nor later, by whoever looks what is left for a phone that was here
+  const past = `update muster.mdm_devices set watched_at = now() - interval '1 minute' where udid = $1`;
+  await t.engine.db.query({ text: past, values: [phone.udid] });
+  await t.engine.runDuty('mdm-watch-phones');
+  const wanted = `select 1 from muster.push_ledger l join muster.mdm_devices d using (tenant_id, device_id) where d.udid = $1`;
+  expect((await t.engine.db.query({ text: wanted, values: [phone.udid] })).rows).toEqual([]);
   expect(s.apns.pushes).toEqual([]);
   const pushed = await push(`${phone.udid},unknown`);
   expect(pushed.body).toEqual({
@@ -193,8 +200,66 @@ test('what is no command is refused, and erasing a phone needs an admin and its 
   expect(right.body.status[phone.udid].command_error).toBeUndefined();
 });
 
-async function otherTenant(): Promise<{ token: string }> {
-  const { body: tenant } = await t.post('/api/tenants', { name: 'other' });
+test('a CommandUUID is of one command: the same again is no second one, and another one is refused', async () => {
+  const { phone } = await s.enrolled();
+  const first = await enqueue(phone.udid, plist('SecurityInfo', 'used-0001'));
+  const again = await enqueue(phone.udid, plist('SecurityInfo', 'used-0001'));
+  expect([first.status, again.status]).toEqual([200, 200]);
+  expect(again.body).toMatchObject({ command_uuid: 'used-0001' });
+  const before = await enqueue(phone.udid, plist('DeviceLock', 'used-0001'));
+  expect(before).toMatchObject({ status: 207 });
+  const used = 'Another command for this phone has this CommandUUID.';
+  expect(before.body.status[phone.udid]).toEqual({ command_error: used });
+  expect((await phone.connect()).map(({ requestType }) => requestType)).toEqual(['SecurityInfo']);
+  const after = await enqueue(phone.udid, plist('DeviceLock', 'used-0001'));
+  expect(after.body.status[phone.udid]).toEqual({ command_error: used });
+  // by whichever way it got its id
+  const ofPipeline = await s.cached(phone);
+  const taken = await enqueue(phone.udid, plist('DeviceLock', ofPipeline));
+  expect(taken.body.status[phone.udid]).toEqual({ command_error: used });
+});
+
+test('ClearPasscode is enqueued with a token or without, and the token that is kept goes to the phone', async () => {
+  const { phone } = await s.enrolled();
+  await phone.connect();
+  const token = Buffer.from('a token that somebody knows').toString('base64');
+  const given = `<key>UnlockToken</key><data>${t.secret(token)}</data>`;
+  for (const more of [given, '']) {
+    phone.locked = true;
+    expect((await enqueue(phone.udid, plist('ClearPasscode', undefined, more))).status).toBe(200);
+    expect(await phone.connect()).toMatchObject([
+      { keys: { UnlockToken: Uint8Array.from(phone.unlockToken) } },
+    ]);
+    expect(phone.locked).toBe(false);
+  }
+  const { rows } = await t.engine.db.query({
+    text: `select payload from muster.action_states where payload->>'requestType' = 'ClearPasscode'`,
+  });
+  expect(rows.map(({ payload }) => payload.parameters)).toEqual([{}, {}]);
+});
+
+test('a thousand ids are taken at once, whatever words they are', async () => {
+  const { phone } = await s.enrolled();
+  const ids = Array.from({ length: 998 }, (_, n) => `${n}`.padStart(40, '0'));
+  const many = await push([...ids, '__proto__', phone.udid].join(','));
+  expect(many.status).toBe(207);
+  expect(Object.keys(many.body.status)).toHaveLength(1_000);
+  expect(many.body.status[phone.udid]).toEqual({ push_result: expect.any(String) });
+  const unknown = { command_error: 'No phone with this id is enrolled.' };
+  const queued = await enqueue([...ids, phone.udid].join(','), plist('SecurityInfo'));
+  expect(queued.body.status[ids[997] as string]).toEqual(unknown);
+  expect(queued.body.status[phone.udid]).toEqual({ push_result: expect.any(String) });
+  expect((await push([...ids, ...ids].join(','))).body.code).toBe('MUSTER_HEADERS_TOO_LARGE');
+  expect((await push(ids.join(',').padEnd(46_000, '0'))).body.code).toBe('MUSTER_PATH_TOO_LONG');
+});
+
+const isWatched = (udid: string) => async () => {
+  const text = 'select watched_at is not null as is_watched from muster.mdm_devices where udid = $1';
+  return (await t.engine.db.query({ text, values: [udid] })).rows[0].is_watched;
+};
+
+async function otherTenant(name = 'other'): Promise<{ token: string }> {
+  const { body: tenant } = await t.post('/api/tenants', { name });
   const { token } = await createTokens(t.engine.db, 'muster')
     .create(t.engine.db, {
       ...{ tenantId: Number(tenant.id), kind: 'operator', role: 'admin', name: 'other' },
@@ -202,3 +267,79 @@ async function otherTenant(): Promise<{ token: string }> {
     .then(({ secret }) => ({ token: t.secret(secret) }));
   return { token };
 }
+
+test('operators see which phones can be woken up, until when, and wake one', async () => {
+  const [{ phone, id }, { id: newer }] = [await s.enrolled(), await s.enrolled()];
+  const of = async (device: string) => (await t.get(`/api/devices/${device}/mdm`)).body;
+  await phone.connect();
+  expect(await of(id)).toMatchObject({
+    ...{ online: true, certificateEndsAt: new Date(phone.identity?.certificate.validTo ?? 0).toISOString() },
+    push: { state: 'idle', tokenAt: expect.any(String), deadReason: null, pushes: 0, nextAt: null },
+  });
+  expect((await t.post(`/api/devices/${id}/mdm/commands`, { requestType: 'SecurityInfo' })).status).toBe(201);
+  await expect
+    .poll(async () => (await of(id)).push)
+    .toMatchObject({ state: 'sent', pushes: 1, nextAt: expect.any(String) });
+  s.apns.forget();
+  const now = await t.post(`/api/devices/${id}/mdm/push`, {});
+  expect(now.body).toEqual({ result: s.apns.pushes.at(-1)?.headers['apns-id'], error: null });
+  s.apns.answer('all', { status: 410, reason: 'Unregistered' });
+  expect((await t.post(`/api/devices/${id}/mdm/push`, {})).body).toEqual({
+    ...{ result: null, error: 'Unregistered' },
+  });
+  s.apns.answer('all', null);
+  await expect
+    .poll(async () => (await of(id)).push)
+    .toMatchObject({ state: 'dead', deadReason: 'apns_unregistered', nextAt: null });
+
+  const first = (await t.get('/api/phones?limit=1')).body;
+  expect(first).toMatchObject({ phones: [{ id: newer }], cursor: newer });
+  const second = (await t.get(`/api/phones?limit=1&cursor=${first.cursor}`)).body;
+  expect(second.phones).toEqual([await of(id)]);
+  await put((await certificateFor('com.apple.mgmt.External.four')).all);
+  const { certificates } = (await t.get('/api/push-certificates')).body;
+  expect(certificates).toContainEqual({
+    ...{ topic: 'com.apple.mgmt.External.four', own: true, notAfter: expect.any(String), stopReason: null },
+  });
+
+  // a viewer looks; another tenant knows none of them
+  const { token: viewer } = await t.token({ kind: 'operator', role: 'viewer', name: 'v' });
+  expect((await t.get('/api/phones', { token: viewer })).status).toBe(200);
+  expect((await t.post(`/api/devices/${id}/mdm/push`, {}, { token: viewer })).status).toBe(403);
+  const { token } = await otherTenant('third');
+  expect((await t.get('/api/phones', { token })).body).toEqual({ phones: [], cursor: null });
+  expect((await t.post(`/api/devices/${id}/mdm/push`, {}, { token })).status).toBe(404);
+});
+
+test('a certificate that ends soon, and pushes that have stopped, are among the problems', async () => {
+  const PATIENCE = { timeout: 30_000 }; // the overview is kept for two seconds
+  const codes = async () => {
+    const { problems } = (await t.get('/api/overview')).body as {
+      problems: { code: string; text: string }[];
+    };
+    return problems.filter(({ code }) => code.startsWith('PUSH'));
+  };
+  const topic = 'com.apple.mgmt.External.ending';
+  const days = (count: number) => new Date(t.engine.now().getTime() + count * 86_400_000);
+  const certify = async (until: Date) => {
+    const { certificate, key } = await s.apns.pushCertificate(topic, until);
+    for (const line of key.split('\n').slice(1, -2)) t.secret(line);
+    expect((await put(`${certificate}\n${key}`)).status).toBe(200);
+  };
+  await certify(days(31));
+  await expect.poll(codes, PATIENCE).toEqual([]);
+  await certify(days(29));
+  await expect
+    .poll(codes, PATIENCE)
+    .toMatchObject([{ code: 'PUSH_CERTIFICATES_END', count: 1, example: { type: 'topic', id: topic } }]);
+  const { db, schema } = t.engine;
+  await db.query({
+    text: `update ${schema}.push_topics set stop_reason = 'BadCertificate' where topic = $1`,
+    values: [topic],
+  });
+  await expect
+    .poll(async () => (await codes())[0], PATIENCE)
+    .toMatchObject({ code: 'PUSHES_STOPPED', text: `${topic}: BadCertificate` });
+  await certify(days(300)); // a renewal ends both
+  await expect.poll(codes, PATIENCE).toEqual([]);
+});

@@ -568,15 +568,15 @@ test('what is no push certificate for device management is refused, and changes 
   const good = await certificateFor(TOPIC);
   const [other] = (await certificateFor(TOPIC)).split('\n\n');
   for (const [text, sentence] of [
-    ['', 'There is no certificate in PEM in the body.'],
-    [good.slice(good.indexOf('-----BEGIN CERT')), 'There is no key without a password in PEM in the body.'],
+    ['', 'The body has no certificate in PEM.'],
+    [good.slice(good.indexOf('-----BEGIN CERT')), 'The body has no key without a password in PEM.'],
     [
       await certificateFor('com.example.app'),
-      'The certificate is not for device management, but for com.example.app.',
+      'The certificate is for com.example.app, not for device management.',
     ],
     [
       `${other}\n${good.slice(good.indexOf('-----BEGIN CERT'))}`,
-      'The key is not the one of the push certificate.',
+      'The key does not belong to the push certificate.',
     ],
   ] as const)
     await expect(put(text)).rejects.toMatchObject({

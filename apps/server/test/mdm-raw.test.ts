@@ -1,15 +1,22 @@
 import { randomUUID } from 'node:crypto';
+import { Phone } from '@muster/mdm/simulation';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LanesOfBus, laneOfKey } from '../src/bus/bus-lanes.ts';
+import { CHECKIN_HANDLER } from '../src/features/pipeline/channel.ts';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 
+const RETENTION_DAYS = 2;
 let s: MdmStage;
 beforeAll(async () => {
-  s = await mdmStage({ clock: true, settings: { MUSTER_MDM_HOLD_SECONDS: '0' } });
+  const settings = { MUSTER_MDM_HOLD_SECONDS: '0', MUSTER_RETENTION_DAYS: String(RETENTION_DAYS) };
+  s = await mdmStage({ clock: true, settings });
 });
 afterAll(() => s.close());
 
 const queue = (id: string, requestType: string, more: object = {}, asking: object = {}) =>
   s.t.post(`/api/devices/${id}/mdm/commands`, { requestType, ...more }, asking);
+const history = async (id: string) =>
+  (await s.t.get(`/api/actions/${id}`)).body.events.map(({ type }: { type: string }) => type);
 const action = async (id: string) => (await s.t.get(`/api/actions/${id}`)).body;
 
 test('a command that an operator writes goes through the lane of the phone, and its answer is the result', async () => {
@@ -53,6 +60,22 @@ test('it is with the phone until it is answered, and tried again when its lease 
   expect(await action(body.id)).toMatchObject({ state: 'succeeded', attempt: 2 });
 });
 
+test('G78: what a phone says of a command that has timed out for the last time counts', async () => {
+  const { phone, id } = await s.enrolled();
+  const { body } = await queue(id, 'DeviceInformation', { keys: { Queries: ['OSVersion'] } });
+  let command: unknown = null;
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    command = await phone.channel.idle();
+    await s.t.pass(300_001);
+    await s.t.pass(3_600_000);
+  }
+  expect(await action(body.id)).toMatchObject({ state: 'failed', attempt: 3 });
+  await phone.channel.report(command as never, phone.answer(command as never));
+  expect(await action(body.id)).toMatchObject({
+    ...{ state: 'succeeded', result: { QueryResponses: { OSVersion: '18.1' } } },
+  });
+});
+
 test('what the phone refuses for now is passed over and comes last; what it cannot do fails for good', async () => {
   const { phone, id } = await s.enrolled();
   const profile = await queue(id, 'InstallProfile', { keys: { Payload: { $data: 'cHJvZmlsZQ==' } } });
@@ -72,6 +95,22 @@ test('what the phone refuses for now is passed over and comes last; what it cann
   });
 });
 
+test('G78: two commands that a phone refuses do not take turns for ever, and hold up nothing behind them', async () => {
+  const { phone, id } = await s.enrolled();
+  const profiles = [];
+  for (const name of ['b25l', 'dHdv'])
+    profiles.push(await queue(id, 'InstallProfile', { keys: { Payload: { $data: name } } }));
+  phone.busyFor.add('InstallProfile');
+  expect(await phone.connect()).toHaveLength(2);
+  const list = await queue(id, 'ProfileList');
+  await phone.connect();
+  expect(await action(list.body.id)).toMatchObject({ state: 'succeeded' });
+  phone.busyFor.clear();
+  await s.t.pass(1_000);
+  await phone.connect();
+  for (const { body } of profiles) expect(await action(body.id)).toMatchObject({ state: 'succeeded' });
+});
+
 test('erasing a phone needs an admin and the serial number, and what is not answered is presumed', async () => {
   const { phone, id } = await s.enrolled({ serial: 'G18' });
   const { token } = await s.t.token({ kind: 'operator', role: 'operator', name: 'no admin' });
@@ -82,8 +121,41 @@ test('erasing a phone needs an admin and the serial number, and what is not answ
   expect(await phone.channel.idle()).toMatchObject({ requestType: 'EraseDevice' });
   s.t.clock.advance(298_000);
   await s.t.engine.runDuty('mdm-expire-commands');
-  expect(await action(body.id)).toMatchObject({ state: 'succeeded', result: { status: 'PRESUMED' } });
+  // the server's own run of the duty may have it in hand
+  await expect
+    .poll(() => action(body.id))
+    .toMatchObject({ state: 'succeeded', result: { status: 'PRESUMED' } });
   expect(await phone.channel.idle()).toBeNull();
+});
+
+test('G78: a command that is cancelled while the phone may have it is not handed out again', async () => {
+  const { phone, id } = await s.enrolled({ serial: 'G21' });
+  const erase = async () => {
+    const { body } = await queue(id, 'EraseDevice', { serial: 'G21' });
+    const command = await phone.channel.idle();
+    expect(command).toMatchObject({ requestType: 'EraseDevice' });
+    expect((await s.t.post(`/api/actions/${body.id}/cancel`, {})).body.outcome).toBe('requested');
+    return { actionId: body.id as string, command: command as never };
+  };
+  // a phone that asks has not done it; what is behind it is not held up
+  const lost = await erase();
+  const list = await queue(id, 'ProfileList');
+  expect((await phone.connect()).map(({ commandUuid }) => commandUuid)).toEqual([list.body.commandUuid]);
+  expect(await action(lost.actionId)).toMatchObject({ state: 'cancelled' });
+  await phone.channel.report(lost.command, { status: 'Acknowledged' });
+  expect(await history(lost.actionId)).toContain('LATE');
+  // one that has done it says so, and that counts
+  const done = await erase();
+  await phone.channel.report(done.command, { status: 'Acknowledged' });
+  expect(await action(done.actionId)).toMatchObject({ state: 'succeeded' });
+  // of one that says nothing nothing is presumed
+  const silent = await erase();
+  s.t.clock.advance(298_000);
+  await s.t.engine.runDuty('mdm-expire-commands');
+  s.t.clock.advance(2_000);
+  await s.t.engine.runDuty('end-leases');
+  await expect.poll(() => action(silent.actionId)).toMatchObject({ state: 'cancelled' });
+  expect((await action(silent.actionId)).result).toBeUndefined();
 });
 
 test('a copy of a command is a new command by the rules of commands, and erasing is never redriven', async () => {
@@ -134,12 +206,31 @@ test('what no phone understands is refused before it is queued', async () => {
   const { id } = await s.enrolled();
   expect((await queue(id, 'DeviceInformation')).body.code).toBe('MUSTER_BAD_COMMAND');
   expect((await queue(id, 'Restart Device')).status).toBe(400);
+  const values = [{ $date: 'x' }, { $data: '!!' }, { $data: 5 }, { $date: 7 }, { $data: 'aGk=', x: 1 }];
+  for (const value of [...values, { $date: null }])
+    expect((await queue(id, 'Settings', { keys: { Value: value } })).body.code).toBe('MUSTER_BAD_COMMAND');
   expect((await queue(id, 'ClearPasscode', { keys: { UnlockToken: 'x' } })).body.code).toBe(
     'MUSTER_BAD_COMMAND',
   );
   const other = await s.invite();
   expect((await queue(other.id, 'ProfileList')).body.code).toBe('MUSTER_NOT_ENROLLED');
   expect((await queue('4711', 'ProfileList')).status).toBe(404);
+});
+
+test('an answer that is too large to be read is dropped, and what became of the command counts', async () => {
+  const { phone, id } = await s.enrolled();
+  const apps = Array.from({ length: 60 }, () => ({ Status: 'Managed', Icon: Buffer.alloc(60_000) }));
+  phone.answer = ({ requestType }) => ({
+    ...{
+      status: 'Acknowledged',
+      keys: { ManagedApplicationList: requestType === 'ProfileList' ? [] : apps },
+    },
+  });
+  const large = await queue(id, 'ManagedApplicationList');
+  const next = await queue(id, 'ProfileList');
+  expect(await phone.connect()).toHaveLength(2);
+  expect(await action(large.body.id)).toMatchObject({ state: 'succeeded', result: { tooLarge: true } });
+  expect(await action(next.body.id)).toMatchObject({ state: 'succeeded' });
 });
 
 test('what is urgent for a phone goes before what is normal on another way to its device', async () => {
@@ -224,56 +315,201 @@ test('an answer that is too large for a result is kept whole', async () => {
     );
 });
 
-const CALL = 'mdm-call-phones';
-/** Whether somebody wants it: a push is on its way, or will be. */
-const isWanted = async (id: string) => {
-  const text = 'select 1 from muster.push_ledger where device_id = $1';
-  return (await s.t.engine.db.query({ text, values: [id] })).rows.length > 0;
-};
-const pushesTo = ({ channel }: { channel: { token: Uint8Array } }) =>
-  s.apns.pushes.filter(({ token }) => token === Buffer.from(channel.token).toString('hex')).length;
+/** Meanwhile nobody hears what these phones say of themselves. */
+async function unheard(phones: readonly Phone[], work: () => Promise<void>) {
+  const { db, pauseLane, resumeLane } = s.t.engine;
+  const lanes = await new LanesOfBus(s.t.engine).of(db, 1, CHECKIN_HANDLER);
+  const laneIds = new Set(phones.map(({ udid }) => laneOfKey(lanes, udid)));
+  for (const laneId of laneIds) await pauseLane(db, { tenantId: 1, laneId });
+  try {
+    await work();
+  } finally {
+    for (const laneId of laneIds) await resumeLane(db, { tenantId: 1, laneId });
+  }
+}
 
 test.each([
-  ['everything', () => s.t.post('/api/pause', {}), () => s.t.post('/api/resume', {})],
+  ['another phone of the device', async (_: Phone, url: string, other: Phone) => enrolledBy(other, url)],
   [
-    'its lane',
-    (lane: object) => s.t.engine.pauseLane(s.t.engine.db, lane as never),
-    (lane: object) => s.t.engine.resumeLane(s.t.engine.db, lane as never),
+    'a phone that left and comes again',
+    async (phone: Phone, url: string) => {
+      await phone.checkOut();
+      return enrolledBy(phone, url);
+    },
   ],
-] as const)(
-  'G81: a phone that left while %s was paused is called when it goes on',
-  async (_, pause, resume) => {
+  [
+    'a phone that was wiped',
+    async (phone: Phone) => {
+      await phone.authenticate();
+      await phone.tokenUpdate({ AwaitingConfiguration: true });
+      const configure = await phone.channel.idle();
+      await phone.channel.report(configure as never, { status: 'Acknowledged' });
+      return phone;
+    },
+  ],
+] as const)('G79: %s gets nothing of the life before, however late that is heard of', async (_, begin) => {
+  const { phone, id } = await s.enrolled({ serial: 'G23' });
+  const { body: had } = await queue(id, 'ProfileList');
+  expect(await phone.channel.idle()).toMatchObject({ commandUuid: had.commandUuid });
+  const { body: erase } = await queue(id, 'EraseDevice', { serial: 'G23' });
+  const url = await s.enrolment(id);
+  const other = new Phone();
+  await unheard([phone, other], async () => {
+    const next = await begin(phone, url, other);
+    expect(await next.channel.idle()).toBeNull();
+    const refused = await queue(id, 'ProfileList');
+    expect([refused.status, refused.body.code]).toEqual([409, 'MUSTER_NEW_LIFE']);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    const stale = await s.command(next);
+    expect((await s.heard({ command_uuid: stale })).payload).toEqual({ reason: 'dispatch_failed' });
+    phone.identity = next.identity;
+    Object.assign(phone.ids, next.ids);
+  });
+  for (const { id: actionId } of [had, erase])
+    await expect.poll(() => action(actionId)).toMatchObject({ state: 'cancelled', reason: 'GENERATION' });
+  // a phone that left and came again is heard of twice
+  await expect.poll(() => policy(id)).toMatch(/enrolled|active/);
+  const { status, body } = await queue(id, 'SecurityInfo');
+  expect(status).toBe(201);
+  expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
+});
+
+test('G79: a phone that left and came again begins when both were heard of, as whichever device', async () => {
+  const { phone, id } = await s.enrolled();
+  const url = await s.enrolment(id);
+  const { db, laneLoads, raiseGeneration } = s.t.engine;
+  const lane = { tenantId: 1, laneId: await s.shell.fleet.laneOf(db, 1, id) };
+  const generation = async () => (await laneLoads(db, [lane], 1))[0]?.generation ?? 0;
+  const before = await generation();
+  await unheard([phone], async () => {
+    await phone.checkOut();
+    await enrolledBy(phone, url);
+    // what hearing of the first does: the second would end what is queued in between
+    await raiseGeneration(db, lane);
+    expect((await queue(id, 'ProfileList')).body.code).toBe('MUSTER_NEW_LIFE');
+    expect(await phone.channel.idle()).toBeNull();
+  });
+  await expect.poll(generation).toBe(before + 3);
+  expect((await queue(id, 'ProfileList')).status).toBe(201);
+  // in another lane only that of its new life is waited for
+  const other = await s.invite();
+  await unheard([phone], async () => {
+    await phone.checkOut();
+    await enrolledBy(phone, other.url);
+  });
+  await expect.poll(() => policy(other.id)).toBe('active');
+  const { status, body } = await queue(other.id, 'ProfileList');
+  expect(status).toBe(201);
+  expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
+});
+
+async function policy(id: string): Promise<string> {
+  const query = `{ device(id: ${id}) { policy } }`;
+  return (await s.t.post('/graphql', { query })).body.data.device.policy;
+}
+
+async function enrolledBy(phone: Phone, url: string): Promise<Phone> {
+  await phone.enrol(url, { identity: await s.identity() });
+  return phone;
+}
+
+test('an erase is for the phone whose serial number was repeated, whatever it says later', async () => {
+  const { phone, id } = await s.enrolled({ serial: 'G24' });
+  const { body } = await queue(id, 'EraseDevice', { serial: 'G24' });
+  // one that it does not say any more is still its own
+  await phone.authenticate({ SerialNumber: '' });
+  expect((await s.t.get(`/api/devices/${id}/mdm`)).body.serial).toBe('G24');
+  expect((await queue(id, 'EraseDevice', { serial: phone.udid })).body.code).toBe('MUSTER_WRONG_SERIAL');
+  await phone.authenticate({ SerialNumber: 'G25' });
+  await phone.tokenUpdate();
+  expect(await phone.connect()).toEqual([]);
+  expect(await action(body.id)).toMatchObject({
+    ...{ state: 'failed', error: 'The phone is not the one that was to be erased.' },
+  });
+});
+
+test('G79: a phone that was erased and comes by a new enrolment begins a new life', async () => {
+  const { phone, id } = await s.enrolled({ serial: 'G26' });
+  // one that could not do it, and one that has got a new profile and nothing else, go on as they are
+  const { body: refused } = await queue(id, 'EraseDevice', { serial: 'G26' });
+  await phone.channel.report((await phone.channel.idle()) as never, { status: 'Error' });
+  expect(await action(refused.id)).toMatchObject({ state: 'failed' });
+  const { body: waits } = await queue(id, 'RestartDevice');
+  await phone.enrol(await s.enrolment(id), { identity: await s.identity() });
+  expect(await phone.channel.idle()).toMatchObject({ commandUuid: waits.commandUuid });
+  expect((await phone.connect()).map(({ commandUuid }) => commandUuid)).toEqual([waits.commandUuid]);
+
+  const { body: erase } = await queue(id, 'EraseDevice', { serial: 'G26' });
+  const { body: stale } = await queue(id, 'RestartDevice');
+  expect(await phone.connect()).toMatchObject([{ commandUuid: erase.commandUuid }]);
+  expect(phone.erased).toBe(true);
+  expect(await action(erase.id)).toMatchObject({ state: 'succeeded' });
+  // however long it lies in a drawer: of the command nothing is known any more
+  s.t.clock.advance(RETENTION_DAYS * 86_400_000);
+  await s.t.engine.runDuty('prune-mdm-commands');
+  const text = `select 1 from ${s.t.engine.schema}.mdm_commands where udid = $1 and request_type = 'EraseDevice'`;
+  expect((await s.t.engine.db.query({ text, values: [phone.udid] })).rows).toEqual([]);
+  const fresh = new Phone({ udid: phone.udid, serial: 'G26' });
+  await fresh.enrol(await s.enrolment(id), { identity: await s.identity() });
+  expect(await fresh.connect()).toEqual([]);
+  await expect.poll(() => action(stale.id)).toMatchObject({ state: 'cancelled', reason: 'GENERATION' });
+  // the same by whichever way it was told, though it said nothing, and not once it has enrolled
+  await s.cached(fresh, { request_type: 'EraseDevice' });
+  expect(await fresh.channel.idle()).toMatchObject({ requestType: 'EraseDevice' });
+  const third = new Phone({ udid: phone.udid, serial: 'G26' });
+  for (let n = 0; n < 2; n += 1) await enrolledBy(third, await s.enrolment(id));
+  const lives = () =>
+    s.told.flatMap((told) =>
+      told.udid === phone.udid && told.event_type === 'DEVICE_AUTHENTICATED' ? [told.payload.new_life] : [],
+    );
+  await expect.poll(() => lives().length).toBe(5);
+  expect(lives()).toEqual([false, false, true, true, false]);
+});
+
+test.each([
+  [
+    'an operator',
+    0,
+    async (_: Phone, id: string): Promise<string> =>
+      (await queue(id, 'RemoveProfile', { keys: { Identifier: 'io.muster.enrolment' } })).body.id,
+  ],
+  [
+    'the pipeline',
+    1,
+    async (phone: Phone) => void (await s.cached(phone, { request_type: 'RemoveProfile' })),
+  ],
+])(
+  'G79: what a phone did by a command of %s, to leave, is heard when it is said again, if the server failed',
+  async (_, completed, tell) => {
     const { phone, id } = await s.enrolled();
-    await phone.connect();
-    const laneId = await s.shell.fleet.laneOf(s.t.engine.db, 1, id);
-    await pause({ tenantId: 1, laneId });
-    const { body } = await queue(id, 'ProfileList');
-    await expect.poll(() => pushesTo(phone)).toBe(2);
-    expect(await phone.connect()).toEqual([]);
-    await s.t.engine.runDuty(CALL);
-    expect(await isWanted(id)).toBe(false);
-    await resume({ tenantId: 1, laneId });
-    await s.t.engine.runDuty(CALL);
-    await expect.poll(() => pushesTo(phone)).toBe(3);
-    expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
-    await s.t.engine.runDuty(CALL);
-    expect(await isWanted(id)).toBe(false);
-    const left = 'select 1 from muster.mdm_devices where left_at is not null';
-    expect((await s.t.engine.db.query({ text: left })).rows).toEqual([]); // nobody is looked at for ever
+    // its CheckOut gets lost
+    phone.checkOut = async () => {};
+    const actionId = await tell(phone, id);
+    const command = (await phone.channel.idle()) as never;
+    const { db, schema } = s.t.engine;
+    const change = (what: string) => db.query({ text: `alter table ${schema}.mdm_devices ${what}` });
+    // a division by zero, for one phone that leaves: no fault of the server's that its log would have
+    const fails = `udid = '${phone.udid}' and released_at is not null`;
+    await change(
+      `add constraint broken check (case when ${fails} then 1 / (length(udid) - length(udid)) = 1 end) not valid`,
+    );
+    const said = () => phone.channel.report(command, { status: 'Acknowledged' });
+    await expect(said().finally(() => change('drop constraint broken'))).rejects.toThrow('MUSTER_');
+    expect(await said()).toBeNull();
+    expect((await s.t.get(`/api/devices/${id}/mdm`)).body.releasedAt).not.toBeNull();
+    await s.heard({ event_type: 'DEVICE_RELEASED', udid: phone.udid });
+    const types = s.told.flatMap(({ udid, event_type: type }) => (udid === phone.udid ? [type] : []));
+    expect(types.filter((type) => type === 'ACTION_COMPLETED')).toHaveLength(completed);
+    if (actionId) expect(await action(actionId)).toMatchObject({ state: 'succeeded' });
   },
 );
 
-test('G81: a phone that left before its retry was due is called when it is', async () => {
-  const { phone, id } = await s.enrolled();
-  const { body } = await queue(id, 'SecurityInfo');
-  await phone.channel.idle();
-  await s.t.pass(300_001);
-  await expect.poll(() => pushesTo(phone)).toBe(2);
-  expect(await phone.connect()).toEqual([]);
-  await s.t.engine.runDuty(CALL);
-  expect(await isWanted(id)).toBe(false);
-  await s.t.pass(3_000);
-  await s.t.engine.runDuty(CALL);
-  await expect.poll(() => pushesTo(phone)).toBe(3);
-  expect(await phone.connect()).toMatchObject([{ commandUuid: body.commandUuid }]);
+test('an erase whose lease ended while no server was there is presumed too', async () => {
+  const { phone, id } = await s.enrolled({ serial: 'G22' });
+  const { body } = await queue(id, 'EraseDevice', { serial: 'G22' });
+  expect(await phone.channel.idle()).toMatchObject({ requestType: 'EraseDevice' });
+  await s.t.restart(() => s.t.clock.advance(600_000));
+  await expect
+    .poll(async () => action(body.id), { timeout: 10_000 })
+    .toMatchObject({ state: 'succeeded', result: { status: 'PRESUMED' } });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { testDatabase } from '@muster/engine/testing';
-import { FakeApns, Phone, send, testAuthority, testCertificate } from '@muster/mdm/testing';
+import { FakeApns, Phone, send, testAuthority, testCertificate } from '@muster/mdm/simulation';
 import { expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { LINES } from '../src/database/migrations.ts';

@@ -1,4 +1,4 @@
-import { Phone, type Refused, rsaKeys, ScepRefused, send } from '@muster/mdm/testing';
+import { Phone, type Refused, rsaKeys, ScepRefused, send } from '@muster/mdm/simulation';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 
@@ -161,6 +161,10 @@ test('G79: a renewal keeps queue and unlock token; another certificate of the ph
   const commandUuid = await s.cached(phone);
   phone.identity = await s.identity();
   expect(await refusal(phone.connect())).toBe(400);
+  // one that is nobody's proves nothing, whatever address it is sent to
+  expect(await refusal(phone.authenticate())).toBe(400);
+  const enrolmentId = new URL(phone.profile?.mdm.serverUrl ?? '').searchParams.get('e');
+  phone.identity = await s.identity(enrolmentId as string);
   await phone.authenticate();
   await phone.tokenUpdate();
   expect(await phone.connect()).toMatchObject([{ commandUuid }]);
@@ -188,6 +192,39 @@ test('G79: a phone that left needs a new enrolment, and then begins a new life',
     canBeUnlocked: false,
     releasedAt: null,
   });
+});
+
+test('another phone becomes a device only by an enrolment that was issued for it, and a milestone says so', async () => {
+  const { id, url } = await s.invite();
+  const { body: profile } = await send({ url });
+  const [phone, other] = [new Phone(), new Phone()];
+  await phone.enrol(profile, { identity: await s.identity() });
+  await expect(other.enrol(profile, { identity: await s.identity() })).rejects.toThrow('Authenticate: 400');
+  expect(await phone.connect()).toEqual([]);
+  const fetched = await send({ url: await s.enrolment(id) });
+  // the newest one counts, whoever has fetched the profile of another
+  const newest = await s.enrolment(id);
+  await expect(other.enrol(fetched.body, { identity: await s.identity() })).rejects.toThrow(
+    'Authenticate: 400',
+  );
+  const types = async () =>
+    (await s.t.get(`/api/devices/${id}/milestones`)).body.milestones.map((one: { type: string }) => one.type);
+  expect(await types()).not.toContain('phoneReplaced');
+  await other.enrol(newest, { identity: await s.identity() });
+  expect(await types()).toContain('phoneReplaced');
+  expect(await refusal(phone.connect())).toBe(400);
+  expect((await s.t.get(`/api/devices/${id}/mdm`)).body.udid).toBe(other.udid);
+});
+
+test('a phone is believed a topic only that a push certificate of ours has', async () => {
+  const { phone, enrol } = await s.invited();
+  await enrol();
+  const Topic = 'com.apple.mgmt.External.somebody-else';
+  expect(await refusal(phone.tokenUpdate({ Topic }))).toBe(400);
+  expect(await refusal(phone.authenticate({ Topic }))).toBe(400);
+  const text = 'select 1 from muster.push_topics where topic = $1';
+  expect((await s.t.engine.db.query({ text, values: [Topic] })).rows).toEqual([]);
+  expect(await phone.connect()).toEqual([]);
 });
 
 test('a phone in its Setup Assistant was wiped: it begins anew, once, and is let go on', async () => {

@@ -43,7 +43,7 @@ test.each(['muster', 'another_schema'])(
     expect(await run('migrate', 'up')).toMatchObject({ code: 0, out: 'The schema is up to date.\n' });
     expect(await run('migrate', 'validate')).toMatchObject({
       code: 0,
-      out: 'The schema is as it should be.\n',
+      out: 'The schema is as expected.\n',
     });
     expect((await run('migrate', 'list')).out).not.toContain('not applied');
     expect(await run('migrate', 'down', '--all')).toMatchObject({ code: 0 });
@@ -126,7 +126,7 @@ test('an embedded installation moves to a server with everything in it', async (
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(await muster(['export', file], embedded)).toMatchObject({
     code: 1,
-    notes: `${file} exists already.\n`,
+    notes: `${file} already exists.\n`,
   });
   expect(await before.stop()).toBe(0);
   expect(readFileSync(file, 'utf8')).not.toContain(token);
@@ -136,7 +136,7 @@ test('an embedded installation moves to a server with everything in it', async (
   writeFileSync(cut, readFileSync(file, 'utf8').split('\n').slice(0, -5).join('\n'));
   expect(await muster(['import', cut], target)).toMatchObject({
     code: 1,
-    notes: expect.stringContaining('not complete'),
+    notes: expect.stringContaining('incomplete'),
   });
   expect(await muster(['import', path.join(folder.path, 'none')], target)).toMatchObject({ code: 1 });
   expect(await muster(['import', file], target)).toMatchObject({
@@ -168,5 +168,5 @@ test('an embedded installation moves to a server with everything in it', async (
   expect(await after.stop()).toBe(0);
   const doctor = await muster(['doctor'], { ...target, PORT: '0' });
   expect(doctor.out).toContain('note: DATABASE_URL is set, so the embedded database');
-  expect(doctor.out).toContain('ok: The schema is as it should be.');
+  expect(doctor.out).toContain('ok: The schema is as expected.');
 });

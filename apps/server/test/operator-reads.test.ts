@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
@@ -36,6 +37,7 @@ test('fields with names of secrets are hidden wherever operators read, and revea
     apiKey: '',
     unlock_tokens: ['t-one'],
     list: [{ PIN: 4711 }],
+    WIFIPassword: 'of the acronym',
   };
   const id = await put(lane, { kind: 'JOIN', payload });
   const shown = {
@@ -44,12 +46,13 @@ test('fields with names of secrets are hidden wherever operators read, and revea
     apiKey: '',
     unlock_tokens: HIDDEN,
     list: [{ PIN: HIDDEN }],
+    WIFIPassword: HIDDEN,
   };
   const viewer = await t.token({ kind: 'operator', role: 'viewer', name: 'eve' });
   for (const token of [t.operator, viewer.token]) {
-    expect((await t.get(`/api/actions/${id}`, { token })).body).toMatchObject({ payload: shown, hidden: 3 });
+    expect((await t.get(`/api/actions/${id}`, { token })).body).toMatchObject({ payload: shown, hidden: 4 });
     const page = (await t.get(`/api/actions?lane=${lane}`, { token })).body;
-    expect(page.actions[0]).toMatchObject({ payload: shown, hidden: 3 });
+    expect(page.actions[0]).toMatchObject({ payload: shown, hidden: 4 });
   }
   // whoever executes it gets it whole
   const { actions } = (await t.post(`/api/lanes/${lane}/claim`, { worker: 'w' })).body;
@@ -58,7 +61,7 @@ test('fields with names of secrets are hidden wherever operators read, and revea
   await t.post(`/api/actions/${id}/report`, { attempt: 1, status: 'succeeded', result });
   expect((await t.get(`/api/actions/${id}`)).body).toMatchObject({
     result: { token: HIDDEN, ok: true },
-    hidden: 4,
+    hidden: 5,
   });
 
   expect(await t.post(`/api/actions/${id}/reveal`, {}, { token: viewer.token })).toMatchObject({
@@ -89,7 +92,7 @@ test('fields with names of secrets are hidden wherever operators read, and revea
 
 test('actions are found by source, error, text and the time of their end; the answer says among how many', async () => {
   const lane = newLane();
-  const first = await fail(lane, { kind: 'UPDATE', payload: { note: 'say "hi"' } }, 'no space left');
+  const first = await fail(lane, { kind: 'UPDATE', payload: { note: 'Say "hi"' } }, 'no space left');
   const end = t.clock().toISOString();
   await t.pass(60_000);
   const second = await fail(lane, { kind: 'LOCK' }, 'no cable');
@@ -121,6 +124,34 @@ test('actions are found by source, error, text and the time of their end; the an
   expect(end < t.clock().toISOString()).toBe(true);
 });
 
+test('what the server queues for itself is left out where it is asked, unless something names it', async () => {
+  const { db } = t.engine;
+  const laneId = await t.engine.ensureLane(db, 1, 'bus', 'of a test');
+  const { id } = await t.engine.enqueue(db, { tenantId: 1, laneId, channel: 'bus', kind: 'message' });
+  await t.post('/api/lanes/beside/actions', { kind: 'x' });
+  const newest = async (query: string) =>
+    (await t.get(`/api/actions?${query}`)).body.actions.some((one: { id: string }) => one.id === id);
+  const queries = [
+    '',
+    'internal=true',
+    'internal=false',
+    'internal=false&state=pending',
+    'internal=false&kind=message',
+  ];
+  expect(await Promise.all(queries.map(newest))).toEqual([true, true, false, false, true]);
+  const { createdAt } = (await t.get(`/api/actions/${id}`)).body;
+  const of = (internal: boolean) => ({ state: 'pending', internal, createdAfter: createdAt });
+  const count = async (body: object) => (await t.post('/api/actions/count', body)).body.count;
+  expect((await count(of(true))) - (await count(of(false)))).toBe(1);
+  expect(await t.post('/api/actions/cancel', { internal: false })).toMatchObject({
+    body: { code: 'MUSTER_EMPTY_FILTER' },
+  });
+  await t.post('/api/actions/cancel', of(false));
+  expect((await t.get(`/api/actions/${id}`)).body.state).toBe('pending');
+  await t.post('/api/actions/cancel', of(true));
+  expect((await t.get(`/api/actions/${id}`)).body.state).toBe('cancelled');
+});
+
 test('dead letters are told apart by their causes', async () => {
   const lane = newLane();
   const gone = [
@@ -141,6 +172,7 @@ test('dead letters are told apart by their causes', async () => {
 
 test('who paused what is told, and since when', async () => {
   const ana = await t.token({ kind: 'operator', role: 'admin', name: 'ana' });
+  const from = (await t.get('/api/events?cursor=end')).body.cursor;
   await t.post('/api/pause', { tag: 'red' }, { token: ana.token });
   const id = await put(newLane(), { kind: 'X', tags: ['red'] });
   const since = t.clock().toISOString();
@@ -150,6 +182,25 @@ test('who paused what is told, and since when', async () => {
     { tag: 'red', pausedAt: since, pausedBy: 'ana' },
   ]);
   await t.post('/api/resume', { tag: 'red' });
+  // a pause is no event of an action: open pages learn of it by a note
+  const lane = newLane();
+  await put(lane, { kind: 'X' });
+  for (const verb of ['pause', 'resume']) await t.post(`/api/lanes/${lane}/${verb}`);
+  const batch = await t.post('/api/batches', { targets: { all: true }, action: { kind: 'X' } });
+  for (const verb of ['pause', 'resume']) await t.post(`/api/batches/${batch.body.id}/${verb}`);
+  const noted = async () =>
+    (await t.get(`/api/events?cursor=${from}&kind=pause.changed`)).body.events.map(
+      ({ data, target }: { data: object; target: string | null }) => ({ ...data, target }),
+    );
+  const told = (tag: string | null, target: string | null) =>
+    [true, false].map((paused) => ({ paused, tag, target }));
+  await expect
+    .poll(noted)
+    .toEqual([
+      ...told('red', null),
+      ...told(null, `generic:${lane}`),
+      ...told(`batch:${batch.body.id}`, null),
+    ]);
 });
 
 test('the audit log is filtered by actor, act, target and time', async () => {
@@ -181,8 +232,9 @@ const overview = async () => {
 test('the overview tells what a person should look at, the worst first, and is kept for two seconds', async () => {
   const codes = async () => (await overview()).map(({ code }) => code);
   expect(await codes()).toEqual(['DEAD_LETTERS']);
-  const lane = newLane();
-  const id = await put(lane, { kind: 'SLOW' });
+  await t.post('/api/actions/cancel', { createdAfter: '2000-01-01T00:00:00Z' });
+  const tablet = await fakeDevice(t, { name: 'Tablet 0412' });
+  const id = await tablet.assign('LOCK');
   await t.post('/api/pause', { tag: 'blue' });
   const pc = await fakePc(t, 1);
   const [device] = pc.devices as [(typeof pc.devices)[number]];
@@ -198,7 +250,15 @@ test('the overview tells what a person should look at, the worst first, and is k
     'TAGS_PAUSED',
   ]);
   expect(problems[1]).toMatchObject({ count: 1, since, example: { type: 'device', id: device.id } });
-  expect(problems[2]).toMatchObject({ example: { type: 'action', kind: expect.any(String) } });
+  // by the name that people know
+  expect(problems[2]).toMatchObject({
+    text: expect.stringMatching(/^LOCK on Tablet 0412: /),
+    example: { type: 'action', id, name: 'Tablet 0412', kind: 'LOCK' },
+  });
+  expect((await t.get(`/api/actions/${id}`)).body).toMatchObject({
+    lane: tablet.id,
+    deviceName: 'Tablet 0412',
+  });
   expect(problems[3]).toMatchObject({ count: 1, since, example: { type: 'tag', id: 'blue' } });
 
   await t.post('/api/pause');
@@ -336,4 +396,62 @@ test('each minute is counted from the feed, once, whoever counts it', async () =
   await t.engine.runDuty('prune-minutes');
   const text = 'select count(*)::int as n from muster.minute_counts where minute <= $1';
   expect((await db.query({ text, values: [from] })).rows[0].n).toBe(0);
+});
+
+test('secret fields are hidden in batches, workflows and tasks, in their audit lines too; a workflow that is changed keeps them', async () => {
+  const action = { kind: 'JOIN', payload: { ssid: 'office', wifiPassword: 's3cret-wifi' } };
+  const shown = { ssid: 'office', wifiPassword: HIDDEN };
+  const pc = await fakePc(t, 1);
+  const { devices, id: pcId } = pc;
+  const [device] = devices as [(typeof devices)[number]];
+  const targets = { deviceIds: [device.id] };
+  const batch = (await t.post('/api/batches', { targets, action })).body.id;
+  expect((await t.get(`/api/batches/${batch}`)).body.action).toMatchObject({ payload: shown });
+  const body = { name: 'nightly', schedule: { cron: '0 3 * * *' }, targets, action };
+  const made = (await t.post('/api/workflows', body)).body;
+  expect(made.action).toEqual({ kind: 'JOIN', payload: shown });
+  const edited = { action: { ...made.action, payload: { ...shown, ssid: 'lab' } } };
+  const changed = (await t.send('PATCH', `/api/workflows/${made.id}`, edited)).body;
+  expect(changed.action.payload).toEqual({ ssid: 'lab', wifiPassword: HIDDEN });
+  const stored = `select action->'payload' as payload from ${t.engine.schema}.workflows where workflow_id = ${made.id}`;
+  expect((await t.engine.db.query({ text: stored })).rows[0].payload).toEqual({
+    ssid: 'lab',
+    wifiPassword: 's3cret-wifi',
+  });
+  const renewed = { action: { kind: 'JOIN', payload: { ssid: 'lab', wifiPassword: 's3cret-wifi-2' } } };
+  await t.send('PATCH', `/api/workflows/${made.id}`, renewed);
+  await t.post(`/api/batches/${batch}/cancel`);
+  await t.post(`/api/workflows/${made.id}/run`);
+  // whoever supplies them may be at it already
+  const waits = async () => {
+    for (const duty of ['supply-batches', 'supply-workflow-runs']) await t.engine.runDuty(duty);
+    return (await device.queue()).map(({ source }) => source);
+  };
+  await expect.poll(waits, { timeout: 30_000 }).toEqual(['workflow']);
+  const { action: got } = await device.checkIn();
+  expect(got.payload).toEqual({ ssid: 'lab', wifiPassword: 's3cret-wifi-2' });
+  await device.report(got);
+  const task = (await t.post('/api/tasks', { name: 'join', ...action, targets: { pcIds: [pcId] } })).body;
+  expect(task.payload).toEqual(shown);
+  const [held] = (await pc.claim()) as [Held];
+  await pc.complete(held, { result: { unlockToken: 't-one', ok: true } });
+  expect((await t.get(`/api/task-devices/${held.id}`)).body.result).toEqual({
+    unlockToken: HIDDEN,
+    ok: true,
+  });
+  await t.del(`/api/workflows/${made.id}`);
+  const audit = (await t.get('/api/audit?limit=100')).body;
+  expect(JSON.stringify(audit)).not.toContain('s3cret-wifi');
+});
+
+test('a viewer is told the limits of the server, and none of its secrets', async () => {
+  const { token } = await t.token({ kind: 'operator', role: 'viewer', name: 'limits' });
+  const { limits } = (await t.get('/api/limits', { token })).body as {
+    limits: { setting: string; value: number; default: number }[];
+  };
+  expect(limits).toContainEqual({
+    ...{ setting: 'MUSTER_LANE_DEPTH_LIMIT', value: 1_000, default: 1_000 },
+    meaning: 'The most unfinished actions per lane.',
+  });
+  expect(limits.filter(({ setting }) => /PORT|TOKEN|KEY|URL/.test(setting))).toEqual([]);
 });

@@ -1,14 +1,35 @@
 import type { Bot, Order } from '@muster/contracts';
+import type { Database } from '@muster/engine';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { sign } from '../src/callbacks/signing-keys.ts';
+import { ownKeyOf, sign } from '../src/callbacks/signing-keys.ts';
 import { startDestination } from '../testing/destination.ts';
 import { rawConnection } from '../testing/raw-http.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** What can go wrong between a claim and the end of its order, as seed 004 tells it: times are in seconds since the claim. */
+/** What can go wrong between a claim and the end of its order: times are in seconds since the claim. */
 let t: TestServer;
+/** Of the next transaction that comes to this statement: it stands still before it. */
+let before: { readonly name: string; reach(): Promise<void> } | null = null;
+const gated = (db: Database): Database => ({
+  ...db,
+  transaction: (run, limits) =>
+    db.transaction(
+      (tx) =>
+        run({
+          async query(query) {
+            const gate = query.name === before?.name ? before : null;
+            if (gate) before = null;
+            await gate?.reach();
+            return tx.query(query);
+          },
+          afterCommit: (then) => tx.afterCommit(then),
+          ifInDoubt: (then) => tx.ifInDoubt(then),
+        }),
+      limits,
+    ),
+});
 beforeAll(async () => {
-  t = await testServer({ clock: true, faults: true });
+  t = await testServer({ clock: true, database: gated, faults: true });
 });
 afterAll(() => t.close());
 afterEach(async () => {
@@ -32,7 +53,7 @@ const isDone = (id: string, on = t) => expect.poll(async () => (await one(id, on
 const seconds = (n: number) => () => t.clock.advance(n * 1_000);
 /** Every duty of this moment, and whatever its callbacks lead to comes by itself. */
 const now = () => t.pass(0);
-/** Those of the seed's three states that would be one: of none is ever anything to be seen. */
+/** The three stuck states: of none is ever anything to be seen. */
 async function nobodyIsStuck(on = t): Promise<void> {
   const orders = await list(on);
   for (const { currentOrderId, id, status } of await bots(on)) {
@@ -85,7 +106,8 @@ async function unableToComplete(run: () => Promise<void>): Promise<void> {
   await change('add constraint broken check (completed_at is null) not valid');
   await run().finally(() => change('drop constraint broken'));
 }
-const key = async () => (await t.get('/v2/keys')).body.current as string;
+const publishedKey = async () => (await t.get('/v2/keys')).body.current as string;
+const key = async () => ownKeyOf(await publishedKey());
 
 describe('the five scenarios', () => {
   test('G83: scenario 1, the callback of a claim completes the order ten seconds later, and frees its bot', async () => {
@@ -169,7 +191,7 @@ describe('the five scenarios', () => {
     const [made, by] = [await order(other), await bot(other)];
     const { body, status } = await claim(by.id, other);
     expect(status).toBe(200);
-    await expect.poll(() => other.log()).toContain('QStash did not take a call.');
+    await expect.poll(() => other.log()).toContain('QStash did not accept a call.');
     const [asked] = qstash.arrived;
     const startedAt = Date.parse(body.processingStartedAt);
     expect(asked?.headers).toMatchObject({
@@ -274,7 +296,7 @@ describe('the five fault conditions', () => {
     raw.socket.destroySoon();
     await expect.poll(async () => (await one(made.id)).status).toBe('PROCESSING');
     const again = await claim(by.id);
-    expect(again).toMatchObject({ status: 409, body: { code: 'MUSTER_BOT_BUSY', order: { id: made.id } } });
+    expect(again).toMatchObject({ status: 409, body: { code: 'BOT_BUSY', order: { id: made.id } } });
     await t.pass(12_000);
     await isDone(made.id);
   });
@@ -294,18 +316,23 @@ describe('the five fault conditions', () => {
 
 describe('the three stuck states', () => {
   test('G83: stuck state 1, a PROCESSING bot without an order: whichever way an order ends, its bot is idle with it', async () => {
-    const ways: ((order: Order, bot: Bot) => Promise<unknown>)[] = [
+    type Way = (order: Order, bot: Bot) => Promise<unknown>;
+    // with its own end, or by somebody: then nobody has to be told of it any more
+    const byItself: Way[] = [
       async (made, by) => signedBody(t, await key(), { orderId: made.id, botId: by.id, attempt: 1 }),
+      () => t.pass(12_000),
+    ];
+    const bySomebody: Way[] = [
       (made) => patch(`/api/orders/${made.id}`, { status: 'COMPLETE' }),
       (made) => patch(`/api/orders/${made.id}`, { status: 'PENDING' }),
       (made) => t.del(`/api/orders/${made.id}`),
       (_, by) => patch(`/api/bots/${by.id}`, { status: 'IDLE', currentOrderId: null }),
       () => t.post('/api/orders/clear'),
-      () => t.pass(12_000),
     ];
-    for (const way of ways) {
+    for (const way of [...byItself, ...bySomebody]) {
       const { order: made, bot: by } = await claimed();
       await way(made, by);
+      if (bySomebody.includes(way)) expect((await sent(made.id))[0]).toBe('CANCELED');
       expect((await bots()).find(({ id }) => id === by.id)).toMatchObject({
         status: 'IDLE',
         currentOrderId: null,
@@ -315,7 +342,7 @@ describe('the three stuck states', () => {
     }
   });
 
-  test('G83: stuck state 2, a deleted bot with a deleted order: the steps of the seed leave neither behind', async () => {
+  test('G83: stuck state 2, a deleted bot with a deleted order: the steps that lead there leave neither behind', async () => {
     const { order: first, bot: by } = await claimed();
     const second = await order();
     expect((await t.del(`/api/bots/${by.id}`)).status).toBe(204);
@@ -329,7 +356,7 @@ describe('the three stuck states', () => {
     expect([(await sent(first.id))[0], (await sent(second.id))[0]]).toEqual(['CANCELED', 'CANCELED']);
     await t.pass(12_000);
     expect((await one(first.id)).status).toBe('PENDING');
-    // the seed's way to recover by hand
+    // recovered by hand
     await patch(`/api/orders/${second.id}`, { deletedAt: null, status: 'PENDING' });
     expect((await list()).map(({ id }) => id)).toEqual([first.id, second.id]);
     expect((await claim(other.id)).body.id).toBe(first.id);
@@ -354,31 +381,32 @@ describe('the three stuck states', () => {
   });
 });
 
+/** Calls of the door to `name` stand still before it until the gate is opened; `reached` counts them. */
+function gateBefore<On extends object>(on: On, name: keyof On) {
+  let reached = 0;
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const original = on[name] as (...given: unknown[]) => unknown;
+  const spy = vi.spyOn(on as Record<string, (...given: unknown[]) => unknown>, String(name));
+  spy.mockImplementation(async (...given) => {
+    reached += 1;
+    await opened;
+    return original.apply(on, given);
+  });
+  return {
+    reached: (times = 1) => expect.poll(() => reached).toBe(times),
+    /** Nobody who comes later stands still. */
+    free: () => void spy.mockRestore(),
+    open() {
+      spy.mockRestore();
+      open();
+    },
+  };
+}
+
 describe('races, made by gates', () => {
-  /** Calls of the door to `name` stand still before it until the gate is opened; `reached` counts them. */
-  function gateBefore<On extends object>(on: On, name: keyof On) {
-    let reached = 0;
-    let open = () => {};
-    const opened = new Promise<void>((resolve) => {
-      open = resolve;
-    });
-    const original = on[name] as (...given: unknown[]) => unknown;
-    const spy = vi.spyOn(on as Record<string, (...given: unknown[]) => unknown>, String(name));
-    spy.mockImplementation(async (...given) => {
-      reached += 1;
-      await opened;
-      return original.apply(on, given);
-    });
-    return {
-      reached: (times = 1) => expect.poll(() => reached).toBe(times),
-      /** Nobody who comes later stands still. */
-      free: () => void spy.mockRestore(),
-      open() {
-        spy.mockRestore();
-        open();
-      },
-    };
-  }
   const stateOf = async (id: string) => ((await one(id)) ?? { status: 'DELETED' }).status;
 
   test('G83: two claims of one bot: one gets the next order, the other hears of it', async () => {
@@ -462,6 +490,25 @@ describe('races, made by gates', () => {
     expect(await one(made.id)).toMatchObject({ status: 'PROCESSING', botId: other.id });
   });
 
+  test('G83: a bot that is set idle gives back its own order alone, not one that another has meanwhile', async () => {
+    const { order: made, bot: by } = await claimed();
+    const other = await bot();
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const reach = vi.fn(() => opened);
+    before = { name: 'muster_get_order', reach };
+    const asked = patch(`/api/bots/${by.id}`, { status: 'IDLE' });
+    await expect.poll(() => reach.mock.calls.length).toBe(1);
+    const { actions } = (await t.get('/api/actions?channel=order&state=claimed')).body;
+    await t.engine.release(t.engine.db, { tenantId: 1, actionId: actions[0].id, attempt: 1 });
+    expect((await claim(other.id)).body.id).toBe(made.id);
+    open();
+    expect((await asked).body).toMatchObject({ status: 'IDLE' });
+    expect(await one(made.id)).toMatchObject({ status: 'PROCESSING', botId: other.id });
+  });
+
   test('G83: clear and a claim at once: what was taken before it is cleared too, and nothing is taken after', async () => {
     const [first, second, a, b] = [await order(), await order(), await bot(), await bot()];
     const before = gateBefore(t.engine, 'cancelMatching');
@@ -483,6 +530,73 @@ describe('races, made by gates', () => {
   });
 });
 
+test('G83: bots of orders that are cancelled together are freed together, and by a clear at once', async () => {
+  const [reports, releases] = [vi.spyOn(t.engine, 'reportMany'), vi.spyOn(t.engine, 'release')];
+  const cancels = vi.spyOn(t.engine, 'cancel');
+  const workers = [await bot(), await bot(), await bot()];
+  const take = async () => {
+    const made = [await order(), await order(), await order()];
+    for (const { id } of workers) await claim(id);
+    return made;
+  };
+  await take();
+  expect((await t.post('/api/orders/clear')).body).toEqual({ cleared: 3 });
+  const cancelled = await take();
+  await t.post('/api/actions/cancel', { channel: 'order' });
+  const idle = async () => (await bots()).every(({ status }) => status === 'IDLE');
+  await expect.poll(idle, { timeout: 60_000 }).toBe(true);
+  for (const { id } of cancelled) expect(await sent(id)).toEqual(['CANCELED', 'CREATED']);
+  // nothing follows a clear: it has freed the bots itself. Each time all three are freed by one transaction, which may have been begun anew
+  const freed = new Set(reports.mock.calls.map(([, items]) => items.length));
+  const oneByOne = releases.mock.calls.length + cancels.mock.calls.length;
+  for (const spy of [reports, releases, cancels]) spy.mockRestore();
+  expect([...freed]).toEqual([3]);
+  expect(oneByOne).toBe(0);
+});
+
+test('G83: an order that comes while all are cleared waits for that, and is not among them', async () => {
+  const [first, { db }] = [await order(), t.engine];
+  const gate = gateBefore(t.engine, 'cancelMatching');
+  const cleared = t.post('/api/orders/clear');
+  await gate.reached();
+  let isMade = false;
+  const made = order().finally(() => {
+    isMade = true;
+  });
+  const waits = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  await expect.poll(async () => isMade || (await db.query({ text: waits })).rows.length > 0).toBe(true);
+  gate.open();
+  expect((await cleared).body).toEqual({ cleared: 1 });
+  const { id, orderNumber } = await made;
+  expect((await list()).map((row) => row.id)).toEqual([id]);
+  expect(orderNumber).toBe(first.orderNumber + 1);
+});
+
+test('G83: by the settings, so many orders are unfinished at most, and every third claim takes a normal one', async () => {
+  const other = await testServer({ settings: { MUSTER_ORDER_LIMIT: '5', MUSTER_NORMAL_SHARE: '3' } });
+  const normal = await order(other);
+  for (let n = 0; n < 3; n += 1) await order(other, 'VIP');
+  const [last, ...refused] = (
+    await Promise.all([1, 2, 3].map(() => other.post('/api/orders', { type: 'NORMAL' })))
+  ).toSorted((a, b) => a.status - b.status);
+  expect(last?.status).toBe(201);
+  const full = { code: 'MUSTER_LANE_FULL', error: expect.stringContaining('MUSTER_ORDER_LIMIT') };
+  for (const one of refused) expect(one).toMatchObject({ status: 409, body: full });
+  const taken: Order[] = [];
+  for (let n = 0; n < 4; n += 1) taken.push((await claim((await bot(other)).id, other)).body);
+  expect(taken.map(({ type }) => type)).toEqual(['VIP', 'VIP', 'NORMAL', 'VIP']);
+  expect(taken[2]?.id).toBe(normal.id);
+  // what is processed is not over
+  const more = async () => (await other.post('/api/orders', { type: 'VIP' })).status;
+  expect(await more()).toBe(409);
+  await other.send('PATCH', `/api/orders/${normal.id}`, { status: 'COMPLETE' });
+  await other.del(`/api/orders/${last?.body.id}`);
+  expect([await more(), await more(), await more()]).toEqual([201, 201, 409]);
+  const restored = await other.send('PATCH', `/api/orders/${last?.body.id}`, { deletedAt: null });
+  expect(restored).toMatchObject({ status: 409, body: full });
+  await other.close();
+});
+
 test('G83: a callback is believed with a valid signature and nothing else', async () => {
   const { order: made, bot: by } = await claimed();
   const said = { orderId: made.id, botId: by.id, attempt: 1 };
@@ -495,6 +609,8 @@ test('G83: a callback is believed with a valid signature and nothing else', asyn
     await complete({}, null, ''),
     await signedBody(t, 'x'.repeat(32), said),
     await signedBody(t, await key(), said, '/api/orders/complete?tenant=2'),
+    // whoever publishes to any host with this path gets a signature by this key
+    await signedBody(t, await publishedKey(), said),
   ])
     expect(refused).toMatchObject({ status: 401, body: { code: 'MUSTER_BAD_SIGNATURE' } });
   expect((await signedBody(t, await key(), { orderId: made.id })).status).toBe(400);

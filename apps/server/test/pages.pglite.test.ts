@@ -18,7 +18,7 @@ test.each([
   ['events.md', 3],
   ['mdm.md', 3],
   ['pipeline.md', 5],
-  ['callbacks.md', 9],
+  ['callbacks.md', 11],
   ['webhooks.md', 5],
 ])('every command of docs/%s is answered as the page says', async (page, commands) => {
   expect(await runPage(t, page)).toBeGreaterThanOrEqual(commands);

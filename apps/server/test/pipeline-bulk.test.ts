@@ -1,11 +1,12 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Transaction } from '@muster/engine';
+import { settledUpTo } from '@muster/engine/testing';
 import { Client, fetchExchange, gql } from '@urql/core';
 import { createClient as createSseClient } from 'graphql-sse';
 import { createClient as createWsClient } from 'graphql-ws';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import * as ws from 'ws';
 import { WebSocket } from 'ws';
 import { type Assigned, createAssign } from '../src/features/pipeline/assign.ts';
@@ -302,6 +303,79 @@ test('G76: whoever asks for the executions of an action gets each once, however 
   expect(await p.codesOf(last.replace('1)', `"${register.executionId}")`))).toEqual(['MUSTER_BAD_REQUEST']);
 });
 
+test('G76: documents read four at a time however much they ask for, and one too many of a caller is 503', async () => {
+  const { token } = await p.t.token({ kind: 'operator', role: 'viewer', name: 'greedy' });
+  const { db } = p.echo.shell;
+  const query = db.query.bind(db);
+  let [reading, most] = [0, 0];
+  let release = () => {};
+  const open = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  // a gate before the database: nothing is read until it opens
+  const gate = vi.spyOn(db, 'query').mockImplementation(async (asked) => {
+    if (!asked.text.includes('message_templates where')) return query(asked);
+    reading += 1;
+    most = Math.max(most, reading);
+    await open;
+    return query(asked).finally(() => {
+      reading -= 1;
+    });
+  });
+  const ask = (fields: number, by = token) => {
+    const aliases = Array.from({ length: fields }, (_, n) => `a${n}: messageTemplates(first: 1) { cursor }`);
+    return p.t.post('/graphql', { query: `{ ${aliases.join(' ')} }` }, { token: by });
+  };
+  onTestFinished(() => {
+    gate.mockRestore();
+    release();
+  });
+  const greedy = [ask(100), ...Array.from({ length: 200 }, () => ask(1))];
+  // the others cannot end: whoever is answered was refused
+  expect(await Promise.race(greedy)).toMatchObject({
+    ...{ status: 503, body: { code: 'MUSTER_OVERLOADED' } },
+  });
+  expect((await p.t.get('/api/devices?limit=1')).status).toBe(200);
+  await expect.poll(() => reading).toBe(4);
+  const colleague = ask(1, p.t.operator);
+  release();
+  expect((await colleague).status).toBe(200);
+  expect((await Promise.all(greedy)).filter(({ status }) => status === 200)).toHaveLength(200);
+  expect(most).toBe(4);
+});
+
+test('G76: a document that fails early reads nothing more, and the log does not speak of its other fields', async () => {
+  const { token } = await p.t.token({ kind: 'operator', role: 'viewer', name: 'hasty' });
+  const { db } = p.echo.shell;
+  const query = db.query.bind(db);
+  let [begun, release] = [0, () => {}];
+  const open = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const gate = vi.spyOn(db, 'query').mockImplementation(async (asked) => {
+    if (!asked.text.includes('message_templates where')) return query(asked);
+    begun += 1;
+    await open;
+    return query(asked);
+  });
+  onTestFinished(() => {
+    gate.mockRestore();
+    release();
+  });
+  const fields = Array.from({ length: 30 }, (_, n) => `a${n}: messageTemplates(first: 1) { cursor }`);
+  const early = `{ bad: batches(after: "\\u0000") { cursor } ${fields.join(' ')} }`;
+  const logged = p.t.log().length;
+  for (let n = 0; n < 3; n += 1)
+    expect((await p.t.post('/graphql', { query: early }, { token })).body.data).toBeNull();
+  expect(begun).toBeLessThanOrEqual(4);
+  const before = begun;
+  const next = p.t.post('/graphql', { query: '{ messageTemplates(first: 1) { cursor } }' }, { token });
+  release();
+  expect((await next).body.data.messageTemplates).toEqual({ cursor: null });
+  expect(begun).toBe(before + 1);
+  expect(p.t.log().slice(logged)).not.toContain('The request ');
+});
+
 test('templates go to the device as they are, and only active ones', async () => {
   const phone = await p.active();
   const { createMessageTemplate } = await p.ask(
@@ -377,6 +451,7 @@ test('G76: public clients: urql asks, graphql-sse and graphql-ws are told of eve
     complete: () => {},
   });
   const streams = p.echo.shell.events.followers;
+  await settledUpTo(p.t.engine.db); // they begin behind what is settled
   sse.subscribe({ query, variables: { id: device.id } }, into(bySse));
   ws.subscribe({ query }, into(byWs));
   sse.subscribe({ query, variables: { id: another } }, into(others));
@@ -493,7 +568,18 @@ test('G76: what is wrong with an operation is told on the WebSocket, which stays
       });
       socket.send(operation(id, query, variables));
     });
-  expect(await told('{')).toMatchObject([{ message: expect.stringContaining('Syntax Error') }]);
+  const nodes = 'id name policy udid serial model tags isBusy osVersion createdAt';
+  for (const [document, extensions] of [
+    ['{', { code: 'GRAPHQL_PARSE_FAILED' }],
+    ['{ nothing }', { code: 'GRAPHQL_VALIDATION_FAILED' }],
+    ['fragment f on Device { id }', { code: expect.any(String) }],
+    [`{ devices(first: 100) { nodes { ${nodes} } } }`, { code: 'QUERY_TOO_COSTLY' }],
+  ] as const) {
+    const [said] = await told(document);
+    expect([document, said?.extensions]).toEqual([document, extensions]);
+  }
+  const named = await told('query a { actionTypes { id } } query b { actionTypes { id } }');
+  expect(named).toMatchObject([{ extensions: { code: 'OPERATION_RESOLUTION_FAILURE' } }]);
   const create = 'mutation ($k: String!) { createMessageTemplate(name: $k, content: $k) { id } }';
   for (const k of ['a\u0000', 'a\ud800b'])
     expect(await told(create, { k })).toMatchObject([{ extensions: { code: 'MUSTER_BAD_TEXT' } }]);
@@ -521,9 +607,19 @@ test('G76: what cannot be understood is refused with a code, in the address, in 
       'MUSTER_BAD_REQUEST',
     ],
     ['{ devices(after: "garbage") { cursor } }', 'MUSTER_BAD_REQUEST'],
+    [`{ devices(search: "${'a'.repeat(1_001)}") { cursor } }`, 'MUSTER_BAD_REQUEST'],
+    ['mutation { createMessageTemplate(name: " ", content: "b") { id } }', 'MUSTER_BAD_REQUEST'],
+    ['mutation { createMessageTemplate(name: "a", content: "b\\u0001") { id } }', 'MUSTER_BAD_REQUEST'],
+    [
+      `mutation { assignAction(deviceId: ${device}, actionId: 8, phoneNumber: "1\\u0001") { status } }`,
+      'MUSTER_BAD_REQUEST',
+    ],
     ['{ executions(after: "1") { cursor } }', 'MUSTER_BAD_REQUEST'],
   ] as const)
     expect([document, await p.codesOf(document)]).toEqual([document, [code]]);
+  const byBrowser = `${p.t.server.url}/graphql?query=%7B__typename%7D`;
+  const headers = { authorization: `Bearer ${p.t.operator}`, accept: 'text/html' };
+  expect(await (await fetch(byBrowser, { headers })).json()).toMatchObject({ code: 'MUSTER_BAD_REQUEST' });
   expect((await p.ask(register)).assignAction.status).toBe('COMPLETED');
   const nobody =
     '{ device(id: 0) { id } execution(id: 0) { id } batch(id: 0) { id } messageTemplate(id: 0) { id } }';
@@ -537,18 +633,34 @@ test('G76: a subscription is a stream for whoever takes anything, and refused wi
   const query = 'subscription { deviceStateChanged { deviceId } }';
   const { events, streamPlaces } = p.echo.shell;
   const [followers, places] = [events.followers, streamPlaces.count];
-  const follow = (accept: string, signal?: AbortSignal) =>
+  const follow = (accept: string, signal?: AbortSignal, token = p.t.operator) =>
     fetch(`${p.t.server.url}/graphql`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${p.t.operator}`, 'content-type': 'application/json', accept },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept },
       body: JSON.stringify({ query }),
       ...(signal ? { signal } : {}),
     });
+  const free = () => expect.poll(() => [events.followers, streamPlaces.count]).toEqual([followers, places]);
+  // no sign of life helps: with those of every twelve seconds a place was free that much later
+  onTestFinished(() => void vi.useRealTimers());
+  vi.useFakeTimers({ toFake: ['setInterval'] });
   const client = new AbortController();
   const response = await follow('*/*', client.signal);
   expect(response.headers.get('content-type')).toContain('text/event-stream');
+  await expect.poll(() => events.followers).toBe(followers + 1);
   client.abort();
-  await expect.poll(() => [events.followers, streamPlaces.count]).toEqual([followers, places]);
+  await free();
+  const { id, token } = await p.t.token({ kind: 'operator', role: 'viewer', name: 'followed' });
+  const revoked = await follow('text/event-stream', undefined, token);
+  await expect.poll(() => events.followers).toBe(followers + 1);
+  await p.t.del(`/api/tokens/${id}`);
+  const [, said, over] = (await revoked.text()).split('\n\n');
+  expect(JSON.parse(said?.replace('event: next\ndata: ', '') ?? '')).toEqual({
+    errors: [{ message: expect.any(String), extensions: { code: 'MUSTER_UNAUTHORIZED' } }],
+  });
+  expect(over).toBe('event: complete\ndata:');
+  await free();
+  vi.useRealTimers();
   expect(await (await follow('application/json')).json()).toMatchObject({ code: 'MUSTER_BAD_REQUEST' });
 
   const taken: (() => void)[] = [];

@@ -319,7 +319,7 @@ test('a message that nobody can read is a dead letter with an alert and fails no
       await p.t.engine.runDuty('bus-dead-letters');
       return p.t.log();
     })
-    .toContain('A message of checkin-handler could not be taken');
+    .toContain('A checkin-handler message could not be consumed');
   expect((await p.execution(executionId)).action.state).toMatch(/claimed|pending/);
 });
 

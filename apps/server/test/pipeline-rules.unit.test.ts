@@ -3,6 +3,7 @@ import { ACTION_TYPES, POLICIES } from '@muster/contracts/words';
 import { buildSchema, getIntrospectionQuery, parse, printSchema, validate } from 'graphql';
 import { expect, test } from 'vitest';
 import { limitRule } from '../src/features/pipeline/graphql/limits.ts';
+import { DocumentOver, ReadTurns } from '../src/features/pipeline/graphql/read-turns.ts';
 import { SDL } from '../src/features/pipeline/graphql/schema.ts';
 import { policyAfter, policyInSql, refusalOf, typeOf } from '../src/features/pipeline/transitions.ts';
 
@@ -13,7 +14,7 @@ test('the committed schema is the one that is served; npm run generate writes it
   expect(readFileSync(file, 'utf8')).toBe(`${printSchema(schema)}\n`);
 });
 
-test('G75: every action is allowed from the policies of the seed, and from no other', () => {
+test('G75: every action is allowed from the policies of its row, and from no other', () => {
   const allowed = Object.fromEntries(
     ACTION_TYPES.map((type) => [
       type.name,
@@ -106,4 +107,106 @@ test('G76: a document costs 1,000 at most: pages by their size, variables by the
   expect(errorsOf(`{ device(id: 1) { ...f0 } } ${bomb} fragment f40 on Device { id }`)).toEqual([
     'QUERY_TOO_COSTLY',
   ]);
+});
+
+test('G76: fields that are read by themselves cost five', () => {
+  const read = (count: number) =>
+    `{ ${Array.from({ length: count }, (_, n) => `a${n}: executions(first: 1) { cursor }`).join(' ')} }`;
+  expect(errorsOf(read(166))).toEqual([]);
+  expect(errorsOf(read(167))).toEqual(['QUERY_TOO_COSTLY']);
+});
+
+/** Reads that end when they are told to, in the order in which they began. */
+function heldReads() {
+  const begun: { name: string; end: () => void }[] = [];
+  return {
+    begun,
+    names: () => begun.map(({ name }) => name),
+    ask: (name: string, of: ReturnType<ReadTurns['begin']>) =>
+      of.read(() => new Promise<void>((end) => begun.push({ name, end }))),
+  };
+}
+const turn = () => new Promise(setImmediate);
+
+test('G76: four reads are under way at once, and tenants, callers and documents take turns', async () => {
+  const turns = new ReadTurns(60_000);
+  const held = heldReads();
+  const greedy = turns.begin({ tenantId: 1, tokenId: 'a' });
+  const over = Array.from({ length: 8 }, () => held.ask('greedy', greedy));
+  over.push(held.ask('second', turns.begin({ tenantId: 1, tokenId: 'a' })));
+  over.push(held.ask('colleague', turns.begin({ tenantId: 1, tokenId: 'b' })));
+  over.push(held.ask('other', turns.begin({ tenantId: 2, tokenId: 'c' })));
+  await turn();
+  expect(held.names()).toEqual(Array(4).fill('greedy'));
+  for (let at = 0; at < over.length; at += 1) {
+    held.begun[at]?.end();
+    await turn();
+  }
+  await Promise.all(over);
+  const afterwards = held.names().slice(4);
+  // one of each tenant in turn; of the caller who has more than one document one of each
+  expect(afterwards.slice(0, 2).sort()).toEqual(['colleague', 'other']);
+  expect(afterwards.indexOf('second')).toBeLessThan(4);
+});
+
+test('G76: a caller and a tenant have so many documents under way, and what comes after its time is not read', async () => {
+  const turns = new ReadTurns(60_000, { documents: 10, ofCaller: 2 });
+  const mine = { tenantId: 1, tokenId: 'a' };
+  const first = turns.begin(mine);
+  turns.begin(mine);
+  expect(() => turns.begin(mine)).toThrow('try again');
+  const others = (tenantId: number) =>
+    Array.from({ length: 10 }, (_, n) => {
+      try {
+        return turns.begin({ tenantId, tokenId: `${n}` });
+      } catch {
+        return null;
+      }
+    }).filter((one) => one !== null).length;
+  expect(others(1)).toBeLessThan(8);
+  expect(others(2)).toBeGreaterThan(0);
+  const { documents } = turns;
+  first.end();
+  expect(turns.documents).toBe(documents - 1);
+  const late = new ReadTurns(-1).begin(mine);
+  await expect(late.read(async () => 'read')).rejects.toMatchObject({ code: 'MUSTER_OVERLOADED' });
+});
+
+test('G76: of a document that is over nothing more is read, and it counts until its last read has ended', async () => {
+  const turns = new ReadTurns(60_000, { documents: 10, ofCaller: 2 });
+  const mine = { tenantId: 1, tokenId: 'a' };
+  const held = heldReads();
+  const [failed, other] = [turns.begin(mine), turns.begin(mine)];
+  const asked = Promise.allSettled(Array.from({ length: 9 }, () => held.ask('failed', failed)));
+  const rest = Array.from({ length: 3 }, () => held.ask('rest', other));
+  await turn();
+  // of another caller both wait in the line of all
+  const colleague = { tenantId: 1, tokenId: 'b' };
+  const [leaving, staying] = [turns.begin(colleague), turns.begin(colleague)];
+  const left = held.ask('left', leaving).catch((error) => error);
+  const stayed = held.ask('stayed', staying);
+  leaving.end();
+  expect(await left).toBeInstanceOf(DocumentOver);
+  failed.end();
+  await expect(held.ask('late', failed)).rejects.toBeInstanceOf(DocumentOver);
+  expect([turns.documents, held.names()]).toEqual([3, Array(4).fill('failed')]);
+  expect(() => turns.begin(mine)).toThrow('try again');
+  for (let at = 0; at < 8; at += 1) {
+    held.begun[at]?.end();
+    await turn();
+  }
+  await Promise.all([stayed, ...rest]);
+  const refused = (await asked).filter(({ status }) => status === 'rejected');
+  expect([refused.length, turns.documents]).toEqual([5, 2]);
+  expect(held.names().slice(4).sort()).toEqual(['rest', 'rest', 'rest', 'stayed']);
+  // nobody has lost a turn over it
+  const again = Promise.all(Array.from({ length: 5 }, () => held.ask('again', staying)));
+  await turn();
+  expect(held.names().filter((name) => name === 'again')).toHaveLength(4);
+  for (const { end } of held.begun) end();
+  await turn();
+  held.begun.at(-1)?.end();
+  await again;
+  for (const one of [other, staying, failed]) one.end();
+  expect(turns.documents).toBe(0);
 });

@@ -57,8 +57,12 @@ test('of many dead letters each has its own answer', async () => {
     redriven: 1,
     refused: 2,
     refusals: [
-      { id: b, code: 'MUSTER_TARGET_GONE', error: expect.stringContaining('Its device is deleted.') },
-      { id: c, code: 'MUSTER_DEVICE_IN_ERROR' },
+      { id: b, code: 'MUSTER_TARGET_GONE', error: expect.stringContaining('The device was deleted.') },
+      {
+        id: c,
+        code: 'MUSTER_DEVICE_IN_ERROR',
+        device: { id: letters[2]?.deviceId, name: (await pc.devices[2]?.show())?.name },
+      },
     ],
   });
   expect((await many({ clearError: true })).body).toMatchObject({ redriven: 1, refused: 1 });
@@ -92,9 +96,9 @@ test('what was for a deleted device, PC or service is not redriven to wait for e
   await t.del(`/api/hosts/${host.id}/services/${service.id}`);
 
   for (const [id, sentence] of [
-    [letters[0]?.id as string, /^Its device belongs to no PC\./],
-    [lock, /^Its device is deleted\./],
-    [queued.body.id, /^Its service is deleted\./],
+    [letters[0]?.id as string, /^The device belongs to no PC\./],
+    [lock, /^The device was deleted\./],
+    [queued.body.id, /^The service was deleted\./],
   ] as const) {
     expect((await action(id)).state, `${sentence}`).toBe('failed');
     const refused = await redrive(id, { clearError: true });
@@ -144,9 +148,7 @@ test('what is said of a copy is not what is said of a dead letter', async () => 
   const { action: done } = await device.checkIn();
   await device.report(done);
   await stage.t.del(`/api/devices/${device.id}`);
-  expect((await copy(done.id)).body.error).toBe(
-    'Its device is deleted. Nobody could have a copy of this action.',
-  );
+  expect((await copy(done.id)).body.error).toBe('The device was deleted. The action cannot be copied.');
 });
 
 test('G60: a redriven one that nobody can have after all is a dead letter again', async () => {

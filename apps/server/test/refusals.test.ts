@@ -71,9 +71,7 @@ test('a field that JSON allows and this server does not is named', async () => {
     '{"kind":"x","__proto__":{"a":1}}',
     '{"kind":"x","payload":{"deep":[{"__proto__":1}]}}',
   ])
-    expect((await t.post(enqueue, text)).body.error).toBe(
-      'The body has a field "__proto__", which is not taken.',
-    );
+    expect((await t.post(enqueue, text)).body.error).toBe('The field "__proto__" is not allowed.');
   expect((await t.post(enqueue, '{"__proto__"')).body.error).toBe('The body is not valid JSON.');
   expect((await t.post(enqueue, '{"kind":"x","payload":"__proto__"}')).status).toBe(201);
 });
@@ -140,7 +138,7 @@ test('every unknown id is 404, whatever it looks like', async () => {
         body: { code: 'MUSTER_UNKNOWN_ACTION' },
       });
     }
-    for (const act of ['cancel', 'redrive', 'move-to-front'])
+    for (const act of ['cancel', 'redrive', 'move-to-front', 'make-due'])
       expect(await t.post(`/api/actions/${id}/${act}`)).toMatchObject({ status: 404 });
     expect(await t.get(`/api/actions/${id}`)).toMatchObject({ status: 404 });
   }
@@ -172,7 +170,7 @@ test('a full lane refuses, and the lane beside it does not', async () => {
     expect((await t.post('/api/lanes/full/actions', { kind: 'x' })).status).toBe(201);
   expect(await t.post('/api/lanes/full/actions', { kind: 'x' })).toMatchObject({
     status: 409,
-    body: { code: 'MUSTER_LANE_FULL', error: 'The lane already has 3 unfinished actions.' },
+    body: { code: 'MUSTER_LANE_FULL', error: 'The lane is full: it has 3 unfinished actions.' },
   });
   expect((await t.post('/api/lanes/beside/actions', { kind: 'x' })).status).toBe(201);
 });
@@ -181,14 +179,14 @@ test('wrong paths, methods, queries and cursors are told apart', async () => {
   expect(await t.get('/api/nothing')).toMatchObject({ status: 404, body: { code: 'MUSTER_UNKNOWN_ROUTE' } });
   expect(await t.send('PUT', '/api/actions', {})).toMatchObject({
     status: 405,
-    body: { code: 'MUSTER_WRONG_METHOD', error: 'This path does not know PUT; it knows GET.' },
+    body: { code: 'MUSTER_WRONG_METHOD', error: 'PUT is not allowed here; allowed: GET.' },
   });
   expect((await t.send('PUT', '/api/actions', {})).headers.get('allow')).toBe('GET');
   for (const method of ['PUT', 'OPTIONS', 'PROPFIND']) {
     const answer = await t.send(method, '/api/devices/1', undefined);
     expect(answer).toMatchObject({
       status: 405,
-      body: { error: `This path does not know ${method}; it knows DELETE, GET, PATCH.` },
+      body: { error: `${method} is not allowed here; allowed: DELETE, GET, PATCH.` },
     });
     expect(answer.headers.get('allow')).toBe('DELETE, GET, PATCH');
   }

@@ -49,16 +49,16 @@ const noState = (name: string, why: string) =>
 it.each([
   [{ '--exec': 'gone' }, 1, /^--exec \S+gone does not exist\.\n$/],
   [{ '--exec': 'token/x' }, 1, /^--exec \S+token\/x does not exist\.\n$/],
-  [{ '--exec': 'no-script' }, 1, /may not be run. Make it executable: chmod \+x/],
+  [{ '--exec': 'no-script' }, 1, /is not executable. Run: chmod \+x/],
   [{ '--exec': 'a-folder' }, 1, /is not a file/],
   [{ '--token-file': 'gone' }, 1, /^The token cannot be read: ENOENT/],
-  [{ '--token-file': 'operator' }, 1, /does not hold the token of a runner/],
+  [{ '--token-file': 'operator' }, 1, /does not contain the token of a runner/],
   [{ '--state-dir': 'token' }, 1, noState('token', 'EEXIST: file already exists')],
   [{ '--state-dir': 'token/x' }, 1, noState('token/x', 'ENOTDIR: not a directory')],
   [
     {},
     2,
-    /^The server refuses the token in .*token for PC 1: Who is that\? \(401\)\. The runner ends; put a valid token there and start it again\.\n$/,
+    /^The server rejected the token in .*token for PC 1: Who is that\? \(401\)\. The runner stops; put a valid token there and start it again\.\n$/,
   ],
 ])('%j ends it with %i and a sentence', async (files, code, sentence) => {
   const other = Object.fromEntries(Object.entries(files).map(([flag, name]) => [flag, at(name)]));
@@ -70,7 +70,7 @@ it.each([
 it('refuses a PC and an address that are none', async () => {
   expect(await muster(['runner', ...flags({ '--pc': 'x' })], {})).toMatchObject({
     code: 1,
-    notes: '--pc must be the id of a PC, which is a number.\n',
+    notes: '--pc must be the id of a PC, a number.\n',
   });
   expect((await muster(['runner', ...flags({ '--server': 'x' })], {})).notes).toMatch(/^--server must be/);
 });
@@ -82,7 +82,7 @@ it('goes on asking a server that is not there, and stops with 0', async () => {
   nowhere.close();
   await once(nowhere, 'close');
   const args = [...MUSTER, 'runner', ...flags({ '--server': `http://127.0.0.1:${port}` })];
-  const runner = processOf(args, /The server does not answer and is asked again: .*ECONNREFUSED/, {});
+  const runner = processOf(args, /The server does not answer; trying again: .*ECONNREFUSED/, {});
   await runner.start();
   expect(await runner.stop()).toBe(0);
 });

@@ -58,11 +58,11 @@ test('G82: a start with another key is refused with a sentence that does not hav
   const wrong = second.toString('base64');
   const refused = await start({ MUSTER_SECRETS_KEY: wrong }).catch((error) => error);
   expect(refused.message).toBe(
-    'MUSTER_SECRETS_KEY is not the key that values of this database were sealed with. ' +
-      'The key from before can stay readable by MUSTER_SECRETS_OLD_KEYS.',
+    'MUSTER_SECRETS_KEY did not seal the values of this database. ' +
+      'Put the former key into MUSTER_SECRETS_OLD_KEYS.',
   );
   await expect(start({})).rejects.toThrow(
-    'MUSTER_SECRETS_KEY is not set, but this database has values that were sealed with a key.',
+    'MUSTER_SECRETS_KEY is not set, but this database has sealed values.',
   );
   // the refused one has left nothing behind that would refuse the right one
   await start({ MUSTER_SECRETS_KEY: first.toString('base64') });
@@ -78,7 +78,7 @@ test('G82: after a change of the key the old one still opens, and nothing is sea
   const now = await start(settings);
   expect(now.open(sealed, 'of the test').toString()).toBe('kept');
   expect(() => old.open(now.seal('new', 'of the test'), 'of the test')).toThrow();
-  await expect(start({ MUSTER_SECRETS_KEY: second.toString('base64') })).rejects.toThrow('is not the key');
+  await expect(start({ MUSTER_SECRETS_KEY: second.toString('base64') })).rejects.toThrow('did not seal');
 });
 
 test('G82: of two first starts at once with different keys one is refused', async () => {
@@ -114,9 +114,9 @@ test('the embedded database has a key beside it that is made once and that nobod
   const key = readFileSync(file, 'utf8').trim();
   expect((await start({ MUSTER_SECRETS_KEY: key })).open(sealed, 'of the test').toString()).toBe('kept');
   rmSync(file);
-  await expect(start({}, true)).rejects.toThrow(/the key in .*secrets-key is not the one that values/);
+  await expect(start({}, true)).rejects.toThrow(/the key in .*secrets-key did not seal the values/);
   writeFileSync(file, 'no key');
-  await expect(start({}, true)).rejects.toThrow(/has no key in .*secrets-key/);
+  await expect(start({}, true)).rejects.toThrow(/has no valid key in .*secrets-key/);
 });
 
 test('without a key nothing is sealed, and that is said', async () => {
@@ -124,7 +124,7 @@ test('without a key nothing is sealed, and that is said', async () => {
   expect(secrets.isReady).toBe(false);
   expect(() => secrets.seal('', '')).toThrow(expect.objectContaining({ code: 'MUSTER_SECRETS_KEY_MISSING' }));
   await expect(start({ MUSTER_SECRETS_OLD_KEYS: first.toString('hex') })).rejects.toThrow(
-    'MUSTER_SECRETS_OLD_KEYS is for keys',
+    'MUSTER_SECRETS_OLD_KEYS is only for former keys',
   );
   for (const bad of ['short', 'a'.repeat(63), `${first.toString('base64')}!`])
     expect(() => readConfig({ MUSTER_SECRETS_KEY: bad })).toThrow(

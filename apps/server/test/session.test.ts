@@ -101,9 +101,9 @@ test('G63: revoked or rotated away, a token takes its sign-ins with it at once, 
   expect(stream.status).toBe(200);
   expect((await t.del(`/api/tokens/${id}`)).status).toBe(204);
   const over = await t.get('/api/counts', by(cookie));
-  expect(over).toMatchObject({ status: 401, body: { error: 'This sign-in is over. Sign in again.' } });
+  expect(over).toMatchObject({ status: 401, body: { error: 'You are signed out. Sign in again.' } });
   expect(cookiesOf(over)[0]).toMatchObject({ pair: 'muster_session_1=' });
-  expect(await stream.text()).toContain('This sign-in is over.');
+  expect(await stream.text()).toContain('You are signed out.');
 
   const old = await operatorOf('viewer');
   const kept = await signIn(old.token);
@@ -118,11 +118,21 @@ test('G63: revoked or rotated away, a token takes its sign-ins with it at once, 
 test('G63: a sign-in ends by itself, and by signing out', async () => {
   const { token } = await operatorOf('viewer');
   const [one, other] = [await signIn(token), await signIn(token)];
+  const follow = (cookie: string) =>
+    fetch(`${t.server.url}/api/events`, { headers: { cookie, accept: 'text/event-stream' } });
+  const [ends, staysOpen] = [await follow(one), await follow(other)];
   const out = await t.del('/api/session', by(one, { 'muster-tenant': '1' }));
   expect(out.status).toBe(204);
   expect(cookiesOf(out)[0]).toMatchObject({ pair: 'muster_session_1=' });
   expect((await t.get('/api/counts', by(one))).status).toBe(401);
+  expect(await ends.text()).toContain('You are signed out.');
+  const said = staysOpen.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  await said.read(); // how it began
   expect((await t.get('/api/counts', by(other))).status).toBe(200);
+  const { id: news } = (await t.post('/api/lanes/of-sign-ins/actions', { kind: 'NEWS' })).body;
+  expect(new TextDecoder().decode((await said.read()).value)).toContain(`"actionId":"${news}"`);
+  await said.cancel();
+  await t.post(`/api/actions/${news}/cancel`);
   await t.pass(30 * DAY - 1);
   expect((await t.get('/api/counts', by(other))).status).toBe(200);
   await t.pass(1);
@@ -191,7 +201,7 @@ test('clients that are no browsers go on refusing cookies', async () => {
   expect((await t.get('/api/control/queue', by(cookie))).status).toBe(400); // in the words of its protocol
   expect(await t.post('/api/checkin', {}, by(cookie))).toMatchObject({
     status: 403,
-    body: { error: 'Requests with cookies are refused here.' },
+    body: { error: 'Cookies are not accepted here.' },
   });
 });
 

@@ -39,7 +39,7 @@ test('a second server on the same folder is refused with a sentence', async () =
   const second = await muster(['serve'], { ...environment, PORT: '0' });
   expect(second).toMatchObject({ code: 1, out: '' });
   expect(second.notes).toBe(
-    `The data folder ${dataDir} is in use by process ${server.process.pid}. Stop that one first, or set MUSTER_DATA_DIR to another folder.\n`,
+    `The data folder ${dataDir} is in use by process ${server.process.pid}. Stop it first, or set MUSTER_DATA_DIR to another folder.\n`,
   );
 });
 
@@ -66,7 +66,7 @@ test('commands go through the running server', async () => {
   expect(await muster(['tenant', 'create', 'acme'], environment)).toMatchObject({ code: 0 });
   expect(await muster(['tenant', 'create', 'acme'], environment)).toMatchObject({
     code: 1,
-    notes: 'There is a tenant "acme" already.\n',
+    notes: 'The tenant "acme" already exists.\n',
   });
   expect((await muster(['tenant', 'list'], environment)).out).toMatch(/^2 +acme/m);
   expect(await muster(['token', 'list', '--tenant', 'nobody'], environment)).toMatchObject({ code: 1 });
@@ -77,7 +77,7 @@ test('commands go through the running server', async () => {
   });
   const doctor = await muster(['doctor'], { ...environment, PORT: new URL(server.url).port });
   expect(doctor.out).toContain(`ok: The server is running as process ${server.process.pid}.`);
-  expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining('Nothing is wrong.') });
+  expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining('No problems found.') });
 });
 
 test('a key press that npm hands on once more is one signal', async () => {
@@ -128,11 +128,15 @@ test('wrong settings and a taken port are refused with one sentence', async () =
     await muster(['serve'], { MUSTER_DATA_DIR: other.path, PORT: port, MUSTER_LOG_LEVEL: 'silent' }),
   ).toMatchObject({
     code: 1,
-    notes: `Port ${port} is in use by another program. Stop that one, or set PORT to another number.\n`,
+    notes: `Port ${port} is in use by another program. Stop it, or set PORT to another number.\n`,
   });
   other.remove();
   expect(
-    await muster(['serve'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/x', MUSTER_LOG_LEVEL: 'silent' }),
+    await muster(['serve'], {
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:9/x',
+      MUSTER_LOG_LEVEL: 'silent',
+      PORT: '0',
+    }),
   ).toMatchObject({
     code: 1,
     notes: expect.stringContaining('The database of DATABASE_URL does not answer'),

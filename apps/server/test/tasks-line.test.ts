@@ -189,7 +189,7 @@ describe('no task blocks the tenant for ever', () => {
     expect(await rowsOf(task.id)).toMatchObject(pc.devices.map(() => ({ absentSince: since })));
     expect((await stage.t.get(`/api/task-devices/${held.id}`)).body.waitingFor).toMatchObject({
       code: 'DEVICE_ABSENT',
-      text: `Its PC says that the device is not there since ${since}.`,
+      text: `Absent since ${since}, according to its PC.`,
     });
     await say([retried, back]);
     await stage.pass(1);

@@ -98,13 +98,13 @@ test('G55 G56 G61: claims, reports and housekeeping at both nodes at once exceed
 
 test('a start tells of each step as it comes to it', () => {
   expect(steps).toEqual([
-    'looking whether port 0 is free',
+    'checking that port 0 is free',
     expect.stringMatching(/^(opening the embedded|connecting to the) database/),
-    'looking at the version of the database',
+    'checking the version of the database',
     'migrating the database',
-    'looking for the secrets key',
-    'looking for the operator token',
+    'loading the secrets key',
+    'loading the operator token',
     'starting the engine',
-    'beginning to listen',
+    'starting to listen',
   ]);
 });

@@ -75,7 +75,7 @@ test('viewers read, operators change, admins manage; workers only work', async (
   expect(await seen(operator.token)).toEqual([200, 201, 200, 200, 403, 403, 403, 200]);
   expect(await seen(worker.token)).toEqual([403, 201, 200, 403, 403, 403, 403, 403]);
   expect((await t.get('/api/tokens', { token: viewer.token })).body.error).toBe(
-    'This needs the role admin, and the token has the role viewer.',
+    'This requires the role admin; the token has the role viewer.',
   );
 });
 
@@ -114,7 +114,7 @@ test('a worker for named lanes sees no other', async () => {
 
 test('wrong tokens are asked for in a sentence', async () => {
   for (const [body, sentence] of [
-    [{ kind: 'operator', name: 'x' }, 'role is missing in the body: an operator token needs one.'],
+    [{ kind: 'operator', name: 'x' }, 'role is missing: an operator token needs one.'],
     [{ kind: 'worker', role: 'admin', name: 'x' }, 'role is for operator tokens only.'],
     [{ kind: 'operator', role: 'admin', name: 'x', lanes: ['a'] }, 'lanes is for worker tokens only.'],
     [{ kind: 'worker', name: 'x', lanes: [] }, 'lanes must have from 1 to 1000 entries.'],
@@ -146,11 +146,18 @@ test('every change of an operator is in the audit log, without secrets; a worker
   await t.post('/api/lanes/audit/pause', { reason: 'fire drill' });
   await t.post('/api/lanes/audit/resume');
   await t.post(`/api/actions/${id}/move-to-front`);
+  const notBefore = new Date(Date.now() + 3_600_000).toISOString();
+  const later = (await t.post('/api/lanes/audit/actions', { kind: 'x', notBefore }, { token: worker.token }))
+    .body;
+  await t.post(`/api/actions/${later.id}/make-due`);
+  await t.post('/api/actions/make-due', { lane: 'audit' });
   await t.post('/api/actions/cancel', { lane: 'audit', reason: 'enough' });
   await t.post(`/api/actions/${id}/redrive`);
-  const { audit, cursor } = (await t.get('/api/audit?limit=6')).body;
+  const { audit, cursor } = (await t.get('/api/audit?limit=8')).body;
   expect(audit.map(({ act, target }: { act: string; target: string }) => `${act} ${target}`)).toEqual([
     'action.cancel matching actions',
+    'action.make-due matching actions',
+    `action.make-due action ${later.id}`,
     `action.move-to-front action ${id}`,
     'lane.resume lane audit',
     'lane.pause lane audit',
@@ -159,9 +166,9 @@ test('every change of an operator is in the audit log, without secrets; a worker
   ]);
   expect(audit[0]).toMatchObject({
     actor: 'MUSTER_OPERATOR_TOKEN',
-    detail: { filter: { lane: 'audit' }, reason: 'enough', outcome: { cancelled: 2, requested: 0 } },
+    detail: { filter: { lane: 'audit' }, reason: 'enough', outcome: { cancelled: 3, requested: 0 } },
   });
-  expect(audit[3]).toMatchObject({ detail: { reason: 'fire drill' } });
+  expect(audit[5]).toMatchObject({ detail: { reason: 'fire drill' } });
   expect(JSON.stringify(audit)).not.toContain(worker.token.slice(-43));
   expect((await t.get(`/api/audit?limit=500&cursor=${cursor}`)).body.audit.length).toBeGreaterThan(0);
   expect((await t.get('/api/audit?cursor=x')).status).toBe(400);
@@ -310,7 +317,7 @@ test('a token for hosts that register themselves is not one for devices, and lis
     t.secret(Object.values(secret)[0] as string);
     expect(await enrol(noun, other.token)).toMatchObject({
       status: 403,
-      body: { code: 'MUSTER_FORBIDDEN', error: `A ${kind} token is not for this request.` },
+      body: { code: 'MUSTER_FORBIDDEN', error: `A ${kind} token is not allowed here.` },
     });
   }
   const { tokens } = (await t.get('/api/tokens?kind=device-enrolment')).body;

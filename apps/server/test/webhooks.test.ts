@@ -1,6 +1,11 @@
 import { type Database, raiseIncarnation } from '@muster/engine';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { DoorEvents } from '../src/events/door-events.ts';
+import { createPlaceQueries } from '../src/features/webhooks/place-queries.ts';
+import { createWebhookQueries } from '../src/features/webhooks/queries.ts';
+import { createQueueing } from '../src/features/webhooks/queueing.ts';
+import { createReading } from '../src/features/webhooks/reading.ts';
 import { type Arrived, type Destination, startDestination } from '../testing/destination.ts';
 import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, newTask } from '../testing/fake-pc.ts';
@@ -13,6 +18,8 @@ const DAY_MS = 86_400_000;
 
 /** A statement of a transaction that dies with it, and those that have. */
 let failsAt: string | null = null;
+/** As if a transaction were open that is older than all events: the feed ends before them. */
+let isHeldBack = false;
 const faults: string[] = [];
 const failing = (db: Database): Database => ({
   ...db,
@@ -22,6 +29,8 @@ const failing = (db: Database): Database => ({
         run({
           query: async (query) => {
             const answer = await tx.query(query);
+            if (isHeldBack && query.name === 'muster_feed_cursor')
+              return { ...answer, rows: [{ ...answer.rows[0], xid: '0', eventId: '0' }] };
             if (query.name === undefined || query.name !== failsAt) return answer;
             faults.push(query.name);
             throw new Error('killed');
@@ -58,6 +67,8 @@ afterEach(async () => {
 const at = (path: string) => `http://them.example:${them.port}${path}`;
 
 async function subscribe(path: string, events: string[], more: object = {}) {
+  // what came before is older than it, also while a transaction of another suite holds back the feed
+  t.clock.advance(1);
   const { body, status } = await t.post('/api/webhooks', { url: at(path), events, ...more });
   expect(status).toBe(201);
   t.secret(body.secret);
@@ -112,8 +123,10 @@ test('what happens to an action is sent in its order, as CloudEvents that the li
         target: 'generic:printer',
         kind: 'print',
         channel: 'generic',
+        state: 'pending',
         tags: ['paper'],
         attempt: 0,
+        createdAt: t.clock().toISOString(),
       },
     },
   });
@@ -228,7 +241,7 @@ test('G86: an endpoint that takes nothing for a day is paused, with a reason and
   await t.pass(DAY_MS);
   await comesTo(id, { state: 'paused', pausedBy: 'failures', pausedSince: t.clock().toISOString() });
   expect(them.of('/dead').length).toBe(tried + 1);
-  expect((await show(id)).pausedReason).toContain(`Nothing was taken since ${since.toISOString()}`);
+  expect((await show(id)).pausedReason).toContain(`Nothing was accepted since ${since.toISOString()}`);
   const alerts = () => eventsAt('/alerts').filter(({ data }) => data.name === 'endpoint.dead');
   await expect.poll(() => alerts().length).toBe(1);
   expect(alerts()[0].data).toMatchObject({ webhookId: id, text: expect.stringContaining('billing') });
@@ -259,14 +272,23 @@ test('one that says it is gone is paused at once; what was missed can be skipped
   them.on('/gone', (response) => response.writeHead(410).end());
   await enqueue('g');
   await comesTo(id, { state: 'paused', pausedBy: 'failures' });
-  await enqueue('g');
+  // what waits for it says so, whatever else it waits for
+  const waits = async () => (await t.get(`/api/actions?tag=webhook:${id}`)).body.actions[0].waitingFor;
+  await expect.poll(waits).toMatchObject({
+    ...{ code: 'WEBHOOK_PAUSED', tag: `webhook:${id}` },
+    text: expect.stringMatching(/^The webhook .* is paused: The endpoint answered 410/),
+  });
+  const missed = await enqueue('g');
   await t.pass(12_100);
   them.on('/gone', (response) => response.end());
+  isHeldBack = true;
   await t.post(`/api/webhooks/${id}/resume`, { skipMissed: true });
-  t.clock.advance(1);
+  isHeldBack = false;
   const last = await enqueue('g');
-  await arrive('/gone', 3);
-  expect(typesAt('/gone').slice(1)).toContain(`action/${last} action.created`);
+  await expect.poll(() => typesAt('/gone')).toContain(`action/${last} action.created`);
+  expect((await log(id)).map(({ subject }: { subject: string }) => subject)).not.toContain(
+    `action/${missed}`,
+  );
   expect((await t.post(`/api/webhooks/${id}/pause`, { reason: 'new office' })).body).toMatchObject({
     ...{ state: 'paused', pausedBy: 'operator', pausedReason: 'new office' },
   });
@@ -316,6 +338,13 @@ test('one delivery or those of a time range are sent again, with the id they had
   });
   expect((await t.post(`/api/webhooks/${id}/replay`, range)).body).toEqual({ replayed: 1, cursor: null });
   await arrive('/again', 4);
+  expect(await t.post(`/api/webhooks/${id}/replay`, { from: range.to, to: range.from })).toMatchObject({
+    status: 400,
+    body: { error: 'from must not be after to.' },
+  });
+  expect((await t.post(`/api/webhooks/${id}/replay`, { ...range, cursor: 'x' })).body.error).toBe(
+    'cursor must be a cursor from this list.',
+  );
   const ids = them.of('/again').map(({ headers }) => headers['webhook-id']);
   expect(ids.slice(0, 2).sort()).toEqual([early.eventId, late.eventId].sort());
   expect(ids.slice(2)).toEqual([late.eventId, early.eventId]);
@@ -328,6 +357,21 @@ test('one delivery or those of a time range are sent again, with the id they had
   expect((await t.post(`/api/webhooks/${id}/replay`, all)).body).toEqual({ replayed: 2, cursor: null });
 });
 
+test('a delivery is not copied: nobody has an event of his own signed', async () => {
+  const { id } = await subscribe('/forged', ['action.created']);
+  await enqueue('a');
+  await arrive('/forged', 1);
+  await comesTo(id, { waiting: 0 });
+  const [delivery] = await log(id);
+  const { payload } = (await t.get(`/api/actions/${delivery.id}`)).body;
+  const forged = { ...payload, event: { ...payload.event, id: 'evt_forged', type: 'order.completed' } };
+  for (const body of [{}, { payload: null }, { payload: forged }])
+    expect(await t.post(`/api/actions/${delivery.id}/copy`, body)).toMatchObject({
+      ...{ status: 409, body: { code: 'MUSTER_NOT_COPIED', error: expect.stringContaining('Replay') } },
+    });
+  expect(await log(id)).toHaveLength(1);
+});
+
 test('what cannot be is refused, and viewers look only', async () => {
   const wrong = { events: ['action.created'] };
   for (const url of ['http://10.0.0.1/', 'ftp://x/', 'http://a:b@them.example/', 'no address'])
@@ -336,7 +380,15 @@ test('what cannot be is refused, and viewers look only', async () => {
     expect((await t.post('/api/webhooks', body)).status).toBe(400);
   const { id } = await subscribe('/x', ['action.created']);
   expect((await t.send('PATCH', `/api/webhooks/${id}`, { url: 'http://10.0.0.1/' })).status).toBe(400);
-  const changed = { url: at('/y'), events: ['order.*'], name: 'n', filter: { kinds: ['k'] } };
+  const changed = { url: at('/y'), events: ['order.*'], name: 'n', filter: { kinds: ['order'] } };
+  for (const filter of [{ kinds: ['k'] }, { tags: ['a'] }, { devices: ['1'] }, { hosts: ['1'] }]) {
+    const vain = { url: at('/'), events: ['order.created'], filter };
+    expect((await t.post('/api/webhooks', vain)).body.error).toContain('No event of an order');
+    expect((await t.send('PATCH', `/api/webhooks/${id}`, vain)).status).toBe(400);
+  }
+  // beside other events it is not in vain
+  const both = { events: ['order.created', 'action.created'], filter: { tags: ['a'] } };
+  expect((await t.send('PATCH', `/api/webhooks/${id}`, both)).body).toMatchObject(both);
   expect((await t.send('PATCH', `/api/webhooks/${id}`, changed)).body).toMatchObject(changed);
   const viewer = { token: (await t.token({ kind: 'operator', role: 'viewer', name: 'v' })).token };
   expect((await t.get(`/api/webhooks/${id}`, viewer)).body).not.toHaveProperty('secret');
@@ -386,6 +438,50 @@ test('G86: whoever dies between the read of the feed and the end of its transact
   expect(typesAt('/once').sort()).toEqual(made.map((one) => `action/${one} action.created`).sort());
 });
 
+test('G86: however many nodes read the feed at the same time, everything is queued once', async () => {
+  const { id } = await subscribe('/nodes', ['action.created']);
+  const { engine } = t;
+  const places = createPlaceQueries(engine.schema, engine.now);
+  const queries = createWebhookQueries(engine.schema, engine.now);
+  const reading = (more: Partial<typeof places> = {}) =>
+    createReading({
+      ...{ doors: new DoorEvents(), engine, queue: createQueueing(engine), queries },
+      places: { ...places, ...more },
+    });
+  let isOver = false;
+  const nodes = [reading(), reading()].map(async (node) => {
+    while (!isOver) {
+      await node.readOn();
+      await node.catchUpNext(null);
+    }
+  });
+  const made: string[] = [];
+  try {
+    for (let n = 0; n < 30; n += 1) {
+      made.push(await enqueue(`n${n % 7}`));
+      if (n % 10 === 4) await t.post(`/api/webhooks/${id}/pause`);
+      if (n % 10 === 8) await t.post(`/api/webhooks/${id}/resume`);
+    }
+    await expect.poll(() => new Set(typesAt('/nodes')).size).toBe(30);
+  } finally {
+    isOver = true;
+    await Promise.all(nodes);
+  }
+  const queued = (await log(id)).map(({ subject }: { subject: string }) => subject);
+  expect(queued.sort()).toEqual(made.map((one) => `action/${one}`).sort());
+
+  // one that comes too late with what another has queued
+  await t.post(`/api/webhooks/${id}/pause`);
+  await enqueue('late');
+  const { cursor } = (await queries.get(engine.db, { tenantId: 1, webhookId: id })) as { cursor: string };
+  await t.post(`/api/webhooks/${id}/resume`);
+  await expect.poll(() => new Set(typesAt('/nodes')).size).toBe(31);
+  await comesTo(id, { catchingUp: false });
+  const late = { tenantId: 1, webhookId: id, cursor };
+  expect(await reading({ behind: async () => late }).catchUpNext(null)).toMatchObject({ isMore: true });
+  expect(await log(id)).toHaveLength(31);
+});
+
 test('a try that nobody tells of ends with its lease, and what is answered later changes nothing', async () => {
   them.hold('/lost');
   const { id } = await subscribe('/lost', ['action.created']);
@@ -425,8 +521,38 @@ test('after a restore of the database, which no cursor survives, nothing is miss
   expect(ids.size).toBe(3);
 });
 
+test('whoever is told of an action needs no second call: its state, what went wrong, and its times', async () => {
+  await subscribe('/told', ['action.*']);
+  const createdAt = t.clock().toISOString();
+  const action = await enqueue('told', 'weigh', { maxAttempts: 1 });
+  t.clock.advance(2_000);
+  const [{ attempt }] = (await t.post('/api/lanes/told/claim', { worker: 'scale' })).body.actions;
+  const startedAt = t.clock().toISOString();
+  t.clock.advance(3_000);
+  await t.post(`/api/actions/${action}/report`, { attempt, status: 'failed', error: 'no weight' });
+  const endedAt = t.clock().toISOString();
+  await arrive('/told', 3);
+  const about = { actionId: action, target: 'generic:told', kind: 'weigh', channel: 'generic', tags: [] };
+  expect(eventsAt('/told').map(({ data }) => data)).toEqual([
+    { ...about, attempt: 0, state: 'pending', createdAt },
+    { ...about, attempt: 1, state: 'claimed', worker: 'scale', createdAt, startedAt },
+    {
+      ...{ ...about, attempt: 1, state: 'failed', createdAt, startedAt, endedAt },
+      ...{ reason: 'FAILED', error: 'no weight' },
+    },
+  ]);
+  // tried again and succeeded: what is told of the first end is told of that alone
+  await t.post(`/api/actions/${action}/redrive`, {});
+  await run('told');
+  await arrive('/told', 5);
+  expect(eventsAt('/told')[4].data).toEqual({
+    ...{ ...about, attempt: 2, state: 'succeeded', worker: 'w', createdAt },
+    ...{ startedAt: endedAt, endedAt },
+  });
+});
+
 test('orders are told of in their own words', async () => {
-  await subscribe('/orders', ['order.*']);
+  const { id } = await subscribe('/orders', ['order.*']);
   const { body: order } = await t.post('/api/orders', { type: 'VIP' });
   const { body: bot } = await t.post('/api/bots');
   t.secret(bot.botToken);
@@ -439,17 +565,38 @@ test('orders are told of in their own words', async () => {
   const { body: other } = await t.post('/api/orders', { type: 'NORMAL' });
   await t.del(`/api/orders/${other.id}`);
   await arrive('/orders', 7);
+  const after = (ms: number) => new Date(t.clock().getTime() + ms).toISOString();
   const of = (id: string) => eventsAt('/orders').filter(({ subject }) => subject === `order/${id}`);
   expect(of(order.id).map(({ type }) => type)).toEqual(
     ['created', 'started', 'returned', 'started', 'completed'].map((word) => `order.${word}`),
   );
-  expect(of(order.id)[1].data).toMatchObject({
-    orderId: order.id,
-    orderNumber: order.orderNumber,
-    type: 'VIP',
-    botId: bot.id,
-  });
+  const about = { orderId: order.id, orderNumber: order.orderNumber, type: 'VIP', userId: null };
+  const { createdAt } = order;
+  const times = { processingStartedAt: createdAt, processingEndsAt: after(10_000) };
+  expect(of(order.id).map(({ data }) => data)).toEqual([
+    { ...about, status: 'PENDING', createdAt },
+    { ...about, status: 'PROCESSING', botId: bot.id, createdAt, ...times },
+    { ...about, status: 'PENDING', createdAt },
+    { ...about, status: 'PROCESSING', botId: bot.id, createdAt, ...times },
+    {
+      ...{ ...about, status: 'COMPLETE', botId: bot.id, createdAt, processingStartedAt: createdAt },
+      ...{ completedAt: createdAt, completionReason: 'OPERATOR' },
+    },
+  ]);
   expect(of(other.id).map(({ type }) => type)).toEqual(['order.created', 'order.deleted']);
+  expect(of(other.id)[1].data).toMatchObject({ orderId: other.id, status: 'PENDING', deletedAt: after(0) });
+  // it was deleted and restored before anybody read of it
+  await t.post(`/api/webhooks/${id}/pause`, {});
+  const { body: third } = await t.post('/api/orders', { type: 'NORMAL' });
+  await t.del(`/api/orders/${third.id}`);
+  await t.send('PATCH', `/api/orders/${third.id}`, { deletedAt: null });
+  await t.post(`/api/webhooks/${id}/resume`, {});
+  await arrive('/orders', 10);
+  expect(
+    of(third.id)
+      .map(({ type }) => type)
+      .sort(),
+  ).toEqual(['order.created', 'order.created', 'order.deleted']);
 });
 
 test('devices in error, tasks and batches that are over are told of once', async () => {
@@ -523,4 +670,74 @@ test('what was sent is forgotten a day after its actions are, and cannot be sent
   t.clock.advance(DAY_MS);
   await t.engine.runDuty('prune-webhooks');
   expect(await log(id)).toEqual([]);
+});
+
+test('an endpoint that is paused is seen in the overview, the metrics and the reports', async () => {
+  const { id } = await subscribe('/closed', ['action.created'], { name: 'closed' });
+  await subscribe('/open', ['action.created']);
+  const line = async (start: string) =>
+    ((await t.get('/metrics')).body as string).split('\n').find((one) => one.startsWith(start));
+  const tries = async (outcome: string) =>
+    Number(
+      (await line(`muster_webhook_deliveries_total{tenant="1",outcome="${outcome}"}`))?.split(' ')[1] ?? 0,
+    );
+  const before = [await tries('delivered'), await tries('failed')];
+  them.on('/closed', (response) => response.writeHead(410).end());
+  await enqueue('c');
+  await comesTo(id, { state: 'paused' });
+  await arrive('/open', 1);
+  const since = t.clock().toISOString();
+  await t.pass(30_000);
+  await expect
+    .poll(async () => [await tries('delivered'), await tries('failed')])
+    .toEqual(before.map((count) => count + 1));
+  expect(await line('muster_webhooks_paused')).toBe('muster_webhooks_paused{tenant="1",by="failures"} 1');
+  expect(await line('muster_webhook_oldest')).toBe('muster_webhook_oldest_waiting_seconds{tenant="1"} 30');
+  const { problems } = (await t.get('/api/overview')).body;
+  expect(problems.find(({ code }: { code: string }) => code === 'WEBHOOKS_PAUSED')).toMatchObject({
+    ...{ count: 1, since, text: expect.stringMatching(/^closed: The endpoint answered 410/) },
+    example: { type: 'webhook', id, name: 'closed' },
+  });
+  const { rows } = await t.engine.db.query({
+    text: `select status, paused_by, failed_count::int, last_status from muster_reports.webhooks where tenant_id = 1 and id = $1`,
+    values: [id],
+  });
+  expect(rows).toEqual([{ status: 'paused', paused_by: 'failures', failed_count: 0, last_status: 410 }]);
+});
+
+test('G86: what one node takes in hand while another pauses its webhook is given back, and sent when it is resumed', async () => {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const claimed = vi.fn();
+  const { claimSlots } = t.engine;
+  const gate = vi.spyOn(t.engine, 'claimSlots').mockImplementation(async (...given) => {
+    const actions = await claimSlots(...given);
+    if (given[1].channel !== 'webhooks' || actions.length === 0) return actions;
+    claimed(actions[0]?.id);
+    await opened;
+    return actions;
+  });
+  const { id } = await subscribe('/elsewhere', ['action.created']);
+  await enqueue('e');
+  await expect.poll(() => claimed.mock.calls.length).toBe(1);
+  gate.mockRestore();
+  await t.engine.db.transaction(async (tx) => {
+    await tx.query({
+      text: `update muster.webhooks w set paused_at = $2, paused_by = 'operator', paused_reason = 'elsewhere', cursor = f.cursor, cursor_at = f.read_at
+        from muster.webhook_feed f where w.webhook_id = $1`,
+      values: [id, t.clock()],
+    });
+    await tx.query({ text: 'update muster.webhook_feed set version = version + 1' });
+  });
+  open();
+  const [[delivery]] = claimed.mock.calls as [[string]];
+  const happened = async () =>
+    (await t.get(`/api/actions/${delivery}`)).body.events.map(({ type }: { type: string }) => type);
+  await expect.poll(happened).toContain('RELEASED');
+  expect(them.of('/elsewhere')).toEqual([]);
+  expect(await log(id)).toMatchObject([{ id: delivery, state: 'waiting' }]);
+  await t.post(`/api/webhooks/${id}/resume`);
+  await arrive('/elsewhere', 1);
 });

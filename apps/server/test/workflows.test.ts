@@ -76,10 +76,15 @@ test('a cron schedule runs at its times in its time zone, for those who are ther
   expect((await t.get(`/api/workflows/${id}`)).body.nextAt).toBe(after(DAY));
   await pass(DAY - 1_000);
   expect(await runs(id)).toEqual([]);
+  expect((await t.get(`/api/workflows/${id}`)).body.lastRun).toBeNull();
   await pass(1_000);
   await fakeDevice(t, { tags: [tag] });
   await pass(DAY);
-  expect((await runs(id)).map((run: { targets: number }) => run.targets)).toEqual([2, 1]);
+  const both = await runs(id);
+  expect(both.map((run: { targets: number }) => run.targets)).toEqual([2, 1]);
+  expect((await t.get(`/api/workflows/${id}`)).body.lastRun).toEqual(both[0]);
+  const listed: { id: string; lastRun: unknown }[] = (await t.get('/api/workflows')).body.workflows;
+  expect(listed.find((one) => one.id === id)?.lastRun).toEqual(both[0]);
   expect(await (devices[0] as FakeDevice).queue()).toHaveLength(2);
 });
 
@@ -118,6 +123,14 @@ test('times that nobody was there to see: dropped and noted, caught up once, or 
   expect(await runs(none as string)).toMatchObject([{ status: 'missed', targets: 0, actions: 0 }]);
   expect(await runs(one as string)).toHaveLength(1);
   expect(await runs(all as string)).toHaveLength(4);
+  const missed = async () =>
+    (await t.get('/api/overview')).body.problems.filter(
+      ({ code }: { code: string }) => code === 'RUNS_MISSED',
+    );
+  expect(await missed()).toMatchObject([{ count: 1, example: { type: 'workflow', id: none } }]);
+  await t.post(`/api/workflows/${none}/run`);
+  await pass(2_000); // the overview is kept so long
+  expect(await missed()).toEqual([]);
   for (const id of [none, one, all]) await t.del(`/api/workflows/${id}`);
 });
 

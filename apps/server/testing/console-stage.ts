@@ -1,6 +1,5 @@
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
-import type { TestServer } from './test-server.ts';
 
 /** The console in a browser, as somebody sits before it. */
 export interface Sitting {
@@ -9,20 +8,27 @@ export interface Sitting {
   readonly complaints: string[];
   /** To another page of the console without loading it anew. */
   go(path: string): Promise<void>;
-  /** What axe finds, and whether the page is wider than the screen. */
-  faults(): Promise<string[]>;
+  /** Which changes these keys ask the server for, as soon as they are pressed. */
+  changesBy(...keys: readonly string[]): Promise<string[]>;
+  /** As the system wishes it; the page has it when this is over. */
+  inTheme(colorScheme: 'light' | 'dark'): Promise<void>;
+  /** What axe finds, of all or of colours alone, and whether the page is wider than the screen. */
+  faults(of?: 'all' | 'colours'): Promise<string[]>;
 }
 
 export const PATIENCE_MS = 240_000;
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+const RULES = {
+  all: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'],
+  colours: { type: 'rule', values: ['color-contrast'] },
+};
 
-export async function sitDown(browser: Browser, t: TestServer, token: string, path = '/'): Promise<Sitting> {
+export async function sitDown(browser: Browser, url: string, token: string, path = '/'): Promise<Sitting> {
   const context = await browser.newContext({ colorScheme: 'light', viewport: { width: 1280, height: 800 } });
   // how soon something comes is no promise
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const sitting = inTab(page);
-  await page.goto(t.server.url + path);
+  await page.goto(url + path);
   await page.getByLabel('Operator token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
@@ -45,13 +51,32 @@ export function inTab(page: Page): Sitting {
       );
       await page.waitForURL((url) => url.pathname + url.search === path);
     },
-    async faults() {
+    async changesBy(...keys) {
+      await page.evaluate(`(() => {
+        const really = (window.reallyFetch ??= fetch);
+        window.asked = [];
+        window.fetch = (path, init) => {
+          if (init.method !== 'GET') asked.push(init.method + ' ' + path);
+          return really(path, init);
+        };
+      })()`);
+      for (const key of keys) await page.keyboard.press(key);
+      return page.evaluate<string[]>('asked');
+    },
+    async inTheme(colorScheme) {
+      // without motion: a colour on its way to another is in neither theme
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await page.locator(`html[data-theme=${colorScheme}]`).waitFor({ state: 'attached' });
+      // painted, and what animates has ended
+      await page.evaluate('new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))');
+    },
+    async faults(of = 'all') {
       // evaluated by the driver: the content security policy is about the page
       if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
       return page.evaluate<string[]>(`(async () => {
-        const { violations } = await axe.run({ runOnly: ${JSON.stringify(RULES)} });
+        const { violations } = await axe.run({ runOnly: ${JSON.stringify(RULES[of])} });
         const wide = document.documentElement.scrollWidth > innerWidth ? ['wider than the screen'] : [];
-        return [...wide, ...violations.map(({ id, nodes }) => id + ': ' + nodes[0].html)];
+        return [...wide, ...violations.map(({ id, nodes: [{ any, html }] }) => [id, html, ...any.map(({ message }) => message)].join(': '))];
       })()`);
     },
   };

@@ -17,7 +17,7 @@ import {
   type TestCertificate,
   testAuthority,
   testCertificate,
-} from '@muster/mdm/testing';
+} from '@muster/mdm/simulation';
 import { expect } from 'vitest';
 import type { CreateFeature, Shell } from '../src/feature.ts';
 import { type TestServer, type TestServerOptions, testServer } from './test-server.ts';

@@ -1,12 +1,13 @@
 import { createEngine, type Engine } from '@muster/engine';
 import { type TestClock, testClock, testDatabase } from '@muster/engine/testing';
-import { FakeApns } from '@muster/mdm/testing';
+import { FakeApns } from '@muster/mdm/simulation';
 import { Registry } from 'prom-client';
 import { Alerts } from '../src/alerts/alerts.ts';
 import { readConfig } from '../src/config.ts';
 import { LINES } from '../src/database/migrations.ts';
 import type { Shell } from '../src/feature.ts';
 import { createPushPart, PUSH_DEVICES, type PushPart } from '../src/features/mdm/push/index.ts';
+import { Problems } from '../src/problems/problems.ts';
 import { createSecrets } from '../src/secrets/secrets.ts';
 
 /** Nodes that push, a database, and an APNs that a test tells what to answer; time passes only when it is told to. */
@@ -68,6 +69,7 @@ export async function pushStage(): Promise<PushStage> {
         db: database.db,
         engine,
         log: logger,
+        problems: new Problems(),
         registry,
         secrets: createSecrets([Buffer.alloc(32, 1)]),
       };

@@ -40,7 +40,7 @@ export function createAgent(options: AgentOptions): Agent {
         status === 413 && report.output && report.output.length > 1_000
           ? { ...report, output: report.output.slice(-1_000) }
           : null,
-      interruptedMessage: 'INTERRUPTED: the agent was restarted while it ran. Nobody knows how far it came.',
+      interruptedMessage: 'INTERRUPTED: the agent was restarted while it ran. How far it got is unknown.',
       stoppedMessage: 'INTERRUPTED: the agent was stopped.',
       alive: (attempts) => attempts.held,
       beatMs,

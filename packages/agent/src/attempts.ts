@@ -5,7 +5,7 @@ import type { Report } from './report.ts';
 import { keyOf, type Work } from './work.ts';
 
 export const CANCELLED = 'CANCELLED: an operator cancelled it.';
-export const GIVEN_UP = 'GIVEN_UP: the server does not wait for this attempt any more.';
+export const GIVEN_UP = 'GIVEN_UP: the server no longer waits for this attempt.';
 
 /**
  * The attempts that are here, from the moment they came until the server has their results:

@@ -91,7 +91,7 @@ export class Deliveries {
           outage.answered();
           report = this.#options.reduce(report, error.status);
           // It has forgotten it, or it is not ours any more.
-          if (!report) log.warn(`${name}: the server does not want the result: ${error.message}`);
+          if (!report) log.warn(`${name}: the server rejected the result: ${error.message}`);
           continue;
         }
         if (either.aborted) return false;
@@ -115,7 +115,7 @@ export class Deliveries {
     if (one.isLate) return;
     one.isLate = true;
     this.#options.log.info(
-      `${this.#nameOf(one.report)}: ${howEnded(one.report)} The result is kept here until the server has it.`,
+      `${this.#nameOf(one.report)}: ${howEnded(one.report)} The result is kept until the server has it.`,
     );
   }
 

@@ -11,7 +11,7 @@ const MOST = 200;
 export function howEnded(report: Report, late?: string): string {
   const { message = '', status } = report;
   if (message.startsWith(CANCELLED)) return 'cancelled.';
-  if (message.startsWith(GIVEN_UP)) return 'stopped, as the server had given it up.';
+  if (message.startsWith(GIVEN_UP)) return 'stopped, because the server had given it up.';
   const givenUp = late === undefined ? '' : `, but the server had given it up (${late})`;
   return `${status}${givenUp}${whyFailed(report)}`;
 }

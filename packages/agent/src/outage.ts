@@ -58,7 +58,7 @@ export class Outage {
   answered(): void {
     if (this.#since === undefined) return;
     const told = [...this.#troubles].flatMap(([kind, { lines }]) => (lines > 0 ? [kind] : []));
-    const again = told.every((kind) => kind === TOKEN) ? 'takes the token again' : 'answers again';
+    const again = told.every((kind) => kind === TOKEN) ? 'accepts the token again' : 'answers again';
     if (told.length > 0) this.#log.info(`The server ${again}, after ${duration(this.#now() - this.#since)}.`);
     this.#since = undefined;
     for (const trouble of this.#troubles.values()) Object.assign(trouble, { since: undefined, lines: 0 });
@@ -91,19 +91,19 @@ function sentence(kind: string, what: string, error: unknown, ms: number): strin
   const isNew = ms < 1_000;
   const time = duration(ms);
   if (error instanceof NoToken)
-    return `${isNew ? 'Nothing can be asked without a token' : `Nothing could be asked for ${time}`}; its file is read again: ${reason}`;
+    return `${isNew ? 'There is no token' : `There has been no token for ${time}`}; reading its file again: ${reason}`;
   if (kind === TOKEN)
     return isNew
-      ? `The server refuses the token, and is asked again with what is in its file by then: ${reason}`
-      : `The server has refused the token for ${time}: ${reason}`;
+      ? `The server rejects the token; trying again with the current content of its file: ${reason}`
+      : `The server has rejected the token for ${time}: ${reason}`;
   if (kind === AWAY)
     return isNew
-      ? `The server does not answer and is asked again: ${reason}`
+      ? `The server does not answer; trying again: ${reason}`
       : `The server has not answered for ${time}: ${reason}`;
   if (kind === NOT_UNDERSTOOD)
-    return `The answer to ${what} is not understood${isNew ? '' : `, for ${time} now`}; it is asked again: ${reason}`;
+    return `The response to ${what} is not valid${isNew ? '' : `, for ${time} now`}; trying again: ${reason}`;
   return isNew
-    ? `The server answers ${what} with an error and is asked again: ${reason}`
+    ? `The server answers ${what} with an error; trying again: ${reason}`
     : `The server has answered with errors for ${time}, now ${what}: ${reason}`;
 }
 

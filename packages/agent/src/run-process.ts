@@ -60,7 +60,7 @@ export function runProcess(
     const timer = setTimeout(
       () => {
         timedOut = why === null;
-        end(`TIMEOUT: it took longer than ${Math.round(timeoutMs / 100) / 10} s and was ended.`);
+        end(`TIMEOUT: it took longer than ${Math.round(timeoutMs / 100) / 10} s and was stopped.`);
       },
       Math.min(timeoutMs, 2_147_483_647),
     );
@@ -79,7 +79,7 @@ export function runProcess(
         void finish({ code: null, why: `${program} could not be run: ${error.message}` });
     });
     child.on('exit', (code, by) => {
-      const ended = { code, why: why ?? (code === null ? `It was ended by ${by}.` : null), timedOut };
+      const ended = { code, why: why ?? (code === null ? `It was killed by ${by}.` : null), timedOut };
       const late = setTimeout(() => void finish(ended), OUTPUT_AFTER_END_MS);
       child.on('close', () => {
         clearTimeout(late);

@@ -17,10 +17,13 @@ export function systemctl(options: {
     const unit = action.service.unitName;
     if (!KINDS.includes(action.kind))
       return failed(`UNKNOWN_KIND: this agent cannot ${action.kind} a service.`);
-    if (!UNIT.test(unit)) return failed('BAD_UNIT: this is not the name of a unit.');
+    if (!UNIT.test(unit)) return failed('BAD_UNIT: this is not a unit name.');
     if (!(await options.allowed.allows(unit)))
       // Only somebody at the host can change that, and whoever asked is to hear of it now.
-      return { ...failed(`NOT_ALLOWED: the unit ${unit} is not on the list of this host.`), final: true };
+      return {
+        ...failed(`NOT_ALLOWED: the unit ${unit} is not on the allow list of this host.`),
+        final: true,
+      };
     return runProgram('systemctl', [action.kind, '--', unit], {
       timeoutMs: options.timeoutMs,
       signal,

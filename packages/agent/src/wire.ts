@@ -10,7 +10,7 @@ export interface AgentAction
 export function readActions(body: unknown): AgentAction[] {
   const { actions } = (body ?? {}) as { actions?: unknown };
   if (!Array.isArray(actions) || !actions.every(isAction))
-    throw new Error('The server answered something that is no list of actions.');
+    throw new Error('The response is not a list of actions.');
   return actions;
 }
 

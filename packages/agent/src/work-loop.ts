@@ -108,13 +108,12 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
     const { interrupted } = journal;
     // Before anything is begun or reported: what a crash has cut off may not have ended by itself.
     const left = await endLeftovers(interrupted.map(kind.marksOf), kind.killAfterMs);
-    if (left > 0)
-      log.warn(`Attempts that were cut off had left processes behind (${left}), which were ended.`);
+    if (left > 0) log.warn(`Interrupted attempts had left processes behind (${left}); they were stopped.`);
     for (const { id: actionId, attempt } of interrupted)
       await journal.result({ actionId, attempt, status: 'failed', message: kind.interruptedMessage });
     const { undelivered } = journal;
     if (undelivered.length > 0)
-      log.info(`Results from before this start that the server does not have yet: ${undelivered.length}.`);
+      log.info(`Results from earlier runs still to be delivered: ${undelivered.length}.`);
     for (const report of undelivered) deliveries.add(report);
 
     stopping.signal.addEventListener('abort', () => attempts.wake());
@@ -266,6 +265,6 @@ function aborted(signal: AbortSignal): Promise<void> {
 function unwritable(journal: Journal): Promise<string | null> {
   return journal.mend().then(
     () => null,
-    (error) => `Nothing is taken while the journal cannot be written: ${sentenceOf(error)}`,
+    (error) => `No work is taken while the journal cannot be written: ${sentenceOf(error)}`,
   );
 }

@@ -173,13 +173,13 @@ it('issue 11: one answer wakes the loops that wait after an outage, and each lin
         `^Action ${id}, attempt 1: cancelled\\. The server has the result now, \\d.* after its end\\.$`,
       ),
     );
-  expect(played.said[0]).toMatch(/^The server does not answer and is asked again: /);
+  expect(played.said[0]).toMatch(/^The server does not answer; trying again: /);
   expect(played.said[2]).toMatch(/^The server answers again, after \d/);
   expect(ofActions()).toEqual([
-    'Action 1, attempt 1: cancelled. The result is kept here until the server has it.',
+    'Action 1, attempt 1: cancelled. The result is kept until the server has it.',
     late('1'),
-    'Action 2, attempt 1: cancelled. The result is kept here until the server has it.',
-    'Action 3, attempt 1: cancelled. The result is kept here until the server has it.',
+    'Action 2, attempt 1: cancelled. The result is kept until the server has it.',
+    'Action 3, attempt 1: cancelled. The result is kept until the server has it.',
     late('2'),
     late('3'),
   ]);

@@ -96,7 +96,7 @@ it('says how it failed: the code, and the end of what it said', async () => {
     message: 'The script ended with code 3.\nerr',
   });
   expect((await run('echo out; exit 3')).message).toBe('The script ended with code 3.\nout');
-  expect((await run('kill -9 $$')).message).toBe('It was ended by SIGKILL.');
+  expect((await run('kill -9 $$')).message).toBe('It was killed by SIGKILL.');
   expect((await run('yes long | head -c 100000 >&2; exit 1')).message?.length).toBeLessThan(9_000);
 });
 

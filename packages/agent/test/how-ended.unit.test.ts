@@ -18,7 +18,7 @@ it('says the first line of a reason, and nothing of what a command printed', () 
 it('issue 11: calls what an operator cancelled cancelled, and what the server gave up stopped, not failed', () => {
   expect(of({ message: CANCELLED })).toBe('cancelled.');
   expect(of({ message: `${CANCELLED}\nhalf of it was done` }, 'CANCELLED')).toBe('cancelled.');
-  expect(of({ message: GIVEN_UP }, 'LATE')).toBe('stopped, as the server had given it up.');
+  expect(of({ message: GIVEN_UP }, 'LATE')).toBe('stopped, because the server had given it up.');
 });
 
 it('says no more than 200 characters, none of which a terminal takes for an order', () => {

@@ -26,14 +26,14 @@ it('says once that the server is away, then at growing intervals, and once that 
   clock.now += 60_000;
   outage.failed('a heartbeat', away);
   expect(said).toEqual([
-    '0: The server does not answer and is asked again: connect ECONNREFUSED',
+    '0: The server does not answer; trying again: connect ECONNREFUSED',
     '1: The server has not answered for 1 min: connect ECONNREFUSED',
     '3: The server has not answered for 3 min: connect ECONNREFUSED',
     '7: The server has not answered for 7 min: connect ECONNREFUSED',
-    '11: The server answers a heartbeat with an error and is asked again: Not yet (503)',
+    '11: The server answers a heartbeat with an error; trying again: Not yet (503)',
     '12: The server has answered with errors for 1 min, now a request for work: Not yet (503)',
     '12: The server answers again, after 12 min.',
-    '13: The server does not answer and is asked again: connect ECONNREFUSED',
+    '13: The server does not answer; trying again: connect ECONNREFUSED',
   ]);
 });
 
@@ -46,14 +46,14 @@ it('issue 11: does not fill the log with a server that helps one loop and not an
     outage.answered();
   }
   expect(said).toEqual([
-    '0: The server answers a request for work with an error and is asked again: Broken (500)',
-    '0: The server does not answer and is asked again: connect ECONNREFUSED',
+    '0: The server answers a request for work with an error; trying again: Broken (500)',
+    '0: The server does not answer; trying again: connect ECONNREFUSED',
     `${5 / 60}: The server answers again, after 5 s.`,
-    '1: The server answers a request for work with an error and is asked again: Broken (500)',
-    '1: The server does not answer and is asked again: connect ECONNREFUSED',
+    '1: The server answers a request for work with an error; trying again: Broken (500)',
+    '1: The server does not answer; trying again: connect ECONNREFUSED',
     `${65 / 60}: The server answers again, after 5 s.`,
-    '2: The server answers a request for work with an error and is asked again: Broken (500)',
-    '2: The server does not answer and is asked again: connect ECONNREFUSED',
+    '2: The server answers a request for work with an error; trying again: Broken (500)',
+    '2: The server does not answer; trying again: connect ECONNREFUSED',
     `${125 / 60}: The server answers again, after 5 s.`,
   ]);
 });
@@ -68,11 +68,11 @@ it('issue 11: calls a refused or missing token what it is, and an answer that is
   outage.failed('a heartbeat', new SyntaxError('Unexpected token <'));
   outage.failed('a heartbeat', new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
   expect(said).toEqual([
-    '0: The server refuses the token, and is asked again with what is in its file by then: Unauthorized (401)',
-    '1: Nothing could be asked for 1 min; its file is read again: The token cannot be read: ENOENT',
-    '1: The server takes the token again, after 1 min.',
-    '2: The answer to a heartbeat is not understood; it is asked again: Unexpected token <',
-    '2: The server does not answer and is asked again: no answer came in time',
+    '0: The server rejects the token; trying again with the current content of its file: Unauthorized (401)',
+    '1: There has been no token for 1 min; reading its file again: The token cannot be read: ENOENT',
+    '1: The server accepts the token again, after 1 min.',
+    '2: The response to a heartbeat is not valid; trying again: Unexpected token <',
+    '2: The server does not answer; trying again: no answer came in time',
   ]);
 });
 

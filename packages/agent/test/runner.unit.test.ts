@@ -287,5 +287,5 @@ it('issue 11: an answered claim wakes the heartbeat that waits after an outage, 
   played.stop(true);
   await played.close();
   expect(waits).toEqual([25, 0]);
-  expect(said).toEqual([expect.stringMatching(/^The server does not answer and is asked again: /)]);
+  expect(said).toEqual([expect.stringMatching(/^The server does not answer; trying again: /)]);
 });

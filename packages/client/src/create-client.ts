@@ -79,6 +79,6 @@ function addressOf(url: string, { path }: Endpoint, { params = {}, query = {} }:
 
 /** `.` and `..` cannot be encoded: every URL collapses them, and the request would reach another endpoint. */
 function partOf(name: string, value: string): string {
-  if (/^\.?\.?$/.test(value)) throw new TypeError(`${name} cannot be "${value}": it is part of an address.`);
+  if (/^\.?\.?$/.test(value)) throw new TypeError(`${name} cannot be "${value}": it is part of a URL.`);
   return encodeURIComponent(value);
 }

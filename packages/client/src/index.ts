@@ -1,4 +1,4 @@
 /** The whole public surface of the client, by name. */
 export type { Answered, Call, Input, Sending } from './call.ts';
 export { type Client, type ClientOptions, createClient } from './create-client.ts';
-export { MusterError } from './muster-error.ts';
+export { MusterError, refusalOf } from './muster-error.ts';

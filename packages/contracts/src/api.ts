@@ -12,6 +12,7 @@ import { control } from './hosts/control.ts';
 import { hosts } from './hosts/endpoints.ts';
 import { hostActions } from './hosts/host-actions.ts';
 import { services } from './hosts/services.ts';
+import { limits } from './limits.ts';
 import { mdm } from './mdm/endpoints.ts';
 import { bots, orders } from './orders/endpoints.ts';
 import { pipeline } from './pipeline/endpoints.ts';
@@ -39,6 +40,7 @@ export const api = {
   feed,
   hostActions,
   hosts,
+  limits,
   live,
   mdm,
   nanomdm,

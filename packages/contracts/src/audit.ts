@@ -20,18 +20,18 @@ export const audit = {
   list: endpoint({
     method: 'GET',
     path: '/api/audit',
-    summary: 'What operators changed, newest first',
+    summary: 'List changes by operators, newest first',
     query: z.strictObject({
       actor: name.optional(),
       act: name
         .optional()
-        .describe('All of one noun with its name alone: `action` and `action.cancel` are both taken.'),
-      target: name.optional().describe('As the line says it: `action 12`.'),
+        .describe('A noun alone matches all its verbs: both `action` and `action.cancel` are valid.'),
+      target: name.optional().describe('As shown in the log: `action 12`.'),
       after: time.optional(),
       before: time.optional(),
       cursor: cursor.optional(),
       limit: limit.optional(),
     }),
-    responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: auditPage } },
+    responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: auditPage } },
   }),
 };

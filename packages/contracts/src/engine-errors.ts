@@ -6,54 +6,53 @@ export const ENGINE_ERRORS = {
     status: 400,
     meaning: 'A text contains a character that cannot be stored: NUL, or half of a surrogate pair.',
   },
-  MUSTER_BAD_VALUE: { status: 400, meaning: 'A value is outside of what is allowed. The sentence names it.' },
+  MUSTER_BAD_VALUE: { status: 400, meaning: 'A value is invalid or out of range. The message names it.' },
   MUSTER_IDEMPOTENCY_MISMATCH: {
     status: 409,
-    meaning: 'The Idempotency-Key was used before, for another body. Nothing was queued.',
+    meaning: 'The Idempotency-Key was used before with another body. Nothing was queued.',
   },
   MUSTER_LANE_BUSY: {
     status: 503,
-    meaning: 'The lane stayed locked by another transaction for too long. Try again.',
+    meaning: 'Another transaction kept the lane locked for too long. Try again.',
   },
   MUSTER_LANE_FULL: {
     status: 409,
-    meaning: 'The lane holds as many unfinished actions as MUSTER_LANE_DEPTH_LIMIT allows.',
+    meaning: 'The lane is full: it has as many unfinished actions as MUSTER_LANE_DEPTH_LIMIT allows.',
   },
   MUSTER_NO_ANSWER: {
     status: 503,
     meaning:
-      'The database did not answer in time, or the connection to it broke. Whether the request was carried out is not known, unless the sentence says that it was stored: look, or repeat it with the same Idempotency-Key. What was claimed by it goes back.',
+      'The database did not answer in time, or the connection broke. Unless the message says that the request was stored, its outcome is unknown: check, or repeat it with the same Idempotency-Key. Anything it claimed is released.',
   },
   MUSTER_OTHER_INCARNATION: {
     status: 410,
     meaning:
-      'The cursor of the event feed is of another life of the database, which was restored since, or is ahead of it. Read from the start.',
+      'The database was restored after this cursor was issued, or the cursor is ahead of it. Read the event feed from the start.',
   },
   MUSTER_OUTSIDE_TRANSACTION: {
     status: 500,
-    meaning: 'A fault of the server: a call was made outside of the transaction it belongs to.',
+    meaning: 'A bug in the server: a call was made outside its transaction.',
   },
   MUSTER_OVERLOADED: {
     status: 503,
     meaning:
-      'As much as may waits for the database already, of this tenant or of all, or the request did not get there in time. Nothing was done; try again.',
+      'Too many calls of this tenant or of all tenants wait for the database, or this request waited too long. Nothing was done; try again.',
   },
   MUSTER_SCHEMA_TOO_NEW: {
     status: 503,
-    meaning:
-      'The database was migrated by a newer version, and this one must not touch it. Run the newer one.',
+    meaning: 'A newer version has migrated the database. Run that version.',
   },
-  MUSTER_STOPPING: { status: 503, meaning: 'The server is stopping. Try again, perhaps at another node.' },
+  MUSTER_STOPPING: { status: 503, meaning: 'The server is stopping. Try again, or try another node.' },
   MUSTER_TOO_MANY_WAITING: {
     status: 503,
     meaning:
-      'There is nothing to do, and as many requests as MUSTER_MAX_WAITING allows wait at this node. Come back after Retry-After, or ask without a wait.',
+      'There is no work, and this node already holds as many waiting requests as MUSTER_MAX_WAITING allows. Retry after Retry-After, or ask without a wait.',
   },
   MUSTER_UNKNOWN_ACTION: { status: 404, meaning: 'There is no action with this id.' },
   MUSTER_UNKNOWN_LANE: { status: 404, meaning: 'There is no lane with this name.' },
   MUSTER_UNKNOWN_RUNNER: { status: 404, meaning: 'There is no such runner.' },
   MUSTER_WRONG_GENERATION: {
     status: 409,
-    meaning: 'The worker belongs to an older generation of the lane and gets nothing from it any more.',
+    meaning: 'The worker belongs to an older generation of the lane and gets no more actions from it.',
   },
 } as const satisfies ErrorCatalogue;

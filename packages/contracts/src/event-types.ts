@@ -20,5 +20,6 @@ export const EVENT_TYPES = [
   'REDRIVEN',
   'MOVED',
   'NOTED',
+  'MADE_DUE',
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];

@@ -130,7 +130,8 @@ export type {
   NewService,
   ServiceChange,
 } from './hosts/requests.ts';
-export type { Enrolment, Phone, PhoneAnswer, QueuedCommand } from './mdm/answers.ts';
+export type { Limits } from './limits.ts';
+export type { Enrolment, Phone, PhoneAnswer, PhonePage, QueuedCommand } from './mdm/answers.ts';
 export type { RawCommand } from './mdm/requests.ts';
 export type { Bot, BotPage, Order, OrderPage } from './orders/answers.ts';
 export { type BotPatch, completion, type NewOrder, type OrderPatch } from './orders/requests.ts';
@@ -142,6 +143,7 @@ export {
   checkinEvent,
   commandMessage,
 } from './pipeline/messages.ts';
+export type { PushCertificates } from './push/endpoints.ts';
 export { type Refusal, refusal } from './refusal.ts';
 export type {
   ClaimedDevice,

@@ -7,7 +7,7 @@ export const refusal = z
     code: z
       .string()
       .regex(/^MUSTER_/)
-      .describe('Stays the same; see docs/errors.md.'),
+      .describe('Stable; see docs/errors.md.'),
   })
   .meta({ id: 'Error' });
 export type Refusal = z.infer<typeof refusal>;

@@ -14,7 +14,7 @@ export const name = z
   .describe('text without control characters')
   .meta({ id: 'Name' });
 /** Lists go on behind the last id of the page before. A cursor of another form is refused everywhere alike. */
-const A_CURSOR = 'one that this list has given';
+const A_CURSOR = 'a cursor from this list';
 export const cursor = z
   .string()
   .regex(/^[1-9]\d{0,17}$/)
@@ -30,14 +30,14 @@ export const placeCursor = z
 export const nextCursor = z.string().nullable();
 export const limit = z.int().min(1).max(500).meta({ id: 'Limit' });
 export const time = z.iso.datetime({ offset: true }).meta({ id: 'Time' });
-export const wait = z.number().min(0).max(25).describe('How many seconds to wait for something to do.');
+export const wait = z.number().min(0).max(25).describe('Seconds to wait for work.');
 export const reason = z.string().max(2_000);
 export const priority = z.enum(['normal', 'urgent']).meta({ id: 'Priority' });
 export const headOfLine = z.enum(['skip', 'hold']);
 /** What is for a device in error is redriven only so. */
 export const clearError = z.boolean().optional().describe('Also clear the error of the device.');
 /** The fence: a report, an extension or a release names the attempt that was handed out. */
-export const attempt = z.int().min(1).describe('The attempt that was handed out: the fence.');
+export const attempt = z.int().min(1).describe('The attempt number that was handed out: the fence.');
 
 /** Ids are opaque: one that is not ours is unknown, not wrong. */
 export const idParams = z.strictObject({ id: z.string() });
@@ -52,17 +52,17 @@ export type Instance = z.infer<typeof instance>;
 export const instances = z
   .array(instance)
   .optional()
-  .describe('Of a single one: the clients that send Muster-Instance with its token, the newest first.');
+  .describe('Only when reading one: the clients that send Muster-Instance with its token, newest first.');
 /** For `headers` of an endpoint whose clients hold leases. */
 export const INSTANCE = {
   'Muster-Instance':
-    'Which client this is, of several with one token: 8 to 64 letters, digits, underscores and hyphens. What one holds, no other gets.',
+    'Identifies one of several clients with the same token: 8 to 64 letters, digits, underscores and hyphens. Work held by one is not given to another.',
 } as const;
 const heldAttempt = z
   .strictObject({
     id: z.string(),
     attempt: z.int(),
-    instance: z.string().nullable().describe('Null: a client that does not say which it is.'),
+    instance: z.string().nullable().describe('Null: a client that does not identify itself.'),
     since: time,
     until: time,
   })
@@ -71,11 +71,9 @@ export type HeldElsewhere = z.infer<typeof heldAttempt>;
 export const heldElsewhere = z
   .array(heldAttempt)
   .optional()
-  .describe(
-    'What another client with the same token holds: it is not handed out here before that lease ends.',
-  );
+  .describe('Work held by another client with the same token; not handed out here before its lease ends.');
 /** For `headers` of an endpoint that can be repeated safely. */
 export const IDEMPOTENCY_KEY = {
   'Idempotency-Key':
-    'The same key and request again make nothing new: 200 with what is there. Another request with the key is refused (409).',
+    'Repeating a request with the same key creates nothing new: 200 with the existing one. A different request with the key is refused (409).',
 } as const;

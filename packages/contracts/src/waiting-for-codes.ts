@@ -23,5 +23,7 @@ export const WAITING_FOR_CODES = [
   'DEVICE_IN_ERROR',
   'NO_PC',
   'TASK_NOT_ACTIVE',
+  // webhooks
+  'WEBHOOK_PAUSED',
 ] as const;
 export type WaitingForCode = (typeof WAITING_FOR_CODES)[number];

@@ -87,6 +87,8 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
   'changes what is there already, and finds it changed the second time': [
     'actions.cancel',
     'actions.cancelMatching',
+    'actions.makeDue',
+    'actions.makeDueMatching',
     'actions.moveToFront',
     'actions.pause',
     'actions.pauseLane',
@@ -100,6 +102,7 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
     'batches.retry',
     'callbacks.retry',
     'hostActions.cancel',
+    'mdm.pushNow',
     'orders.clear',
     'orders.complete',
     'tasks.cancel',

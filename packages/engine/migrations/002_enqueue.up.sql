@@ -61,9 +61,9 @@ $$;
 create function {schema}.ensure_lane(p_tenant int, p_space text, p_name text) returns bigint language plpgsql as $$
 begin
   if not {schema}.is_name(p_name) or p_name in ('.', '..') then
-    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The name of the lane must be a text of 1 to 200 characters without control characters, and not of dots alone.');
+    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The name of the lane must be a string of 1 to 200 characters without control characters, and not only dots.');
   elsif not {schema}.is_name(p_space) or char_length(p_space) > 100 then
-    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The space of the lane must be a text of 1 to 100 characters without control characters.');
+    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The space of the lane must be a string of 1 to 100 characters without control characters.');
   end if;
   perform {schema}.check_lane(p_tenant, p_space, p_name);
   return {schema}.make_lane(p_tenant, p_space, p_name);
@@ -383,7 +383,7 @@ declare
   v_wrong text; -- how the sentence about this option goes on
 begin
   if not {schema}.is_name(p_kind) then
-    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The kind must be a text of 1 to 200 characters without control characters.');
+    perform {schema}.refuse('MUSTER_BAD_VALUE', 'The kind must be a string of 1 to 200 characters without control characters.');
   elsif p_payload is null then
     perform {schema}.refuse('MUSTER_BAD_VALUE', 'The payload must be JSON, not NULL.');
   elsif jsonb_path_exists(p_payload, 'strict $.**{65 to last}') then
@@ -391,7 +391,7 @@ begin
   -- whoever reads JSON into doubles would get another number
   elsif jsonb_path_exists(p_payload, 'strict $.** ? (@.type() == "number" && (@ > 9007199254740991 || @ < -9007199254740991))') then
     perform {schema}.refuse('MUSTER_BAD_VALUE',
-      'The payload has a number beyond 9007199254740991, which would be rounded. Send it as text.', 'numeric_value_out_of_range');
+      'The payload has a number beyond 9007199254740991, which would be rounded. Send it as a string.', 'numeric_value_out_of_range');
   elsif jsonb_typeof(p_options) <> 'object' then
     perform {schema}.refuse('MUSTER_BAD_VALUE', 'The options must be a JSON object.');
   end if;
@@ -429,11 +429,11 @@ begin
       when 'supersedeMode' then
         if v_text not in ('keep-first', 'replace', 'append') then v_wrong := 'one of keep-first, replace, append'; end if;
       when 'channel', 'supersedeKey' then
-        if v_type <> 'string' or not {schema}.is_name(v_text) then v_wrong := 'a text of 1 to 200 characters without control characters'; end if;
+        if v_type <> 'string' or not {schema}.is_name(v_text) then v_wrong := 'a string of 1 to 200 characters without control characters'; end if;
       when 'idempotencyKey' then
-        if v_type <> 'string' or char_length(v_text) not between 1 and 512 then v_wrong := 'a text of 1 to 512 characters'; end if;
+        if v_type <> 'string' or char_length(v_text) not between 1 and 512 then v_wrong := 'a string of 1 to 512 characters'; end if;
       when 'createdBy' then
-        if v_type <> 'string' or char_length(v_text) > 512 then v_wrong := 'a text of 0 to 512 characters'; end if;
+        if v_type <> 'string' or char_length(v_text) > 512 then v_wrong := 'a string of 0 to 512 characters'; end if;
       when 'copiedFrom' then
         if v_text !~ '^[1-9][0-9]{0,17}$' then v_wrong := 'the id of an action'; end if;
       when 'tags' then

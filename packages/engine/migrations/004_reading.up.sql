@@ -10,12 +10,12 @@ create view {schema}.unfinished_actions as
   from {schema}.pending p
   left join {schema}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id;
 
--- The state of every action that is kept, how it ended, and the lease of one that is claimed.
+-- The state of every action that is kept, how it ended and when the attempt of that began, and the lease of one that is claimed.
 create view {schema}.action_states as
   select a.tenant_id, a.action_id, a.lane_id, a.channel, a.kind, a.payload, a.created_at, a.created_by,
     coalesce(z.state, case when l.action_id = a.action_id then 'claimed' else 'pending' end) as state,
     coalesce(z.attempt, case when l.action_id = a.action_id then l.attempt else p.attempt end, 0) as attempt,
-    z.reason, z.ended_at, z.error, z.result,
+    z.reason, z.ended_at, z.sent_at, z.error, z.result,
     case when l.action_id = a.action_id then l.leased_at end as leased_at,
     case when l.action_id = a.action_id then l.lease_until end as lease_until
   from {schema}.actions a

@@ -25,6 +25,7 @@ export const EVENT_TYPES = {
   REDRIVEN: 18,
   MOVED: 19,
   NOTED: 20, // by a door, about what is its own: part of no action's life
+  MADE_DUE: 21,
 } as const;
 
 export type EventType = keyof typeof EVENT_TYPES;
@@ -64,6 +65,7 @@ const NOTHING_FOLLOWS = {
   REDRIVEN: null,
   MOVED: null,
   NOTED: null,
+  MADE_DUE: null,
 } as const;
 
 export const TRANSITIONS: Record<ActionState | 'none', Record<EventType, Next>> = {
@@ -89,6 +91,7 @@ export const TRANSITIONS: Record<ActionState | 'none', Record<EventType, Next>> 
     REDRIVEN: null,
     MOVED: 'pending',
     NOTED: null,
+    MADE_DUE: 'pending',
   },
   claimed: {
     CREATED: null,
@@ -111,6 +114,7 @@ export const TRANSITIONS: Record<ActionState | 'none', Record<EventType, Next>> 
     REDRIVEN: null,
     MOVED: null,
     NOTED: null,
+    MADE_DUE: null,
   },
   succeeded: { ...NOTHING_FOLLOWS, LATE: 'succeeded' },
   failed: { ...NOTHING_FOLLOWS, LATE: 'failed', REDRIVEN: 'pending', SUCCEEDED: 'succeeded' },

@@ -21,7 +21,7 @@ export interface ClaimedAction {
   readonly createdBy: string | null;
   /** Handed out before with this very attempt; its lease was not extended. */
   readonly redelivered: boolean;
-  /** An operator wants it stopped; the report still counts. */
+  /** An operator cancelled it; a report still counts. */
   readonly cancelRequested: boolean;
   /** What effects of the hand-out told of it. */
   readonly facts?: Facts;

@@ -69,11 +69,11 @@ async function lookUntil<T>(waiters: Waiters, on: Looking<T>): Promise<T> {
 const noPlace = () =>
   new EngineError(
     'MUSTER_TOO_MANY_WAITING',
-    'There is nothing to do now, and no more claims may wait at this server. Ask again later.',
+    'There is no work now, and this server cannot hold more waiting claims. Try again later.',
   );
 
 const wrongGeneration = () =>
-  new EngineError('MUSTER_WRONG_GENERATION', 'This worker belongs to an older generation of the lane.');
+  new EngineError('MUSTER_WRONG_GENERATION', 'The worker belongs to an older generation of the lane.');
 
 export const LONGEST_WAIT_MS = 86_400_000;
 

@@ -41,7 +41,7 @@ export class DatabaseClock {
 
   /** Never runs backwards by less than a second: a better measurement is no reason to. */
   now(): Date {
-    if (this.#difference === undefined) throw new Error('The clock of the database was not asked yet.');
+    if (this.#difference === undefined) throw new Error('The clock of the database has not been read yet.');
     const ms = Math.floor(this.#clocks.monotonic() + this.#difference);
     if (ms > this.#latest || this.#latest - ms > JUMP_MS) this.#latest = ms;
     return new Date(this.#latest);

@@ -72,7 +72,7 @@ export class Effects {
 
   add(effect: Effect): void {
     if (!/^[a-z_]{1,20}$/.test(effect.name) || this.#all.some(({ name }) => name === effect.name))
-      throw new Error(`An effect cannot be called ${effect.name}, or another one is.`);
+      throw new Error(`The effect name ${effect.name} is invalid or already taken.`);
     this.#all.push(effect);
   }
 

@@ -65,9 +65,9 @@ export interface EngineOptions {
   readonly schema?: string;
   /** For tests: the time to live by, instead of the database's clock. */
   readonly clock?: () => Date;
-  /** Finished actions are forgotten so many days after their end. */
+  /** Finished actions are deleted after this many days. */
   readonly retentionDays?: number;
-  /** How many unfinished actions a lane may hold. */
+  /** The most unfinished actions per lane. */
   readonly depthLimit?: number;
   /** How many calls of one kind, of how many bytes together, may wait for the database. */
   readonly room?: RoomSize;
@@ -320,6 +320,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     oldestUnfinished: lookUp.oldestUnfinished,
     waitingLanes: createWaitingLanes(context, lookUp.list),
     idOfKey: lookUp.idOfKey,
+    idsOfKeys: lookUp.idsOfKeys,
     queue: queues.queue,
     positions: queues.positions,
     laneLoads: queues.laneLoads,
@@ -336,7 +337,9 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     /** A follow-up to transitions of some channels, as a part of the statement that makes them. */
     addEffect: (effect: Effect) => context.effects.add(effect),
     giveReasons: (channel: string, give: GiveReasons) => reasons.register(channel, give),
-    addDuty: (duty: Duty) => void duties.push(duty),
+    /** `first`: before our own, each time: what is to be said of an attempt before its lease ends. */
+    addDuty: (duty: Duty, place: 'first' | 'last' = 'last') =>
+      void (place === 'first' ? duties.unshift(duty) : duties.push(duty)),
     duties,
     /** Runs a duty now, with its effects and wake-ups; what housekeeping does every second, and tests by hand. */
     async runDuty(name: string): Promise<number> {

@@ -36,11 +36,8 @@ export const isLaneBusy = (error: unknown) =>
 export const noAnswer = () =>
   new EngineError(
     'MUSTER_NO_ANSWER',
-    'The database did not answer in time. Whether this was carried out is not known.',
+    'The database did not answer in time. The outcome of the request is unknown.',
   );
 
 export const overloaded = () =>
-  new EngineError(
-    'MUSTER_OVERLOADED',
-    'Too much waits for the database already. Nothing was done; try again.',
-  );
+  new EngineError('MUSTER_OVERLOADED', 'Too many calls wait for the database. Nothing was done; try again.');

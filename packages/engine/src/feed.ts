@@ -156,12 +156,12 @@ function refuseForeign(place: FeedPlace, incarnation: string, nextXid: string): 
   if (place.incarnation !== incarnation)
     throw new EngineError(
       'MUSTER_OTHER_INCARNATION',
-      'The database was restored since this cursor was given out. Read the event feed from its start again.',
+      'The database was restored after this cursor was issued. Read the event feed from the start.',
     );
   if (BigInt(place.xid) >= BigInt(nextXid))
     throw new EngineError(
       'MUSTER_OTHER_INCARNATION',
-      'This cursor is ahead of the database, which was restored to an earlier state ("muster restored" was not run) or is a replica that lags behind.',
+      'This cursor is ahead of the database: it was restored to an earlier state without "muster restored", or it is a lagging replica.',
     );
 }
 

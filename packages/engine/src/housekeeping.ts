@@ -165,7 +165,7 @@ export class Housekeeping {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(
-        () => reject(new Error(`The duty ${duty.name} was not done within ${patienceMs} ms.`)),
+        () => reject(new Error(`The duty ${duty.name} did not finish within ${patienceMs} ms.`)),
         patienceMs,
       );
     });

@@ -187,7 +187,7 @@ export function createMigrate(db: Database, options: MigrateOptions) {
       if (tooNew)
         throw new EngineError(
           'MUSTER_SCHEMA_TOO_NEW',
-          `The database has migration ${tooNew.line} ${tooNew.version} (${tooNew.name}), which this version does not know. Run a newer version.`,
+          `The database has migration ${tooNew.line} ${tooNew.version} (${tooNew.name}), which is newer than this version. Run a newer version.`,
         );
     },
 

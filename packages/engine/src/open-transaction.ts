@@ -12,7 +12,7 @@ export function refuseInsideTransaction(): void {
   if (openTransaction.getStore()?.open) {
     throw new EngineError(
       'MUSTER_OUTSIDE_TRANSACTION',
-      'This call was made outside of the transaction that is open here. Pass the transaction as first argument.',
+      'This call was made outside the open transaction. Pass the transaction as the first argument.',
     );
   }
 }

@@ -17,7 +17,7 @@ export class Reasons {
   readonly #byChannel = new Map<string, GiveReasons>();
 
   register(channel: string, give: GiveReasons): void {
-    if (this.#byChannel.has(channel)) throw new Error(`The channel ${channel} gives reasons already.`);
+    if (this.#byChannel.has(channel)) throw new Error(`The channel ${channel} already gives reasons.`);
     this.#byChannel.set(channel, give);
   }
 

@@ -11,13 +11,13 @@ export function checkText(text: string, what: string): string {
 
 export function encodeJson(value: unknown, what: string): string {
   const json = stringify(value);
-  if (json === undefined) throw new EngineError('MUSTER_BAD_VALUE', `The ${what} is not a JSON value.`);
+  if (json === undefined) throw new EngineError('MUSTER_BAD_VALUE', `The ${what} is not valid JSON.`);
   // JSON.stringify writes both as escapes; only then is a closer look needed, at what it made of the value.
   if (json.includes('\\u') && !isStorableJson(JSON.parse(json))) throw badText(what);
   if (MAY_BE_LARGE.test(json) && hasLarge(JSON.parse(json)))
     throw new EngineError(
       'MUSTER_BAD_VALUE',
-      `The ${what} has a number beyond ${Number.MAX_SAFE_INTEGER}, which may be rounded already. Give it as text.`,
+      `The ${what} has a number beyond ${Number.MAX_SAFE_INTEGER}, which may already be rounded. Send it as a string.`,
     );
   return json;
 }
@@ -68,7 +68,7 @@ function isStorableJson(value: unknown): boolean {
 function badText(what: string): EngineError {
   return new EngineError(
     'MUSTER_BAD_TEXT',
-    `The ${what} contains a character that cannot be stored (NUL or half a pair).`,
+    `The ${what} contains a character that cannot be stored (NUL or half a surrogate pair).`,
   );
 }
 

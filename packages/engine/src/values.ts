@@ -36,7 +36,7 @@ export function checkRunner(runnerId: string): string {
 /** A short text that stands for something: a kind, a channel, a tag, a worker, a key. */
 export function checkName(text: string, what: string, from = 1, to = LONGEST_NAME): string {
   if (typeof text !== 'string' || text.length < from || text.length > to)
-    throw new EngineError('MUSTER_BAD_VALUE', `The ${what} must be a text of ${from} to ${to} characters.`);
+    throw new EngineError('MUSTER_BAD_VALUE', `The ${what} must be a string of ${from} to ${to} characters.`);
   return checkText(text, what);
 }
 

@@ -75,7 +75,10 @@ export function withDoor(own: WaitingFor, door: DoorReason | undefined): Waiting
 }
 
 const PAUSED = new Set(['LANE_PAUSED', 'TENANT_PAUSED', 'TAG_PAUSED', 'LANE_BLOCKED']);
-const NEXT_CONTACT: WaitingFor = { code: 'NEXT_CONTACT', text: 'The next contact of its worker.' };
+const NEXT_CONTACT: WaitingFor = {
+  code: 'NEXT_CONTACT',
+  text: 'Waiting for the next contact of its worker.',
+};
 
 function running(facts: WaitingFacts): WaitingFor {
   const until = {
@@ -92,7 +95,7 @@ function running(facts: WaitingFacts): WaitingFor {
     };
   return {
     code: 'RUNNING',
-    text: `Running at ${facts.worker ?? 'a worker'} since ${facts.leasedAt?.toISOString()}.`,
+    text: `Running on ${facts.worker ?? 'a worker'} since ${facts.leasedAt?.toISOString()}.`,
     ...until,
   };
 }
@@ -139,7 +142,7 @@ function clock(facts: WaitingFacts): WaitingFor | null {
 export function behindUrgent(urgent: NonNullable<WaitingFacts['urgent']>): WaitingFor {
   return {
     code: 'BEHIND_URGENT',
-    text: `Urgent action ${urgent.id} goes first: its worker was heard of on the channel ${urgent.channel}.`,
+    text: `Urgent action ${urgent.id} goes first: its worker was seen on the channel ${urgent.channel}.`,
     until: urgent.until,
     actionId: urgent.id,
   };
@@ -152,7 +155,7 @@ function queue(facts: WaitingFacts): WaitingFor | null {
   if (facts.slots !== null && facts.running !== null && facts.running >= facts.slots)
     return {
       code: 'NO_FREE_SLOT',
-      text: `No free slot: ${facts.running} of ${facts.slots} are taken.`,
+      text: `No free slot: ${facts.running} of ${facts.slots} are in use.`,
       running: facts.running,
       slots: facts.slots,
     };
@@ -163,7 +166,7 @@ function notNow(facts: WaitingFacts): WaitingFor | null {
   if (facts.deferrals === 0) return null;
   return {
     code: 'NOT_NOW',
-    text: `The worker said "not now" or gave it back ${times(facts.deferrals)}; waiting for its next contact.`,
+    text: `The worker said "not now" or released it ${times(facts.deferrals)}; waiting for its next contact.`,
   };
 }
 

@@ -221,7 +221,7 @@ test('G27: what a channel may have at most is known without counting', async () 
   await p.enqueue(most);
   await expect(p.enqueue(most)).rejects.toMatchObject({
     code: 'MUSTER_LANE_FULL',
-    message: 'The lane already has 2 unfinished actions.',
+    message: 'The lane is full: it has 2 unfinished actions.',
   });
   const got = await p.claim(0, { channel: 'narrow' });
   await expect(p.enqueue(most)).rejects.toMatchObject({ code: 'MUSTER_LANE_FULL' });

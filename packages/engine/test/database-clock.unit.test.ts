@@ -36,7 +36,7 @@ beforeEach(() => {
 const off = () => clock.now().getTime() - databaseMs();
 
 test('before the first question there is no time', () => {
-  expect(() => clock.now()).toThrow('not asked yet');
+  expect(() => clock.now()).toThrow('has not been read yet');
   expect(clock.ready(database)).toBeInstanceOf(Promise);
 });
 

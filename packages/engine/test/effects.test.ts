@@ -280,5 +280,5 @@ describe('a hand-out that is a success as well', () => {
 });
 
 test('two effects have two names', async () => {
-  await expect(tellingEffect(t.engine, 'silent', 'x')).rejects.toThrow('another one is');
+  await expect(tellingEffect(t.engine, 'silent', 'x')).rejects.toThrow('already taken');
 });

@@ -3,6 +3,7 @@ import { Effects } from '../src/effects.ts';
 import { BUSY } from '../src/operation.ts';
 import { createClaimPool } from '../src/ops/claim-pool.ts';
 import type { ViolationKind } from '../testing/check-history.ts';
+import { settledUpTo } from '../testing/feed-reader.ts';
 import { cut, type Sabotage, swap } from '../testing/sabotage.ts';
 import { type Scene, withScene } from '../testing/scene.ts';
 import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
@@ -353,7 +354,10 @@ const RACES: Race[] = [
       await engine.raiseGeneration(raising.db, { tenantId, laneId });
       await adding.client.query('begin');
       await engine.enqueue(adding.db, { tenantId, laneId, kind: 'test' });
+      const { rows } = await adding.client.query('select pg_current_xact_id() as xid');
       await raising.client.query('commit');
+      // nobody on the server is older than this one any more
+      await settledUpTo(scene.db, rows[0].xid);
       await engine.runDuty('end-stale');
       await engine.runDuty('end-stale');
       await adding.client.query('commit');

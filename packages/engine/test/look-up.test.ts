@@ -104,6 +104,48 @@ describe('a list', () => {
     expect((await of({})).looked).toBeUndefined();
   });
 
+  test('by kind and channel alone: in steps, among so many, and the cursor leads on behind them', async () => {
+    const tenantId = 7;
+    const busy = await t.engine.ensureLane(t.db, tenantId, 'test', 'busy');
+    const put = (kind: string, channel: string) =>
+      t.engine.enqueue(t.db, { tenantId, laneId: busy, kind, channel });
+    const rare = (await put('rare', 'a')).id;
+    await t.engine.enqueueMany(
+      t.db,
+      Array.from({ length: 250 }, () => ({ tenantId, laneId: busy, kind: 'common', channel: 'own' })),
+    );
+    const newest = (await put('rare', 'a')).id;
+    const found = async (filter: Partial<ActionFilter>, page: object = {}) => {
+      const { actions, cursor, looked } = await t.engine.list(t.db, { tenantId, ...filter }, page);
+      return { looked, cursor, ids: actions.map(({ id }) => id) };
+    };
+    for (const filter of [{ kind: 'rare' }, { channel: 'a' }, { exceptChannels: ['own'] }]) {
+      expect(await found(filter)).toEqual({ looked: 252, cursor: null, ids: [newest, rare] });
+      expect(await found({ ...filter, state: 'pending' })).toMatchObject({ ids: [newest, rare] });
+      expect(await found({ ...filter, state: 'unfinished' })).toMatchObject({ ids: [newest, rare] });
+      const first = await found(filter, { limit: 1 });
+      expect(first).toEqual({ looked: 1, cursor: newest, ids: [newest] });
+      // the last of all that there are has nothing behind it
+      expect(await found(filter, { limit: 1, cursor: first.cursor })).toEqual({
+        ...{ looked: 251, cursor: null, ids: [rare] },
+      });
+      // what a lane, a tag or ids name is not looked for
+      expect((await found({ ...filter, laneId: busy })).looked).toBeUndefined();
+      expect(await found({ ...filter, ids: [rare] })).toEqual({
+        looked: undefined,
+        cursor: null,
+        ids: [rare],
+      });
+      expect(await t.engine.count(t.db, { tenantId, ...filter })).toEqual({ count: 2, more: false });
+    }
+    const { cancelled } = await t.engine.cancelMatching(t.db, { tenantId, exceptChannels: ['own'] });
+    expect(cancelled).toBe(2);
+    expect(await found({ kind: 'rare', state: 'finished' })).toMatchObject({
+      looked: 2,
+      ids: [newest, rare],
+    });
+  });
+
   test('a count is exact up to a number, and looks at so many at most', async () => {
     const { laneId: other } = await t.lane();
     for (let n = 0; n < 6; n += 1) await t.enqueue(other, { kind: n % 2 ? 'odd' : 'even' });

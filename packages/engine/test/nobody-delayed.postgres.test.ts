@@ -157,6 +157,24 @@ describe('G36: nobody is delayed', () => {
     await engine.stop();
   });
 
+  test('by a locked lane, if all that matches is made due: the others are due while it waits', async () => {
+    const lanes = await Promise.all(Array.from({ length: 20 }, async () => (await t.lane()).laneId));
+    const notBefore = new Date(t.clock().getTime() + 3_600_000);
+    const ids = await Promise.all(lanes.map((laneId) => t.enqueue(laneId, { kind: 'timed', notBefore })));
+    await t.engine.pauseLane(sessions.queryable(blocker), { tenantId, laneId: lanes[7] as string });
+    const makeDue = () =>
+      t.engine.makeDueMatching(t.db, { tenantId, kind: 'timed' }, 'now', async (_, found) => found);
+    const made = Promise.allSettled([makeDue()]);
+    const due = async () =>
+      (await Promise.all(ids.map((id) => t.eventTypes(id)))).map((types) => types.includes('MADE_DUE'));
+    await expect.poll(due).toEqual(ids.map((_, n) => n !== 7));
+    await blocker.query('rollback');
+    await made;
+    // whether or not the first call was in time for it
+    await makeDue();
+    expect(await due()).toEqual(ids.map(() => true));
+  });
+
   test('by as many rows of a locked lane as housekeeping takes at a time: retries come due', async () => {
     const [locked, free] = [(await t.lane()).laneId, (await t.lane()).laneId];
     const soon = new Date(t.clock().getTime() + 1_000);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestEngine, testEngine } from '../testing/index.ts';
+import { settledUpTo, type TestEngine, testEngine } from '../testing/index.ts';
 
 /** Reports in plain SQL go by the clock of the database, whatever the engine's is. */
 let t: TestEngine;
@@ -52,6 +52,7 @@ test('a note in plain SQL is an event of the feed like any other', async () => {
     text: `select muster.note($1, 1, $2, 'thing.seen', '{"n": 7}')`,
     values: [t.clock(), laneId],
   });
+  await settledUpTo(t.db);
   const { events } = await t.engine.feed.read(t.db, { tenantId: 1, limit: 1_000 });
   expect(events.at(-1)).toMatchObject({ type: 'NOTED', laneId, reason: 'thing.seen', note: { n: 7 } });
 });

@@ -74,5 +74,5 @@ test('G44: what runs or is over is not the door’s to explain', async () => {
 });
 
 test('a channel gives reasons once', () => {
-  expect(() => t.engine.giveReasons('door', async () => new Map())).toThrow('gives reasons already');
+  expect(() => t.engine.giveReasons('door', async () => new Map())).toThrow('already gives reasons');
 });

@@ -209,6 +209,7 @@ describe('the same report again', () => {
     },
     'it was cancelled': (id) => cancel(id),
     'it was moved': (id) => t.engine.moveToFront(t.db, { tenantId: 1, actionId: id }),
+    'it was made due': (id) => t.engine.makeDue(t.db, { tenantId: 1, actionId: id }),
     'its deadline was over': () => t.pass(7_200_000),
     'a later attempt succeeded': async (id, laneId) => {
       await t.pass(600_000);

@@ -43,6 +43,32 @@ test('G2 G15: a success ends the action with one ending that has everything', as
   });
 });
 
+test('G15: a success is found wherever the caller thinks that it was handed out', async () => {
+  const { laneId, id } = await running();
+  const another = await running();
+  const wrong = { leasedIn: another.laneId, next };
+  expect(await t.report(id, 2, 'succeeded', wrong)).toMatchObject({
+    accepted: false,
+    reason: 'LATE',
+    laneId,
+  });
+  const following = await t.enqueue(laneId);
+  const answer = { accepted: true, settled: true, laneId, next: { id: following, laneId } };
+  expect(await t.report(id, 1, 'succeeded', wrong)).toMatchObject(answer);
+  expect(await t.report(id, 1, 'succeeded', wrong)).toMatchObject({ accepted: true, repeated: true, laneId });
+  expect(await t.report(following, 1, 'succeeded', { leasedIn: laneId })).toMatchObject({ accepted: true });
+  // one of two that went together, and only one hint is right
+  const more = await running();
+  const both = [another, more].map((one) => ({
+    ...{ tenantId: 1, actionId: one.id, attempt: 1, status: 'succeeded' as const },
+    leasedIn: another.laneId,
+  }));
+  expect(await t.engine.reportMany(t.db, both)).toMatchObject([
+    { accepted: true, laneId: another.laneId },
+    { accepted: true, laneId: more.laneId },
+  ]);
+});
+
 test('G15: a success may say why it is one', async () => {
   const { id } = await running();
   await expect(t.report(id, 1, 'succeeded', { reason: 'no word' })).rejects.toMatchObject({

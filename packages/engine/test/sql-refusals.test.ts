@@ -18,7 +18,7 @@ const enqueue = async (kind: string | null, payload: string | null, options: str
     })
   ).rows[0].id as string;
 const long = 'x'.repeat(513);
-const NAME = 'a text of 1 to 200 characters without control characters';
+const NAME = 'a string of 1 to 200 characters without control characters';
 
 test.each([
   ['test', '', 'The name'],
@@ -34,7 +34,7 @@ test.each([
   await expect(made).rejects.toMatchObject({
     code: '22023',
     detail: 'MUSTER_BAD_VALUE',
-    message: expect.stringMatching(`^${what} of the lane must be a text of 1 to .* control characters`),
+    message: expect.stringMatching(`^${what} of the lane must be a string of 1 to .* control characters`),
   });
 });
 
@@ -63,9 +63,9 @@ test.each<[object, string]>([
   [{ supersedeKey: 'k', supersedeMode: 'last' }, 'supersedeMode must be one of keep-first, replace, append.'],
   [{ supersedeMode: 'replace' }, 'supersedeMode needs a supersedeKey.'],
   [{ supersedeKey: '' }, `supersedeKey must be ${NAME}.`],
-  [{ idempotencyKey: long }, 'idempotencyKey must be a text of 1 to 512 characters.'],
+  [{ idempotencyKey: long }, 'idempotencyKey must be a string of 1 to 512 characters.'],
   [{ channel: 5 }, `channel must be ${NAME}.`],
-  [{ createdBy: long }, 'createdBy must be a text of 0 to 512 characters.'],
+  [{ createdBy: long }, 'createdBy must be a string of 0 to 512 characters.'],
   [{ copiedFrom: 'me' }, 'copiedFrom must be the id of an action.'],
   [
     { tags: 'red' },
@@ -112,7 +112,8 @@ test.each(['9007199254740992', '-9007199254740993', '1e300', '{"a":[{"b":1234567
   async (payload) => {
     await expect(enqueue('x', payload, '{}')).rejects.toMatchObject({
       code: '22003',
-      message: 'The payload has a number beyond 9007199254740991, which would be rounded. Send it as text.',
+      message:
+        'The payload has a number beyond 9007199254740991, which would be rounded. Send it as a string.',
     });
   },
 );

@@ -41,12 +41,14 @@ test('G50: every transition says the state before it, whoever made it', async ()
   await claim(laneId);
   await t.pass(LEASE);
   await t.report(third, 1);
-  // released, moved, superseded, expired, cancelled before it ran, ended by a new generation
+  // released, moved, made due, superseded, expired, cancelled before it ran, ended by a new generation
   const fourth = await t.enqueue(laneId, door);
   await claim(laneId);
   await t.engine.release(t.db, { ...ref(fourth), attempt: 1 });
   const fifth = await t.enqueue(laneId, door);
   await t.engine.moveToFront(t.db, ref(fifth));
+  const seventh = await t.enqueue(laneId, { ...door, notBefore: new Date(t.clock().getTime() + 60_000) });
+  await t.engine.makeDue(t.db, ref(seventh));
   for (const n of [1, 2])
     await t.enqueue(laneId, { ...door, payload: n, supersede: { key: 'k', mode: 'replace' } });
   const sixth = await t.enqueue(laneId, { ...door, deliverBy: new Date(t.clock().getTime() + 1_000) });

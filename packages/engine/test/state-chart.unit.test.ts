@@ -44,6 +44,7 @@ describe('G1: replaying events gives the state', () => {
     [['CREATED', 'SENT', 'CANCEL_REQUESTED', 'TIMEOUT', 'CANCELLED'], 'cancelled'],
     [['CREATED', 'SENT', 'CANCELLED'], 'cancelled'],
     [['CREATED', 'MOVED', 'SUPERSEDED'], 'cancelled'],
+    [['CREATED', 'MADE_DUE', 'SENT'], 'claimed'],
     [['CREATED', 'EXPIRED'], 'expired'],
   ])('G1: %j leads to %s', (types, state) => {
     expect(replay(types.map((type) => ({ type })))).toBe(state);
@@ -82,7 +83,15 @@ test('event numbers are those that are stored: they never change', () => {
       '8 TIMEOUT',
     ],
     ...['9 RETRY_SCHEDULED', '10 FAILED_FINAL', '11 NOT_NOW', '12 RELEASED', '13 LATE', '14 SUPERSEDED'],
-    ...['15 CANCEL_REQUESTED', '16 CANCELLED', '17 EXPIRED', '18 REDRIVEN', '19 MOVED', '20 NOTED'],
+    ...[
+      '15 CANCEL_REQUESTED',
+      '16 CANCELLED',
+      '17 EXPIRED',
+      '18 REDRIVEN',
+      '19 MOVED',
+      '20 NOTED',
+      '21 MADE_DUE',
+    ],
   ]);
   expect(eventName(13)).toBe('LATE');
   expect(() => eventName(99)).toThrow('Unknown event type 99');

@@ -81,6 +81,7 @@ beforeAll(async () => {
     `update muster.endings set ended_at = ${now} - interval '15 days' where action_id between ${LANES + 1} and ${LANES + 10}`,
   );
   await query(`delete from muster.pending where lane_id = ${EMPTY}`);
+  await query(`update muster.pending set delayed = true, not_before = ${later} where lane_id in (${TIMED})`);
   // everybody was heard of on the river, and something urgent waits there for some
   await keepContacts(d.db);
   await query(
@@ -135,6 +136,8 @@ const lanesFrom = (first: number) => Array.from({ length: ITEMS }, (_, n) => `${
 /** Free lanes with an action that waits, and lanes whose action runs. */
 const FREE = lanesFrom(1_000);
 const RUNNING = lanesFrom(3_000);
+/** Free lanes whose action waits for its time. */
+const TIMED = lanesFrom(4_000);
 /** Free lanes whose workers take from a pool. */
 const WORKERS = lanesFrom(15_001);
 const POOL = 2 * LANES;
@@ -196,6 +199,10 @@ const CALLS: Record<string, (client: Queryable) => Promise<unknown>> = {
     each(RUNNING, (actionId) => engine.acknowledge(c, { tenantId: 1, actionId, attempt: 1 })),
   cancel: (c) => each(FREE, (actionId) => engine.cancel(c, { tenantId: 1, actionId })),
   'move to the front': (c) => each(FREE, (actionId) => engine.moveToFront(c, { tenantId: 1, actionId })),
+  'make due': (c) =>
+    each(TIMED, async (actionId) => {
+      expect(await engine.makeDue(c, { tenantId: 1, actionId })).toMatchObject({ outcome: 'due' });
+    }),
   redrive: (c) => each(FREE, (id) => engine.redrive(c, { tenantId: 1, actionId: `${LANES + Number(id)}` })),
   enqueue: (c) =>
     each(FREE, (laneId) =>

@@ -34,7 +34,7 @@ test('G40: a duty that never ends keeps neither the others nor the next turn wai
   await turn;
   await housekeeping.stop();
   expect(ran.slice(0, 2)).toEqual(['stuck', 'well']);
-  expect(errors[0]).toEqual(new Error('The duty stuck was not done within 1 ms.'));
+  expect(errors[0]).toEqual(new Error('The duty stuck did not finish within 1 ms.'));
 });
 
 // The sign of life used to wait for the duties: after 15 s of a long one the others told this node nothing any more.

@@ -133,7 +133,7 @@ test('G44: a normal action says which urgent one goes first, and until when', as
   const first = await urgent();
   expect((await t.engine.get(t.db, 1, normal))?.waitingFor).toEqual({
     code: 'BEHIND_URGENT',
-    text: `Urgent action ${first} goes first: its worker was heard of on the channel river.`,
+    text: `Urgent action ${first} goes first: its worker was seen on the channel river.`,
     until: later(900_000),
     actionId: first,
   });

@@ -105,6 +105,8 @@ const TEXTS: Record<string, Call> = {
     engine.redrive(client, { tenantId: 1, actionId: running, reason }),
   'move reason': (engine, client, reason) =>
     engine.moveToFront(client, { tenantId: 1, actionId: running, reason }),
+  'make due reason': (engine, client, reason) =>
+    engine.makeDue(client, { tenantId: 1, actionId: running, reason }),
   'list kind': (engine, client, kind) => engine.list(client, { tenantId: 1, kind }),
   'list channel': (engine, client, channel) => engine.list(client, { tenantId: 1, channel }),
   'list tag': (engine, client, tag) => engine.list(client, { tenantId: 1, tag }),
@@ -253,6 +255,7 @@ test.each(NO_IDS)('G28: what is no id (%j) is unknown, never an error of the dat
   expect(await engine.cancel(db, ref)).toEqual({ outcome: 'unknown', state: null });
   expect(await engine.redrive(db, ref)).toEqual({ outcome: 'unknown', state: null });
   expect(await engine.moveToFront(db, ref)).toEqual({ outcome: 'unknown', state: null });
+  expect(await engine.makeDue(db, ref)).toEqual({ outcome: 'unknown', state: null });
   expect(await engine.acknowledge(db, { ...ref, attempt: 1 })).toBe(false);
   expect(await engine.extend(db, { ...ref, attempt: 1, leaseMs: 1 })).toMatchObject({ extended: false });
   expect(await engine.report(db, { ...ref, attempt: 1, status: 'failed' })).toMatchObject({

@@ -1,6 +1,7 @@
 export { type CallLog, createCallLog } from './call-log.ts';
 export { checkHistory, type Violation, type ViolationKind } from './check-history.ts';
 export { type TestClock, testClock } from './clock.ts';
+export { settledUpTo } from './feed-reader.ts';
 export { claimNamed, enqueueAndClaim, runnerLoad } from './for-runners.ts';
 export { type History, type HistoryAction, type HistoryEvent, readHistory } from './history.ts';
 export { brokenInvariants } from './invariants.ts';

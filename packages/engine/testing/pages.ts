@@ -53,7 +53,15 @@ export function countPages(
 
 const isExplainable = ({ text }: Query) => /^\s*(with|select|insert|update|delete)\b/i.test(text);
 
+/**
+ * The lesser of two: a connection that is new, or whose caches were dropped because other suites change so many tables of theirs,
+ * reads some hundred pages of the catalogue as well.
+ */
 async function explained(tx: Queryable, query: Query): Promise<number> {
+  return Math.min(await explainedOnce(tx, query), await explainedOnce(tx, query));
+}
+
+async function explainedOnce(tx: Queryable, query: Query): Promise<number> {
   await tx.query({ text: 'savepoint explained' });
   const { rows } = await tx.query({
     text: `explain (analyze, buffers, timing off, format json) ${query.text}`,

@@ -130,7 +130,8 @@ async function act(world: World, die: Die, engine: Engine): Promise<void> {
   } else if (what < 78) {
     const { outcome } = await engine.redrive(db, { tenantId, actionId });
     if (outcome === 'redriven') log.redriven.push({ id: actionId, answered: log.tick() });
-  } else if (what < 80) await engine.moveToFront(db, { tenantId, actionId });
+  } else if (what < 79) await engine.moveToFront(db, { tenantId, actionId });
+  else if (what < 80) await engine.makeDue(db, { tenantId, actionId });
   else if (what < 83) {
     await engine.pauseLane(db, lane);
     await engine.resumeLane(db, lane);
@@ -253,7 +254,7 @@ async function finish(
   world: World,
   die: Die,
   engine: Engine,
-  { id, attempt, worker }: ClaimedAction,
+  { id, attempt, laneId, worker }: ClaimedAction,
   slotted = false,
 ): Promise<void> {
   const { tenantId, log } = world;
@@ -278,6 +279,7 @@ async function finish(
     ...base,
     status,
     next,
+    leasedIn: die.of([undefined, laneId, world.lanes[0]]),
     retryAfterMs: status === 'notNow' ? 100 : undefined,
   });
   const event = { succeeded: 'SUCCEEDED', failed: 'FAILED', notNow: 'NOT_NOW' }[status];

@@ -108,6 +108,11 @@ export const WAKE_UP_ACTS: readonly WakeUpAct[] = [
     act: (t, _lane, id) => t.engine.moveToFront(t.db, { tenantId: 1, actionId: id }),
   },
   {
+    name: 'the end of a wait for a time',
+    prepare: (t, lane) => t.enqueue(lane.laneId, { notBefore: new Date(t.clock().getTime() + 3_600_000) }),
+    act: (t, _lane, id) => t.engine.makeDue(t.db, { tenantId: 1, actionId: id }),
+  },
+  {
     name: 'the deadline of an action that held the lane',
     async prepare(t, lane) {
       const holds = await t.enqueue(lane.laneId, {

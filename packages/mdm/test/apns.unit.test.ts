@@ -8,8 +8,8 @@ import { nextPushInMs, nextTryInMs } from '../src/apns/ladder.ts';
 import { outcomeOf } from '../src/apns/outcome.ts';
 import { alertPush, mdmPush } from '../src/apns/push.ts';
 import { readPushCertificate } from '../src/apns/push-certificate.ts';
-import { testCertificate } from '../testing/certificates.ts';
-import { FakeApns } from '../testing/fake-apns.ts';
+import { testCertificate } from '../src/simulation/certificates.ts';
+import { FakeApns } from '../src/simulation/fake-apns.ts';
 
 const NOW = new Date('2026-05-01T12:00:00Z');
 const APNS_ID = '0d7b1d2a-31c5-4f0a-9a39-0b2f4c1f6c11';

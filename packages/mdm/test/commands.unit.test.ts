@@ -48,7 +48,9 @@ test.each([
 ])('the command %j is read as it was meant, and as an operator would write it', (command, inner) => {
   const bytes = buildCommand(UUID, command);
   expect(parsePlist(bytes)).toEqual({ CommandUUID: UUID, Command: inner });
-  expect(parseCommand(bytes)).toEqual({ ...command, commandUuid: UUID });
+  // a token that somebody has written is not kept: the newest one is added when the command is handed out
+  const keys = command.requestType === 'ClearPasscode' ? {} : command.keys;
+  expect(parseCommand(bytes)).toEqual({ ...command, keys, commandUuid: UUID });
 });
 
 test.each([

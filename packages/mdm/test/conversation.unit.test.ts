@@ -7,7 +7,7 @@ import {
   loadAuthority,
   mdmPush,
 } from '../src/index.ts';
-import { FakeApns, issuerOf, Phone, Refused, ScepRefused, testCertificate } from '../testing/index.ts';
+import { FakeApns, issuerOf, Phone, Refused, ScepRefused, testCertificate } from '../src/simulation/index.ts';
 import { PlayedGateway } from './played-gateway.ts';
 
 const NOW = new Date('2026-05-01T12:00:00Z');

@@ -1,7 +1,7 @@
 import { constants, publicEncrypt, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { decryptKey } from '../src/cms/decrypt-key.ts';
-import { rsaKeys } from '../testing/keys.ts';
+import { rsaKeys } from '../src/simulation/keys.ts';
 
 const { privateKey, publicKey } = rsaKeys('device');
 const key = randomBytes(16);

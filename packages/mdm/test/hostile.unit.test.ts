@@ -16,8 +16,8 @@ import {
   readReport,
   Trust,
 } from '../src/index.ts';
-import { rsaKeys, type TestCertificate, testAuthority, testCertificate } from '../testing/index.ts';
-import { type RequestWish, scepRequest } from '../testing/scep-client.ts';
+import { rsaKeys, type TestCertificate, testAuthority, testCertificate } from '../src/simulation/index.ts';
+import { type RequestWish, scepRequest } from '../src/simulation/scep-client.ts';
 
 const NOW = new Date('2026-05-01T12:00:00Z');
 let ca: TestCertificate;

@@ -7,8 +7,8 @@ import { signData } from '../src/cms/signed-data.ts';
 import { certificateHash } from '../src/identity/certificate.ts';
 import { identify, type Presented } from '../src/identity/identify.ts';
 import { Trust } from '../src/identity/trust.ts';
-import { type TestCertificate, testAuthority, testCertificate } from '../testing/certificates.ts';
-import { ecKeys, rsaKeys } from '../testing/keys.ts';
+import { type TestCertificate, testAuthority, testCertificate } from '../src/simulation/certificates.ts';
+import { ecKeys, rsaKeys } from '../src/simulation/keys.ts';
 
 const NOW = new Date('2026-05-01T12:00:00Z');
 const body = Buffer.from('<plist>the bytes of the wire</plist>\n');

@@ -5,9 +5,9 @@ import { certificateHash } from '../src/identity/certificate.ts';
 import { Trust } from '../src/identity/trust.ts';
 import { type Asked, answerScep, decodeMessage, type ScepServer } from '../src/scep/answer-scep.ts';
 import { commonNameOf } from '../src/scep/subject.ts';
-import { type TestCertificate, testCertificate } from '../testing/certificates.ts';
-import { ecKeys, rsaKeys } from '../testing/keys.ts';
-import { type RequestWish, readScepReply, scepRequest } from '../testing/scep-client.ts';
+import { type TestCertificate, testCertificate } from '../src/simulation/certificates.ts';
+import { ecKeys, rsaKeys } from '../src/simulation/keys.ts';
+import { type RequestWish, readScepReply, scepRequest } from '../src/simulation/scep-client.ts';
 
 const NOW = new Date('2026-05-01T12:00:00Z');
 const subject = [

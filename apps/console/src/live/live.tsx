@@ -10,17 +10,25 @@ export interface LiveState {
   readonly isLive: boolean;
   /** Seconds that the events are behind. */
   readonly lag: number;
-  /** When it was last heard of. */
+  /** When the stream was last heard of. */
   readonly heardAt: number;
+  /** When something shown was last read, or known to be unchanged. */
+  readonly dataAt: number;
   readonly version: string | undefined;
 }
 
 const HIDDEN_MS = 10_000;
 const POLL_MS = 10_000;
-/** What is no event of an action, a pause above all, has no hint. */
+/** What is no event of an action has no hint: a new token, a changed webhook. */
 const LOOK_MS = 30_000;
 
-const Context = createContext<LiveState>({ isLive: false, lag: 0, heardAt: 0, version: undefined });
+const Context = createContext<LiveState>({
+  isLive: false,
+  lag: 0,
+  heardAt: 0,
+  dataAt: 0,
+  version: undefined,
+});
 export const useLive = () => useContext(Context);
 
 /** Hints from the stream; without it what is shown is read every ten seconds. A hidden tab asks nothing. */
@@ -31,6 +39,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     isLive: false,
     lag: 0,
     heardAt: Date.now(),
+    dataAt: Date.now(),
     version: undefined,
   }));
   const tenant = mine.tenant.id;
@@ -47,7 +56,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
         heardTime(told.tick.now, Date.now());
         const { lag, version } = told.tick;
         isLive = true;
-        setState({ isLive: true, lag, heardAt: Date.now(), version });
+        setState({ isLive: true, lag, heardAt: Date.now(), dataAt: Date.now(), version });
         return;
       }
       if (told.type === 'changed' || told.type === 'many') {
@@ -81,9 +90,15 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     const look = setInterval(() => {
       if (!isHidden) refresher.hint();
     }, LOOK_MS);
+    // without the stream, what is read is as new as its answer
+    const unsubscribe = queries.getQueryCache().subscribe((event) => {
+      if (!isLive && event.type === 'updated' && event.action.type === 'success')
+        setState((before) => ({ ...before, dataAt: Date.now() }));
+    });
     document.addEventListener('visibilitychange', seen);
     held.want(true);
     return () => {
+      unsubscribe();
       clearInterval(poll);
       clearInterval(look);
       clearTimeout(hide);

@@ -1,11 +1,14 @@
 import type { Query, QueryClient } from '@tanstack/react-query';
+import { Refused } from '../api/refused.ts';
 
 /**
  * Reads what is shown anew after a hint: each query at most as often as it says, never while its last answer is on the way.
- * What was too early is looked at again.
+ * What was too early is looked at again; what does not exist is not.
  */
 const TICK_MS = 250;
 const EVERY_MS = 500;
+
+const isUnknown = (error: unknown) => error instanceof Refused && error.status === 404;
 
 export function createRefresher(queries: QueryClient) {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -28,7 +31,7 @@ export function createRefresher(queries: QueryClient) {
     return queries
       .getQueryCache()
       .findAll({ type: 'active' })
-      .filter((query) => query.meta?.everyMs !== undefined);
+      .filter((query) => query.meta?.everyMs !== undefined && !isUnknown(query.state.error));
   }
   return {
     hint() {

@@ -1,6 +1,6 @@
 import type { SignIn, SignIns } from '@muster/contracts';
 import { useQuery } from '@tanstack/react-query';
-import { createContext, type ReactNode, useContext } from 'react';
+import { createContext, type ReactNode, useContext, useRef } from 'react';
 import { ask } from '../api/ask.ts';
 import { setTenant } from '../api/tenant-header.ts';
 import { Failure } from '../ui/failure.tsx';
@@ -47,6 +47,7 @@ function isSignIn(path: string): boolean {
 /** Who is signed in to the tenant of this page, or the page to sign in. */
 export function SessionGate({ children }: { children: ReactNode }) {
   const query = useQuery({ queryKey: ['/api/session'], queryFn: readSession, staleTime: 60_000 });
+  const wasSignedIn = useRef(false);
   if (query.data === undefined)
     return query.isError ? (
       <main className="mx-auto max-w-dialog p-6">
@@ -57,7 +58,8 @@ export function SessionGate({ children }: { children: ReactNode }) {
   const tenant = tenantOfPage();
   if (isSignIn(location.pathname)) return <SignInPage tenant={tenant} others={query.data.signIns} />;
   const mine = query.data.signIns.find((one) => one.tenant.name === tenant);
-  if (!mine) return <SignInPage tenant={tenant} others={query.data.signIns} />;
+  if (!mine) return <SignInPage tenant={tenant} others={query.data.signIns} hasEnded={wasSignedIn.current} />;
+  wasSignedIn.current = true;
   setTenant(mine.tenant.id);
   return <Context value={{ mine, all: query.data }}>{children}</Context>;
 }

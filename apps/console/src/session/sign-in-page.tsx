@@ -8,7 +8,13 @@ import { Field } from '../ui/field.tsx';
 import { baseOf, DEFAULT_TENANT } from './tenant.ts';
 
 /** Closed by default: an operator token opens it, and the browser keeps a cookie that no script can read. */
-export function SignInPage({ tenant, others }: { tenant: string; others: readonly SignIn[] }) {
+export function SignInPage(props: {
+  tenant: string;
+  others: readonly SignIn[];
+  /** On this page, a moment ago. */
+  hasEnded?: boolean;
+}) {
+  const { tenant, others, hasEnded } = props;
   const [token, setToken] = useState('');
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
@@ -36,6 +42,11 @@ export function SignInPage({ tenant, others }: { tenant: string; others: readonl
     <main className="mx-auto flex min-h-dvh max-w-[400px] flex-col justify-center gap-6 p-4">
       <div>
         <h1 className="text-title font-semibold">Muster</h1>
+        {hasEnded && (
+          <p role="alert" className="mt-2 font-medium text-amber-text">
+            Your sign-in has ended: you signed out elsewhere, or its token was revoked or has expired.
+          </p>
+        )}
         <p className="mt-1 text-ink-2">
           {tenant === DEFAULT_TENANT
             ? 'Sign in with an operator token.'
@@ -55,10 +66,12 @@ export function SignInPage({ tenant, others }: { tenant: string; others: readonl
           value={token}
           onChange={(event) => setToken(event.target.value)}
           hint={
-            <>
-              The first one is printed by <code className="font-mono">npm start</code> and is in{' '}
-              <code className="font-mono">data/operator-token</code>.
-            </>
+            tenant === DEFAULT_TENANT ? (
+              <>
+                The first one is printed by <code className="font-mono">npm start</code> and is in{' '}
+                <code className="font-mono">data/operator-token</code>.
+              </>
+            ) : undefined
           }
         />
         <Button type="submit" look="first" disabled={busy || token.trim() === ''}>

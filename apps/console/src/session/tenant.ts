@@ -15,3 +15,10 @@ export function tenantOf(path: string): string {
 export function baseOf(tenant: string): string {
   return tenant === DEFAULT_TENANT ? '/' : `/t/${encodeURIComponent(tenant)}`;
 }
+
+/** The page that is shown, of another tenant; what has an id here is nothing there. */
+export function samePageOf(tenant: string, path = location.pathname): string {
+  const page = path.replace(PREFIX, '');
+  const base = baseOf(tenant);
+  return /^\/[a-z-]+$/.test(page) ? `${base === '/' ? '' : base}${page}` : base;
+}

@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { Globe, LogOut, Monitor, Moon, Sun } from 'lucide-react';
+import { CircleUser, Globe, Monitor, Moon, Sun } from 'lucide-react';
 import { ask } from '../api/ask.ts';
 import { useLive } from '../live/live.tsx';
 import { useSession } from '../session/session.tsx';
-import { baseOf } from '../session/tenant.ts';
+import { samePageOf } from '../session/tenant.ts';
 import { classes } from '../ui/classes.ts';
 import { Menu } from '../ui/menu.tsx';
 import { useNow } from '../words/clock.ts';
@@ -43,7 +43,7 @@ export function Foot() {
 }
 
 function LiveLine() {
-  const { isLive, lag, heardAt } = useLive();
+  const { isLive, lag, heardAt, dataAt } = useLive();
   const [zone] = useZone();
   const now = useNow();
   const isLost = !isLive && now - heardAt > 5_000;
@@ -57,7 +57,7 @@ function LiveLine() {
         )}
       />
       {isLost
-        ? `not live · data of ${clock(heardAt, zone)}`
+        ? `read every 10 s · data of ${clock(dataAt, zone)}`
         : isLive
           ? `live · ${lag.toFixed(1)} s behind`
           : 'connecting'}
@@ -76,8 +76,12 @@ function Who() {
   };
   return (
     <div className="flex items-center gap-1">
-      <span className="truncate" title={`Signed in as ${mine.name}`}>
-        {mine.role} · {mine.tenant.name}
+      <span
+        className="max-w-[140px] truncate"
+        title={`Signed in as ${mine.name}, ${mine.role} of ${mine.tenant.name}`}
+      >
+        {mine.name} · {mine.role}
+        {all.signIns.length > 1 && ` · ${mine.tenant.name}`}
       </span>
       <Menu
         label="Sign-ins"
@@ -86,13 +90,13 @@ function Who() {
         items={[
           ...others.map((one) => ({
             word: `Go to ${one.tenant.name} (${one.role})`,
-            act: () => location.assign(baseOf(one.tenant.name)),
+            act: () => location.assign(samePageOf(one.tenant.name)),
           })),
           { word: 'Sign in to another tenant', act: () => location.assign('/sign-in') },
           { word: `Sign out of ${mine.tenant.name}`, act: () => void signOut() },
         ]}
       >
-        <LogOut aria-hidden size={14} />
+        <CircleUser aria-hidden size={14} />
       </Menu>
     </div>
   );

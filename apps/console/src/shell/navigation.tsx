@@ -1,59 +1,44 @@
-import {
-  Bot,
-  CalendarClock,
-  Grid3x3,
-  Inbox,
-  LayoutDashboard,
-  ListChecks,
-  type LucideIcon,
-  MonitorSmartphone,
-  Settings,
-  Skull,
-} from 'lucide-react';
+import type { Overview } from '@muster/contracts';
+import { useRouterState } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import { useApi } from '../api/use-api.ts';
 import type { PagePath } from '../page-address.ts';
+import { useHas } from '../session/session.tsx';
 import { PageLink } from '../ui/page-link.tsx';
 import { count } from '../words/numbers.ts';
-
-interface Item {
-  readonly to: PagePath;
-  readonly word: string;
-  readonly icon: LucideIcon;
-  readonly exact?: true;
-}
-
-const ITEMS: readonly Item[] = [
-  { to: '/', word: 'Overview', icon: LayoutDashboard, exact: true },
-  { to: '/targets', word: 'Targets', icon: MonitorSmartphone },
-  { to: '/actions', word: 'Actions', icon: ListChecks },
-  { to: '/dead-letters', word: 'Dead letters', icon: Skull },
-  { to: '/batches', word: 'Batches', icon: Inbox },
-  { to: '/tasks', word: 'Tasks & PCs', icon: Grid3x3 },
-  { to: '/workflows', word: 'Workflows', icon: CalendarClock },
-  { to: '/orders', word: 'Orders', icon: Bot },
-  { to: '/settings', word: 'Settings', icon: Settings },
-];
+import { problemsAre } from '../words/page-title.ts';
+import { PAGES } from './pages.ts';
 
 /** Where one can go; what is above zero and bad has its number in red. */
 export function Navigation() {
-  const dead = useDeadLetters();
+  const wrong = useWrong();
+  const bar = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
+  // on a phone it is a bar that scrolls, and where one is should be seen
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with each page
+  useEffect(() => {
+    const here = bar.current?.querySelector<HTMLElement>('[aria-current=page]');
+    if (here && bar.current)
+      bar.current.scrollLeft = here.offsetLeft - bar.current.clientWidth / 2 + here.offsetWidth / 2;
+  }, [path]);
   return (
     <nav
+      ref={bar}
       aria-label="Pages"
-      className="flex gap-1 overflow-x-auto px-2 py-1 md:flex-col md:overflow-visible md:px-3 md:py-2"
+      className="relative flex gap-1 overflow-x-auto px-2 py-1 md:flex-col md:overflow-visible md:px-3 md:py-2"
     >
-      {ITEMS.map(({ exact, icon: Icon, to, word }) => (
+      {PAGES.filter(({ inside }) => !inside).map(({ icon: Icon, to, word }) => (
         <PageLink
           key={to}
           to={to}
-          mark={exact ? 'exact' : 'below'}
+          mark={to === '/' ? 'exact' : 'below'}
           className="flex h-8 pointer-coarse:h-touch shrink-0 items-center gap-2 rounded-control px-2 text-table font-medium text-ink-2 hover:bg-sunken aria-[current=page]:bg-sunken aria-[current=page]:text-ink"
         >
           <Icon aria-hidden size={16} />
           {word}
-          {to === '/dead-letters' && dead > 0 && (
+          {wrong(to) > 0 && (
             <span className="ml-auto rounded-badge bg-red-tint px-1 text-label font-semibold text-red-text">
-              {count(dead)}
+              {count(wrong(to))}
             </span>
           )}
         </PageLink>
@@ -62,7 +47,18 @@ export function Navigation() {
   );
 }
 
-function useDeadLetters(): number {
-  const { data } = useApi('/api/counts', {}, { everyMs: 2_000 });
-  return (data?.counts ?? []).reduce((sum, one) => sum + (one.state === 'failed' ? one.count : 0), 0);
+/** How much is wrong on a page; the title of the tab says how many problems there are at all. */
+function useWrong(): (page: PagePath) => number {
+  const { data: counts } = useApi('/api/counts', {}, { everyMs: 2_000 });
+  const has = useHas('overview');
+  const { data } = useApi('/api/overview', {}, { everyMs: 2_000, enabled: has });
+  const problems = data?.problems ?? [];
+  const open = problems.length;
+  useEffect(() => problemsAre(open), [open]);
+  const dead = (counts?.counts ?? []).reduce((sum, one) => sum + (one.state === 'failed' ? one.count : 0), 0);
+  return (page) => (page === '/dead-letters' ? dead : page === '/webhooks' ? sumOf(problems, 'WEBHOOKS') : 0);
+}
+
+function sumOf(problems: Overview['problems'], code: string): number {
+  return problems.reduce((sum, one) => sum + (one.code.startsWith(code) ? one.count : 0), 0);
 }

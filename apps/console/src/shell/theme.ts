@@ -9,12 +9,8 @@ function apply(chosen: Theme) {
   document.documentElement.dataset.theme = chosen === 'system' ? (dark ? 'dark' : 'light') : chosen;
 }
 
+theme.watch(() => apply(theme.read()));
+
 export function useTheme(): readonly [Theme, (theme: Theme) => void] {
-  return [
-    useSyncExternalStore(theme.watch, theme.read),
-    (next) => {
-      theme.write(next);
-      apply(next);
-    },
-  ];
+  return [useSyncExternalStore(theme.watch, theme.read), theme.write];
 }

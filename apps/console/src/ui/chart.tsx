@@ -48,11 +48,12 @@ export function Chart(props: {
           height: HEIGHT,
           cursor: { y: false, points: { size: 6 } },
           legend: { show: false },
-          scales: { y: { range: (_, _low, high) => [0, Math.max(4, high)] } },
+          scales: { y: { range: (_, _low, high) => [0, Math.max(4, high * 1.1)] } },
           axes: [
             {
               ...axis,
               space: 64,
+              size: 28,
               values: (_, ticks) => ticks.map((tick) => clock(tick * 1_000, zone).slice(0, 5)),
             },
             {
@@ -67,7 +68,8 @@ export function Chart(props: {
               label: word,
               stroke: colour(TONES[tone].stroke),
               width: 2,
-              points: { show: false },
+              // a line of one point is none
+              points: { show: (plot: uPlot, place: number) => isSparse(plot.data[place]), size: 6 },
             })),
           ],
         },
@@ -147,6 +149,11 @@ export function Chart(props: {
       </details>
     </figure>
   );
+}
+
+const SPARSE = 3;
+function isSparse(values: ArrayLike<number | null | undefined> | undefined): boolean {
+  return Array.from(values ?? []).filter((value) => value != null).length <= SPARSE;
 }
 
 function lastOf(values: readonly (number | null)[] | undefined): string {

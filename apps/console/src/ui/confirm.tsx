@@ -45,7 +45,7 @@ function Form({ asked, onClose }: { asked: Confirmation; onClose: () => void }) 
         />
       )}
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Keep as it is</Button>
         <Button type="submit" look={asked.danger ? 'danger' : 'first'} disabled={!isRight}>
           {asked.verb}
         </Button>

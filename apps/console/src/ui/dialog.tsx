@@ -25,6 +25,8 @@ function OpenDialog({ title, about, onClose, sticky, children }: Parameters<type
     const before = document.activeElement;
     const dialog = box.current;
     dialog?.showModal();
+    // the browser would take the button that closes it
+    dialog?.querySelector<HTMLElement>('input, textarea, select')?.focus();
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();

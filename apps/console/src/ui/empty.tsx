@@ -15,7 +15,7 @@ export function Empty({
       <p className="font-medium">{title}</p>
       {children && <div className="max-w-prose text-ink-2">{children}</div>}
       {command && (
-        <code className="max-w-full rounded-control bg-sunken px-3 py-2 font-mono text-table break-words whitespace-pre-wrap">
+        <code className="max-w-full rounded-control bg-sunken px-3 py-2 font-mono text-table wrap-anywhere whitespace-pre-wrap">
           {command}
         </code>
       )}

@@ -47,6 +47,20 @@ export function TextArea({
   );
 }
 
+/** On or off, with its words beside it. */
+export function CheckBox({
+  label,
+  hint,
+  ...input
+}: Omit<InputHTMLAttributes<HTMLInputElement>, 'type'> & { label: string; hint?: string }) {
+  return (
+    <label className="flex min-h-6 flex-wrap items-center gap-2 text-table" title={hint}>
+      <input type="checkbox" className="size-4 accent-ink" {...input} />
+      {label}
+    </label>
+  );
+}
+
 export function Choice({
   label,
   hint,

@@ -40,7 +40,7 @@ export function FilterBar(props: {
         }}
       >
         <div className="flex flex-wrap items-center gap-2">
-          <label className="relative min-w-0 flex-1 basis-[280px]">
+          <label className="relative min-w-0 flex-1 basis-[200px]">
             <span className="sr-only">Filter</span>
             <Search aria-hidden size={14} className="absolute top-1/2 left-3 -translate-y-1/2 text-ink-3" />
             <input

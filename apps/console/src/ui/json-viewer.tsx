@@ -28,7 +28,7 @@ function Value({ node, depth, name }: { node: JsonNode; depth: number; name?: st
   const key = name === undefined ? null : <span className="text-ink-3">{name}: </span>;
   if (node.kind !== 'object' && node.kind !== 'array')
     return (
-      <div className="pl-4 break-words whitespace-pre-wrap">
+      <div className="pl-4 wrap-anywhere whitespace-pre-wrap">
         {key}
         <span className={node.kind === 'string' ? 'text-ink' : 'font-medium text-ink'}>{node.text}</span>
       </div>

@@ -17,7 +17,7 @@ export function LiveTable<Row>(props: {
   const { list } = props;
   if (list.isLoading) return <SkeletonRows rows={12} />;
   return (
-    <>
+    <div className="relative">
       {list.error != null && (
         <div className="p-4">
           <Failure error={list.error} retry={list.retry} />
@@ -27,7 +27,8 @@ export function LiveTable<Row>(props: {
         <button
           type="button"
           onClick={list.showFresh}
-          className="flex h-row w-full items-center justify-center border-b bg-sunken text-table font-medium hover:underline"
+          // over the heads of the columns: what is read stays where it is
+          className="absolute top-1 left-1/2 z-10 h-6 -translate-x-1/2 rounded-control border border-control bg-surface px-3 text-table font-medium hover:underline pointer-coarse:h-touch"
         >
           {count(list.fresh)} new: show {list.fresh === 1 ? 'it' : 'them'}
         </button>
@@ -50,6 +51,6 @@ export function LiveTable<Row>(props: {
           </Button>
         </div>
       )}
-    </>
+    </div>
   );
 }

@@ -1,5 +1,4 @@
 import type { Action } from '@muster/contracts';
-import type { ReactNode } from 'react';
 import { useNow } from '../words/clock.ts';
 import { duration } from '../words/times.ts';
 import { LeaseCountdown } from './lease-countdown.tsx';
@@ -20,10 +19,9 @@ type Row = Pick<
 >;
 
 /** Why it has not run yet, who has it, or how it ended: never cut off. */
-export function Outcome({ action, act }: { action: Row; act?: ReactNode }) {
+export function Outcome({ action }: { action: Row }) {
   const now = useNow();
-  if (action.state === 'pending')
-    return action.waitingFor ? <ReasonChip reason={action.waitingFor} act={act} /> : null;
+  if (action.state === 'pending') return action.waitingFor ? <ReasonChip reason={action.waitingFor} /> : null;
   if (action.state === 'claimed')
     return (
       <span className="inline-flex flex-wrap items-center gap-x-2 gap-y-1 text-table">
@@ -42,5 +40,5 @@ export function Outcome({ action, act }: { action: Row; act?: ReactNode }) {
       </span>
     );
   const said = action.error ?? (action.state === 'succeeded' ? undefined : action.reason);
-  return said ? <span className="break-words text-ink-2">{said}</span> : null;
+  return said ? <span className="wrap-anywhere text-ink-2">{said}</span> : null;
 }

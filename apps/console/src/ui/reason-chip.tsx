@@ -12,7 +12,7 @@ import { TONES } from './tones.ts';
 export function ReasonChip(props: { reason: WaitingFor; act?: ReactNode; explain?: boolean }) {
   const { reason, act, explain } = props;
   const { dashed, icon: Icon, tone } = lookOf(reason.code);
-  const patience = explain && !act ? patienceOf(reason.code) : undefined;
+  const patience = explain && !act ? patienceOf(reason) : undefined;
   return (
     <span className="inline-flex max-w-full flex-wrap items-center gap-2">
       <span
@@ -24,7 +24,7 @@ export function ReasonChip(props: { reason: WaitingFor; act?: ReactNode; explain
         )}
       >
         <Icon aria-hidden size={14} className="mt-[3px] shrink-0" />
-        <span className="min-w-0 break-words">
+        <span className="min-w-0 wrap-anywhere">
           <Sentence reason={reason} />
         </span>
       </span>
@@ -49,6 +49,28 @@ function Sentence({ reason }: { reason: WaitingFor }) {
           className="underline underline-offset-2"
         >
           {part.actionId}
+        </PageLink>
+      );
+    if ('batchId' in part)
+      return (
+        <PageLink
+          key={key}
+          to="/batches/$id"
+          params={{ id: part.batchId }}
+          className="underline underline-offset-2"
+        >
+          {part.batchId}
+        </PageLink>
+      );
+    if ('tag' in part)
+      return (
+        <PageLink
+          key={key}
+          to="/actions"
+          search={{ state: 'unfinished', tag: part.tag }}
+          className="underline underline-offset-2"
+        >
+          {part.tag}
         </PageLink>
       );
     const at = Date.parse(part.at);

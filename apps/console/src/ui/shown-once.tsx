@@ -7,8 +7,10 @@ import { Field } from './field.tsx';
 export function ShownOnce({
   secret,
   about,
+  label = 'Token',
   onClose,
 }: {
+  label?: string;
   secret: string | undefined;
   about: string;
   onClose: () => void;
@@ -29,7 +31,7 @@ export function ShownOnce({
     <Dialog open={secret !== undefined} onClose={onClose} sticky title="Shown this once" about={about}>
       <div ref={field}>
         <Field
-          label="Token"
+          label={label}
           readOnly
           value={secret ?? ''}
           className="font-mono"

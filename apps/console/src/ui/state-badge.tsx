@@ -5,7 +5,7 @@ import { Badge } from './badge.tsx';
 export function StateBadge({ state, word, loose }: { state: string; word?: string; loose?: boolean }) {
   const known = STATES[stateOf(state)];
   return (
-    <span className={loose ? '' : 'inline-block md:min-w-[92px]'}>
+    <span className={loose ? '' : 'inline-flex md:min-w-[92px]'}>
       <Badge icon={known.icon} tone={known.tone} word={word ?? known.word} />
     </span>
   );

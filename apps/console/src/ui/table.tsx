@@ -7,11 +7,36 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode;
   readonly align?: 'right';
   readonly width?: string;
-  /** Where it stands in the card of a narrow screen: its first line, a line of its own, or nowhere. */
-  readonly narrow?: 'first' | 'line' | 'none';
+  /**
+   * Where it stands in the card of a narrow screen: in its first line unless said, in the second beside what can be pressed, in a
+   * line of its own, or nowhere.
+   */
+  readonly narrow?: 'second' | 'line' | 'none';
 }
 
+/** Whole class names, by place. */
+const NARROW = {
+  first: '',
+  second: 'order-2 md:order-none',
+  line: 'order-3 basis-full empty:hidden md:order-none md:empty:table-cell',
+  beside: 'order-2 min-w-[60%] flex-1 empty:hidden md:order-none md:empty:table-cell',
+  none: 'hidden md:table-cell',
+} as const;
+/** Between the first line and the second. */
+const BREAK = "before:order-1 before:h-0 before:basis-full before:content-[''] md:before:content-none";
+
 const VIRTUAL_FROM = 200;
+
+/** What can be pressed stands in the second line; where there is nothing to press, the reason is beside the state. */
+function placesOf<Row>(columns: readonly Column<Row>[]): readonly (keyof typeof NARROW)[] {
+  const hasActs = columns.some(isActs);
+  const hasSecond = columns.some(({ narrow }) => narrow === 'second');
+  return columns.map((column) => {
+    if (column.narrow === 'line' && hasSecond && !hasActs) return 'beside';
+    return column.narrow ?? (isActs(column) ? 'second' : 'first');
+  });
+}
+const isActs = <Row,>({ name }: Column<Row>) => name.startsWith('-Acts');
 
 /**
  * A real table; below 768 px each row is a card, so that the reason is never off the screen. Above 200 rows only what is
@@ -25,6 +50,7 @@ export function Table<Row>(props: {
   dimmed?: (row: Row) => boolean;
 }) {
   const { rows, columns, keyOf } = props;
+  const places = placesOf(columns);
   const body = useRef<HTMLTableSectionElement>(null);
   const isVirtual = rows.length > VIRTUAL_FROM;
   const virtual = useWindowVirtualizer({
@@ -72,20 +98,21 @@ export function Table<Row>(props: {
           <tr
             key={keyOf(row)}
             className={classes(
-              'flex flex-wrap items-center gap-x-3 gap-y-1 border-b px-4 py-2 last:border-b-0 md:table-row md:p-0',
+              'flex flex-wrap items-center gap-x-3 gap-y-hair border-b px-4 py-2 last:border-b-0 md:table-row md:p-0',
+              places.includes('second') && BREAK,
               props.dimmed?.(row) && 'opacity-60',
             )}
           >
-            {columns.map((column) => (
+            {columns.map((column, place) => (
               <td
                 key={column.name}
                 className={classes(
                   'min-w-0 md:h-row md:px-2 md:py-1 md:align-middle md:first:pl-4 md:last:pr-4',
+                  NARROW[places[place] ?? 'first'],
                   column.align === 'right' && 'md:text-right',
-                  column.narrow === 'line' &&
-                    'order-last basis-full empty:hidden md:order-none md:empty:table-cell',
-                  column.align === 'right' && column.narrow === undefined && 'ml-auto',
-                  column.narrow === 'none' && 'hidden md:table-cell',
+                  column.align === 'right' &&
+                    column.narrow !== 'line' &&
+                    'ml-auto empty:hidden md:empty:table-cell',
                 )}
               >
                 {column.cell(row)}

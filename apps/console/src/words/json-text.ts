@@ -80,3 +80,13 @@ export function writeJson(node: JsonNode, indent = ''): string {
   }
   return node.text;
 }
+
+/** Whether somebody has typed an object. */
+export function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}

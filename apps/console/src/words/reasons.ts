@@ -11,6 +11,7 @@ import {
   WifiOff,
 } from 'lucide-react';
 import type { Tone } from '../ui/tones.ts';
+import { timesIn } from './times-in.ts';
 
 export interface ReasonLook {
   readonly icon: LucideIcon;
@@ -34,6 +35,7 @@ const LOOKS: Readonly<Record<string, ReasonLook>> = {
   LANE_PAUSED: { ...HELD, short: 'lane paused' },
   TAG_PAUSED: { ...HELD, short: 'tag paused' },
   TENANT_PAUSED: { ...HELD, short: 'everything paused' },
+  WEBHOOK_PAUSED: { ...HELD, short: 'webhook paused' },
   LANE_BLOCKED: { ...RULE, short: 'lane blocked' },
   TASK_NOT_ACTIVE: { ...RULE, short: 'behind a task' },
   NO_PC: { ...RULE, short: 'no PC' },
@@ -54,40 +56,113 @@ export function lookOf(code: string): ReasonLook {
   return LOOKS[code] ?? { icon: ListOrdered, tone: 'slate', short: code.toLowerCase().replaceAll('_', ' ') };
 }
 
-/** Nothing to press, but good to know. */
+/** Nothing to press here, but good to know. */
 const PATIENCE: Readonly<Record<string, string>> = {
+  BEHIND: 'Nothing to press: it goes out after that one.',
+  BEHIND_URGENT: 'Nothing to press: it goes out after that one.',
   OFFLINE: 'Nothing to press: it goes out when its target comes.',
   DEVICE_ABSENT: 'Nothing to press: it goes out when its PC sees it again.',
+  DEVICE_IN_ERROR: 'Somebody has to look at the device; then an operator clears the error.',
+  DEVICE_DELETED: 'Nothing to press: it ends by itself.',
+  SERVICE_DELETED: 'Nothing to press: it ends by itself.',
   NEXT_CONTACT: 'Nothing to press: it goes out with the next contact.',
   NO_FREE_SLOT: 'Nothing to press: it goes out when a slot is free.',
+  NO_PC: 'Give the device a PC: then it goes out.',
+  TASK_NOT_ACTIVE: 'Nothing to press: it goes out when its task is active.',
+  LANE_BLOCKED: 'It goes out when what blocks the lane has ended.',
+  LANE_PAUSED: 'An operator resumes the lane.',
+  TAG_PAUSED: 'An admin resumes the tag.',
+  TENANT_PAUSED: 'An admin resumes everything.',
+  WEBHOOK_PAUSED: 'An admin resumes the webhook.',
   RETRY: 'Nothing to press: it goes out by itself at that time.',
+  NOT_BEFORE: 'Nothing to press: it goes out at that time.',
   NOT_NOW: 'Nothing to press: it is offered again.',
 };
 
-export function patienceOf(code: string): string | undefined {
-  return PATIENCE[code];
+export function patienceOf({ code, tag }: WaitingFor): string | undefined {
+  return batchOf(tag) === undefined ? PATIENCE[code] : 'An operator resumes the batch.';
 }
 
-const ISO = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+/** What a batch has queued bears its tag; paused, it is the batch that is. */
+export function batchOf(tag: string | null | undefined): string | undefined {
+  return /^batch:(\d+)$/.exec(tag ?? '')?.[1];
+}
 
-/** The sentence in parts: the server's text with its times as times, and the action that it names as a link. */
-export type Part = { readonly text: string } | { readonly at: string } | { readonly actionId: string };
+/** A sentence in parts: times count and have a zone, the action or the tag that it names is a link. */
+export type Part =
+  | { readonly text: string }
+  | { readonly at: string }
+  | { readonly actionId: string }
+  | { readonly batchId: string }
+  | { readonly tag: string };
 
-export function partsOf(reason: Pick<WaitingFor, 'text' | 'actionId'>): Part[] {
-  const parts: Part[] = [];
-  let from = 0;
-  for (const match of reason.text.matchAll(ISO)) {
-    parts.push({ text: reason.text.slice(from, match.index) }, { at: match[0] });
-    from = match.index + match[0].length;
+/** Written from the facts, where the server says them; else its own text, with its times as times. */
+export function partsOf(reason: WaitingFor): Part[] {
+  const { actionId, attempt, by, of, running, slots, tag, until } = reason;
+  const said = (...parts: (Part | string)[]) =>
+    parts.map((part) => (typeof part === 'string' ? { text: part } : part));
+  switch (reason.code) {
+    case 'RETRY':
+      if (until && attempt !== undefined && of !== undefined)
+        return said(`Retry ${attempt} of ${of} at `, { at: until });
+      break;
+    case 'NOT_BEFORE':
+      if (until) return said('Not before ', { at: until });
+      break;
+    case 'NOT_NOW':
+      if (until) return said('It said “not now”; offered again at ', { at: until });
+      break;
+    case 'TAG_PAUSED':
+      if (tag !== undefined) {
+        const batchId = batchOf(tag);
+        const what = batchId === undefined ? ['Tag ', { tag }] : ['Batch ', { batchId }];
+        return said(...what, ' is paused', ...whoAndWhen(reason));
+      }
+      break;
+    case 'TENANT_PAUSED':
+      return said('Everything is paused', ...whoAndWhen(reason));
+    case 'LANE_PAUSED':
+      return said('Its lane is paused');
+    case 'BEHIND':
+      if (actionId !== undefined) return said('Behind action ', { actionId });
+      break;
+    case 'BEHIND_URGENT':
+      if (actionId !== undefined) return said('Behind urgent action ', { actionId });
+      break;
+    case 'NO_FREE_SLOT':
+      if (running !== undefined && slots !== undefined)
+        return said(`No free slot: ${running} of ${slots} are busy`);
+      break;
+    case 'RUNNING':
+      if (reason.since)
+        return said(
+          `With ${by === undefined ? 'its worker' : shortOf(by)} since `,
+          { at: reason.since },
+          ...(attempt !== undefined && of !== undefined ? [`, attempt ${attempt} of ${of}`] : []),
+        );
+      break;
+    case 'CANCEL_REQUESTED':
+      return said(
+        `Asked to stop; ${by ?? 'its worker'} has not answered yet`,
+        ...(until ? [', at the latest at ', { at: until }] : []),
+      );
   }
-  parts.push({ text: reason.text.slice(from) });
-  const { actionId } = reason;
-  if (actionId === undefined) return parts;
-  return parts.flatMap((part) => ('text' in part ? linked(part.text, actionId) : [part]));
+  return asTold(reason);
 }
 
-function linked(text: string, actionId: string): Part[] {
-  const at = text.search(new RegExp(`\\b${actionId}\\b`));
-  if (at < 0) return [{ text }];
-  return [{ text: text.slice(0, at) }, { actionId }, { text: text.slice(at + actionId.length) }];
+/** A worker that a program has named is known by its beginning. */
+function shortOf(name: string): string {
+  return /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(name) ? `${name.slice(0, 8)}…` : name;
+}
+
+function whoAndWhen({ by, since }: WaitingFor): (Part | string)[] {
+  return [
+    ...(by === undefined ? [] : [` by ${by}`]),
+    ...(since === undefined ? [] : [' since ', { at: since }]),
+  ];
+}
+
+/** A reason that is a door's own, or that a newer server has. */
+function asTold({ text }: WaitingFor): Part[] {
+  return timesIn(text.replace(/\.$/, ''));
 }

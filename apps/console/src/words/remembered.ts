@@ -8,6 +8,12 @@ export interface Remembered<T extends string> {
 export function remembered<T extends string>(key: string, known: readonly T[], first: T): Remembered<T> {
   const watching = new Set<() => void>();
   let value = stored(key, known) ?? first;
+  // chosen in another tab
+  addEventListener('storage', (event) => {
+    if (event.key !== key) return;
+    value = stored(key, known) ?? first;
+    for (const tell of watching) tell();
+  });
   return {
     read: () => value,
     write(next) {

@@ -26,6 +26,8 @@ export const STATES: Readonly<Record<State, { word: string; icon: LucideIcon; to
 const SAME: Readonly<Record<string, State>> = {
   queued: 'pending',
   waiting: 'pending',
+  sending: 'claimed',
+  delivered: 'succeeded',
   PENDING: 'pending',
   sent: 'claimed',
   running: 'claimed',

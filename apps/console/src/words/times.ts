@@ -45,7 +45,13 @@ export function relative(at: number, now: number, zone: Zone): string {
   const passed = now - at;
   if (Math.abs(passed) > 7 * DAY) return day(at, zone);
   if (passed < -SECOND) return `in ${roughly(-passed)}`;
-  return passed < 5 * SECOND ? 'now' : `${roughly(passed)} ago`;
+  return passed < 5 * SECOND ? 'just now' : `${roughly(passed)} ago`;
+}
+
+/** A moment that something lasts from: 03:12, or the day and 03:12 if that was not today. */
+export function moment(at: number, now: number, zone: Zone): string {
+  const time = clock(at, zone).slice(0, 5);
+  return day(at, zone) === day(now, zone) ? time : `${day(at, zone)} ${time}`;
 }
 
 /** 2026-11-16 03:12:44 UTC, or with the name of the local zone. */
@@ -70,4 +76,14 @@ export function day(at: number, zone: Zone): string {
 function zoneName(at: number): string {
   const parts = new Intl.DateTimeFormat('en', { timeZoneName: 'short' }).formatToParts(at);
   return parts.find((part) => part.type === 'timeZoneName')?.value ?? '';
+}
+
+/** For a field of the browser, which has no zone: 2026-11-16T03:12:44. */
+export function fieldTime(at: number, zone: Zone): string {
+  return `${day(at, zone)}T${clock(at, zone)}`;
+}
+
+export function readFieldTime(text: string, zone: Zone): number | undefined {
+  const at = Date.parse(zone === 'utc' ? `${text}Z` : text);
+  return Number.isNaN(at) ? undefined : at;
 }

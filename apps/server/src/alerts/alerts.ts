@@ -27,7 +27,7 @@ export class Alerts {
     this.#log = log;
     this.#raised = new Counter({
       name: 'muster_alerts_total',
-      help: 'Alerts that were raised, by name.',
+      help: 'Alerts raised, by name.',
       labelNames: ['name'],
       registers: [registry],
     });

@@ -7,7 +7,7 @@ import { Consumer } from './consumer.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { BUS, type Message, type Stored, type Subscription } from './subscription.ts';
 
-/** As seed 002 has it: three receives. */
+/** After so many receives a message is a dead letter. */
 export const RECEIVES = 3;
 const BACKOFF_MS = 1_000;
 /** How soon a node finds out that a tenant has its first message at another one. */
@@ -42,7 +42,7 @@ export class Bus {
   /** Before the start. */
   subscribe<Body>(subscription: Subscription<Body>): void {
     if (this.#isStarted || this.#subscriptions.some(({ name }) => name === subscription.name))
-      throw new Error(`${subscription.name} cannot subscribe now, or somebody else has.`);
+      throw new Error(`${subscription.name} cannot subscribe now, or is already subscribed.`);
     this.#subscriptions.push(subscription as Subscription);
   }
 

@@ -13,7 +13,7 @@ interface Options {
   readonly worker: string;
 }
 
-/** The seed's visibility timeout. */
+/** A message that nobody has finished by then is handed out again. */
 export const VISIBLE_MS = 30_000;
 const WAIT_MS = 25_000;
 const AT_ONCE = 64;
@@ -30,7 +30,7 @@ export class Consumer {
       log,
       claim: (signal) => this.#claim(signal),
       take: (claimed) => this.#take(claimed),
-      fault: { text: 'Messages cannot be taken; trying again.', of: { subscription: subscription.name } },
+      fault: { text: 'Messages cannot be consumed; trying again.', of: { subscription: subscription.name } },
     });
   }
 
@@ -75,7 +75,10 @@ export class Consumer {
     // first, so that whoever has lost his lease does nothing: the fence holds until the commit
     const reports = await engine.reportMany(
       tx,
-      claimed.map(({ id, attempt }) => ({ tenantId, actionId: id, attempt, status: 'succeeded', worker })),
+      claimed.map(({ id, attempt, laneId }) => ({
+        ...{ tenantId, actionId: id, attempt, leasedIn: laneId },
+        ...{ status: 'succeeded' as const, worker },
+      })),
     );
     const ours = claimed.filter((_, n) => reports[n]?.accepted && !reports[n]?.repeated);
     if (ours.length > 0) await subscription.take(tx, ours.map(received));
@@ -83,7 +86,10 @@ export class Consumer {
 
   async #fail({ id, attempt }: ClaimedAction, error: unknown): Promise<void> {
     const { engine, log, subscription, tenantId, worker } = this.#options;
-    log.warn({ err: error, message: id, subscription: subscription.name }, 'A message could not be taken.');
+    log.warn(
+      { err: error, message: id, subscription: subscription.name },
+      'A message could not be consumed.',
+    );
     await engine.report(engine.db, {
       ...{ tenantId, actionId: id, attempt, worker, status: 'failed' },
       error: sentence(error),

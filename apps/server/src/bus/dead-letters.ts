@@ -82,7 +82,7 @@ function createDuty({ alerts, engine, find }: Options): Duty {
     await alerts.raise(client, {
       tenantId: due.tenant_id,
       name: 'bus.dead-letter',
-      text: `A message of ${due.kind} could not be taken: ${due.error ?? 'its time was over'}.`,
+      text: `A ${due.kind} message could not be consumed: ${due.error ?? 'it timed out'}.`,
       data: { actionId: due.action_id, subscription: due.kind },
     });
   }

@@ -28,10 +28,10 @@ export function accountOf(config: Config): QstashAccount | null {
   if (Object.values(given).some((value) => value === null))
     throw new SettingError(
       'QSTASH_URL',
-      'needs QSTASH_TOKEN, QSTASH_CURRENT_SIGNING_KEY and QSTASH_NEXT_SIGNING_KEY beside it, and they need it.',
+      'must be set together with QSTASH_TOKEN, QSTASH_CURRENT_SIGNING_KEY and QSTASH_NEXT_SIGNING_KEY.',
     );
   if (config.MUSTER_PUBLIC_URL === null)
-    throw new SettingError('MUSTER_PUBLIC_URL', 'must be set, so that QStash finds this server.');
+    throw new SettingError('MUSTER_PUBLIC_URL', 'must be set so that QStash can reach this server.');
   return { ...given, publicUrl: config.MUSTER_PUBLIC_URL } as QstashAccount;
 }
 
@@ -87,7 +87,7 @@ export class AccountCalls {
   #next(deduplicationId: string, run: () => Promise<void>): void {
     const mine = (this.#running.get(deduplicationId) ?? Promise.resolve())
       .then(run)
-      .catch((error) => this.#log.warn({ err: error, deduplicationId }, 'QStash did not take a call.'))
+      .catch((error) => this.#log.warn({ err: error, deduplicationId }, 'QStash did not accept a call.'))
       .finally(() => {
         if (this.#running.get(deduplicationId) === mine) this.#running.delete(deduplicationId);
       });

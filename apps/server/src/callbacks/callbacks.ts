@@ -18,11 +18,13 @@ import {
   DEFAULT_TIMEOUT_MS,
   LONGEST_BACKOFF_MS,
   leaseOf,
+  MESSAGE,
   OWN_BACKOFF_MS,
+  OWN_CALL,
   OWN_PATHS,
   type StoredMessage,
 } from './message.ts';
-import { createSigningKeys, isSignedBy } from './signing-keys.ts';
+import { createSigningKeys, isSignedBy, ownKeyOf } from './signing-keys.ts';
 
 export interface NewMessage {
   readonly tenantId: number;
@@ -31,6 +33,8 @@ export interface NewMessage {
   readonly deduplicationId?: string | undefined;
   readonly labels?: readonly string[] | undefined;
   readonly createdBy?: string | undefined;
+  /** Of another message, which it follows: it is queued however many wait for its host, or that one could not end. */
+  readonly isFollowUp?: boolean | undefined;
 }
 
 /** A call of this server to itself, later. */
@@ -78,7 +82,7 @@ export class Callbacks {
     this.#deduplication = createDeduplication(engine);
     this.deliveries = createDeliveries(engine, config.MUSTER_RETENTION_DAYS);
     this.keys = createSigningKeys(engine.schema, secrets);
-    this.letters = createLetters(engine, (tx, tenantId, actionId) => this.#tell(tx, tenantId, actionId));
+    this.letters = createLetters(engine, log, (tx, tenantId, actionId) => this.#tell(tx, tenantId, actionId));
     this.#deliverers = new Deliverers({
       ...{ deliveries: this.deliveries, engine, keys: this.keys, lanes: this.#lanes, log, outgoing },
       publish: (tx, message) => this.publish(tx, message),
@@ -108,11 +112,11 @@ export class Callbacks {
     const { host } = new URL(message.url);
     const { id } = await this.#engine.enqueue(tx, {
       ...{ tenantId, laneId: await this.#lanes.laneOf(tx, tenantId, host), channel: CALLBACKS },
-      ...{ kind: 'callback', payload: message, createdBy: given.createdBy, notBefore: given.notBefore },
-      ...{ ...tries(message), tags: given.labels },
+      ...{ kind: MESSAGE, payload: message, createdBy: given.createdBy, notBefore: given.notBefore },
+      ...{ ...tries(message), tags: given.labels, unbounded: given.isFollowUp },
     });
     if (deduplicationId !== undefined) await this.#deduplication.means(tx, tenantId, deduplicationId, id);
-    afterCommit(tx, () => this.#deliverers.lookSoon(tenantId));
+    afterCommit(tx, () => this.#deliverers.lookSoon(tenantId, 'quick'));
     return { actionId: id, isNew: true };
   }
 
@@ -122,7 +126,7 @@ export class Callbacks {
    * sign it with. Whoever has himself called has a second way.
    */
   async schedule(client: Queryable, { at, body, deduplicationId, path, tenantId }: OwnCall): Promise<void> {
-    if (!OWN_PATHS.includes(path)) throw new Error(`${path} is not among those that this server may call.`);
+    if (!OWN_PATHS.includes(path)) throw new Error(`This server may not call ${path}.`);
     const url = `${path}?tenant=${tenantId}`;
     const text = JSON.stringify(body);
     const calls = this.#calls;
@@ -140,14 +144,14 @@ export class Callbacks {
     try {
       await this.#engine.enqueue(client, {
         ...{ tenantId, laneId: await this.#lanes.ownLane(client, tenantId, deduplicationId) },
-        ...{ channel: CALLBACKS, kind: 'callback', payload: message, notBefore: at, tags: [path] },
+        ...{ channel: CALLBACKS, kind: OWN_CALL, payload: message, notBefore: at, tags: [path] },
         ...{ ...tries(message), unbounded: true, idempotencyKey: ownKey(deduplicationId) },
       });
     } catch (error) {
       // the id decides: it is scheduled, if for another time
       if (!(error instanceof EngineError && error.code === 'MUSTER_IDEMPOTENCY_MISMATCH')) throw error;
     }
-    afterCommit(client, () => this.#deliverers.lookSoon(tenantId));
+    afterCommit(client, () => this.#deliverers.lookSoon(tenantId, 'own'));
   }
 
   /** What was scheduled under this id is not sent any more, unless it is under way. */
@@ -156,6 +160,17 @@ export class Callbacks {
     if (calls) return tx.afterCommit(() => calls.cancel(deduplicationId));
     const actionId = await this.#engine.idOfKey(tx, tenantId, ownKey(deduplicationId));
     if (actionId !== null) await this.#engine.cancel(tx, { tenantId, actionId });
+  }
+
+  /** The same of several, by two statements. */
+  async unscheduleMany(tx: Transaction, tenantId: number, ids: readonly string[]): Promise<void> {
+    const calls = this.#calls;
+    if (calls)
+      return tx.afterCommit(() => {
+        for (const id of ids) calls.cancel(id);
+      });
+    const engine = this.#engine;
+    await engine.cancelMany(tx, tenantId, await engine.idsOfKeys(tx, tenantId, ids.map(ownKey)));
   }
 
   /** Whatever the tenant has scheduled for this path; an account has to be told the ids. */
@@ -168,7 +183,8 @@ export class Callbacks {
       return tx.afterCommit(() => {
         for (const id of ids) calls.cancel(id);
       });
-    await this.#engine.cancelMatching(tx, { tenantId, channel: CALLBACKS, tag: path });
+    // by the kind too: a publisher's label may be any path
+    await this.#engine.cancelMatching(tx, { tenantId, channel: CALLBACKS, kind: OWN_CALL, tag: path });
   }
 
   /**
@@ -181,18 +197,18 @@ export class Callbacks {
   ): Promise<number | null> {
     const tenantId = Number(/\?tenant=([1-9]\d{0,8})$/.exec(url)?.[1]);
     if (!tenantId) return null;
+    const given = { ...request, at: this.#engine.now() };
     const own = this.#secrets.isReady ? await this.keys.find(client, tenantId) : null;
-    const keys = [
-      ...(own ? [own.current, own.next] : []),
-      ...(this.#account ? [this.#account.currentKey, this.#account.nextKey] : []),
-    ];
-    // behind a proxy the account knows us by a longer path
-    const prefix = this.#account ? new URL(this.#account.publicUrl).pathname.replace(/\/$/, '') : '';
-    const isSigned = await isSignedBy(keys, {
-      ...request,
-      paths: [url, prefix + url],
-      at: this.#engine.now(),
-    });
+    const ownKeys = own ? [ownKeyOf(own.current), ownKeyOf(own.next)] : [];
+    const account = this.#account;
+    const isSigned =
+      (await isSignedBy(ownKeys, { ...given, isFor: ({ pathname, search }) => pathname + search === url })) ||
+      // whoever publishes there chooses the address: only what was for this server is
+      (account !== null &&
+        (await isSignedBy([account.currentKey, account.nextKey], {
+          ...given,
+          isFor: ({ href }) => href === new URL(account.publicUrl + url).href,
+        })));
     return isSigned ? tenantId : null;
   }
 
@@ -221,7 +237,7 @@ export class Callbacks {
     if (!failure) return;
     const [{ delayMs }, message] = failure;
     const notBefore = delayMs > 0 ? new Date(this.#engine.now().getTime() + delayMs) : undefined;
-    await this.publish(tx, { tenantId, message, notBefore, labels: view.tags });
+    await this.publish(tx, { tenantId, message, notBefore, labels: view.tags, isFollowUp: true });
   }
 }
 

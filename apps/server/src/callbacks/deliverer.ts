@@ -2,8 +2,10 @@ import type { ClaimedAction, Engine, Queryable } from '@muster/engine';
 import type { Log } from '../http/logging.ts';
 import { LaneSender } from '../outgoing/lane-sender.ts';
 import type { Outgoing, OutgoingAnswer, OutgoingRequest } from '../outgoing/outgoing.ts';
+import type { PlaceLimits } from '../outgoing/places.ts';
 import { type Deliveries, type Delivery, deliveryOf } from './deliveries.ts';
 import { followUp } from './follow-up.ts';
+import type { CallbackLine } from './lanes.ts';
 import {
   bodyOf,
   CALLBACKS,
@@ -11,15 +13,20 @@ import {
   leaseOf,
   messageIdOf,
   OWN_PATHS,
+  readMessage,
+  SLOW_MS,
   type StoredMessage,
 } from './message.ts';
-import { type SigningKeys, sign } from './signing-keys.ts';
+import { ownKeyOf, type SigningKeys, sign } from './signing-keys.ts';
 
 export interface DelivererOptions {
   readonly deliveries: Deliveries;
   readonly engine: Engine;
   readonly keys: { find(client: Queryable, tenantId: number): Promise<SigningKeys | null> };
+  readonly line: CallbackLine;
   readonly log: Log;
+  /** The lane belongs to another line from now on. */
+  readonly moveTo: (line: CallbackLine, lane: { laneId: string; tenantId: number }) => Promise<void>;
   readonly outgoing: Outgoing;
   readonly ownUrl: string;
   readonly publish: (
@@ -29,6 +36,7 @@ export interface DelivererOptions {
       message: StoredMessage;
       notBefore?: Date | undefined;
       labels: readonly string[];
+      isFollowUp: true;
     },
   ) => Promise<unknown>;
   readonly runnerId: string;
@@ -36,25 +44,36 @@ export interface DelivererOptions {
   readonly worker: string;
 }
 
-/** Of one tenant on this node. */
-const AT_ONCE = 100;
+/**
+ * Of one tenant on this node; calls to this server itself are counted apart. A lane whose request is slow goes to the line of slow ones, which
+ * has places of its own, and the request leaves its place: so hosts that hang hold up the others for a second when they begin to, and never again.
+ */
+const PLACES: Record<CallbackLine, PlaceLimits> = {
+  quick: { atOnce: 200, slow: { places: 400, bytes: 64 * 1_048_576 } },
+  slow: { atOnce: 100 },
+  own: { atOnce: 100 },
+};
 /** As QStash has it: the destination says that trying again is in vain. */
 const NON_RETRYABLE = 489;
 
-/** Sends the callbacks of one tenant. */
+/** Sends the callbacks of one runner. */
 export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #sender: LaneSender;
 
   constructor(options: DelivererOptions) {
-    const { engine, log, outgoing, runnerId, tenantId, worker } = options;
+    const { engine, line, log, moveTo, outgoing, runnerId, tenantId, worker } = options;
     this.#options = options;
     this.#sender = new LaneSender({
       ...{ engine, log, outgoing, runnerId, tenantId, worker },
-      ...{ atOnce: AT_ONCE, channel: CALLBACKS, what: 'Callback' },
+      ...{ ...PLACES[line], channel: CALLBACKS, what: 'Callback' },
+      ...(line === 'quick' ? { slowAfterMs: SLOW_MS, slowed: (lane) => moveTo('slow', lane) } : {}),
       leaseMs: leaseOf({ timeoutMs: DEFAULT_TIMEOUT_MS }),
       request: (action) => this.#request(action),
       settle: (tx, action, answer) => this.#settle(tx, action, answer),
+      async settled(lane, { tookMs }) {
+        if (line === 'slow' && tookMs < SLOW_MS) await moveTo('quick', lane);
+      },
     });
   }
 
@@ -64,14 +83,16 @@ export class Deliverer {
 
   async #request(action: ClaimedAction): Promise<Omit<OutgoingRequest, 'signal'> | OutgoingAnswer> {
     const { engine, keys, ownUrl } = this.#options;
-    const message = action.payload as StoredMessage;
+    const message = readMessage(action.payload);
+    if (!message) return { outcome: 'forbidden', text: 'The stored request cannot be read.', tookMs: 0 };
     const body = bodyOf(message);
     const isOwn = message.isOwn === true && OWN_PATHS.includes(message.url.split('?')[0] as string);
     const url = isOwn ? ownUrl + message.url : message.url;
     const key = await keys.find(engine.db, action.tenantId);
     if (!key) return { outcome: 'forbidden', text: 'There is no key to sign it with.', tookMs: 0 };
     const messageId = messageIdOf(action.id);
-    const signature = await sign(key.current, { at: engine.now(), body, messageId, url });
+    const by = isOwn ? ownKeyOf(key.current) : key.current;
+    const signature = await sign(by, { at: engine.now(), body, messageId, url });
     return {
       ...{ url, method: message.method, timeoutMs: message.timeoutMs },
       trusted: isOwn ? 'own' : undefined,
@@ -89,11 +110,11 @@ export class Deliverer {
   /** The end of the try, its answer and who is told of it: all or nothing. */
   async #settle(tx: Queryable, action: ClaimedAction, answer: OutgoingAnswer): Promise<void> {
     const { deliveries, engine } = this.#options;
-    const { id: actionId, attempt, tenantId, worker } = action;
+    const { id: actionId, attempt, laneId: leasedIn, tenantId, worker } = action;
     const delivery = deliveryOf(answer);
     const final = answer.outcome === 'answered' && answer.status === NON_RETRYABLE;
     const { accepted, repeated, state } = await engine.report(tx, {
-      ...{ tenantId, actionId, attempt, worker },
+      ...{ tenantId, actionId, attempt, leasedIn, worker },
       ...(delivery.error === null
         ? { status: 'succeeded', result: { status: delivery.status } }
         : { status: 'failed', error: delivery.error, final }),
@@ -106,12 +127,12 @@ export class Deliverer {
 
   async #callBack(tx: Queryable, action: ClaimedAction, delivery: Delivery): Promise<void> {
     const { engine, publish } = this.#options;
-    const message = action.payload as StoredMessage;
-    const to = message.callback;
+    const message = readMessage(action.payload);
+    const to = message?.callback;
     if (!to) return;
     const { attempt, createdAt, id: actionId, tags: labels, tenantId } = action;
     await publish(tx, {
-      ...{ tenantId, labels },
+      ...{ tenantId, labels, isFollowUp: true },
       message: followUp(to, { actionId, attempt, createdAt, delivery, isDead: false, message }),
       notBefore: to.delayMs > 0 ? new Date(engine.now().getTime() + to.delayMs) : undefined,
     });

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { Deliverer, type DelivererOptions } from './deliverer.ts';
-import type { CallbackLanes } from './lanes.ts';
+import type { CallbackLanes, CallbackLine, CallbackRunner } from './lanes.ts';
 
 /** How soon a node finds out that a tenant has its first callback at another one. */
 const LOOK_MS = 5_000;
 
-type Options = Omit<DelivererOptions, 'ownUrl' | 'runnerId' | 'tenantId' | 'worker'> & {
+type Options = Omit<DelivererOptions, 'line' | 'moveTo' | 'ownUrl' | 'runnerId' | 'tenantId' | 'worker'> & {
   readonly lanes: CallbackLanes;
 };
 
-/** One deliverer for each tenant that has callbacks, from the start of the server to its stop. */
+/** One deliverer for each runner of callbacks, from the start of the server to its stop. */
 export class Deliverers {
   readonly #options: Options;
   readonly #worker = `callbacks-${randomUUID()}`;
-  readonly #running = new Map<number, Deliverer>();
+  readonly #running = new Map<string, Deliverer>();
   #ownUrl: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
@@ -37,9 +37,14 @@ export class Deliverers {
     this.#running.clear();
   }
 
-  /** The tenant has a callback, perhaps its first. */
-  lookSoon(tenantId: number): void {
-    if (this.#ownUrl !== undefined && !this.#running.has(tenantId)) this.#lookAgain();
+  /** The tenant has something in this line, perhaps its first. */
+  lookSoon(tenantId: number, line: CallbackLine): void {
+    if (this.#ownUrl !== undefined && !this.#running.has(keyOf({ tenantId, line }))) this.#lookAgain();
+  }
+
+  async #moveTo(line: CallbackLine, lane: { laneId: string; tenantId: number }): Promise<void> {
+    await this.#options.lanes.moveTo(line, lane);
+    this.lookSoon(lane.tenantId, line);
   }
 
   #lookAgain(): void {
@@ -52,11 +57,14 @@ export class Deliverers {
 
   async #look(): Promise<void> {
     if (this.#ownUrl === undefined) return;
-    for (const { tenantId, runnerId } of await this.#options.lanes.tenants()) {
+    for (const runner of await this.#options.lanes.runners()) {
       const ownUrl = this.#ownUrl;
-      if (ownUrl === undefined || this.#running.has(tenantId)) continue;
-      const own = { ownUrl, runnerId, tenantId, worker: this.#worker };
-      this.#running.set(tenantId, new Deliverer({ ...this.#options, ...own }));
+      const key = keyOf(runner);
+      if (ownUrl === undefined || this.#running.has(key)) continue;
+      const own = { ...runner, ownUrl, worker: this.#worker, moveTo: this.#moveTo.bind(this) };
+      this.#running.set(key, new Deliverer({ ...this.#options, ...own }));
     }
   }
 }
+
+const keyOf = ({ line, tenantId }: Omit<CallbackRunner, 'runnerId'>) => `${tenantId}/${line}`;

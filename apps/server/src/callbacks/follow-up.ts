@@ -1,6 +1,15 @@
 import type { ActionView } from '@muster/engine';
+import { OUTGOING_LIMITS } from '../outgoing/outgoing.ts';
 import type { Delivery } from './deliveries.ts';
-import { bodyOf, type Follower, letterIdOf, messageIdOf, type StoredMessage, storedBody } from './message.ts';
+import {
+  bodyOf,
+  type Follower,
+  letterIdOf,
+  messageIdOf,
+  readMessage,
+  type StoredMessage,
+  storedBody,
+} from './message.ts';
 
 /** What those are told who want to know what became of a message, as QStash words it. */
 interface Told {
@@ -27,16 +36,32 @@ export function followUp(to: Follower, told: Told): StoredMessage {
     ...(told.isDead ? { dlqId: letterIdOf(actionId) } : {}),
     url: message.url,
     method: message.method,
-    sourceHeader: many(message.headers),
-    sourceBody: bodyOf(message).toString('base64'),
     createdAt: createdAt.getTime(),
   };
   const { delayMs: _later, ...sending } = to;
   return {
     ...sending,
     headers: { 'content-type': 'application/json', ...to.headers },
-    ...storedBody(Buffer.from(JSON.stringify(said))),
+    ...storedBody(Buffer.from(withSource(said, message))),
   };
+}
+
+/**
+ * What was sent is told as far as it can be sent again: in base64 a body of more than about 750 KiB would make a request that is too large, and
+ * whoever wants to know would never hear anything.
+ */
+function withSource(said: object, message: StoredMessage): string {
+  const sized = (headers: StoredMessage['headers'], body: Buffer, isCut: boolean) =>
+    JSON.stringify({
+      ...{ ...said, sourceHeader: many(headers), sourceBody: body.toString('base64') },
+      ...(isCut ? { sourceCut: true } : {}),
+    });
+  const roomOf = (headers: StoredMessage['headers']) =>
+    OUTGOING_LIMITS.bodyBytes - Buffer.byteLength(sized(headers, Buffer.alloc(0), true));
+  const headers = roomOf(message.headers) < 0 ? {} : message.headers;
+  const most = Math.max(0, Math.floor(roomOf(headers) / 4) * 3);
+  const body = bodyOf(message);
+  return sized(headers, body.subarray(0, most), headers !== message.headers || body.length > most);
 }
 
 /** Of a message that is a dead letter now; null: nobody wants to know. */
@@ -44,8 +69,8 @@ export function failureOf(
   view: ActionView,
   delivery: Delivery | undefined,
 ): [Follower, StoredMessage] | null {
-  const message = view.payload as StoredMessage;
-  if (!message.failureCallback) return null;
+  const message = readMessage(view.payload);
+  if (!message?.failureCallback) return null;
   const { attempt, createdAt, id: actionId } = view;
   return [
     message.failureCallback,

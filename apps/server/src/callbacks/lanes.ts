@@ -1,27 +1,36 @@
 import { createHash, randomInt } from 'node:crypto';
-import { type Duty, dutyRun, type Engine, isTransaction, type Queryable } from '@muster/engine';
+import { type Duty, dutyRun, type Engine, isTransaction, type Queryable, whileLocked } from '@muster/engine';
 import { BoundedMap } from '../database/bounded-map.ts';
 import { CALLBACKS } from './message.ts';
 
 /** So many requests go to one host at once: a slow one holds up nobody else, and is not overrun. */
 export const LANES_PER_HOST = 4;
-/** This server is not overrun by itself: two hundred bots end an order each second. */
+/** This server is not overrun by itself: two hundred bots end an order each second. They have places of their own, whatever hangs. */
 const LANES_OF_OWN = 16;
-/** Of all hosts of a tenant together, on all nodes. */
-export const SLOTS = 200;
 const LONGEST_NAME = 180;
 const NOTED_MS = 3_600_000;
 const UNUSED_MS = 2 * 86_400_000;
 const MOST = 200;
 const MOST_KNOWN = 10_000;
 
+/** Lanes whose last request was answered soon, or that had none yet; those where it was not; and those of calls to this server itself. */
+export type CallbackLine = 'quick' | 'slow' | 'own';
+
+export interface CallbackRunner {
+  readonly tenantId: number;
+  readonly line: CallbackLine;
+  readonly runnerId: string;
+}
+
 /**
- * The lanes of a tenant's callbacks: a few for each host, under one runner. That a lane is in use is noted once an hour, so
- * whoever finds a fresh note knows that it has its runner. Those without use for two days lose it, and the engine forgets them.
+ * The lanes of a tenant's callbacks: a few for each host, under one runner while it answers soon and under another one while it does not, and
+ * those of calls to this server under a third. That a lane is in use is noted once an hour, so whoever finds a fresh note knows that it has its
+ * runner. Those without use for two days lose it, and the engine forgets them.
  */
 export class CallbackLanes {
   readonly #engine: Engine;
-  readonly #runners = new Map<number, string>();
+  readonly #runners = new Map<string, string>();
+  readonly #moving = new Map<string, { laneIds: Set<string>; done: Promise<void> }>();
   readonly #ownLanes = new BoundedMap<string, { laneId: string; until: number }>(MOST_KNOWN);
 
   constructor(engine: Engine) {
@@ -31,10 +40,37 @@ export class CallbackLanes {
   /** One of the lanes of this host. */
   async laneOf(tx: Queryable, tenantId: number, host: string): Promise<string> {
     const name = `${host.length > LONGEST_NAME ? createHash('sha256').update(host).digest('hex') : host}/${randomInt(LANES_PER_HOST)}`;
-    return this.#noted(tx, tenantId, name);
+    return this.#noted(tx, tenantId, name, 'quick');
   }
 
-  async #noted(tx: Queryable, tenantId: number, name: string): Promise<string> {
+  /** From now on it is claimed with those of this line. Hosts that hang begin to at once, so those that come together are moved together. */
+  moveTo(line: CallbackLine, { laneId, tenantId }: { laneId: string; tenantId: number }): Promise<void> {
+    const key = `${tenantId}/${line}`;
+    const moving = this.#moving.get(key) ?? {
+      laneIds: new Set<string>(),
+      done: this.#moveSoon(line, tenantId),
+    };
+    this.#moving.set(key, moving);
+    moving.laneIds.add(laneId);
+    return moving.done;
+  }
+
+  async #moveSoon(line: CallbackLine, tenantId: number): Promise<void> {
+    await new Promise(setImmediate);
+    const key = `${tenantId}/${line}`;
+    const laneIds = [...(this.#moving.get(key)?.laneIds ?? [])];
+    this.#moving.delete(key);
+    await whileLocked(this.#engine.db, async (tx) => {
+      const runnerId = await this.#runnerOf(tx, tenantId, line);
+      await this.#engine.assignRunners(
+        tx,
+        tenantId,
+        laneIds.map((laneId) => ({ laneId, runnerId })),
+      );
+    });
+  }
+
+  async #noted(tx: Queryable, tenantId: number, name: string, line: CallbackLine): Promise<string> {
     const { schema: s, now } = this.#engine;
     const laneId = await this.#engine.ensureLane(tx, tenantId, CALLBACKS, name);
     const { rows: noted } = await tx.query({
@@ -43,13 +79,17 @@ export class CallbackLanes {
       values: [tenantId, name, new Date(now().getTime() - NOTED_MS)],
     });
     if (noted.length > 0) return laneId;
-    const runnerId = await this.runnerOf(tx, tenantId);
-    await tx.query({
-      text: `insert into ${s}.callback_lanes as l (tenant_id, name, used_at) values ($1, $2, $3)
-        on conflict (tenant_id, name) do update set used_at = excluded.used_at where l.used_at < excluded.used_at`,
+    const runnerId = await this.#runnerOf(tx, tenantId, line);
+    const { rows: isNew } = await tx.query({
+      text: `with n as (
+          insert into ${s}.callback_lanes as l (tenant_id, name, used_at) values ($1, $2, $3)
+          on conflict (tenant_id, name) do update set used_at = excluded.used_at where l.used_at < excluded.used_at
+          returning xmax = 0 as is_new
+        ) select 1 from n where n.is_new`,
       values: [tenantId, name, now()],
     });
-    await this.#engine.assignRunner(tx, { tenantId, laneId }, runnerId);
+    // one that was noted before has its runner, and perhaps that of slow ones
+    if (isNew.length > 0) await this.#engine.assignRunner(tx, { tenantId, laneId }, runnerId);
     return laneId;
   }
 
@@ -61,45 +101,47 @@ export class CallbackLanes {
     const at = this.#engine.now().getTime();
     if (known && at < known.until) return known.laneId;
     const laneId = isTransaction(client)
-      ? await this.#noted(client, tenantId, name)
-      : await this.#engine.db.transaction((tx) => this.#noted(tx, tenantId, name));
+      ? await this.#noted(client, tenantId, name, 'own')
+      : await this.#engine.db.transaction((tx) => this.#noted(tx, tenantId, name, 'own'));
     const know = () => void this.#ownLanes.set(`${tenantId}/${name}`, { laneId, until: at + NOTED_MS });
     if (isTransaction(client)) client.afterCommit(know);
     else know();
     return laneId;
   }
 
-  async runnerOf(tx: Queryable, tenantId: number): Promise<string> {
-    const known = this.#runners.get(tenantId);
+  async #runnerOf(tx: Queryable, tenantId: number, line: CallbackLine): Promise<string> {
+    const key = `${tenantId}/${line}`;
+    const known = this.#runners.get(key);
     if (known !== undefined) return known;
     const s = this.#engine.schema;
     const find = {
-      text: `select runner_id from ${s}.callback_runners where tenant_id = $1`,
-      values: [tenantId],
+      text: `select runner_id from ${s}.callback_runners where tenant_id = $1 and line = $2`,
+      values: [tenantId, line],
     };
     let [row] = (await tx.query(find)).rows;
     if (!row) {
-      const made = await this.#engine.createRunner(tx, tenantId, SLOTS);
+      // how many requests to others are under way each node decides for itself
+      const made = await this.#engine.createRunner(tx, tenantId, line === 'own' ? LANES_OF_OWN : null);
       await tx.query({
-        text: `insert into ${s}.callback_runners (tenant_id, runner_id) values ($1, $2) on conflict do nothing`,
-        values: [tenantId, made],
+        text: `insert into ${s}.callback_runners (tenant_id, line, runner_id) values ($1, $2, $3) on conflict do nothing`,
+        values: [tenantId, line, made],
       });
       // another one may have been faster
       [row] = (await tx.query(find)).rows;
     }
     const runnerId = row.runner_id as string;
     // what is rolled back was never there
-    if (isTransaction(tx)) tx.afterCommit(() => void this.#runners.set(tenantId, runnerId));
+    if (isTransaction(tx)) tx.afterCommit(() => void this.#runners.set(key, runnerId));
     return runnerId;
   }
 
-  /** Every tenant that has callbacks. */
-  async tenants(): Promise<{ tenantId: number; runnerId: string }[]> {
+  /** Of every tenant that has callbacks. */
+  async runners(): Promise<CallbackRunner[]> {
     const { rows } = await this.#engine.db.query({
-      name: 'muster_callback_tenants',
-      text: `select tenant_id, runner_id from ${this.#engine.schema}.callback_runners order by tenant_id`,
+      name: 'muster_callback_runners',
+      text: `select tenant_id, line, runner_id from ${this.#engine.schema}.callback_runners order by tenant_id, line`,
     });
-    return rows.map((row) => ({ tenantId: row.tenant_id, runnerId: row.runner_id }));
+    return rows.map((row) => ({ tenantId: row.tenant_id, line: row.line, runnerId: row.runner_id }));
   }
 
   /** Whoever publishes notes a lane anew before this duty would take it: either waits for the other on its row. */

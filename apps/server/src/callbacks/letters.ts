@@ -1,7 +1,10 @@
-import { type Duty, dutyRun, type Engine, type Queryable } from '@muster/engine';
+import { type Duty, dutyRun, type Engine, type Queryable, whileLocked } from '@muster/engine';
+import type { Log } from '../http/logging.ts';
 import { CALLBACKS } from './message.ts';
 
 const MOST = 100;
+/** After a fault it is somebody else's turn first. */
+const AGAIN_MS = 60_000;
 
 /**
  * Dead letters: entered by the statement that ends the last try, whoever runs it (a report, housekeeping), and taken out when
@@ -9,6 +12,7 @@ const MOST = 100;
  */
 export function createLetters(
   engine: Engine,
+  log: Log,
   tell: (tx: Queryable, tenantId: number, actionId: string) => Promise<void>,
 ) {
   const s = engine.schema;
@@ -28,24 +32,49 @@ export function createLetters(
     }),
   });
 
+  /** Told and noted in one; whoever else is at it has it. */
+  const tellOf = (tenantId: number, actionId: string) =>
+    whileLocked(engine.db, async (tx) => {
+      const { rows } = await tx.query({
+        name: 'muster_callback_letter',
+        text: `select 1 from ${s}.callback_letters
+          where tenant_id = $1 and action_id = $2 and look_at <= $3::timestamptz for update skip locked`,
+        values: [tenantId, actionId, engine.now()],
+      });
+      if (rows.length === 0) return;
+      await tell(tx, tenantId, actionId);
+      await lookAt(tx, tenantId, actionId, null);
+    });
+
+  async function lookAt(client: Queryable, tenantId: number, actionId: string, at: Date | null) {
+    await client.query({
+      name: 'muster_callback_letter_told',
+      text: `update ${s}.callback_letters set look_at = $3 where tenant_id = $1 and action_id = $2 and look_at is not null`,
+      values: [tenantId, actionId, at],
+    });
+  }
+
   const telling: Duty = {
     name: 'tell-of-dead-letters',
     everyMs: 1_000,
-    byIndex: true,
+    isOutside: true, // each letter for itself: one that cannot be told of, whoever's it is, is in nobody's way
     async runOnce(client) {
       const { rows } = await client.query({
         name: 'muster_callback_letters',
         text: `select tenant_id, action_id from ${s}.callback_letters where look_at <= $1::timestamptz
-          order by look_at limit ${MOST} for update skip locked`,
+          order by look_at limit ${MOST}`,
         values: [engine.now()],
       });
-      for (const { tenant_id: tenantId, action_id: actionId } of rows) {
-        await tell(client, tenantId, actionId);
-        await client.query({
-          text: `update ${s}.callback_letters set look_at = null where tenant_id = $1 and action_id = $2`,
-          values: [tenantId, actionId],
-        });
-      }
+      for (const { tenant_id: tenantId, action_id: actionId } of rows)
+        try {
+          await tellOf(tenantId, actionId);
+        } catch (error) {
+          log.warn(
+            { err: error, message: actionId, tenantId },
+            'The failure callback of a dead letter could not be sent yet.',
+          );
+          await lookAt(client, tenantId, actionId, new Date(engine.now().getTime() + AGAIN_MS));
+        }
       return dutyRun(rows.length, MOST);
     },
   };
@@ -53,17 +82,24 @@ export function createLetters(
   return {
     telling,
 
-    /** The newest first; `ids`: of these alone. */
+    /** The newest first; `ids`: of these alone, `kind`: of this one. */
     async list(
       client: Queryable,
       tenantId: number,
-      page: { ids?: readonly string[] | undefined; before?: string | undefined; limit: number },
+      page: {
+        ids?: readonly string[] | undefined;
+        kind?: string | undefined;
+        before?: string | undefined;
+        limit: number;
+      },
     ): Promise<string[]> {
       const { rows } = await client.query({
-        text: `select action_id from ${s}.callback_letters where tenant_id = $1 and not is_dismissed
-            and ($2::bigint is null or action_id < $2) and ($3::bigint[] is null or action_id = any($3))
-          order by action_id desc limit $4`,
-        values: [tenantId, page.before ?? null, page.ids ?? null, page.limit],
+        text: `select b.action_id from ${s}.callback_letters b where b.tenant_id = $1 and not b.is_dismissed
+            and ($2::bigint is null or b.action_id < $2) and ($3::bigint[] is null or b.action_id = any($3))
+            and ($5::text is null or $5 = (
+              select x.kind from ${s}.action_states x where x.tenant_id = $1 and x.action_id = b.action_id limit 1))
+          order by b.action_id desc limit $4`,
+        values: [tenantId, page.before ?? null, page.ids ?? null, page.limit, page.kind ?? null],
       });
       return rows.map((row) => row.action_id);
     },

@@ -1,5 +1,10 @@
+import { z } from 'zod';
+
 /** The channel and the space of the lanes of all callbacks. */
 export const CALLBACKS = 'callbacks';
+/** What was published, and calls of this server to itself: these are not for publishers to see or cancel. */
+export const MESSAGE = 'callback';
+export const OWN_CALL = 'own-call';
 
 export const DEFAULT_RETRIES = 3;
 export const DEFAULT_TIMEOUT_MS = 30_000;
@@ -8,6 +13,8 @@ export const BACKOFF_MS = 10_000;
 /** Of calls to this server itself: the first of these pauses is over before the order's lease is. */
 export const OWN_BACKOFF_MS = 500;
 export const LONGEST_BACKOFF_MS = 86_400_000;
+/** Who has not answered by then is slow. */
+export const SLOW_MS = 1_000;
 /** What a server needs beside the time of the destination, before the try counts as lost. */
 const LEASE_MARGIN_MS = 30_000;
 
@@ -37,6 +44,30 @@ export interface StoredMessage extends Sending {
   readonly bodyBase64?: string;
   readonly callback?: Follower;
   readonly failureCallback?: Follower;
+}
+
+const sending = z.object({
+  url: z.string(),
+  method: z.string(),
+  headers: z.record(z.string(), z.string()),
+  retries: z.int().min(0),
+  timeoutMs: z.int().min(1),
+});
+const follower = sending.extend({
+  url: z.string().refine((url) => URL.canParse(url)),
+  delayMs: z.int().min(0),
+});
+const stored = sending.extend({
+  isOwn: z.literal(true).optional(),
+  body: z.string().optional(),
+  bodyBase64: z.string().optional(),
+  callback: follower.optional(),
+  failureCallback: follower.optional(),
+});
+
+/** Null: somebody else than this channel has written it. */
+export function readMessage(payload: unknown): StoredMessage | null {
+  return (stored.safeParse(payload).data as StoredMessage | undefined) ?? null;
 }
 
 /** What this server sends to itself: nothing else of it may be reached by a callback. */

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { Queryable } from '@muster/engine';
 import { jwtVerify, SignJWT } from 'jose';
 import type { Secrets } from '../secrets/secrets.ts';
@@ -25,6 +25,13 @@ const secretOf = (key: string) => new TextEncoder().encode(key);
 const seconds = (at: Date) => Math.floor(at.getTime() / 1_000);
 const hashOf = (body: Buffer) => createHash('sha256').update(body).digest('base64url');
 
+/**
+ * What signs calls of this server to itself. Whoever publishes gets signatures of any address by the tenant's key, but none by
+ * this one: what it is made of is no web token.
+ */
+export const ownKeyOf = (key: string) =>
+  createHmac('sha256', key).update('calls of the server to itself').digest('base64url');
+
 /** The value of Upstash-Signature. */
 export function sign(key: string, { url, body, messageId, at }: Signed): Promise<string> {
   return new SignJWT({ body: hashOf(body) })
@@ -38,10 +45,10 @@ export function sign(key: string, { url, body, messageId, at }: Signed): Promise
     .sign(secretOf(key));
 }
 
-/** Whether one of these keys has signed this body for an address with one of these paths (with query), and not too long ago. */
+/** Whether one of these keys has signed this body for such an address, and not too long ago. */
 export async function isSignedBy(
   keys: readonly string[],
-  { signature, body, paths, at }: { signature: string; body: Buffer; paths: readonly string[]; at: Date },
+  { signature, body, isFor, at }: { signature: string; body: Buffer; isFor: (url: URL) => boolean; at: Date },
 ): Promise<boolean> {
   for (const key of keys)
     try {
@@ -54,9 +61,7 @@ export async function isSignedBy(
       });
       const said = String(payload.body).replace(/=+$/, '');
       const subject = String(payload.sub);
-      if (said !== hashOf(body) || !URL.canParse(subject)) return false;
-      const { pathname, search } = new URL(subject);
-      return paths.includes(pathname + search);
+      return said === hashOf(body) && URL.canParse(subject) && isFor(new URL(subject));
     } catch {
       // the other key may have signed it
     }

@@ -73,8 +73,8 @@ async function enrolHost(flags: AgentFlags, file: string, server: string, folder
   } catch (error) {
     const { message } = error as Error;
     if (!(error instanceof ServerRefused) || ![401, 403].includes(error.status))
-      throw new CommandError(`This host could not be registered: ${message}`);
-    log.warn(`The server refuses the token in ${file} for the registration of this host: ${message}.`);
+      throw new CommandError(`Registering this host failed: ${message}`);
+    log.warn(`The server rejected the enrolment token in ${file}: ${message}.`);
     return true;
   }
 }

@@ -33,14 +33,14 @@ export async function runUntilStopped(
     if (undelivered === 0) log.info(`The ${program} has stopped.`);
     else
       log.warn(
-        `The ${program} has stopped. The server does not have ${undelivered} of its results yet; they are in ${folder}, and the next start delivers them.`,
+        `The ${program} has stopped. ${undelivered} of its results are not delivered yet; they are in ${folder}, and the next start delivers them.`,
       );
     return undelivered === 0 ? DONE : NOT_DELIVERED;
   } catch (error) {
     if (!(error instanceof ServerRefused)) throw folderTrouble(folder, error);
     const what = about.of === undefined ? '' : ` for ${about.of}`;
     log.warn(
-      `The server refuses the token in ${tokenFile}${what}: ${error.message}. The ${program} ends; put a valid token there and start it again.`,
+      `The server rejected the token in ${tokenFile}${what}: ${error.message}. The ${program} stops; put a valid token there and start it again.`,
     );
     return REFUSED;
   }
@@ -60,9 +60,9 @@ function stopOnSignals(one: Pick<WorkLoop, 'stop'>): void {
 export function readServer(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw new CommandError('--server must be an address like https://muster.example.org.');
+    throw new CommandError('--server must be a URL like https://muster.example.org.');
   if (url.protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(url.hostname))
-    log.warn('The token goes over the network in clear text. Use https.');
+    log.warn('The token is sent in clear text. Use https.');
   return text;
 }
 
@@ -73,7 +73,7 @@ export async function readSecret(file: string): Promise<string> {
       throw new CommandError(`The token cannot be read: ${error.message}`);
     },
   );
-  if (!/^[\x21-\x7e]+$/.test(text)) throw new CommandError(`The file ${file} does not hold a token.`);
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new CommandError(`The file ${file} does not contain a token.`);
   return text;
 }
 
@@ -85,7 +85,7 @@ export async function readTokenOf(kind: 'agent' | 'runner', file: string, shownB
   const token = await readSecret(file);
   if (!token.startsWith(`mst_${kind}_`))
     throw new CommandError(
-      `The file ${file} does not hold the token of ${kind === 'agent' ? 'an agent' : 'a runner'}, which begins with mst_${kind}_. ${shownBy} shows one.`,
+      `The file ${file} does not contain the token of ${kind === 'agent' ? 'an agent' : 'a runner'}, which begins with mst_${kind}_. ${shownBy} shows one.`,
     );
   return token;
 }

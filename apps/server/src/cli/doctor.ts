@@ -27,7 +27,7 @@ export async function doctor(): Promise<number> {
   }
   const wrong = findings.filter((finding) => finding.startsWith('wrong')).length;
   console.log(
-    wrong === 0 ? 'Nothing is wrong.' : `${wrong} ${wrong === 1 ? 'thing is' : 'things are'} wrong.`,
+    wrong === 0 ? 'No problems found.' : `${wrong} ${wrong === 1 ? 'thing is' : 'things are'} wrong.`,
   );
   return wrong === 0 ? 0 : 1;
 }
@@ -39,7 +39,7 @@ function node(): Finding {
   const fine = major > OLDEST_MAJOR || (major === OLDEST_MAJOR && minor >= OLDEST_MINOR);
   return fine
     ? `ok: Node ${process.versions.node} is new enough.`
-    : `wrong: Node ${process.versions.node} is too old: ${OLDEST_MAJOR}.${OLDEST_MINOR} or newer is needed.`;
+    : `wrong: Node ${process.versions.node} is too old. Install ${OLDEST_MAJOR}.${OLDEST_MINOR} or newer.`;
 }
 
 function settings(): Finding[] {
@@ -47,25 +47,25 @@ function settings(): Finding[] {
   const unknown = unknownSettings().map(
     (name): Finding => `note: ${name} is set, but there is no such setting.`,
   );
-  return wrong.length > 0 ? [...wrong, ...unknown] : ['ok: All settings can be used.', ...unknown];
+  return wrong.length > 0 ? [...wrong, ...unknown] : ['ok: All settings are valid.', ...unknown];
 }
 
 async function folder(config: Config): Promise<Finding[]> {
   const { path, database: db } = dataFolder(config.MUSTER_DATA_DIR);
   if (!existsSync(path))
     return canWrite(path)
-      ? [`ok: The data folder ${path} does not exist yet; the first start makes it.`]
-      : [`wrong: The data folder ${path} cannot be made by this user. Set MUSTER_DATA_DIR to another one.`];
-  if (!canWrite(path)) return [`wrong: This user may not write into the data folder ${path}.`];
+      ? [`ok: The data folder ${path} does not exist yet; the first start creates it.`]
+      : [`wrong: This user cannot create the data folder ${path}. Set MUSTER_DATA_DIR to another one.`];
+  if (!canWrite(path)) return [`wrong: This user cannot write to the data folder ${path}.`];
   const open = (statSync(path).mode & 0o077) !== 0;
   const findings: Finding[] = [
     open
-      ? `note: Others may look into the data folder ${path}; the next start closes it.`
-      : `ok: The data folder ${path} is closed to others.`,
+      ? `note: Other users can read the data folder ${path}; the next start makes it private.`
+      : `ok: The data folder ${path} is private.`,
   ];
   if (config.DATABASE_URL !== null && existsSync(db))
     findings.push(
-      `note: DATABASE_URL is set, so the embedded database in ${db} is not used. "muster export" and "muster import" move it.`,
+      `note: DATABASE_URL is set, so the embedded database in ${db} is not used. To move it, use "muster export" and "muster import".`,
     );
   return findings;
 }
@@ -73,13 +73,13 @@ async function folder(config: Config): Promise<Finding[]> {
 async function database(config: Config): Promise<Finding[]> {
   const { path, database: db } = dataFolder(config.MUSTER_DATA_DIR);
   if (config.DATABASE_URL === null) {
-    if (!existsSync(db)) return ['ok: There is no embedded database yet; the first start makes it.'];
+    if (!existsSync(db)) return ['ok: There is no embedded database yet; the first start creates it.'];
     const pid = ownerOf(path);
     const server = await findServer(socketPath(path));
     server?.destroy();
     if (pid !== null && !server)
       return [
-        `note: Process ${pid} has the data folder, and does not answer. It may be starting or stopping.`,
+        `note: Process ${pid} uses the data folder and does not answer. It may be starting or stopping.`,
       ];
     if (server) console.log(`ok: The server is running${pid === null ? '' : ` as process ${pid}`}.`);
   }
@@ -111,5 +111,5 @@ async function port({ HOST, PORT }: Config): Promise<Finding> {
   );
   return isMuster
     ? `ok: Port ${PORT} on ${HOST} is in use by a Muster server that answers.`
-    : `wrong: Port ${PORT} on ${HOST} is in use by another program. Stop that one, or set PORT.`;
+    : `wrong: Port ${PORT} on ${HOST} is in use by another program. Stop it, or set PORT.`;
 }

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { clientEnvironment } from '../config.ts';
 import { VERSION } from '../http/version.ts';
 import { type AgentFlags, agent } from './agent.ts';
+import type { DemoFlags } from './demo.ts';
 import { doctor } from './doctor.ts';
 import { addOperatorCommands } from './operator/index.ts';
 import { command, runCommand } from './run-command.ts';
@@ -20,7 +21,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 const program = new Command('muster')
   .description('A self-hosted command plane for fleets that are not always online')
   .version(VERSION)
-  .addHelpText('after', '\nSettings come from the environment; docs/operations.md describes each of them.');
+  .addHelpText('after', '\nSettings come from the environment; see docs/operations.md.');
 
 program
   .command('serve')
@@ -29,61 +30,91 @@ program
   .action(async () => (await import('./serve.ts')).serve());
 
 program
+  .command('demo')
+  .description('Start a server with a simulated fleet, to try the console; leaves nothing behind')
+  .option('--port <port>', 'the port of the server (default: 4000)')
+  .option('--seed <text>', 'the random seed: the same seed repeats the same run')
+  .option('--devices <n>', 'how many devices (default: 1000)')
+  .option('--hosts <n>', 'how many hosts (default: 50)')
+  .option('--pcs <n>', 'how many PCs (default: 10)')
+  .option('--bots <n>', 'how many bots (default: 20)')
+  .option('--phones <n>', 'how many phones (default: 6)')
+  .option('--past-hours <n>', 'how many hours of history to simulate (default: 6.5)')
+  .option('--database-url <address>', 'a PostgreSQL server to use; its own schema is dropped at the end')
+  .option('--data-dir <folder>', 'an empty folder for the embedded database, kept at the end')
+  .action(async (flags: DemoFlags) => (await import('./demo.ts')).demo(flags));
+
+program
+  .command('phone <address>')
+  .description('Simulate a phone that enrols with the profile at this URL and obeys commands (docs/mdm.md)')
+  .action(command(async (address: string) => (await import('./phone.ts')).phone(address)));
+
+program
   .command('agent')
-  .description('Run the agent of this host: it starts, stops and restarts services')
-  .requiredOption('--server <address>', 'the address of the server')
+  .description('Run the agent of this host, which starts, stops and restarts services')
+  .requiredOption('--server <address>', 'the URL of the server')
   .requiredOption('--token-file <file>', "the file with the agent's token")
-  .option('--allow-file <file>', 'the units that may be touched, one per line', '/etc/muster-agent/units')
+  .option(
+    '--allow-file <file>',
+    'a file with the units the agent may control, one per line',
+    '/etc/muster-agent/units',
+  )
   .option('--state-dir <folder>', 'where it keeps what must survive a crash', '/var/lib/muster-agent')
   .option('--max-running <n>', 'how many commands run at once', '10')
-  .option('--timeout <seconds>', 'when a command is ended', '600')
-  .option('--grace <seconds>', 'how long commands may go on after a stop', '30')
-  .option('--enrolment-token-file <file>', 'register this host, if there is no token yet')
+  .option('--timeout <seconds>', 'the time limit of a command', '600')
+  .option('--grace <seconds>', 'how long commands may keep running after a stop', '30')
+  .option(
+    '--enrolment-token-file <file>',
+    'a file with an enrolment token, to register this host if it has no token yet',
+  )
   .option('--name <name>', 'the name to register under (default: the host name)')
   .action(command((flags: AgentFlags) => agent(flags)));
 
 program
   .command('runner')
-  .description('Run the runner of a PC: it keeps the slots of the PC full, with one process per device')
-  .requiredOption('--server <address>', 'the address of the server')
+  .description('Run the runner of a PC, which keeps its slots full with one process per device')
+  .requiredOption('--server <address>', 'the URL of the server')
   .requiredOption('--token-file <file>', "the file with the runner's token")
   .requiredOption('--pc <id>', 'the PC that the token belongs to')
-  .requiredOption('--exec <file>', 'what is run for each device; gets the payload as JSON on its input')
+  .requiredOption(
+    '--exec <file>',
+    'the program to run for each device; receives the payload as JSON on stdin',
+  )
   .option('--state-dir <folder>', 'where it keeps what must survive a crash', '/var/lib/muster-runner')
-  .option('--max-running <n>', 'how many devices at once, whatever the slots of the PC', '1000')
-  .option('--heartbeat <seconds>', 'how often it asks whether what runs was cancelled', '15')
-  .option('--grace <seconds>', 'how long running devices may go on after a stop', '30')
-  .addHelpText('after', '\nWhat the file gets, answers and the exit codes: docs/runner.md.')
+  .option('--max-running <n>', 'how many devices at once, within the slots of the PC', '1000')
+  .option('--heartbeat <seconds>', 'how often to check for cancellations', '15')
+  .option('--grace <seconds>', 'how long running devices may continue after a stop', '30')
+  .addHelpText('after', '\nInput, output and exit codes of the program: docs/runner.md.')
   .action(command((flags: RunnerFlags) => runner(flags)));
 
-const migrate = program.command('migrate').description('The tables of the database');
+const migrate = program.command('migrate').description('Migrate the database');
 migrate
   .command('up')
-  .description('Bring them up to date')
+  .description('Apply all migrations')
   .action(command(() => runCommand('migrate up', {})));
 migrate
   .command('down')
-  .description('Take the newest migration back, with what is in its tables')
-  .option('--all', 'take every migration back: everything is gone')
+  .description('Revert the newest migration and delete the data in its tables')
+  .option('--all', 'revert every migration and delete everything')
   .action(command((options: { all?: boolean }) => runCommand('migrate down', options)));
 migrate
   .command('list')
-  .description('Show all migrations and when they were applied')
+  .description('List migrations and when they were applied')
   .action(command(() => runCommand('migrate list', {})));
 migrate
   .command('validate')
-  .description('Compare the tables with what they should be')
+  .description('Compare the schema with the expected one')
   .action(command(() => runCommand('migrate validate', {})));
 
-const token = program.command('token').description('Tokens; secrets are shown once');
-const TENANT = ['--tenant <name>', 'the tenant it belongs to (default: "default")'] as const;
+const token = program.command('token').description('Manage tokens; secrets are shown once');
+const TENANT = ['--tenant <name>', 'the tenant of the token (default: "default")'] as const;
 token
   .command('create')
-  .description('Issue a token')
-  .requiredOption('--name <name>', 'what it is for; shows up as creator of actions and in the audit log')
+  .description('Create a token')
+  .requiredOption('--name <name>', 'its name, shown as the creator of actions and in the audit log')
   .option('--kind <kind>', KINDS_BY_HAND.join(', '), 'operator')
   .option('--role <role>', `for operators: ${ROLES.join(', ')} (default: operator)`)
-  .option('--lane <lane...>', 'for workers: the only lanes it is for')
+  .option('--lane <lane...>', 'for workers: the only lanes it may use')
   .option(...TENANT)
   .action(
     command((options: { lane?: string[]; kind: string; name: string; role?: string; tenant?: string }) => {
@@ -93,18 +124,18 @@ token
   );
 token
   .command('list')
-  .description('Show the tokens that were issued by hand, without their secrets')
+  .description('List the tokens created by hand, without secrets')
   .option('--kind <kind>', `others: ${KINDS.join(', ')}`)
   .option(...TENANT)
   .action(command((options: object) => runCommand('token list', options)));
 token
   .command('revoke <id>')
-  .description('End a token, at once and on all nodes')
+  .description('Revoke a token on all nodes at once')
   .option(...TENANT)
   .action(command((id: string, options: object) => runCommand('token revoke', { ...options, id })));
 token
   .command('rotate <id>')
-  .description('Issue a new secret; the old one is valid until the new one is first used')
+  .description('Create a new secret; the old one stays valid until the new one is used')
   .option(...TENANT)
   .action(command((id: string, options: object) => runCommand('token rotate', { ...options, id })));
 
@@ -115,28 +146,28 @@ tenant
   .action(command((name: string) => runCommand('tenant create', { name })));
 tenant
   .command('list')
-  .description('Show all tenants')
+  .description('List tenants')
   .action(command(() => runCommand('tenant list', {})));
 
 program
   .command('doctor')
-  .description('Say what is wrong with Node, settings, data folder, database, clock and port')
+  .description('Check Node, settings, data folder, database, clock and port')
   .action(command(doctor));
 program
   .command('check')
-  .description('Hold the history of every action against the promises of docs/guarantees.md; changes nothing')
+  .description('Check the history of every action against docs/guarantees.md; read-only')
   .action(command(() => runCommand('check', {})));
 program
   .command('restored')
-  .description('Say that the database was brought back from a backup: readers of the event feed begin again')
+  .description('Mark the database as restored from a backup, so that readers of the event feed start over')
   .action(command(() => runCommand('restored', {})));
 program
   .command('export <file>')
-  .description('Write everything into a file, to move it to another database')
+  .description('Export everything to a file, to move it to another database')
   .action(command(exportTo));
 program
   .command('import <file>')
-  .description('Read such a file into an empty database')
+  .description('Import an exported file into an empty database')
   .action(command(importFrom));
 
 addOperatorCommands(

@@ -6,5 +6,5 @@ export function terminal(data: Out['data'] = unexpected): Out {
 }
 
 function unexpected(): Promise<void> {
-  throw new Error('This command has no file to write.');
+  throw new Error('This command does not write a file.');
 }

@@ -31,8 +31,7 @@ export async function runner(flags: RunnerFlags): Promise<number> {
   const script = path.resolve(flags.exec);
   const folder = path.resolve(flags.stateDir);
   const pcId = flags.pc;
-  if (!/^[1-9]\d{0,17}$/.test(pcId))
-    throw new CommandError('--pc must be the id of a PC, which is a number.');
+  if (!/^[1-9]\d{0,17}$/.test(pcId)) throw new CommandError('--pc must be the id of a PC, a number.');
   const maxRunning = wholeNumber(flags.maxRunning, '--max-running', 1, 1_000);
   const heartbeatMs = wholeNumber(flags.heartbeat, '--heartbeat', 1, 3_600) * 1_000;
   const graceMs = wholeNumber(flags.grace, '--grace', 0, 86_400) * 1_000;
@@ -75,8 +74,7 @@ async function whyNotRun(script: string): Promise<string | null> {
     return null;
   } catch (caught) {
     const error = caught as NodeJS.ErrnoException;
-    if (error.code === 'EACCES')
-      return `--exec ${script} may not be run. Make it executable: chmod +x ${script}`;
+    if (error.code === 'EACCES') return `--exec ${script} is not executable. Run: chmod +x ${script}`;
     return ['ENOENT', 'ENOTDIR'].includes(error.code ?? '')
       ? `--exec ${script} does not exist.`
       : `--exec ${script} cannot be run (${reasonOf(error)}).`;

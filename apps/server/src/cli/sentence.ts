@@ -15,15 +15,15 @@ export function sentenceOf(error: unknown): string {
   const { code, port, syscall } = error as NodeJS.ErrnoException & { port?: number };
   if (syscall === 'listen') {
     if (code === 'EADDRINUSE')
-      return `Port ${port} is in use by another program. Stop that one, or set PORT to another number.`;
-    if (code === 'EACCES') return `Port ${port} may not be used by this user. Set PORT to one above 1023.`;
+      return `Port ${port} is in use by another program. Stop it, or set PORT to another number.`;
+    if (code === 'EACCES') return `This user may not use port ${port}. Set PORT to one above 1023.`;
     return `HOST is not an address that this machine can listen on (${code}).`;
   }
   if (isDatabaseAway(error))
-    return `The database of DATABASE_URL does not answer: ${reasonOf(error)}. "muster doctor" looks closer.`;
+    return `The database of DATABASE_URL does not answer: ${reasonOf(error)}. Run "muster doctor".`;
   if (code === '28P01' || code === '28000' || code === '3D000' || code === '42501')
-    return `The database of DATABASE_URL refuses: ${error.message}.`;
-  return `It did not work: ${error.stack ?? error.message}`;
+    return `The database of DATABASE_URL refused the connection: ${error.message}.`;
+  return `Failed: ${error.stack ?? error.message}`;
 }
 
 /** Of several tries (IPv6, IPv4) the first says enough. */

@@ -1,51 +1,89 @@
-import { readConfig, unknownSettings } from '../config.ts';
+import cluster from 'node:cluster';
+import { availableParallelism } from 'node:os';
+import { type Config, readConfig, SettingError, unknownSettings } from '../config.ts';
+import { LONGEST_STOP_MS } from '../http/app.ts';
+import { checkPort } from '../http/port.ts';
 import { type Server, startServer } from '../main.ts';
+import { clusterChild } from '../processes/cluster-child.ts';
+import { Member } from '../processes/member.ts';
+import { Supervisor } from '../processes/supervisor.ts';
 import type { OperatorToken } from '../tokens/operator-token.ts';
 import { sentenceOf } from './sentence.ts';
+import { stopOnSignal } from './signals.ts';
 import { startProgress } from './start-progress.ts';
 
-/** Ctrl-C reaches this process from the terminal and, under npm, once more from npm: both are one key press. */
-const ONE_KEY_PRESS_MS = 500;
+/** Once the last connections are cut off, a stop has calls to end and the database to leave. */
+const REST_OF_STOP_MS = 15_000;
 
 /** `muster serve`: runs until it is told to stop. Ends with 0 after a stop, 1 after a failure; a second signal insists. */
 export async function serve(): Promise<void> {
-  let server: Server | undefined;
-  let stoppingSince: number | undefined;
-  const starting = start();
-
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.on(signal, () => {
-      const now = performance.now();
-      if (stoppingSince !== undefined) {
-        if (now - stoppingSince > ONE_KEY_PRESS_MS) process.exit(130);
-        return;
-      }
-      stoppingSince = now;
-      void starting.then(async () => {
-        await server?.stop();
-        process.exit(0);
-      });
-    });
   for (const fault of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(fault, (error: unknown) => {
       // Nobody knows what state this process is in; the database does, and the next start begins there.
       write(60, fault, { err: String((error as Error)?.stack ?? error) });
       process.exit(1);
     });
-  await starting;
+  if (cluster.isWorker) return serveHere(new Member(process));
+  for (const name of unknownSettings()) write(40, `${name} is set, but there is no such setting.`);
+  const count = await orEnd(async () => processesOf(readConfig()));
+  return count === 1 ? serveHere() : supervise(count);
+}
 
-  async function start(): Promise<void> {
-    for (const name of unknownSettings()) write(40, `${name} is set, but there is no such setting.`);
-    try {
-      const progress = startProgress((sentence) => console.log(sentence));
-      server = await startServer(readConfig(), { onStep: progress.step }).finally(progress.end);
-    } catch (error) {
-      console.error(sentenceOf(error));
-      process.exit(1);
-    }
-    console.log(`Muster listens on ${server.url}`);
-    console.log(howToGetIn(server.operatorToken));
+async function serveHere(member?: Member): Promise<void> {
+  let server: Server | undefined;
+  const starting = orEnd(async () => {
+    const progress = startProgress((sentence) => console.log(sentence));
+    server = await startServer(readConfig(), { member, onStep: progress.step }).finally(progress.end);
+    if (member) member.isListening(server);
+    else greet(server);
+  });
+  stopOnSignal(starting, async () => server?.stop());
+  await starting;
+}
+
+async function supervise(count: number): Promise<void> {
+  const supervisor = new Supervisor({
+    count,
+    fork: () => clusterChild(cluster),
+    stopMs: LONGEST_STOP_MS + REST_OF_STOP_MS,
+    log: (sentence, more) => write(40, sentence, more),
+  });
+  const starting = orEnd(async () => {
+    const { HOST, PORT } = readConfig();
+    await checkPort(HOST, PORT);
+    const first = await supervisor.start();
+    // it has said why
+    if ('code' in first) process.exit(first.code);
+    greet(first);
+    console.log(`${count} processes share the port.`);
+  });
+  stopOnSignal(Promise.resolve(), () => supervisor.stop());
+  await starting;
+}
+
+/** The embedded database is open in one process only. */
+function processesOf({ DATABASE_URL, MUSTER_PROCESSES }: Config): number {
+  if (DATABASE_URL !== null) return MUSTER_PROCESSES ?? availableParallelism();
+  if (MUSTER_PROCESSES !== null && MUSTER_PROCESSES > 1)
+    throw new SettingError(
+      'MUSTER_PROCESSES',
+      'must be 1 or auto with the embedded database; set DATABASE_URL to use more.',
+    );
+  return 1;
+}
+
+async function orEnd<T>(start: () => Promise<T>): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    console.error(sentenceOf(error));
+    process.exit(1);
   }
+}
+
+function greet({ operatorToken, url }: Pick<Server, 'operatorToken' | 'url'>): void {
+  console.log(`Muster listens on ${url}`);
+  console.log(howToGetIn(operatorToken));
 }
 
 /** A line of the log before there is one, or when it may be broken. */
@@ -56,12 +94,12 @@ function write(level: number, msg: string, more: object = {}): void {
 function howToGetIn(operator: OperatorToken): string {
   switch (operator.from) {
     case 'new':
-      return `Operator token, shown this once and kept in ${operator.file}:\n\n  ${operator.token}\n`;
+      return `Operator token, shown once and stored in ${operator.file}:\n\n  ${operator.token}\n`;
     case 'file':
       return `The operator token is in ${operator.file}`;
     case 'setting':
       return 'The operator token is the one in MUSTER_OPERATOR_TOKEN.';
     case 'issued':
-      return 'Operator tokens were issued before; "muster token create" makes another one.';
+      return 'An operator token already exists; "muster token create" creates another one.';
   }
 }

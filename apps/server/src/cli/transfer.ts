@@ -26,7 +26,7 @@ export async function exportTo(given: string): Promise<number> {
     await handle.close();
     await rename(partial, file);
     console.error(
-      `Written to ${file}. It holds everything but secrets that were never stored; keep it safe.`,
+      `Written to ${file}. It contains everything but secrets that were never stored; keep it safe.`,
     );
     return code;
   } catch (error) {
@@ -47,7 +47,7 @@ async function refuseExisting(file: string): Promise<void> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new CommandError(
-      code === 'EEXIST' ? `${file} exists already.` : `The file cannot be written: ${message}`,
+      code === 'EEXIST' ? `${file} already exists.` : `The file cannot be written: ${message}`,
     );
   }
 }

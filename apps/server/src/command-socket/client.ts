@@ -17,7 +17,7 @@ export async function findServer(file: string): Promise<Socket | null> {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (NOBODY.has(code)) return null;
     if (code === 'EACCES')
-      throw new CommandError(`The running server belongs to another user: ${file} may not be opened.`);
+      throw new CommandError(`The running server belongs to another user: cannot open ${file}.`);
     throw error;
   }
 }
@@ -33,7 +33,7 @@ export async function askServer(socket: Socket, message: ToServer, out: Out): Pr
     else if ('error' in told) throw new CommandError(told.error);
     else return told.end;
   }
-  throw new CommandError('The server has gone before it was done.');
+  throw new CommandError('The server stopped before the command was done.');
 }
 
 /** Until the server closes or is gone. */

@@ -47,7 +47,7 @@ async function answer(socket: Socket, context: CommandContext, log: Log): Promis
     note: (line) => void send({ note: line }),
     async data(text) {
       if (socket.destroyed || (!send({ data: text }) && !(await isDrained(socket))))
-        throw new CommandError('The command line has gone.');
+        throw new CommandError('The command line disconnected.');
     },
   };
   const lines = createInterface({ input: socket });
@@ -56,8 +56,7 @@ async function answer(socket: Socket, context: CommandContext, log: Log): Promis
   for await (const line of lines) {
     const { command, args } = JSON.parse(line) as ToServer;
     try {
-      if (!isCommandName(command))
-        throw new CommandError(`This server does not know the command "${command}".`);
+      if (!isCommandName(command)) throw new CommandError(`This server has no command "${command}".`);
       if (!commandOf(command).besideServer)
         throw new CommandError('This cannot be done while the server is running. Stop it first.');
       send({ end: await runOn(context, command, args, out) });

@@ -45,7 +45,7 @@ export const exportAll: Command<Record<string, never>> = {
         await out.data(`${JSON.stringify(end)}\n`);
         const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
         out.note(
-          `Exported ${total} rows of ${Object.keys(counts).length} tables, ${counts.actions ?? 0} actions among them.`,
+          `Exported ${total} rows of ${Object.keys(counts).length} tables, including ${counts.actions ?? 0} actions.`,
         );
         return 0;
       },

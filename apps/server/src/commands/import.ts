@@ -32,7 +32,7 @@ export const importAll: Command<{ file: string }> = {
       .finally(() => handle.close());
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
     out.say(
-      `Imported ${total} rows of ${Object.keys(counts).length} tables, ${counts.actions ?? 0} actions among them.`,
+      `Imported ${total} rows of ${Object.keys(counts).length} tables, including ${counts.actions ?? 0} actions.`,
     );
     return 0;
   },
@@ -71,7 +71,7 @@ async function read(tx: Transaction, s: string, file: FileHandle): Promise<Recor
     }
   }
   if (!head || !end)
-    throw new CommandError('The file is not complete: its last line is missing. Export again.');
+    throw new CommandError('The file is incomplete: its last line is missing. Export again.');
   await compare(tx, s, counts, end);
   await setSequences(tx, s, end);
   return counts;
@@ -82,7 +82,7 @@ async function refuseIfFilled(tx: Transaction, s: string): Promise<void> {
     const { rows } = await tx.query({ text: `select exists (select 1 from ${s}.${quoted(name)}) as filled` });
     if (rows[0].filled)
       throw new CommandError(
-        `The target is not empty: the table ${s}.${name} has rows. Import into a fresh database, before the first start there.`,
+        `The target is not empty: the table ${s}.${name} has rows. Import into a fresh database, before its first start.`,
       );
   }
 }
@@ -90,11 +90,11 @@ async function refuseIfFilled(tx: Transaction, s: string): Promise<void> {
 async function readHead(tx: Transaction, s: string, line: string): Promise<Head> {
   const head = line.startsWith(MARK) ? (JSON.parse(line) as Head) : undefined;
   if (head?.['muster:export'] !== FORMAT)
-    throw new CommandError('This file is not an export that this version can read.');
+    throw new CommandError('This version cannot read this file as an export.');
   const here = await appliedMigrations(tx, s);
   if (here.join() !== head.migrations.join())
     throw new CommandError(
-      `The export was made by version ${head.version} with other tables than this version has. Use the same version for both.`,
+      `The export was made by version ${head.version}, whose tables differ from those of this version. Use the same version for both.`,
     );
   if (head.firstDay !== null)
     await tx.query({
@@ -119,7 +119,7 @@ async function compare(tx: Transaction, s: string, counts: Record<string, number
     const { rows } = await tx.query({ text: `select count(*)::float8 as n from ${s}.${quoted(name)}` });
     if (rows[0].n !== expected || (counts[name] ?? 0) !== expected)
       throw new CommandError(
-        `The table ${name} has ${rows[0].n} rows, and the export says ${expected}. Nothing was imported.`,
+        `The table ${name} has ${rows[0].n} rows, but the export says ${expected}. Nothing was imported.`,
       );
   }
 }

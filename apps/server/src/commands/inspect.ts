@@ -28,7 +28,7 @@ async function version({ db }: CommandContext): Promise<Finding> {
     text: `select current_setting('server_version_num')::int as number, current_setting('server_version') as version`,
   });
   const [{ number, version: text }] = rows as [{ number: number; version: string }];
-  if (number < OLDEST_SERVER) return `wrong: The database is PostgreSQL ${text}, and 15 or newer is needed.`;
+  if (number < OLDEST_SERVER) return `wrong: The database is PostgreSQL ${text}; 15 or newer is required.`;
   return db.kind === 'embedded'
     ? `ok: The embedded database answers (PostgreSQL ${text}).`
     : `ok: The database answers (PostgreSQL ${text}).`;
@@ -48,13 +48,13 @@ async function clock({ db }: CommandContext): Promise<Finding> {
 
 async function durability({ db }: CommandContext): Promise<Finding> {
   if (db.kind === 'embedded')
-    return 'note: The embedded database survives a killed process, not a power cut. For more use a PostgreSQL server.';
+    return 'note: The embedded database survives a killed process, but not a power cut. For that, use a PostgreSQL server.';
   const { rows } = await db.query({
     text: `select current_setting('synchronous_commit') as commit, current_setting('fsync') as fsync`,
   });
   return rows[0].commit === 'off' || rows[0].fsync === 'off'
-    ? 'wrong: synchronous_commit or fsync is off in the database: what was acknowledged can be lost.'
-    : 'ok: The database keeps what it has acknowledged.';
+    ? 'wrong: synchronous_commit or fsync is off in the database: acknowledged actions can be lost.'
+    : 'ok: The database writes durably.';
 }
 
 async function schema(context: CommandContext): Promise<Finding[]> {
@@ -68,13 +68,13 @@ async function schema(context: CommandContext): Promise<Finding[]> {
   if (missing.length > 0)
     return [
       context.config.MUSTER_AUTO_MIGRATE === 'yes'
-        ? `note: ${missing.length} migrations are not applied yet; the next start does it.`
+        ? `note: ${missing.length} migrations are not applied yet; the next start applies them.`
         : `wrong: ${missing.length} migrations are not applied. Run "muster migrate up".`,
     ];
   const differences = await schemaDifferences(context);
   return differences.length === 0
-    ? ['ok: The schema is as it should be.']
+    ? ['ok: The schema is as expected.']
     : [
-        `wrong: The schema differs from what it should be in ${differences.length} lines; "muster migrate validate" shows them.`,
+        `wrong: The schema differs from the expected one in ${differences.length} lines; "muster migrate validate" shows them.`,
       ];
 }

@@ -27,7 +27,7 @@ export const migrateDown: Command<{ all?: boolean }> = {
   async run(context, { all = false }, out) {
     const done = await migrate(context).down(all ? 'all' : 'one');
     for (const { line, version, name } of done) out.say(`down ${line} ${version} ${name}`);
-    if (done.length === 0) out.say('There is nothing to take back.');
+    if (done.length === 0) out.say('There is nothing to revert.');
     return 0;
   },
 };
@@ -56,8 +56,8 @@ export const migrateValidate: Command<NoArgs> = {
     for (const line of differences) out.say(line);
     out.say(
       differences.length === 0
-        ? 'The schema is as it should be.'
-        : `The schema differs in ${differences.length} lines (- missing, + unexpected). "muster migrate up" brings what is missing.`,
+        ? 'The schema is as expected.'
+        : `The schema differs in ${differences.length} lines (- missing, + unexpected). "muster migrate up" applies missing migrations.`,
     );
     return differences.length === 0 ? 0 : 1;
   },

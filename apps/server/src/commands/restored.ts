@@ -16,8 +16,8 @@ export const restored: Command<Record<string, never>> = {
         { act: 'database.restore', target: 'database', detail },
       ),
     );
-    if (renumbered) out.say('Numbers of transactions were ahead of the server and are put right.');
-    out.say('Cursors of the event feed from before are refused from now on; their readers begin again.');
+    if (renumbered) out.say('Transaction numbers were ahead of the server and have been corrected.');
+    out.say('Earlier cursors of the event feed are now refused; their readers start over.');
     return 0;
   },
 };

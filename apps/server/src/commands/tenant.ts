@@ -13,20 +13,20 @@ export const tenantCreate: Command<{ name: string }> = {
   async run({ config, db }, { name }, out) {
     if (!TENANT_NAME.form.test(name) || name.length > TENANT_NAME.longest)
       throw new CommandError(
-        `The name of a tenant has up to ${TENANT_NAME.longest} ${TENANT_NAME.described}.`,
+        `The name of a tenant must be at most ${TENANT_NAME.longest} ${TENANT_NAME.described}.`,
       );
     const tenant = await createAudit(db, config.MUSTER_SCHEMA).change(
       AT_THE_SERVER,
       async (tx) => {
         const made = await createTenantQueries(config.MUSTER_SCHEMA).create(tx, name);
-        if (!made) throw new CommandError(`There is a tenant "${name}" already.`);
+        if (!made) throw new CommandError(`The tenant "${name}" already exists.`);
         return made;
       },
       (made) => ({ act: 'tenant.create', target: `tenant ${made.tenantId}`, detail: { name } }),
     );
-    out.say(`Tenant ${tenant.tenantId} "${tenant.name}" is there.`);
+    out.say(`Created tenant ${tenant.tenantId} "${tenant.name}".`);
     out.note(
-      `Its first token: muster token create --tenant "${name}" --kind operator --role admin --name <name>`,
+      `Create its first token: muster token create --tenant "${name}" --kind operator --role admin --name <name>`,
     );
     return 0;
   },

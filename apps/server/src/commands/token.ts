@@ -15,7 +15,7 @@ async function tools({ config, db }: CommandContext, { tenant = DEFAULT_TENANT_N
   const schema = config.MUSTER_SCHEMA;
   const found = await createTenantQueries(schema).find(db, tenant);
   if (!found)
-    throw new CommandError(`There is no tenant "${tenant}". "muster tenant list" shows those that exist.`);
+    throw new CommandError(`There is no tenant "${tenant}". List tenants with "muster tenant list".`);
   return { tenantId: found.tenantId, tokens: createTokens(db, schema), audit: createAudit(db, schema) };
 }
 
@@ -37,12 +37,12 @@ export const tokenCreate: Command<
   async run(context, args, out) {
     const { kind, name, lanes } = args;
     if (!isTokenKind(kind) || !TOKEN_KINDS[kind].byHand)
-      throw new CommandError(`There is no kind of token "${kind}".`);
+      throw new CommandError(`There is no token kind "${kind}".`);
     const role = kind === 'operator' ? ((args.role ?? 'operator') as Role) : null;
     if (role !== null && !ROLES.includes(role))
       throw new CommandError(`The role must be one of ${ROLES.join(', ')}.`);
     if (role === null && args.role !== undefined) throw new CommandError('Only operator tokens have a role.');
-    if (lanes && kind !== 'worker') throw new CommandError('Only worker tokens are for named lanes.');
+    if (lanes && kind !== 'worker') throw new CommandError('Only worker tokens can be limited to lanes.');
     const { tenantId, tokens, audit } = await tools(context, args);
     const { token, secret } = await audit.change(
       { tenantId, ...COMMAND_LINE },
@@ -61,7 +61,7 @@ export const tokenCreate: Command<
         detail: { kind, role, name, lanes },
       }),
     );
-    out.note(`Token ${token.tokenId} "${name}" (${kind}${role ? `, ${role}` : ''}), shown this once:`);
+    out.note(`Token ${token.tokenId} "${name}" (${kind}${role ? `, ${role}` : ''}), shown once:`);
     out.say(secret);
     return 0;
   },
@@ -91,8 +91,7 @@ export const tokenList: Command<TenantArg & { kind?: string }> = {
 
 function stateOf(token: TokenRow): string {
   if (token.revokedAt) return `revoked ${token.revokedAt.toISOString()}`;
-  if (token.replaces && !token.firstUsedAt)
-    return `valid, takes the place of ${token.replaces} when first used`;
+  if (token.replaces && !token.firstUsedAt) return `valid, replaces ${token.replaces} when first used`;
   return token.firstUsedAt ? 'valid' : 'valid, not used yet';
 }
 
@@ -128,9 +127,7 @@ export const tokenRotate: Command<TenantArg & { id: string }> = {
         }),
       ),
     );
-    out.note(
-      `Token ${token.tokenId} takes the place of ${token.replaces} when it is first used; shown this once:`,
-    );
+    out.note(`Token ${token.tokenId} replaces ${token.replaces} when first used; shown once:`);
     out.say(secret);
     return 0;
   },

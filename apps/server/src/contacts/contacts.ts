@@ -180,7 +180,7 @@ export class Contacts {
         for (let from = 0; from < speaking.length; from += MOST_PER_STATEMENT)
           await this.#storeInstances(speaking.slice(from, from + MOST_PER_STATEMENT));
       } catch (error) {
-        this.#options.log.warn({ err: error }, 'The last contacts could not be written; trying again.');
+        this.#options.log.warn({ err: error }, 'Last contacts could not be written; trying again.');
         for (const [key, contact] of toWrite)
           if (!this.#unwritten.has(key)) this.#unwritten.set(key, contact);
         for (const [key, contact] of instances)

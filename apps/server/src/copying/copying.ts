@@ -34,7 +34,7 @@ export function createCopying(engine: Engine) {
   const plain: Copy = async (tx, old, { caller, changes, idempotencyKey }) => {
     const { tenantId, space, laneName } = old;
     if (space === null || laneName === null)
-      throw new EngineError('MUSTER_UNKNOWN_LANE', 'The lane of this action is not kept any more.');
+      throw new EngineError('MUSTER_UNKNOWN_LANE', 'The lane of this action no longer exists.');
     return engine.enqueue(tx, {
       tenantId,
       laneId: await engine.ensureLane(tx, tenantId, space, laneName),

@@ -23,7 +23,7 @@ export class FolderInUseError extends Error {
 
   constructor(folder: string, pid: number | null) {
     super(
-      `The data folder ${folder} is in use by ${pid === null ? 'another server' : `process ${pid}`}. Stop that one first, or set MUSTER_DATA_DIR to another folder.`,
+      `The data folder ${folder} is in use by ${pid === null ? 'another server' : `process ${pid}`}. Stop it first, or set MUSTER_DATA_DIR to another folder.`,
     );
     this.name = 'FolderInUseError';
     this.pid = pid;

@@ -24,7 +24,7 @@ export class DoorEvents {
   readonly #of = new Map<string, DoorWords>();
 
   of(channel: string, words: DoorWords): void {
-    if (this.#of.has(channel)) throw new Error(`The events of ${channel} have their words already.`);
+    if (this.#of.has(channel)) throw new Error(`The channel ${channel} already has event names.`);
     this.#of.set(channel, words);
   }
 

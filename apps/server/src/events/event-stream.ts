@@ -164,7 +164,9 @@ export class EventStream {
       }
     } catch (error) {
       if (error instanceof EngineError && error.code === 'MUSTER_OTHER_INCARNATION') this.#beginAnew();
-      else this.#log.warn({ err: error }, 'The event feed could not be read; trying again.');
+      // when the last follower has gone, as in a stop, nobody waits for what was being read
+      else if (this.#recent === recent)
+        this.#log.warn({ err: error }, 'The event feed could not be read; trying again.');
       this.#waitMs = AGAIN_MS;
     }
     this.#reading = false;

@@ -49,7 +49,7 @@ export function createAssigning(engine: Engine, log: MilestoneLog) {
       if (before && (before.moreDays !== said.moreDays || before.ack !== said.ack))
         answers[n] = new EngineError(
           'MUSTER_IDEMPOTENCY_MISMATCH',
-          'This idempotency key was used for another action.',
+          'This idempotency key was already used for another action.',
         );
     });
   }

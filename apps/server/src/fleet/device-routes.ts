@@ -214,13 +214,13 @@ export function deviceRoutes(tools: {
 export function refusedOr(answer: Registered | undefined): { deviceId: string; deviceToken: string } {
   if (answer && 'refused' in answer && answer.refused === 'UNKNOWN_PC') throw unknownPc();
   if (!answer || 'refused' in answer)
-    throw deviceError('MUSTER_DEVICE_EXISTS', 'There is a device with this externalId already.');
+    throw deviceError('MUSTER_DEVICE_EXISTS', 'A device with this externalId already exists.');
   return { deviceId: answer.deviceId, deviceToken: answer.deviceToken as string };
 }
 
 /** 23505 unique_violation */
 function alreadyThere(error: unknown): never {
   if (typeof error === 'object' && error !== null && 'code' in error && error.code === '23505')
-    throw deviceError('MUSTER_DEVICE_EXISTS', 'There is a device with this externalId already.');
+    throw deviceError('MUSTER_DEVICE_EXISTS', 'A device with this externalId already exists.');
   throw error;
 }

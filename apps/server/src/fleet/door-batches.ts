@@ -18,7 +18,7 @@ export interface DoorBatch {
 
 export interface DoorTarget {
   readonly deviceId: string | null;
-  /** As it was written, if there is no such device. */
+  /** As given, if there is no such device. */
   readonly target: string | null;
   readonly error: string | null;
   readonly actionId: string | null;

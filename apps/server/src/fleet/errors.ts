@@ -1,6 +1,16 @@
 import { FLEET_ERRORS } from '@muster/contracts/words';
-import { errorsOf } from '../errors.ts';
+import { errorsOf, MusterError } from '../errors.ts';
 
 export const deviceError = errorsOf(FLEET_ERRORS);
 
 export const unknownDevice = () => deviceError('MUSTER_UNKNOWN_DEVICE', 'There is no device with this id.');
+
+/** Whoever is refused something for it wants to know which, to clear it. */
+export class DeviceInError extends MusterError {
+  readonly device: { readonly id: string; readonly name: string };
+
+  constructor(device: DeviceInError['device'], message: string) {
+    super('MUSTER_DEVICE_IN_ERROR', FLEET_ERRORS.MUSTER_DEVICE_IN_ERROR.status, message);
+    this.device = device;
+  }
+}

@@ -21,6 +21,7 @@ import { createFindDevices } from './find-devices.ts';
 import { importRoute } from './import/import-route.ts';
 import { createMilestoneLog } from './milestone-log.ts';
 import { addMilestones, addStepMilestones } from './milestones.ts';
+import { createNames } from './names.ts';
 import { createOrigins } from './origins.ts';
 import { createPcs } from './pcs.ts';
 import { createDeviceQueries } from './queries.ts';
@@ -109,13 +110,19 @@ export function createFleet(shell: {
     assignmentsOf: queries.assignmentsOf,
     issueEnrolmentToken: registry.issueEnrolmentToken,
     issueEnrolmentTokens: registry.issueEnrolmentTokens,
+    endEnrolmentTokens: registry.endEnrolmentTokens,
     /** Batches whose actions a door puts into lanes itself. */
     doorBatches: createDoorBatches(schema, now),
     /** A door has put these actions into the lanes of devices itself. */
     noteAssigned: log.assigned,
+    /** Another phone is this device from now on. */
+    notePhoneReplaced: (tx: Queryable, tenantId: number, deviceId: string) =>
+      log.written(tx, tenantId, 'phoneReplaced', [deviceId], null),
     onRemoved: registry.onRemoved,
     /** What made these actions of devices; of others it says nothing. */
     originsOf: origins.of,
+    /** What devices are called, by their ids. */
+    namesOf: createNames(schema),
     /** By whom runs of workflows are named. */
     nameRuns: origins.nameRuns,
     deviceOfLane: queries.deviceOfLane,
@@ -134,9 +141,9 @@ export function createFleet(shell: {
   };
 }
 
-export { CHECKIN, type DeviceOf, deviceOf, holderOf, isOfFormerLife } from './device-token.ts';
+export { CHECKIN, DEVICE_SPACE, type DeviceOf, deviceOf, holderOf, isOfFormerLife } from './device-token.ts';
 export type { DoorBatch } from './door-batches.ts';
-export { unknownDevice } from './errors.ts';
+export { DeviceInError, unknownDevice } from './errors.ts';
 export { days, type HandOutFacts, PENDING_UP_TO, unfinishedDays } from './milestones.ts';
 export { type Pcs, unknownPc } from './pcs.ts';
 export { createPruneNotices, createPruneSets } from './prune-sets.ts';

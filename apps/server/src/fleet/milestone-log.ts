@@ -75,7 +75,7 @@ export function createMilestoneLog(s: string, now: () => Date) {
     async written(
       client: Queryable,
       tenantId: number,
-      type: 'enrolled' | 'expirySet',
+      type: 'enrolled' | 'expirySet' | 'phoneReplaced',
       deviceIds: readonly string[],
       by: string | null,
     ): Promise<void> {

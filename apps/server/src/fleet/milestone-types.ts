@@ -16,6 +16,7 @@ const NEXT: Partial<Record<keyof typeof EVENT_TYPES, MilestoneType>> = {
   RELEASED: 'released',
   CANCEL_REQUESTED: 'cancelRequested',
   MOVED: 'movedToFront',
+  MADE_DUE: 'madeDue',
   REDRIVEN: 'redriven',
 };
 

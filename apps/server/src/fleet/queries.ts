@@ -15,7 +15,7 @@ export interface DeviceRow {
   readonly expiresAt: Date | null;
   readonly projectedExpiresAt: Date | null;
   readonly pcId: string | null;
-  /** Its PC has said that it is not there. */
+  /** Its PC reported it absent. */
   readonly absentSince: Date | null;
   readonly ack: 'onReport' | 'onDelivery';
   readonly createdAt: Date;
@@ -307,6 +307,15 @@ export function createDeviceQueries(
         values: [tenantId, deviceIds, now()],
       });
       return rows.map((row) => row.device_id);
+    },
+
+    /** Locked, so that it stays as it is until the end of the transaction. */
+    async isDeregistered(client: Queryable, tenantId: number, deviceId: string): Promise<boolean> {
+      const { rows } = await client.query({
+        text: `select policy from ${s}.devices where tenant_id = $1 and device_id = $2 for no key update`,
+        values: [tenantId, deviceId],
+      });
+      return rows[0]?.policy === 'deregistered';
     },
 
     /** Its lane, or null if there is none. The row stays, because the history names it. */

@@ -1,7 +1,7 @@
 import type { Queryable } from '@muster/engine';
 import type { Audit } from '../audit/audit.ts';
 import { nobodyCouldHave, type RedriveRule, type RedriveWish } from '../redriving/redriving.ts';
-import { deviceError } from './errors.ts';
+import { DeviceInError, deviceError } from './errors.ts';
 import type { DeviceQueries } from './queries.ts';
 
 /**
@@ -23,7 +23,7 @@ export function createRedriveRule(
           ) d order by d.device_id
         ) i
         cross join lateral (
-          select d.device_id, d.lane_id, d.state, d.state_reason, d.pc_id, d.deleted_at from ${s}.devices d
+          select d.device_id, d.name, d.lane_id, d.state, d.state_reason, d.pc_id, d.deleted_at from ${s}.devices d
           where d.tenant_id = $1 and d.device_id = i.device_id limit 1 for no key update
         ) d`,
       values: [tenantId, [...new Set(laneIds)]],
@@ -43,12 +43,13 @@ export function createRedriveRule(
     for (const { id, laneId, channel } of letters) {
       const device = devices.get(laneId);
       if (!device) continue;
-      if (device.deleted_at) refused.set(id, gone('Its device is deleted.', wish));
+      if (device.deleted_at) refused.set(id, gone('The device was deleted.', wish));
       else if (copy) continue;
       else if (device.pc_id === null && ofPcs.has(channel))
-        refused.set(id, gone('Its device belongs to no PC.', wish));
+        refused.set(id, gone('The device belongs to no PC.', wish));
       else if (device.state === 'error' && clearError) cleared.add(device.device_id);
-      else if (device.state === 'error') refused.set(id, inError(device.device_id, device.state_reason));
+      else if (device.state === 'error')
+        refused.set(id, inError({ id: device.device_id, name: device.name }, device.state_reason));
     }
     for (const deviceId of await queries.clearErrors(tx, tenantId, [...cleared]))
       await audit.write(tx, caller, { act: 'device.clear-error', target: `device ${deviceId}` });
@@ -59,8 +60,8 @@ export function createRedriveRule(
 const gone = (why: string, wish: RedriveWish) =>
   deviceError('MUSTER_TARGET_GONE', nobodyCouldHave(why, wish));
 
-const inError = (deviceId: string, reason: string | null) =>
-  deviceError(
-    'MUSTER_DEVICE_IN_ERROR',
-    `Its device ${deviceId} is in error (${reason ?? 'unknown'}), so this stays a dead letter. Redrive it with "clearError": true, or clear the error first.`,
+const inError = (device: DeviceInError['device'], reason: string | null) =>
+  new DeviceInError(
+    device,
+    `Device ${device.id} is in error (${reason ?? 'unknown'}), so this stays a dead letter. Redrive it with "clearError": true, or clear the error first.`,
   );

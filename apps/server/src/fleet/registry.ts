@@ -2,6 +2,7 @@ import type { Engine, Queryable } from '@muster/engine';
 import type { ChannelContacts } from '../contacts/contacts.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 import { DEVICE_SPACE, type DeviceOf } from './device-token.ts';
+import { deviceError } from './errors.ts';
 import type { MilestoneLog } from './milestone-log.ts';
 import type { Pcs } from './pcs.ts';
 import type { DeviceQueries, KnownDevice } from './queries.ts';
@@ -251,7 +252,7 @@ export function createRegistry(tools: {
       device: { deviceId: string; laneId: string },
       by: string | null,
     ) {
-      await tokens.revokeOf(client, tenantId, 'device', device.deviceId);
+      await tokens.revokeOf(client, tenantId, 'device', [device.deviceId]);
       await engine.raiseGeneration(client, { tenantId, laneId: device.laneId });
       // nobody has been heard of in its new life yet
       await contacts.forget(client, tenantId, device.deviceId);
@@ -264,13 +265,19 @@ export function createRegistry(tools: {
 
     /** By this one phone becomes this device; one that was issued before is over. */
     async issueEnrolmentToken(client: Queryable, tenantId: number, deviceId: string, by: string | null) {
-      await tokens.revokeOf(client, tenantId, 'mdm-enrolment', deviceId);
+      if (await queries.isDeregistered(client, tenantId, deviceId))
+        throw deviceError('MUSTER_DEVICE_DEREGISTERED', 'The device is deregistered. Create a new one.');
+      await tokens.revokeOf(client, tenantId, 'mdm-enrolment', [deviceId]);
       const { secret } = await tokens.create(client, {
         ...{ tenantId, kind: 'mdm-enrolment' as const, name: `enrolment of device ${deviceId}` },
         ...{ owner: deviceId, restriction: { deviceId }, createdBy: by },
       });
       return secret;
     },
+
+    /** Nobody becomes one of these any more. */
+    endEnrolmentTokens: (client: Queryable, tenantId: number, deviceIds: readonly string[]) =>
+      tokens.revokeOf(client, tenantId, 'mdm-enrolment', deviceIds),
 
     /** The same for many; says the token of each. */
     async issueEnrolmentTokens(
@@ -280,10 +287,7 @@ export function createRegistry(tools: {
       by: string | null,
     ): Promise<Map<string, string>> {
       if (deviceIds.length === 0) return new Map();
-      for (const owner of new Set(
-        (await tokens.idsOf(client, tenantId, 'mdm-enrolment', deviceIds)).map((one) => one.owner),
-      ))
-        await tokens.revokeOf(client, tenantId, 'mdm-enrolment', owner);
+      await tokens.revokeOf(client, tenantId, 'mdm-enrolment', deviceIds);
       const made = await tokens.createMany(
         client,
         tenantId,
@@ -302,8 +306,8 @@ export function createRegistry(tools: {
     async remove(client: Queryable, tenantId: number, deviceId: string): Promise<boolean> {
       const laneId = await queries.remove(client, tenantId, deviceId);
       if (laneId === null) return false;
-      await tokens.revokeOf(client, tenantId, 'device', deviceId);
-      await tokens.revokeOf(client, tenantId, 'mdm-enrolment', deviceId);
+      await tokens.revokeOf(client, tenantId, 'device', [deviceId]);
+      await tokens.revokeOf(client, tenantId, 'mdm-enrolment', [deviceId]);
       for (const forget of onRemoved) await forget(client, tenantId, deviceId);
       await engine.raiseGeneration(client, { tenantId, laneId });
       await engine.assignRunner(client, { tenantId, laneId }, null);

@@ -28,6 +28,7 @@ export interface TargetCounts {
 export interface Target {
   readonly n: number;
   readonly deviceId: string | null;
+  readonly deviceName: string | null;
   readonly target: string | null;
   readonly error: string | null;
   readonly actionId: string | null;
@@ -215,13 +216,18 @@ export function createTargetSets(s: string, assigning: Assigning) {
       page: { state?: string | undefined; after: number; limit: number },
     ): Promise<Target[]> {
       const { rows } = await client.query({
-        text: `select t.n, t.device_id, t.target, t.error, t.action_id, ${STATE} as state from ${joined}
-          where t.tenant_id = $1 and t.set_id = $2 and t.n > $3 and ($4::text is null or ${STATE} = $4) order by t.n limit $5`,
+        text: `select t.*, d.name from (
+            select t.n, t.device_id, t.target, t.error, t.action_id, ${STATE} as state from ${joined}
+            where t.tenant_id = $1 and t.set_id = $2 and t.n > $3 and ($4::text is null or ${STATE} = $4) order by t.n limit $5
+          ) t
+          left join lateral (select d.name from ${s}.devices d where d.tenant_id = $1 and d.device_id = t.device_id limit 1) d on true
+          order by t.n`,
         values: [tenantId, setId, page.after, page.state ?? null, page.limit],
       });
       return rows.map((row) => ({
         n: row.n,
         deviceId: row.device_id,
+        deviceName: row.name,
         target: row.target,
         error: row.error,
         actionId: row.action_id,

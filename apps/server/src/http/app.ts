@@ -18,7 +18,7 @@ import { isListed } from './client-address.ts';
 import { answerClientError, answerOddRequests } from './client-error.ts';
 import { methodsOf, type Route } from './define-route.ts';
 import { errorReply } from './error-reply.ts';
-import { httpError } from './errors.ts';
+import { httpError, pathTooLong } from './errors.ts';
 import { unstorable, useJsonBodies } from './json-body.ts';
 import { schemaForAjv } from './json-schema.ts';
 import { REQUEST_ID, requestId } from './request-id.ts';
@@ -27,7 +27,7 @@ import { type Tls, tlsOptions } from './tls.ts';
 import { settleUnreadBodies, type UnreadLimits } from './unread-body.ts';
 import { takeUpgrades, type Upgrade } from './upgrades.ts';
 import { compileValidator } from './validation.ts';
-import { WrongMethods } from './wrong-method.ts';
+import { type NotOffered, WrongMethods } from './wrong-method.ts';
 
 /**
  * The HTTP server: routes in, JSON out, everything bounded. Closed by default: whatever is registered without an access
@@ -36,9 +36,12 @@ import { WrongMethods } from './wrong-method.ts';
 const BODY_LIMIT = 1_048_576;
 /** A lane's name may have 200 characters, each up to twelve in a path (%F0%9F%9A%80). */
 const LONGEST_PARAMETER = 2_400;
-const LONGEST_STOP_MS = 10_000;
+/** Of the routes that take a list there: a thousand ids of 40 characters. The whole head is longer by what else it brings. */
+const LONGEST_LIST = 45_000;
+/** Then connections that are not over are cut off. */
+export const LONGEST_STOP_MS = 10_000;
 /** A missing Host is refused in our own words. */
-const HEADS = { headersTimeout: 10_000, requireHostHeader: false };
+const HEADS = { headersTimeout: 10_000, maxHeaderSize: 65_536, requireHostHeader: false };
 /** Of a body that is not wanted so much is read, and for so long, before the connection is closed. */
 const UNREAD: UnreadLimits = { bytes: 65_536, ms: 5_000 };
 
@@ -47,6 +50,7 @@ export interface AppOptions {
   readonly tokens: Tokens;
   readonly signIns: SignIns;
   readonly routes: readonly Route[];
+  readonly notOffered?: readonly NotOffered[];
   /** What is served under paths that are no routes. */
   readonly pages?: { answer(request: FastifyRequest, reply: FastifyReply): boolean } | undefined;
   /** What else than HTTP is spoken here. */
@@ -75,7 +79,7 @@ export interface App {
 }
 
 export function createApp(options: AppOptions): App {
-  const wrongMethods = new WrongMethods(options.routes);
+  const wrongMethods = new WrongMethods(options.routes, options.notOffered);
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     childLoggerFactory: (log) => log, // a logger per request costs more than it tells: our lines name the request themselves
@@ -103,7 +107,7 @@ export function createApp(options: AppOptions): App {
     loggerInstance: options.log as FastifyBaseLogger,
     requestTimeout: 600_000,
     return503OnClosing: false,
-    routerOptions: { maxParamLength: LONGEST_PARAMETER },
+    routerOptions: { maxParamLength: LONGEST_LIST },
     trustProxy:
       options.trustedProxies.rules.length > 0
         ? (address: string) => isListed(options.trustedProxies, address)
@@ -115,6 +119,7 @@ export function createApp(options: AppOptions): App {
   app.decorateRequest('caller', null);
   app.decorateRequest('tokenVersion', 0);
   app.decorateRequest('session', null);
+  app.decorateRequest('signInId', null);
   app.setErrorHandler(errorReply);
   app.setValidatorCompiler(compileValidator as never);
   useJsonBodies(app);
@@ -137,7 +142,11 @@ export function createApp(options: AppOptions): App {
     }
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       reply.header('connection', 'close');
-      return done(httpError('MUSTER_BAD_REQUEST', 'The header Host is missing.'));
+      return done(httpError('MUSTER_BAD_REQUEST', 'The Host header is missing.'));
+    }
+    if (!request.routeOptions.config.takesLists && hasLongParameter(request.params)) {
+      reply.header('connection', 'close');
+      return done(pathTooLong());
     }
     // Here, because the handler for unknown paths comes after the body was read, whoever sends it.
     if (request.is404) {
@@ -211,6 +220,7 @@ function register(app: FastifyInstance, route: Route, options: AppOptions): void
       access: route.access,
       ...(route.answerHeaders ? { answerHeaders: route.answerHeaders } : {}),
       ...(route.takes ? { takes: route.takes } : {}),
+      ...(route.takesLists ? { takesLists: true } : {}),
     },
     ...(route.bodyLimit ? { bodyLimit: route.bodyLimit } : {}),
     ...(check ? { onRequest: check } : {}),
@@ -230,6 +240,9 @@ function register(app: FastifyInstance, route: Route, options: AppOptions): void
       }),
   });
 }
+
+const hasLongParameter = (params: unknown) =>
+  Object.values(params as Record<string, string>).some((value) => value.length > LONGEST_PARAMETER);
 
 /** Somebody may put one into an address, where it does not belong. What the query says is left out. */
 function withoutTokens(url: string): string {

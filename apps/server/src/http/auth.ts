@@ -19,12 +19,16 @@ declare module 'fastify' {
     tokenVersion: number;
     /** The secret of the cookie that it is made with; null: it has a token, or none. */
     session: string | null;
+    /** The id of that sign-in. */
+    signInId: string | null;
   }
   interface FastifyContextConfig {
     access?: Access;
     answerHeaders?: Readonly<Record<string, string>>;
     /** Content types of a body that is not JSON. */
     takes?: readonly string[];
+    /** Its path has a list in it. */
+    takesLists?: boolean;
   }
 }
 
@@ -40,26 +44,23 @@ export function authorise(access: Access, { failures, signIns, tokens }: SignInT
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (access.addresses && request.ip && isListed(access.addresses, request.ip)) return;
     if (access.refuseCookies && request.headers.cookie !== undefined)
-      throw (
-        access.refusals?.cookies() ?? httpError('MUSTER_FORBIDDEN', 'Requests with cookies are refused here.')
-      );
+      throw access.refusals?.cookies() ?? httpError('MUSTER_FORBIDDEN', 'Cookies are not accepted here.');
     request.tokenVersion = tokens.version;
     const caller = takesCookie(request, access)
       ? await authenticateSession(request, reply, { failures, signIns })
       : await authenticate(request, tokens, failures, access);
     if (access.refusals && !access.kinds.includes(caller.kind)) throw access.refusals.token();
     if (caller.kind === 'operator') {
-      if (access.role === null)
-        throw httpError('MUSTER_FORBIDDEN', 'An operator token is not for this request.');
+      if (access.role === null) throw httpError('MUSTER_FORBIDDEN', 'Operator tokens are not allowed here.');
       if (caller.role === null || !atLeast(caller.role, access.role))
         throw httpError(
           'MUSTER_FORBIDDEN',
-          `This needs the role ${access.role}, and the token has the role ${caller.role}.`,
+          `This requires the role ${access.role}; the token has the role ${caller.role}.`,
         );
     } else if (!access.kinds.includes(caller.kind))
-      throw httpError('MUSTER_FORBIDDEN', `A ${caller.kind} token is not for this request.`);
+      throw httpError('MUSTER_FORBIDDEN', `A ${caller.kind} token is not allowed here.`);
     if (access.wholeInstallation && caller.tenantId !== DEFAULT_TENANT)
-      throw httpError('MUSTER_FORBIDDEN', 'This is for operators of the default tenant.');
+      throw httpError('MUSTER_FORBIDDEN', 'Only operators of the default tenant may do this.');
     request.caller = caller;
   };
 }
@@ -86,6 +87,7 @@ async function authenticateSession(
     throw signInIsOver();
   }
   request.session = secret;
+  request.signInId = signedIn.signInId;
   return signedIn.caller;
 }
 
@@ -103,7 +105,7 @@ export async function findSignIn(
 function countFailure(ip: string | undefined, failures: SignInFailures): void {
   const retryAfter = failures.count(ip ?? '');
   if (retryAfter > 0)
-    throw httpError('MUSTER_TOO_MANY_FAILURES', 'Too many unknown tokens came from this address. Wait.', {
+    throw httpError('MUSTER_TOO_MANY_FAILURES', 'Too many unknown tokens from this address. Wait.', {
       retryAfter,
     });
 }
@@ -145,7 +147,7 @@ export async function refusalOf(request: FastifyRequest, tokens: Tokens): Promis
   return said ?? access.refusals?.token() ?? unknownToken();
 }
 
-const signInIsOver = () => httpError('MUSTER_UNAUTHORIZED', 'This sign-in is over. Sign in again.');
+const signInIsOver = () => httpError('MUSTER_UNAUTHORIZED', 'You are signed out. Sign in again.');
 const unknownToken = () => httpError('MUSTER_UNAUTHORIZED', 'This token is unknown or revoked.');
 
 async function authenticate(

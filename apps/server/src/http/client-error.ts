@@ -7,7 +7,7 @@ import { REQUEST_ID, requestId } from './request-id.ts';
 /** What never becomes a request is answered here, in the form of every other error; then the connection is closed. */
 const ANSWERS: Record<string, MusterError> = {
   ERR_HTTP_REQUEST_TIMEOUT: httpError('MUSTER_TOO_SLOW', 'The request did not arrive in time.'),
-  HPE_HEADER_OVERFLOW: httpError('MUSTER_HEADERS_TOO_LARGE', 'The headers are larger than 16 KiB.'),
+  HPE_HEADER_OVERFLOW: httpError('MUSTER_HEADERS_TOO_LARGE', 'The headers are larger than 64 KiB.'),
 };
 const NO_HTTP = httpError('MUSTER_BAD_REQUEST', 'This is not a valid HTTP request.');
 
@@ -23,12 +23,12 @@ export function answerClientError(error: Error & { code?: string }, socket: Dupl
 export function answerOddRequests(server: Server): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => {}); // nobody else listens any more
-    answer(socket, httpError('MUSTER_BAD_REQUEST', 'This server is no proxy: CONNECT is not taken.'));
+    answer(socket, httpError('MUSTER_BAD_REQUEST', 'This server is not a proxy: CONNECT is not allowed.'));
   });
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const { code, message, status } = httpError(
       'MUSTER_BAD_EXPECTATION',
-      'Of Expect only "100-continue" is understood.',
+      'The Expect header may only be "100-continue".',
     );
     response.writeHead(status, {
       'content-type': 'application/json',

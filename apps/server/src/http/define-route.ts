@@ -22,6 +22,8 @@ interface Serving {
   readonly answerHeaders?: Readonly<Record<string, string>>;
   /** The largest body in bytes, if it is not the usual 1 MiB. */
   readonly bodyLimit?: number;
+  /** A part of its path is a list, which may be longer than any name. */
+  readonly takesLists?: boolean;
 }
 
 /** A route as the rest of the house sees it. */

@@ -3,7 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { MusterError } from '../errors.ts';
 import { isDatabaseAway, isDataFailure, isLockFailure, isTooSlow } from './database-away.ts';
 
-import { engineErrors, httpError } from './errors.ts';
+import { engineErrors, httpError, pathTooLong } from './errors.ts';
 import { sentenceOf } from './validation.ts';
 
 /** The one translator: whatever was thrown becomes {"error": sentence, "code": "MUSTER_…"} and a status. */
@@ -28,7 +28,7 @@ export function errorReply(
     const scheme = access && !access.public && access.basic ? 'Basic' : 'Bearer';
     reply.header('www-authenticate', `${scheme} realm="muster"`);
   }
-  if (known.status === 503 || known.status === 429)
+  if (known.retryAfter !== undefined || known.status === 503 || known.status === 429)
     reply.header('retry-after', String(known.retryAfter ?? someSeconds()));
   return reply.code(known.status).send({ error: known.message, code: known.code });
 }
@@ -80,9 +80,9 @@ function ofFastify(error: FastifyError | Error, request: FastifyRequest): Muster
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return httpError('MUSTER_BAD_CONTENT_TYPE', contentTypes(request.routeOptions.config.takes));
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return httpError('MUSTER_BAD_REQUEST', 'The body is not as long as its Content-Length says.');
+      return httpError('MUSTER_BAD_REQUEST', 'The length of the body differs from Content-Length.');
     case 'FST_ERR_MAX_PARAM_LENGTH':
-      return httpError('MUSTER_PATH_TOO_LONG', 'A part of the path is too long.');
+      return pathTooLong();
     case 'FST_ERR_BAD_URL':
       return httpError('MUSTER_BAD_PATH', 'The path of the request cannot be decoded.');
     default:
@@ -101,20 +101,20 @@ function ofDatabase(error: Error, reads: boolean): MusterError | undefined {
     return new MusterError(
       'MUSTER_NO_ANSWER',
       503,
-      'The database did not answer. Whether the request was carried out is not known.',
+      'The database did not answer. The outcome of the request is unknown.',
     );
   if (isDatabaseAway(error))
-    return httpError('MUSTER_DATABASE_AWAY', 'The database does not answer at the moment. Try again.');
+    return httpError('MUSTER_DATABASE_AWAY', 'The database does not answer. Try again.');
   if (isTooSlow(error))
     return httpError(
       'MUSTER_DATABASE_SLOW',
-      'The database took too long for this request and undid it. Nothing was changed; try again.',
+      'The database took too long and rolled the request back. Nothing was changed; try again.',
     );
   if (isLockFailure(error))
     return new MusterError(
       'MUSTER_LANE_BUSY',
       503,
-      'What this request needs is locked by another transaction. Try again.',
+      'Another transaction holds a lock this request needs. Try again.',
     );
   if (isDataFailure(error))
     return new MusterError('MUSTER_BAD_VALUE', 400, 'A value of the request cannot be stored.');

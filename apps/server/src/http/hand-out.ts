@@ -35,7 +35,7 @@ export function createHandOut(
   /** In the background. One that ended with its delivery stays ended. */
   function takeBack(actions: readonly ClaimedAction[]): void {
     release(actions).catch((error) =>
-      log.warn({ err: error, channel }, 'What was handed out could not be taken back.'),
+      log.warn({ err: error, channel }, 'The attempt could not be released after its client was gone.'),
     );
   }
 

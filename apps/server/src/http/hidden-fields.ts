@@ -46,6 +46,11 @@ export function hideFields(value: unknown): { readonly shown: unknown; readonly 
   return { shown: hide(value, 0), count };
 }
 
+/** An action that is about to be made, as operators are shown it; the key that it supersedes by is none. */
+export function hidePayload<T extends { readonly payload?: unknown }>(action: T): T {
+  return action.payload === undefined ? action : { ...action, payload: hideFields(action.payload).shown };
+}
+
 /** What was edited, with the values of `old` where it says `[hidden]`. */
 export function withHidden(edited: unknown, old: unknown): unknown {
   if (Array.isArray(edited))

@@ -35,7 +35,7 @@ export function useJsonBodies(app: FastifyInstance): void {
 function whyNot(text: string): string {
   try {
     JSON.parse(text);
-    return 'The body has a field "__proto__", which is not taken.';
+    return 'The field "__proto__" is not allowed.';
   } catch {
     return 'The body is not valid JSON.';
   }
@@ -45,7 +45,7 @@ export function unstorable(where: string): MusterError {
   return new MusterError(
     'MUSTER_BAD_TEXT',
     400,
-    `The ${where} contains a character that cannot be stored (NUL or half a pair).`,
+    `The ${where} contains a character that cannot be stored (NUL or half a surrogate pair).`,
   );
 }
 
@@ -106,7 +106,7 @@ function rounded(): MusterError {
   return new MusterError(
     'MUSTER_BAD_VALUE',
     400,
-    `The body has a number beyond ${Number.MAX_SAFE_INTEGER}, which would be rounded. Send it as text.`,
+    `The body has a number beyond ${Number.MAX_SAFE_INTEGER}, which would be rounded. Send it as a string.`,
   );
 }
 

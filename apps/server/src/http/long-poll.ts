@@ -12,7 +12,8 @@ import { bearerOf, refusalOf } from './auth.ts';
  *   parked ──something to do──► answered
  *      ├──time over──────────► answered, empty
  *      ├──socket gone────────► aborted; what was claimed meanwhile goes back
- *      ├──token revoked──────► aborted, the same; refused as a new request would be
+ *      ├──token revoked,
+ *      │  signed out─────────► aborted, the same; refused as a new request would be
  *      └──server stops───────► aborted; answered, empty
  */
 export interface Wait {
@@ -25,18 +26,24 @@ const RETRY_MS = 1_000;
 
 export class LongPolls {
   readonly #tokens: Tokens;
-  readonly #signIns: Pick<SignIns, 'find'>;
+  readonly #signIns: Pick<SignIns, 'find' | 'watch'>;
+  /** Secrets of those that wait with a cookie, by the word of their sign-in. */
+  readonly #bySignIn = new Map<string, { readonly secret: string; readonly parked: Set<AbortController> }>();
   readonly #parked = new Set<AbortController>();
   readonly #byToken = new Map<string, Set<AbortController>>();
   #retry: NodeJS.Timeout | undefined;
   #stopping = false;
 
-  constructor(tokens: Tokens, signIns: Pick<SignIns, 'find'>) {
+  constructor(tokens: Tokens, signIns: Pick<SignIns, 'find' | 'watch'>) {
     this.#tokens = tokens;
     this.#signIns = signIns;
     tokens.watch({
       revoked: (tenantId, tokenId) => this.#end(wordOf({ tenantId, tokenId })),
       missed: () => void this.#checkAll(),
+    });
+    signIns.watch({
+      ended: (tenantId, signInId) => this.#abort(this.#bySignIn.get(`${tenantId}:${signInId}`)?.parked),
+      missed: () => void this.#checkSignIns(),
     });
   }
 
@@ -62,8 +69,11 @@ export class LongPolls {
     const gone = () => controller.abort();
     if (socket.destroyed) gone();
     else socket.once('close', gone);
-    this.#park(request.caller, controller);
+    this.#park(request, controller);
     try {
+      // signed out before it was parked: nobody will tell
+      if (request.session !== null && !(await this.#signIns.find(request.session)))
+        throw await refusalOf(request, this.#tokens);
       const result = await work({ waitMs: waitSeconds * 1_000, signal: controller.signal });
       if (controller.signal.reason === REVOKED) throw await refusalOf(request, this.#tokens);
       // Whatever was claimed after the end of the wait has been given back.
@@ -73,7 +83,7 @@ export class LongPolls {
       if (mustAnswer && isFull(error)) return ifEnded;
       throw error;
     } finally {
-      this.#leave(request.caller, controller);
+      this.#leave(request, controller);
       socket.removeListener('close', gone);
     }
   }
@@ -85,31 +95,50 @@ export class LongPolls {
     for (const controller of this.#parked) controller.abort();
   }
 
-  #park(caller: Caller | null, controller: AbortController): void {
+  #park(request: FastifyRequest, controller: AbortController): void {
     this.#parked.add(controller);
+    const { caller, session, signInId } = request;
     if (!caller) return;
     const word = wordOf(caller);
     const same = this.#byToken.get(word);
     if (same) same.add(controller);
     else this.#byToken.set(word, new Set([controller]));
+    if (session === null) return;
+    const place = `${caller.tenantId}:${signInId}`;
+    const known = this.#bySignIn.get(place) ?? { secret: session, parked: new Set() };
+    known.parked.add(controller);
+    this.#bySignIn.set(place, known);
   }
 
-  #leave(caller: Caller | null, controller: AbortController): void {
+  #leave({ caller, signInId }: FastifyRequest, controller: AbortController): void {
     this.#parked.delete(controller);
     if (!caller) return;
     const word = wordOf(caller);
     const same = this.#byToken.get(word);
     same?.delete(controller);
     if (same?.size === 0) this.#byToken.delete(word);
+    const place = `${caller.tenantId}:${signInId}`;
+    const known = this.#bySignIn.get(place);
+    known?.parked.delete(controller);
+    if (known?.parked.size === 0) this.#bySignIn.delete(place);
   }
 
   #end(word: string): void {
-    const same = this.#byToken.get(word);
-    if (!same) return;
+    this.#abort(this.#byToken.get(word));
+  }
+
+  #abort(parked: ReadonlySet<AbortController> | undefined): void {
+    if (!parked) return;
     // In a turn of its own: not between the end of a claim, which gives back only if it sees this, and our own look at it.
     setImmediate(() => {
-      for (const controller of same) controller.abort(REVOKED);
+      for (const controller of parked) controller.abort(REVOKED);
     });
+  }
+
+  /** News of sign-outs may have been missed; an error is left to the next news, as streams look for themselves too. */
+  async #checkSignIns(): Promise<void> {
+    for (const { parked, secret } of [...this.#bySignIn.values()])
+      if ((await this.#signIns.find(secret).catch(() => undefined)) === null) this.#abort(parked);
   }
 
   /** A token was revoked since this one was looked at, perhaps this one: from here on its end is heard of. */

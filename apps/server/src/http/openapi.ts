@@ -39,7 +39,7 @@ export function openApi(routes: readonly Route[], version: string): object {
         token: {
           type: 'http',
           scheme: 'bearer',
-          description: `A token of muster token create or POST /api/tokens. Tenant 1 is "${DEFAULT_TENANT_NAME}".`,
+          description: `A token from muster token create or POST /api/tokens. Tenant 1 is "${DEFAULT_TENANT_NAME}".`,
         },
       },
     },
@@ -112,7 +112,7 @@ function operation(route: Route, named: Map<string, object>): object {
 function who(access: Access): string {
   if (access.public) return 'Anybody.';
   const kinds = access.kinds.map((kind) => `${kind} tokens`);
-  return `For ${[...(access.role ? [`operators from the role ${access.role}`] : []), ...kinds].join(' and ')}.`;
+  return `For ${[...(access.role ? [`operators with the role ${access.role} or higher`] : []), ...kinds].join(' and ')}.`;
 }
 
 interface ObjectSchema {

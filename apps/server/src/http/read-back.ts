@@ -11,7 +11,7 @@ export async function readBack<T>(what: string, read: () => Promise<T>): Promise
     throw new MusterError(
       'MUSTER_NO_ANSWER',
       503,
-      `This was stored (${what}), but it could not be read back for the answer. Look at ${what} instead of asking again.`,
+      `This was stored as ${what} but could not be read back. Get ${what} instead of repeating the request.`,
       { cause },
     );
   }

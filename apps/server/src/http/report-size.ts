@@ -11,7 +11,7 @@ export function checkReportSize({
   readonly result?: unknown;
 }): void {
   if (isLarger(error ?? '') || isLarger(result === undefined ? '' : JSON.stringify(result)))
-    throw httpError('MUSTER_TOO_LARGE', 'The result or the error is larger than 64 KiB.');
+    throw httpError('MUSTER_TOO_LARGE', 'The result or error is larger than 64 KiB.');
 }
 
 /** A character has four bytes at most: short texts are not counted. */

@@ -30,7 +30,7 @@ export function meantTenant({ headers, query }: FastifyRequest): number {
   const text = headers[HEADER] ?? (typeof inQuery === 'string' ? inQuery : undefined);
   if (text === undefined) return DEFAULT_TENANT;
   if (typeof text !== 'string' || !/^[1-9]\d{0,9}$/.test(text))
-    throw httpError('MUSTER_BAD_HEADER', 'Muster-Tenant is not the id of a tenant.');
+    throw httpError('MUSTER_BAD_HEADER', 'Muster-Tenant is not a tenant id.');
   return Number(text);
 }
 
@@ -41,12 +41,12 @@ export function meantTenant({ headers, query }: FastifyRequest): number {
 export function refuseCrossSite({ headers, method }: FastifyRequest): void {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none')
-    throw httpError('MUSTER_CROSS_SITE', 'Requests with a cookie are taken from our own pages only.');
+    throw httpError('MUSTER_CROSS_SITE', 'Requests with a cookie must come from the console itself.');
   if (method === 'GET' || method === 'HEAD' || headers[HEADER] !== undefined) return;
   if (/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) return;
   throw httpError(
     'MUSTER_CROSS_SITE',
-    'A change with a cookie needs a body of JSON or the header Muster-Tenant.',
+    'A change with a cookie needs a JSON body or the header Muster-Tenant.',
   );
 }
 

@@ -80,7 +80,7 @@ function isObject(value: unknown): value is object {
 }
 
 function sentence(found: ErrorObject | undefined, whole: string): string {
-  if (!found) return `Something is wrong with ${whole}.`;
+  if (!found) return `${capital(whole)} is invalid.`;
   const field = fieldOf(found);
   const name = nameOf(found, whole);
   const { params, parentSchema: rule = {} } = found;
@@ -107,9 +107,9 @@ function sentence(found: ErrorObject | undefined, whole: string): string {
     case 'format':
       return `${name} must be ${IN_RANGE}.`;
     case 'pattern':
-      return `${name} must be ${rule.format === 'date-time' ? 'a time such as 2026-03-01T12:00:00Z' : (rule.description ?? 'of the right form')}.`;
+      return `${name} must be ${rule.format === 'date-time' ? 'a time such as 2026-03-01T12:00:00Z' : (rule.description ?? 'in the right form')}.`;
     default:
-      return `${name} ${found.message ?? 'has a wrong value'}.`;
+      return `${name} ${found.message ?? 'is invalid'}.`;
   }
 }
 

@@ -2,13 +2,22 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { methodsOf, type Route } from './define-route.ts';
 import { httpError } from './errors.ts';
 
+/** Folders of paths that people know from elsewhere, and what they are told here. */
+export interface NotOffered {
+  readonly folders: readonly string[];
+  refusal(folder: string): Error;
+}
+
 /** Tells a wrong method (405, with those that exist) from a wrong path (404). Only asked when nothing matched. */
 export class WrongMethods {
   readonly #paths: { readonly form: RegExp; readonly route: Route }[];
   /** Paths whose every answer carries certain headers, also where nothing is under them. */
   readonly #folders: { readonly folder: string; readonly headers: Readonly<Record<string, string>> }[];
 
-  constructor(routes: readonly Route[]) {
+  readonly #notOffered: readonly NotOffered[];
+
+  constructor(routes: readonly Route[], notOffered: readonly NotOffered[] = []) {
+    this.#notOffered = notOffered;
     this.#paths = routes.map((route) => ({
       form: new RegExp(`^${route.path.replaceAll(/:\w+/g, '[^/]+').replace('*', '.+')}$`),
       route,
@@ -19,7 +28,7 @@ export class WrongMethods {
   }
 
   headersOf(path: string): Readonly<Record<string, string>> {
-    const found = this.#folders.find(({ folder }) => path === folder || path.startsWith(`${folder}/`));
+    const found = this.#folders.find(({ folder }) => isUnder(folder, path));
     return found?.headers ?? {};
   }
 
@@ -27,9 +36,14 @@ export class WrongMethods {
     const [path = '/'] = request.url.split('?');
     const routes = this.#paths.filter(({ form }) => form.test(path)).map(({ route }) => route);
     reply.headers(this.headersOf(path));
-    if (routes.length === 0) throw httpError('MUSTER_UNKNOWN_ROUTE', 'There is nothing under this path.');
+    if (routes.length === 0)
+      for (const { folders, refusal } of this.#notOffered)
+        for (const folder of folders) if (isUnder(folder, path)) throw refusal(folder);
+    if (routes.length === 0) throw httpError('MUSTER_UNKNOWN_ROUTE', 'There is nothing at this path.');
     const allowed = [...new Set(routes.flatMap(methodsOf))].sort().join(', ');
     reply.header('allow', allowed);
-    throw httpError('MUSTER_WRONG_METHOD', `This path does not know ${request.method}; it knows ${allowed}.`);
+    throw httpError('MUSTER_WRONG_METHOD', `${request.method} is not allowed here; allowed: ${allowed}.`);
   }
 }
+
+const isUnder = (folder: string, path: string) => path === folder || path.startsWith(`${folder}/`);

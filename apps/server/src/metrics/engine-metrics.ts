@@ -9,14 +9,14 @@ const BY_EVENT: Partial<Record<EventType, { name: string; help: string }>> = {
   REDELIVERED: { name: 'muster_redelivered_total', help: 'Attempts handed out again to their holder.' },
   RETRY_SCHEDULED: {
     name: 'muster_retries_total',
-    help: 'Failed or timed-out attempts that will be tried again.',
+    help: 'Failed or timed-out attempts that will be retried.',
   },
   FAILED_FINAL: { name: 'muster_dead_total', help: 'Actions that failed for good.' },
   TIMEOUT: { name: 'muster_lease_ends_total', help: 'Leases that ended without a report.' },
-  RELEASED: { name: 'muster_released_total', help: 'Attempts given back unbegun.' },
+  RELEASED: { name: 'muster_released_total', help: 'Attempts released before they started.' },
   CANCELLED: { name: 'muster_cancelled_total', help: 'Actions cancelled.' },
   EXPIRED: { name: 'muster_expired_total', help: 'Actions not handed out in time.' },
-  REDRIVEN: { name: 'muster_redriven_total', help: 'Dead letters queued again.' },
+  REDRIVEN: { name: 'muster_redriven_total', help: 'Dead letters redriven.' },
 };
 const REPORTS: Partial<Record<EventType, string>> = {
   SUCCEEDED: 'succeeded',
@@ -45,7 +45,7 @@ export function observeEngine(registry: Registry): Observer {
   const reports = remembered((...labels) => reportsTotal.labels(...labels));
   const lateTotal = new Counter({
     name: 'muster_late_total',
-    help: 'Reports that came too late and changed nothing.',
+    help: 'Reports that were too late and changed nothing.',
     labelNames: ['tenant'],
     registers,
   });
@@ -74,7 +74,7 @@ export function observeEngine(registry: Registry): Observer {
   });
   const handled = new Counter({
     name: 'muster_duty_handled_total',
-    help: 'What housekeeping duties have dealt with.',
+    help: 'Items processed by housekeeping duties.',
     labelNames: ['duty'],
     registers,
   });

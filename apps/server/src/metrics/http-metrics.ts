@@ -7,7 +7,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export function observeHttp(registry: Registry) {
   const histogram = new Histogram({
     name: 'muster_http_request_seconds',
-    help: 'How long a request took, by method, route and status; with the wait of long polls.',
+    help: 'How long a request took, by method, route and status, including the wait of long polls.',
     labelNames: ['method', 'route', 'status'],
     buckets: SECONDS,
     registers: [registry],

@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises';
 import { type BlockList, isIP } from 'node:net';
 import { isListed } from '../http/client-address.ts';
 import { isPublic } from './public-addresses.ts';
@@ -8,11 +7,8 @@ export interface ResolvedAddress {
   readonly family: number;
 }
 
-/** The addresses of a host; throws if there are none. */
-export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
-
-/** As the system knows them, /etc/hosts included. */
-export const resolveBySystem: Resolve = (host) => lookup(host, { all: true });
+/** The addresses of a host; throws if there are none. With the signal nobody wants them any more. */
+export type Resolve = (host: string, signal?: AbortSignal) => Promise<readonly ResolvedAddress[]>;
 
 export type Resolved =
   | { readonly outcome: 'allowed'; readonly addresses: readonly ResolvedAddress[] }
@@ -26,23 +22,29 @@ export class AllowRule {
   readonly #allowed: BlockList;
   readonly #resolve: Resolve;
 
-  constructor(allowed: BlockList, resolve: Resolve = resolveBySystem) {
+  constructor(allowed: BlockList, resolve: Resolve) {
     this.#allowed = allowed;
     this.#resolve = resolve;
   }
 
-  async resolve(url: URL): Promise<Resolved> {
+  async resolve(url: URL, signal?: AbortSignal): Promise<Resolved> {
     const host = hostOf(url);
     const family = isIP(host);
     let found: readonly ResolvedAddress[];
     try {
-      found = family === 0 ? await this.#resolve(host) : [{ address: host, family }];
+      found = family === 0 ? await this.#resolve(host, signal) : [{ address: host, family }];
     } catch (error) {
-      return { outcome: 'unknown-host', text: `${host} cannot be found: ${(error as Error).message}.` };
+      return {
+        outcome: 'unknown-host',
+        text: `${host} does not resolve: ${(error as Error).message.replace(/\.$/, '')}.`,
+      };
     }
     const addresses = found.filter(({ address }) => this.#allows(address));
     if (addresses.length > 0) return { outcome: 'allowed', addresses };
-    return { outcome: 'forbidden', text: `${host} is in a network that requests may not be sent to.` };
+    return {
+      outcome: 'forbidden',
+      text: `${host} is in a network that requests may not be sent to; MUSTER_OUTGOING_ALLOW can allow it.`,
+    };
   }
 
   /** What is plain to see without looking a name up: an address that is written out and not allowed. */

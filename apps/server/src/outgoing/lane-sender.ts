@@ -2,16 +2,18 @@ import { type ClaimedAction, type Engine, type Queryable, whileLocked } from '@m
 import { ClaimLoop } from '../claiming/claim-loop.ts';
 import type { Log } from '../http/logging.ts';
 import type { Outgoing, OutgoingAnswer, OutgoingRequest } from './outgoing.ts';
+import { type Place, type PlaceLimits, Places } from './places.ts';
+import { Turns } from './turns.ts';
 
-export interface LaneSenderOptions {
-  /** So many requests at once, by this node. */
-  readonly atOnce: number;
+export interface LaneSenderOptions extends PlaceLimits {
   readonly channel: string;
   readonly engine: Engine;
   /** Of actions that do not say it themselves. */
   readonly leaseMs: number;
   readonly log: Log;
   readonly outgoing: Outgoing;
+  /** A request without an answer after so long is slow. */
+  readonly slowAfterMs?: number;
   readonly runnerId: string;
   readonly tenantId: number;
   readonly worker: string;
@@ -21,22 +23,39 @@ export interface LaneSenderOptions {
   request(action: ClaimedAction): Promise<Omit<OutgoingRequest, 'signal'> | OutgoingAnswer>;
   /** In one transaction, which may be begun anew. */
   settle(tx: Queryable, action: ClaimedAction, answer: OutgoingAnswer): Promise<void>;
+  /** Its request is slow. */
+  slowed?(action: ClaimedAction): Promise<void>;
   /** After it. */
   settled?(action: ClaimedAction, answer: OutgoingAnswer): Promise<void>;
 }
 
 const WAIT_MS = 25_000;
+/** How soon a request ends that nobody wants any more, at whatever node that was said. Most are over before anybody looks. */
+const LOOK_MS = 1_000;
+/** Hosts that hung come back at once: 340 transactions together waited for each other until 26 of them had no time left, and others had no turn. */
+const SETTLED_AT_ONCE = 4;
+
+interface UnderWay {
+  readonly attempt: number;
+  readonly cancel: AbortController;
+}
 
 /** Sends what is due in the lanes of one runner: one request for each action that it claims. */
 export class LaneSender {
   readonly #options: LaneSenderOptions;
   readonly #stop = new AbortController();
   readonly #underWay = new Set<Promise<void>>();
+  readonly #places: Places;
+  /** Those of them that are being sent, by action. */
+  readonly #sending = new Map<string, UnderWay>();
+  readonly #settling = new Turns(SETTLED_AT_ONCE);
+  #look: NodeJS.Timeout | undefined;
   readonly #loop: ClaimLoop;
 
   constructor(options: LaneSenderOptions) {
     const { log, tenantId, what } = options;
     this.#options = options;
+    this.#places = new Places(options);
     this.#loop = new ClaimLoop({
       log,
       claim: (signal) => this.#claim(signal),
@@ -56,40 +75,129 @@ export class LaneSender {
   /** What is under way is broken off and given back: a destination may get it twice, as over any lost answer. */
   async stop(): Promise<void> {
     this.#stop.abort();
+    clearTimeout(this.#look);
     await this.finish();
   }
 
   async #claim(signal: AbortSignal): Promise<readonly ClaimedAction[]> {
-    const { atOnce, channel, engine, leaseMs, runnerId, tenantId, worker } = this.#options;
-    if (this.#underWay.size >= atOnce) await Promise.race(this.#underWay);
+    const { channel, engine, leaseMs, runnerId, tenantId, worker } = this.#options;
+    const max = await this.#places.free();
     return engine.claimSlots(engine.db, {
-      ...{ tenantId, runnerId, channel, worker, leaseMs },
-      ...{ max: atOnce - this.#underWay.size, waitMs: WAIT_MS, signal },
+      ...{ tenantId, runnerId, channel, worker, leaseMs, max, waitMs: WAIT_MS, signal },
     });
   }
 
   #begin(action: ClaimedAction): void {
     const { log, what } = this.#options;
-    const sending = this.#send(action)
+    const place = this.#places.take();
+    const sending = this.#send(action, place)
       // its lease ends, and it is tried again
       .catch((error) =>
-        log.warn({ err: error, message: action.id }, `What came of a ${what} could not be stored.`),
+        log.warn({ err: error, message: action.id }, `The outcome of a ${what} could not be stored.`),
       )
-      .finally(() => this.#underWay.delete(sending));
+      .finally(() => {
+        this.#places.giveBack(place);
+        this.#underWay.delete(sending);
+      });
     this.#underWay.add(sending);
   }
 
-  async #send(action: ClaimedAction): Promise<void> {
-    const { engine, outgoing, request, settle, settled } = this.#options;
+  async #send(action: ClaimedAction, place: Place): Promise<void> {
+    const { engine, log, request, settled, what } = this.#options;
     const wanted = await request(action);
-    const answer =
-      'outcome' in wanted ? wanted : await outgoing.send({ ...wanted, signal: this.#stop.signal });
+    const answer = 'outcome' in wanted ? wanted : await this.#ask(action, wanted, place);
     if (answer.outcome === 'stopped') {
       const { id: actionId, attempt, tenantId, worker } = action;
+      // of one that was cancelled this is the end
       await engine.release(engine.db, { actionId, attempt, tenantId, worker, reason: answer.text });
       return;
     }
-    await whileLocked(engine.db, (tx) => settle(tx, action, answer));
-    await settled?.(action, answer);
+    await this.#settle(action, answer);
+    await settled?.(action, answer).catch((error) =>
+      log.warn(
+        { err: error, message: action.id },
+        `What follows the outcome of a ${what} could not be done.`,
+      ),
+    );
+  }
+
+  async #ask(
+    action: ClaimedAction,
+    request: Omit<OutgoingRequest, 'signal'>,
+    place: Place,
+  ): Promise<OutgoingAnswer> {
+    const cancel = new AbortController();
+    const mine = { attempt: action.attempt, cancel };
+    this.#sending.set(action.id, mine);
+    this.#lookLater();
+    const signal = AbortSignal.any([this.#stop.signal, cancel.signal]);
+    const ended = this.#whenSlow(action, request, place);
+    const answer = await this.#options.outgoing.send({ ...request, signal });
+    await ended();
+    if (this.#sending.get(action.id) === mine) this.#sending.delete(action.id);
+    return answer.outcome === 'stopped' && cancel.signal.aborted
+      ? { ...answer, text: 'It was cancelled.' }
+      : answer;
+  }
+
+  /**
+   * Whoever finds a lock in his way gives his turn back and tries again without one, behind all who have not tried yet: `whileLocked` sees to
+   * that. With his turn, four of them had kept every other answer waiting for up to ten seconds.
+   */
+  async #settle(action: ClaimedAction, answer: OutgoingAnswer): Promise<void> {
+    const { engine, settle } = this.#options;
+    const giveBack = await this.#settling.take();
+    try {
+      await whileLocked(engine.db, (tx) =>
+        settle(tx, action, answer).catch((error) => {
+          giveBack();
+          throw error;
+        }),
+      );
+    } finally {
+      giveBack();
+    }
+  }
+
+  /** Unless what it answers is called before. What was begun then is over when the request is. */
+  #whenSlow(action: ClaimedAction, { body }: Pick<OutgoingRequest, 'body'>, place: Place) {
+    const { log, slowAfterMs, slowed, what } = this.#options;
+    if (slowAfterMs === undefined) return () => Promise.resolve();
+    let begun: Promise<void> | undefined;
+    const timer = setTimeout(() => {
+      this.#places.turnSlow(place, Buffer.byteLength(body ?? ''));
+      begun = slowed?.(action).catch((error) =>
+        log.warn({ err: error, message: action.id }, `A slow ${what} could not be moved to the slow line.`),
+      );
+    }, slowAfterMs);
+    return async () => {
+      clearTimeout(timer);
+      await begun;
+    };
+  }
+
+  /** While something is being sent, and not without it. */
+  #lookLater(): void {
+    if (this.#look !== undefined || this.#sending.size === 0 || this.#stop.signal.aborted) return;
+    this.#look = setTimeout(() => {
+      void this.#endCancelled().finally(() => {
+        this.#look = undefined;
+        this.#lookLater();
+      });
+    }, LOOK_MS);
+    this.#look.unref();
+  }
+
+  async #endCancelled(): Promise<void> {
+    const { engine, log, runnerId, tenantId, what } = this.#options;
+    if (this.#sending.size === 0) return;
+    try {
+      for (const { attempt, cancelRequested, id } of await engine.held(engine.db, { tenantId, runnerId })) {
+        const one = this.#sending.get(id);
+        if (cancelRequested && one?.attempt === attempt) one.cancel.abort();
+      }
+    } catch (error) {
+      log.debug({ err: error, tenantId }, `Cancelled ${what}s could not be read; trying again.`);
+    }
   }
 }

@@ -71,9 +71,10 @@ export class Outgoing {
   check(address: string): URL | string {
     const url = URL.canParse(address) ? new URL(address) : null;
     if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-      return 'must be an address that begins with https:// or http://.';
-    if (url.username || url.password) return 'must not contain a name or a password.';
-    if (this.rule.forbids(url)) return 'is in a network that requests may not be sent to.';
+      return 'must be a URL that begins with https:// or http://.';
+    if (url.username || url.password) return 'must not contain a user name or password.';
+    if (this.rule.forbids(url))
+      return 'is in a network that requests may not be sent to; MUSTER_OUTGOING_ALLOW can allow it.';
     return url;
   }
 
@@ -84,7 +85,7 @@ export class Outgoing {
     const answer = await this.#send(request, signal).catch(
       (error: Error): Unanswered =>
         timeout.aborted
-          ? { outcome: 'timeout', text: `There was no whole answer within ${request.timeoutMs / 1_000} s.` }
+          ? { outcome: 'timeout', text: `No complete response within ${request.timeoutMs / 1_000} s.` }
           : signal.aborted
             ? { outcome: 'stopped', text: 'This server is stopping.' }
             : { outcome: 'unreachable', text: sentenceOf(error) },
@@ -98,7 +99,7 @@ export class Outgoing {
     const body = Buffer.from(request.body ?? '');
     if (body.length > this.limits.bodyBytes)
       return { outcome: 'forbidden', text: `The body has more than ${this.limits.bodyBytes} bytes.` };
-    const resolved = request.trusted ? null : await orAborted(this.rule.resolve(url), signal);
+    const resolved = request.trusted ? null : await orAborted(this.rule.resolve(url, signal), signal);
     if (resolved && resolved.outcome !== 'allowed') return resolved;
     const sent = this.#dial(url, {
       agent: false,
@@ -108,20 +109,28 @@ export class Outgoing {
       ...(resolved ? { lookup: only(resolved.addresses) } : {}),
       ...(request.trusted === 'own' ? { rejectUnauthorized: false } : {}),
     });
-    return this.#answer(sent, request.body === null ? null : body);
+    // whatever a server does and Node makes of it, the wait for it ends with the signal
+    return orAborted(this.#answer(sent, request.body === null ? null : body), signal);
   }
 
   #answer(sent: ClientRequest, body: Buffer | null): Promise<Answered> {
     return new Promise((resolve, reject) => {
       sent.on('error', reject);
+      // with an answer, that may still be read: it says itself when it is over
+      let isAnswered = false;
+      sent.on('close', () => isAnswered || reject(new Error('the connection closed without a response')));
+      // 101: somebody wants to speak something else than HTTP, which nobody here does
+      sent.on('upgrade', (response, socket) => {
+        socket.destroy();
+        resolve({ ...answered(response), body: Buffer.alloc(0), isCut: false });
+      });
       sent.on('response', (response) => {
+        isAnswered = true;
         const parts: Buffer[] = [];
         let bytes = 0;
         const done = (isCut: boolean) => {
           resolve({
-            outcome: 'answered',
-            status: response.statusCode ?? 0,
-            headers: headersOf(response),
+            ...answered(response),
             body: Buffer.concat(parts).subarray(0, this.limits.answerBytes),
             isCut,
           });
@@ -134,7 +143,7 @@ export class Outgoing {
         });
         response.on('end', () => done(false));
         response.on('error', reject);
-        response.on('aborted', () => reject(new Error('The connection ended within the answer.')));
+        response.on('close', () => reject(new Error('the connection closed before the end of the response')));
       });
       sent.end(body ?? undefined);
     });
@@ -153,6 +162,10 @@ function only(addresses: readonly ResolvedAddress[]): LookupFunction {
   };
 }
 
+const answered = (response: IncomingMessage) => ({
+  ...{ outcome: 'answered' as const, status: response.statusCode ?? 0, headers: headersOf(response) },
+});
+
 function headersOf({ headers }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
@@ -162,7 +175,7 @@ function headersOf({ headers }: IncomingMessage): Record<string, string> {
   );
 }
 
-/** Looking a name up cannot be stopped; whoever waits for it can. */
+/** Looking a name up cannot be stopped once it has begun; whoever waits for it can. */
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason as Error);
@@ -174,5 +187,5 @@ function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 
 function sentenceOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
-  return `The server cannot be reached: ${code ?? error.message}.`;
+  return `The server cannot be reached: ${code ?? error.message.replace(/\.$/, '')}.`;
 }

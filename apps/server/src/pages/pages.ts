@@ -34,7 +34,7 @@ const SAFE_HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 const NOT_BUILT =
-  'The console is not built. Run "npm run build" in the folder of Muster and start the server again.\n';
+  'The console is not built. Run "npm run build" in the Muster folder and restart the server.\n';
 
 interface File {
   readonly bytes: Buffer;

@@ -34,7 +34,7 @@ export type RedriveRule = (
 
 /** The sentence for what is for nobody any more, as the operator who wished for it hears it. */
 export const nobodyCouldHave = (why: string, { copy }: Pick<RedriveWish, 'copy'>) =>
-  `${why} ${copy ? 'Nobody could have a copy of this action.' : 'Nobody could have this action; it stays a dead letter.'}`;
+  `${why} ${copy ? 'The action cannot be copied.' : 'The action stays a dead letter.'}`;
 
 export type Redriving = ReturnType<typeof createRedriving>;
 

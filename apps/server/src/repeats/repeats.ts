@@ -29,7 +29,10 @@ export interface KeyMade {
 }
 
 const mismatch = () =>
-  new EngineError('MUSTER_IDEMPOTENCY_MISMATCH', 'This idempotency key was used for another request.');
+  new EngineError(
+    'MUSTER_IDEMPOTENCY_MISMATCH',
+    'This idempotency key was already used for another request.',
+  );
 
 export interface Made {
   readonly id: string;

@@ -20,10 +20,7 @@ export async function openSecrets(
   const present = setting ?? (mayMakeKey ? keyOfFolder(config) : null);
   const keys = [...(present ? [present] : []), ...config.MUSTER_SECRETS_OLD_KEYS];
   if (!present && keys.length > 0)
-    throw new SettingError(
-      'MUSTER_SECRETS_OLD_KEYS',
-      'is for keys that were in use before: set MUSTER_SECRETS_KEY too.',
-    );
+    throw new SettingError('MUSTER_SECRETS_OLD_KEYS', 'is only for former keys: set MUSTER_SECRETS_KEY too.');
   const secrets = createSecrets(keys);
   await whileLocked(db, async (tx) => {
     // Nodes that start at once with different keys: the second one sees the key of the first.
@@ -48,7 +45,7 @@ function keyOfFolder({ MUSTER_DATA_DIR: folder }: Config): Buffer {
   if (kept !== null) {
     const key = Buffer.from(kept, 'base64');
     if (key.byteLength !== KEY_BYTES)
-      throw new SettingError('MUSTER_DATA_DIR', `has no key in ${file}, but something else.`);
+      throw new SettingError('MUSTER_DATA_DIR', `has no valid key in ${file}.`);
     return key;
   }
   const key = randomBytes(KEY_BYTES);
@@ -58,21 +55,15 @@ function keyOfFolder({ MUSTER_DATA_DIR: folder }: Config): Buffer {
 }
 
 function wrongKey(config: Config, isGiven: boolean, mayMakeKey: boolean): SettingError {
-  const rest = 'The key from before can stay readable by MUSTER_SECRETS_OLD_KEYS.';
+  const rest = 'Put the former key into MUSTER_SECRETS_OLD_KEYS.';
   if (!isGiven)
-    return new SettingError(
-      'MUSTER_SECRETS_KEY',
-      'is not set, but this database has values that were sealed with a key.',
-    );
+    return new SettingError('MUSTER_SECRETS_KEY', 'is not set, but this database has sealed values.');
   if (config.MUSTER_SECRETS_KEY === null && mayMakeKey) {
     const { secretsKeyFile } = dataFolder(config.MUSTER_DATA_DIR);
     return new SettingError(
       'MUSTER_SECRETS_KEY',
-      `is not set, and the key in ${secretsKeyFile} is not the one that values of this database were sealed with. ${rest}`,
+      `is not set, and the key in ${secretsKeyFile} did not seal the values of this database. ${rest}`,
     );
   }
-  return new SettingError(
-    'MUSTER_SECRETS_KEY',
-    `is not the key that values of this database were sealed with. ${rest}`,
-  );
+  return new SettingError('MUSTER_SECRETS_KEY', `did not seal the values of this database. ${rest}`);
 }

@@ -42,7 +42,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
       if (!present)
         throw secretsError(
           'MUSTER_SECRETS_KEY_MISSING',
-          'Nothing can be sealed: set MUSTER_SECRETS_KEY, on every node the same. Try: openssl rand -base64 32',
+          'Secrets cannot be sealed: set MUSTER_SECRETS_KEY to the same value on every node. Try: openssl rand -base64 32',
         );
       const head = Buffer.concat([Buffer.from([VERSION]), keyId(present)]);
       const nonce = randomBytes(NONCE_BYTES); // chance alone: two of 2^32 values under one key meet with 1 in 2^33
@@ -65,13 +65,9 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
         const hidden = sealed.subarray(HEAD_BYTES + NONCE_BYTES, -TAG_BYTES);
         return Buffer.concat([decipher.update(hidden), decipher.final()]);
       } catch (cause) {
-        throw secretsError(
-          'MUSTER_SECRET_UNREADABLE',
-          'A sealed value was changed, or stands in a wrong place.',
-          {
-            cause,
-          },
-        );
+        throw secretsError('MUSTER_SECRET_UNREADABLE', 'A sealed value was changed or moved.', {
+          cause,
+        });
       }
     },
   };

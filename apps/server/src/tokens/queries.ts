@@ -58,10 +58,14 @@ export interface TokenPage {
   readonly limit?: number;
 }
 
-/** The valid tokens of an owner; `$1` is the tenant, `$2` the kind. */
-const valid = (s: string, owner: string) => `
-            select t.token_id from ${s}.tokens t
-            where t.tenant_id = $1 and t.kind = $2 and t.owner = ${owner} and ${s}.sought_by(t.owner) and t.revoked_at is null`;
+/** The valid tokens of owners; `$1` is the tenant, `$2` the kind, `$3` the owners. */
+const validOf = (s: string) => `
+            select t.token_id, i.owner from unnest((select $3::bigint[])) i(owner)
+            cross join lateral (
+              select t.token_id from ${s}.tokens t
+              where t.tenant_id = $1 and t.kind = $2 and t.owner = i.owner and ${s}.sought_by(t.owner) and t.revoked_at is null
+              offset 0
+            ) t`;
 
 /** Those of the tenant `$1` that are valid, locked by number, so that nobody waits in a circle. */
 const locked = (s: string, ids: string) => `
@@ -183,8 +187,7 @@ export function createTokenQueries(s: string) {
     ): Promise<{ tokenId: string; owner: string }[]> {
       const { rows } = await client.query({
         name: 'muster_tokens_of_owners',
-        text: `select t.token_id, i.owner from unnest((select $3::bigint[])) i(owner)
-          cross join lateral (${valid(s, 'i.owner')} offset 0) t order by t.token_id desc`,
+        text: `${validOf(s)} order by t.token_id desc`,
         values: [tenantId, kind, owners],
       });
       return rows.map((row) => ({ tokenId: row.token_id, owner: row.owner }));
@@ -206,12 +209,17 @@ export function createTokenQueries(s: string) {
     },
 
     /** Ends those that are valid. Locked by number, as everywhere, so that nobody waits in a circle. */
-    async revokeOf(client: Queryable, tenantId: number, kind: TokenKind, owner: string): Promise<string[]> {
+    async revokeOf(
+      client: Queryable,
+      tenantId: number,
+      kind: TokenKind,
+      owners: readonly string[],
+    ): Promise<string[]> {
       const { rows } = await client.query({
-        text: `with valid as materialized (${locked(s, valid(s, '$3'))})
+        text: `with valid as materialized (${locked(s, validOf(s))})
           update ${s}.tokens t set revoked_at = now() from valid v
           where t.tenant_id = any(array[v.tenant_id]) and t.token_id = v.token_id and t.revoked_at is null returning t.token_id`,
-        values: [tenantId, kind, owner],
+        values: [tenantId, kind, owners],
       });
       return rows.map((row) => row.token_id);
     },

@@ -17,6 +17,13 @@ export interface SignedIn {
   readonly endsAt: Date;
 }
 
+/** Who wants to know of sign-outs, on whatever node. */
+export interface SignInWatcher {
+  ended(tenantId: number, signInId: string): void;
+  /** Any of them may have ended. */
+  missed(): void;
+}
+
 interface Known extends SignedIn {
   /** Of the tokens, before it was looked up: any revocation since then means another look. */
   readonly tokenVersion: number;
@@ -42,10 +49,18 @@ export function createSignIns(options: {
 }) {
   const { db, days, now, schema, tokens } = options;
   const queries = createSignInQueries(schema);
+  const watchers: SignInWatcher[] = [];
   const cache = new NotifiedCache<Known>(db, {
     channel: `${schema}_sign_ins`,
     most: MOST_KNOWN,
     keptMs: KEPT_MS,
+    onTold(told) {
+      const [tenantId, signInId = ''] = told.split(':');
+      for (const { ended } of watchers) ended(Number(tenantId), signInId);
+    },
+    onMissed() {
+      for (const { missed } of watchers) missed();
+    },
   });
   const word = (tenantId: number, signInId: string) => `${tenantId}:${signInId}`;
 
@@ -113,6 +128,8 @@ export function createSignIns(options: {
       everyMs: EVERY_HOUR,
       runOnce: async (client) => dutyRun(await queries.prune(client, now(), MOST_PRUNED), MOST_PRUNED),
     } satisfies Duty,
+
+    watch: (watcher: SignInWatcher) => void watchers.push(watcher),
 
     /** Hears of sign-outs on other nodes. */
     start: () => cache.start(),

@@ -203,9 +203,15 @@ export function createTokens(db: Database, schema: string) {
      * Ends all of them, also one that a rotation made meanwhile: it holds the lock of the old one until it is there to
      * be found, so it is looked for until nothing is left. Returns how many there were.
      */
-    async revokeOf(client: Queryable, tenantId: number, kind: TokenKind, owner: string): Promise<number> {
+    async revokeOf(
+      client: Queryable,
+      tenantId: number,
+      kind: TokenKind,
+      owners: readonly string[],
+    ): Promise<number> {
+      if (owners.length === 0) return 0;
       for (let count = 0; ; ) {
-        const ended = await queries.revokeOf(client, tenantId, kind, owner);
+        const ended = await queries.revokeOf(client, tenantId, kind, owners);
         if (ended.length === 0) return count;
         count += ended.length;
         await tell(client, tenantId, ended);

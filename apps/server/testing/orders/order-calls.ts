@@ -58,6 +58,18 @@ export function createCalls({ operator, url }: Asked) {
   }
   const status = async (...request: Parameters<typeof send>) => (await once(...request))?.status ?? null;
 
+  /** As long as they are such. */
+  async function list(isSuch: (order: Order) => boolean): Promise<Order[]> {
+    const orders: Order[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: OrderPage = await persist('GET', `/api/orders?limit=200${cursor && `&cursor=${cursor}`}`);
+      const such = page.orders.filter(isSuch);
+      orders.push(...such);
+      cursor = such.length === page.orders.length ? page.cursor : null;
+    }
+    return orders;
+  }
+
   return {
     lost: () => lost,
     create: (type: Order['type']): Promise<Order> =>
@@ -73,16 +85,9 @@ export function createCalls({ operator, url }: Asked) {
     deleteOrder: (id: string) => status('DELETE', `/api/orders/${id}`),
     deleteBot: (id: string) => status('DELETE', `/api/bots/${id}`),
 
-    /** All of them, or the first so many. */
-    async list(most = Number.POSITIVE_INFINITY): Promise<Order[]> {
-      const orders: Order[] = [];
-      for (let cursor: string | null = ''; cursor !== null && orders.length < most; ) {
-        const page: OrderPage = await persist('GET', `/api/orders?limit=200${cursor && `&cursor=${cursor}`}`);
-        orders.push(...page.orders);
-        cursor = page.cursor;
-      }
-      return orders;
-    },
+    list: (): Promise<Order[]> => list(() => true),
+    /** They stand before all others, which need not be read. */
+    waiting: (): Promise<Order[]> => list(({ status }) => status === 'PENDING'),
     async bots(): Promise<Bot[]> {
       const bots: Bot[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {

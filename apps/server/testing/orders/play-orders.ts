@@ -32,7 +32,10 @@ export interface OrderReport {
   readonly faults: string[];
 }
 
+type Held = Pick<Order, 'id' | 'botId'>;
+
 const AT_ONCE = 50;
+const CLAIMS_PER_ACT = 5;
 const VIP_SHARE = 0.3;
 const MOST_FAULTS = 20;
 
@@ -58,9 +61,9 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
     if (bot) bots.add(bot.id);
   }
 
-  /** One thing that an operator does; whatever it is about is none of the round's comparison. */
-  async function act(inProcess: readonly Order[], touched: Set<string>): Promise<void> {
-    const busy = inProcess.length > 0 ? dice.pick(inProcess) : null;
+  /** One thing that an operator does; whatever it is about is none of the round's comparison. `held`: what bots have in hand. */
+  async function act(held: readonly Held[], touched: Set<string>): Promise<void> {
+    const busy = held.length > 0 ? dice.pick(held) : null;
     const idle = dice.pick([...bots]);
     const next = waiting.size > 0 ? dice.pick([...waiting.values()]) : null;
     const what = dice.weighted({
@@ -68,15 +71,16 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
       ...{ 'delete waiting': 1, restore: 1 },
     });
     const order = ['assign', 'delete waiting'].includes(what) ? next : busy;
-    acts += 1;
     if (what === 'restore') {
       const [id] = deleted;
       if (id === undefined) return;
+      acts += 1;
       touched.add(id);
       if ((await calls.patchOrder(id, { deletedAt: null, status: 'PENDING' })) === 200) deleted.delete(id);
       return;
     }
     if (!order) return;
+    acts += 1;
     touched.add(order.id);
     if (what === 'give back') await calls.patchOrder(order.id, { status: 'PENDING' });
     else if (what === 'complete') await calls.patchOrder(order.id, { status: 'COMPLETE' });
@@ -94,7 +98,9 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
   async function round(most: number): Promise<void> {
     rounds += 1;
     const lostBefore = calls.lost();
-    const inProcess = (await calls.list(1_000)).filter(({ status }) => status === 'PROCESSING');
+    const late = (await calls.bots()).flatMap(({ currentOrderId: order, id: botId }) =>
+      order === null ? [] : [{ id: order, botId }],
+    );
     const before = [...waiting.values()];
     const touched = new Set<string>();
     const taken: Order[] = [];
@@ -103,11 +109,15 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
       const order = await calls.claim(id);
       if (order) taken.push(order);
     };
+    const asked = dice.shuffle([...bots]).map(claim);
     await Promise.all([
       game.disturb(1 - (game.orders - made + waiting.size) / game.orders),
-      ...dice.shuffle([...bots]).map(claim),
+      ...asked,
       ...Array.from({ length: most }, newOrder),
-      ...Array.from({ length: Math.ceil(bots.size / 20) }, () => act(inProcess, touched)),
+      // while others still claim, on what is being processed
+      ...asked
+        .filter((_, n) => n % CLAIMS_PER_ACT === 0)
+        .map((answered) => answered.then(() => act([...late, ...taken], touched))),
     ]);
     made += most;
     for (const { id } of taken) waiting.delete(id);
@@ -125,9 +135,9 @@ export async function playOrders(game: OrderGame): Promise<OrderReport> {
   }
 
   async function lookAgain(): Promise<void> {
-    const all = await calls.list();
+    const all = await calls.waiting();
     waiting.clear();
-    for (const order of all) if (order.status === 'PENDING') waiting.set(order.id, order);
+    for (const order of all) waiting.set(order.id, order);
   }
 
   async function nobodyIsStuck(): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Dropped, Phone, Refused, type TestCertificate, testCertificate } from '@muster/mdm/testing';
+import { Dropped, Phone, Refused, type TestCertificate, testCertificate } from '@muster/mdm/simulation';
 import { Random } from '../torture/random.ts';
 
 /**

@@ -2,14 +2,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { FakeApns, testAuthority } from '@muster/mdm/testing';
+import { openPostgres } from '@muster/engine';
+import { FakeApns, testAuthority } from '@muster/mdm/simulation';
 import { startCluster } from '../../../../testing/postgres-cluster.mjs';
 import { type Running, serve } from '../muster-process.ts';
 import { playPhones } from './crowd.ts';
+import { nobodyCalls } from './nobody-calls.ts';
 
 /**
  * `npm run phones -- --phones 1000 --commands 5 --kills 5 --seed 7`: phones with a bad network against a server of its own process,
- * on a PostgreSQL server of its own, that is killed so many times. Ends with 0 if every command was done and no device is busy.
+ * on a PostgreSQL server of its own, that is killed so many times. Ends with 0 if every command was done, no device is busy, and at no
+ * kill a phone had something to fetch that nobody would have called it for.
  */
 export async function main(argv: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -44,6 +47,10 @@ export async function main(argv: readonly string[]): Promise<number> {
     },
     ...{ APNS_URL: apns.url, APNS_CA: apns.ca, APNS_CERT: push.certificate, APNS_KEY: push.key },
   };
+  const db = openPostgres({ url: cluster.url });
+  /** Of whatever the server had committed when it died. */
+  const uncalled = () => nobodyCalls(db, 'muster');
+  const lost: string[] = [];
   let server: Running | undefined;
   const kills = Number(values.kills);
   let killed = 0;
@@ -66,12 +73,19 @@ export async function main(argv: readonly string[]): Promise<number> {
         say(`${Math.round(done * 100)} % done: the server is killed`);
         killing = (async () => {
           await server?.stop('SIGKILL');
+          for (const id of await uncalled())
+            lost.push(`after kill ${killed} nobody would ever call device ${id}`);
           server = await serve(settings);
           killing = null;
         })();
       },
     });
-    const { commands, connections, broken, faults } = report;
+    await killing;
+    const { commands, connections, broken } = report;
+    const faults = [
+      ...[...report.faults, ...lost],
+      ...(await uncalled()).map((id) => `nobody would ever call device ${id}`),
+    ];
     say(
       `${values.phones} phones, ${commands} commands, ${connections} connections, ${broken} broken, ${killed} kills`,
     );
@@ -81,6 +95,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   } finally {
     await killing;
     await server?.stop('SIGKILL');
+    await db.close();
     await Promise.all([apns.close(), cluster.stop()]);
     rmSync(folder, { recursive: true, force: true });
   }

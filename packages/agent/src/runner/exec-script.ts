@@ -21,7 +21,7 @@ export function execScript(options: ScriptOptions): Executor<TaskDevice> {
   return async (work, { begins, marks, signal }) => {
     const timeoutMs = work.endsAt - performance.now();
     if (timeoutMs <= 0)
-      return { ...failed('TIMEOUT: its time was over before it could begin.'), timedOut: true };
+      return { ...failed('TIMEOUT: its time ran out before it could start.'), timedOut: true };
     const [stdout, stderr] = [new Tail(MOST_OUTPUT), new Tail(MOST_ERROR)];
     const ended = await runProcess(script, [], {
       timeoutMs,

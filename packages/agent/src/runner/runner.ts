@@ -48,7 +48,7 @@ export function createRunner(options: RunnerOptions): Runner {
         `Task-device ${id}, attempt ${attempt}: ${kind} on device ${deviceId}`,
       reduce: reduceReport,
       interruptedMessage:
-        'INTERRUPTED: the runner stopped while it ran. Nobody knows how far it came; this attempt is not run again.',
+        'INTERRUPTED: the runner stopped while it ran. How far it got is unknown; this attempt is not run again.',
       stoppedMessage: 'INTERRUPTED: the runner was stopped, and its script with it.',
       alive: (attempts) => attempts.unfinished,
       beatMs: () => heartbeatMs,

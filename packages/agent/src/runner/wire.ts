@@ -18,7 +18,7 @@ export interface TaskDevice
 export function readTaskDevices(body: unknown, serverNow: number): TaskDevice[] {
   const { taskDevices } = (body ?? {}) as { taskDevices?: unknown };
   if (!Array.isArray(taskDevices) || !taskDevices.every(isTaskDevice))
-    throw new Error('The server answered something that is no list of task-devices.');
+    throw new Error('The response is not a list of task devices.');
   const here = performance.now();
   return taskDevices.map((one) => ({ ...one, endsAt: here + timeLeft(one, serverNow) }));
 }

@@ -17,7 +17,10 @@ const fields = {
   priority,
   tags: z.array(z.string()),
   attempt: z.int().min(0),
-  failures: z.int().min(0),
+  failures: z
+    .int()
+    .min(0)
+    .describe('Failed attempts that count, of an unfinished action; 0 once it has ended.'),
   maxAttempts: z.int(),
   headOfLine,
   createdAt: time,
@@ -39,7 +42,8 @@ const fields = {
     .int()
     .min(1)
     .optional()
-    .describe('So many fields of payload and result are not shown: passwords, tokens, secrets, keys, pins.'),
+    .describe('Number of hidden fields in payload and result: passwords, tokens, secrets, keys, pins.'),
+  deviceName: z.string().optional().describe('The name of the device whose lane it is in.'),
   ...origin,
 };
 
@@ -65,7 +69,7 @@ export const page = z
       .min(0)
       .optional()
       .describe(
-        'With source, error or text: among so many they were looked for. A cursor leads to those behind them.',
+        'How many actions were searched, with source, error, text, endedAfter or endedBefore, and with kind, channel or internal=false unless lane or tag is given. The cursor continues behind them, also from a page that is not full.',
       ),
   })
   .meta({ id: 'ActionPage' });
@@ -76,13 +80,13 @@ export const revealed = z
   .meta({ id: 'RevealedAction' });
 export type RevealedAction = z.infer<typeof revealed>;
 export const counted = z
-  .strictObject({ count: z.int().min(0), more: z.boolean().describe('There are more than 10,000.') })
+  .strictObject({ count: z.int().min(0), more: z.boolean().describe('True if there are more than 10,000.') })
   .meta({ id: 'CountedActions' });
 export type CountedActions = z.infer<typeof counted>;
 const failureGroup = z
   .strictObject({
     kind: z.string(),
-    error: z.string().describe('Without what differs from one to the next: numbers, ids, names in quotes.'),
+    error: z.string().describe('The error without its variable parts: numbers, ids, quoted names.'),
     count: z.int().min(1),
     firstEndedAt: time,
     lastEndedAt: time,
@@ -93,15 +97,15 @@ const failureGroup = z
       error: z.string().nullable(),
       reason: z.string(),
     }),
-    ids: z.array(z.string()).describe('All of them, newest first: what a redrive of the group names.'),
+    ids: z.array(z.string()).describe('All ids, newest first; pass them to redrive the group.'),
   })
   .meta({ id: 'FailureGroup' });
 export type FailureGroup = z.infer<typeof failureGroup>;
 export const failures = z
   .strictObject({
-    groups: z.array(failureGroup).describe('The largest first.'),
-    looked: z.int().min(0).describe('Dead letters that were looked at: the newest, 1,000 at most.'),
-    more: z.boolean().describe('There are others.'),
+    groups: z.array(failureGroup).describe('Largest first.'),
+    looked: z.int().min(0).describe('Dead letters examined: the newest 1,000 at most.'),
+    more: z.boolean().describe('True if there are more.'),
     at: time,
   })
   .meta({ id: 'Failures' });
@@ -117,11 +121,8 @@ export const claimed = z
     priority,
     tags: z.array(z.string()),
     leaseUntil: time,
-    redelivered: z.boolean().optional().describe('Handed out before with this very attempt.'),
-    cancelRequested: z
-      .boolean()
-      .optional()
-      .describe('An operator wants it stopped; the report still counts.'),
+    redelivered: z.boolean().optional().describe('This attempt was handed out before.'),
+    cancelRequested: z.boolean().optional().describe('An operator cancelled it; a report still counts.'),
   })
   .meta({ id: 'ClaimedAction' });
 export type ClaimedAction = z.infer<typeof claimed>;
@@ -130,7 +131,7 @@ export type Claimed = z.infer<typeof claimAnswer>;
 export const reportAnswer = z
   .strictObject({
     accepted: z.boolean(),
-    status: state.describe('The state that the report led to, or the present one if it was not accepted.'),
+    status: state.describe('The state after the report, or the current state if it was not accepted.'),
     reason: z.string().optional(),
     actions: z.array(claimed).optional(),
   })
@@ -159,14 +160,26 @@ export type CancelledMatching = z.infer<typeof cancelledMatching>;
 export const redrivenMatching = z
   .strictObject({
     redriven: z.int(),
-    refused: z.int().describe('How many stay dead letters, because nobody could have them.'),
+    refused: z.int().describe('How many stay dead letters because their target is gone or in error.'),
     refusals: z
-      .array(z.strictObject({ id: z.string(), code: z.string(), error: z.string() }))
+      .array(
+        z.strictObject({
+          id: z.string(),
+          code: z.string(),
+          error: z.string(),
+          device: z
+            .strictObject({ id: z.string(), name: z.string() })
+            .optional()
+            .describe('The device that is in error: with clearError it would be redriven.'),
+        }),
+      )
       .max(1_000)
-      .describe('The first thousand of those, with what would be answered to each alone.'),
+      .describe('The first 1,000 of these, each with the error it would get alone.'),
   })
   .meta({ id: 'RedrivenMatching' });
 export type RedrivenMatching = z.infer<typeof redrivenMatching>;
+export const madeDueMatching = z.strictObject({ due: z.int() }).meta({ id: 'MadeDueMatching' });
+export type MadeDueMatching = z.infer<typeof madeDueMatching>;
 export const laneState = z.strictObject({ lane: z.string(), paused: z.boolean() }).meta({ id: 'LaneState' });
 export type LaneState = z.infer<typeof laneState>;
 export const pauseState = z
@@ -179,7 +192,7 @@ export const pauses = z
       z.strictObject({
         tag: z.string().nullable(),
         pausedAt: time,
-        pausedBy: z.string().nullable().describe('Null: it is not known.'),
+        pausedBy: z.string().nullable().describe('Null: unknown.'),
       }),
     ),
   })

@@ -11,6 +11,7 @@ import {
   extendAnswer,
   failures,
   laneState,
+  madeDueMatching,
   page,
   pauseState,
   pauses,
@@ -35,19 +36,19 @@ import {
 } from './requests.ts';
 
 /** Generic lanes for anybody, and the operator's hand on the actions of every door. */
-const asItIsNow = { 200: { description: 'The action as it is now.', schema: actionWithOutcome } };
+const asItIsNow = { 200: { description: 'The action.', schema: actionWithOutcome } };
 
 export const actions = {
   enqueue: endpoint({
     method: 'POST',
     path: '/api/lanes/:lane/actions',
-    summary: 'Queue an action in a lane, which is made on first use',
+    summary: 'Queue an action in a lane; the lane is created on first use',
     params: laneParams,
     body: enqueueBody,
     headers: IDEMPOTENCY_KEY,
     responses: {
       200: {
-        description: 'It was there already: by its Idempotency-Key or its supersede key.',
+        description: 'It already existed: same Idempotency-Key or supersede key.',
         schema: action,
       },
       201: { description: 'Queued.', schema: action },
@@ -60,7 +61,7 @@ export const actions = {
     body: filterBody,
     responses: {
       200: {
-        description: 'How many ended at once, and how many running ones were told to stop.',
+        description: 'How many were cancelled at once, and how many running ones were asked to stop.',
         schema: cancelledMatching,
       },
     },
@@ -68,79 +69,85 @@ export const actions = {
   redriveMatching: endpoint({
     method: 'POST',
     path: '/api/actions/redrive',
-    summary: 'Queue every dead letter that matches again',
+    summary: 'Redrive every dead letter that matches',
     body: redriveFilterBody,
     responses: {
-      200: { description: 'How many are pending again, and which are not.', schema: redrivenMatching },
+      200: { description: 'How many were redriven, and which were refused.', schema: redrivenMatching },
     },
+  }),
+  makeDueMatching: endpoint({
+    method: 'POST',
+    path: '/api/actions/make-due',
+    summary: 'Make every action that matches due now instead of waiting for its time or retry',
+    body: filterBody,
+    responses: { 200: { description: 'How many became due.', schema: madeDueMatching } },
   }),
   list: endpoint({
     method: 'GET',
     path: '/api/actions',
     summary: 'List actions, newest first',
     query: listQuery,
-    responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: page } },
+    responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: page } },
   }),
   get: endpoint({
     method: 'GET',
     path: '/api/actions/:id',
-    summary: 'One action with its history and what it is waiting for',
+    summary: 'Get an action with its history and what it is waiting for',
     params: idParams,
     responses: { 200: { description: 'The action.', schema: actionWithEvents } },
   }),
   count: endpoint({
     method: 'POST',
     path: '/api/actions/count',
-    summary: 'How many actions match: exactly up to 10,000',
+    summary: 'Count matching actions, exact up to 10,000',
     body: countBody,
     responses: { 200: { description: 'As of now.', schema: counted } },
   }),
   failures: endpoint({
     method: 'GET',
     path: '/api/actions/failures',
-    summary: 'The causes of dead letters: the newest 1,000, by kind and error',
+    summary: 'Group the newest 1,000 dead letters by kind and error',
     responses: { 200: { description: 'As of now.', schema: failures } },
   }),
   reveal: endpoint({
     method: 'POST',
     path: '/api/actions/:id/reveal',
-    summary:
-      'The payload and result of an action with the fields that are hidden otherwise; in the audit log',
+    summary: 'Show payload and result with their hidden fields; noted in the audit log',
     params: idParams,
     body: reasonBody,
-    responses: { 200: { description: 'All of it.', schema: revealed } },
+    responses: { 200: { description: 'The full content.', schema: revealed } },
   }),
   counts: endpoint({
     method: 'GET',
     path: '/api/counts',
-    summary: 'How many actions are in each state, by channel',
+    summary: 'Count actions by state and channel',
     responses: { 200: { description: 'Counts above zero.', schema: counts } },
   }),
   pauses: endpoint({
     method: 'GET',
     path: '/api/pauses',
-    summary: 'What is paused: everything, or tags',
+    summary: 'List pauses: everything, or tags',
     responses: { 200: { description: 'A tag of null means everything.', schema: pauses } },
   }),
   claim: endpoint({
     method: 'POST',
     path: '/api/lanes/:lane/claim',
-    summary: 'Claim the next action of a lane, or wait for one',
+    summary: 'Claim the next action of a lane, waiting for one if asked',
     params: laneParams,
     body: claimBody,
     responses: {
-      200: { description: 'One action at most; none after a wait in vain.', schema: claimAnswer },
+      200: { description: 'At most one action; none if the wait ended without one.', schema: claimAnswer },
     },
   }),
   report: endpoint({
     method: 'POST',
     path: '/api/actions/:id/report',
-    summary: 'Say how an attempt went, and perhaps claim the next action with it',
+    summary: 'Report an attempt, and optionally claim the next action',
     params: idParams,
     body: reportBody,
     responses: {
       200: {
-        description: 'Whether the report counted; late ones are recorded and change nothing.',
+        description: 'Whether the report counted. Late reports are recorded and change nothing.',
         schema: reportAnswer,
       },
     },
@@ -148,12 +155,12 @@ export const actions = {
   extend: endpoint({
     method: 'POST',
     path: '/api/actions/:id/extend',
-    summary: 'Ask for more time for a running attempt',
+    summary: 'Extend the lease of a running attempt',
     params: idParams,
     body: extendBody,
     responses: {
       200: {
-        description: 'Until when; or that the attempt is not running any more.',
+        description: 'The new end of the lease, or that the attempt is no longer running.',
         schema: extendAnswer,
       },
     },
@@ -161,16 +168,16 @@ export const actions = {
   release: endpoint({
     method: 'POST',
     path: '/api/actions/:id/release',
-    summary: 'Give an attempt back that was not begun',
+    summary: 'Release an attempt that was not started',
     params: idParams,
     body: releaseBody,
-    responses: { 200: { description: 'Whether it was given back.', schema: reportAnswer } },
+    responses: { 200: { description: 'Whether it was released.', schema: reportAnswer } },
   }),
 
   cancel: endpoint({
     method: 'POST',
     path: '/api/actions/:id/cancel',
-    summary: 'Cancel an action; a running one is told to its worker',
+    summary: 'Cancel an action; if it is running, its worker is asked to stop',
     params: idParams,
     body: reasonBody,
     responses: asItIsNow,
@@ -178,19 +185,19 @@ export const actions = {
   copy: endpoint({
     method: 'POST',
     path: '/api/actions/:id/copy',
-    summary: 'Edit and run again: queue a copy of a finished action, with what the body changes',
+    summary: 'Copy a finished action, with the changes in the body',
     params: idParams,
     body: copyBody,
     headers: IDEMPOTENCY_KEY,
     responses: {
-      200: { description: 'It was there already, by its Idempotency-Key.', schema: action },
-      201: { description: 'Queued; it names the old one.', schema: action },
+      200: { description: 'It already existed: same Idempotency-Key.', schema: action },
+      201: { description: 'Queued; it names the original.', schema: action },
     },
   }),
   redrive: endpoint({
     method: 'POST',
     path: '/api/actions/:id/redrive',
-    summary: 'Queue a dead letter again, at the end of its class',
+    summary: 'Redrive a dead letter, at the end of its priority class',
     params: idParams,
     body: redriveBody,
     responses: asItIsNow,
@@ -198,7 +205,15 @@ export const actions = {
   moveToFront: endpoint({
     method: 'POST',
     path: '/api/actions/:id/move-to-front',
-    summary: 'Put an action before all others of its class in its lane',
+    summary: 'Move an action to the front of its priority class in its lane',
+    params: idParams,
+    body: reasonBody,
+    responses: asItIsNow,
+  }),
+  makeDue: endpoint({
+    method: 'POST',
+    path: '/api/actions/:id/make-due',
+    summary: 'Make an action due now instead of waiting for its time or retry',
     params: idParams,
     body: reasonBody,
     responses: asItIsNow,
@@ -206,7 +221,7 @@ export const actions = {
   pauseLane: endpoint({
     method: 'POST',
     path: '/api/lanes/:lane/pause',
-    summary: 'Hand out nothing more from a lane',
+    summary: 'Pause a lane',
     params: laneParams,
     body: reasonBody,
     responses: { 200: { description: 'Done.', schema: laneState } },
@@ -214,7 +229,7 @@ export const actions = {
   resumeLane: endpoint({
     method: 'POST',
     path: '/api/lanes/:lane/resume',
-    summary: 'Hand out from a lane again',
+    summary: 'Resume a lane',
     params: laneParams,
     body: reasonBody,
     responses: { 200: { description: 'Done.', schema: laneState } },
@@ -222,14 +237,14 @@ export const actions = {
   pause: endpoint({
     method: 'POST',
     path: '/api/pause',
-    summary: 'Hand out nothing more, at all or with a tag',
+    summary: 'Pause everything, or everything with a tag',
     body: pauseBody,
     responses: { 200: { description: 'Done.', schema: pauseState } },
   }),
   resume: endpoint({
     method: 'POST',
     path: '/api/resume',
-    summary: 'End such a pause',
+    summary: 'End a pause',
     body: pauseBody,
     responses: { 200: { description: 'Done.', schema: pauseState } },
   }),

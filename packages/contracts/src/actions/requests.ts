@@ -17,7 +17,7 @@ const leaseSeconds = z
   .number()
   .min(1)
   .max(86_400)
-  .describe('How long the worker may hold the action before it goes to somebody else.');
+  .describe('How long the worker may hold the action before it is handed out again.');
 export const state = z
   .enum(['pending', 'claimed', 'succeeded', 'failed', 'cancelled', 'expired'])
   .meta({ id: 'ActionState' });
@@ -80,27 +80,34 @@ export type Pause = z.infer<typeof pauseBody>;
 
 const filters = {
   lane: name.optional(),
-  space: name.optional().describe('The name space of the lane: generic, or that of a door.'),
+  space: name.optional().describe('The namespace of the lane: generic, or that of a door.'),
   channel: name.optional(),
   kind: name.optional(),
   tag: name.optional(),
 };
 
+const WITHOUT_INTERNAL =
+  'false: without what the server queues for itself (messages between its parts, callbacks, deliveries of webhooks), unless ids, lane, channel, kind or tag name it.';
+const internal = { internal: z.boolean().optional().describe(WITHOUT_INTERNAL) };
+
 const anyState = z.enum([...state.options, 'unfinished', 'finished']);
 const created = { createdBefore: time.optional(), createdAfter: time.optional() };
 const ended = { endedBefore: time.optional(), endedAfter: time.optional() };
-/** What no index is for: looked for among the newest 10,000 that match the rest. */
+/** What no index is for: looked for among the newest 10,000 that match the rest, as are kind and channel without lane and tag. */
 const looked = {
-  source: name.optional().describe('Who queued it: what createdBy says.'),
-  error: z.string().min(1).max(200).optional().describe('A part of what the worker said, of one that ended.'),
+  source: name.optional().describe('Who queued it, as in createdBy.'),
+  error: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Part of the error that the worker reported, of a finished action.'),
   text: z
     .string()
     .min(1)
     .max(200)
     .optional()
-    .describe(
-      'A part of the payload. Needs kind, tag or lane beside it, or createdAfter at most 24 hours ago.',
-    ),
+    .describe('Part of the payload. Needs kind, tag or lane too, or createdAfter within the last 24 hours.'),
 };
 
 export const listQuery = z.strictObject({
@@ -108,6 +115,7 @@ export const listQuery = z.strictObject({
   ...created,
   ...ended,
   ...looked,
+  internal: z.enum(['true', 'false']).optional().describe(WITHOUT_INTERNAL),
   state: anyState.optional(),
   cursor: cursor.optional(),
   limit: limit.optional(),
@@ -116,6 +124,7 @@ export const listQuery = z.strictObject({
 export const filterBody = z
   .strictObject({
     ...filters,
+    ...internal,
     ids: z.array(z.string()).max(1_000).optional(),
     state: z.enum(['pending', 'claimed', 'failed']).optional(),
     ...created,
@@ -128,6 +137,7 @@ export type ActionFilter = z.infer<typeof filterBody>;
 export const countBody = z
   .strictObject({
     ...filters,
+    ...internal,
     ids: z.array(z.string()).max(1_000).optional(),
     state: anyState.optional(),
     ...created,
@@ -148,7 +158,7 @@ export const targetActionsQuery = z.strictObject({
   state: z
     .enum([...state.options, 'running', 'unfinished', 'finished'])
     .optional()
-    .describe('running is claimed, unfinished is pending or claimed, finished is ended in any way.'),
+    .describe('running means claimed; unfinished means pending or claimed; finished means ended in any way.'),
   cursor: cursor.optional(),
   limit: limit.optional(),
 });

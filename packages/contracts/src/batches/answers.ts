@@ -11,7 +11,7 @@ const counts = z
       z.ZodInt
     >,
   )
-  .describe('Their sum is total, at any moment.');
+  .describe('They always add up to total.');
 
 export const batch = z
   .strictObject({
@@ -24,7 +24,7 @@ export const batch = z
     ratePerMinute: z.int().optional(),
     ramp: batchBody.shape.ramp,
     abort: batchBody.shape.abort,
-    perMinute: z.int().nullable().describe('The present pace; null: as fast as possible.'),
+    perMinute: z.int().nullable().describe('The current rate; null: as fast as possible.'),
     createdAt: time,
     createdBy: z.string().nullable(),
   })
@@ -39,18 +39,19 @@ export type BatchPage = z.infer<typeof batchPage>;
 export const retried = z
   .strictObject({
     id: z.string(),
-    redriven: z.int().describe('Failed ones that are in their lanes again.'),
-    again: z.int().describe('Those that never got to their device and get a new action.'),
+    redriven: z.int().describe('Failed actions that were redriven.'),
+    again: z.int().describe('Targets that never reached their device and get a new action.'),
     refused: z
       .int()
-      .describe('Failed ones that stay so: their devices are in error, and clearError was not said.'),
+      .describe('Failed actions that stay failed: their devices are in error and clearError was not set.'),
   })
   .meta({ id: 'RetriedBatch' });
 export type RetriedBatch = z.infer<typeof retried>;
 export const batchTarget = z
   .strictObject({
     deviceId: z.string().nullable(),
-    target: z.string().optional().describe('As it was written, if there is no such device.'),
+    deviceName: z.string().optional(),
+    target: z.string().optional().describe('As given, if there is no such device.'),
     state: z.enum(COUNTED),
     error: z.string().optional(),
     actionId: z.string().optional(),

@@ -11,7 +11,7 @@ export const batchBody = z
     name: name.optional(),
     targets,
     action: deviceAction,
-    ratePerMinute: perMinute.optional().describe('How many are put into lanes per minute.'),
+    ratePerMinute: perMinute.optional().describe('How many targets are queued per minute.'),
     ramp: z
       .strictObject({
         basePerMinute: perMinute,
@@ -19,14 +19,14 @@ export const batchBody = z
         everySuccesses: z.int().min(1).max(1_000_000),
       })
       .optional()
-      .describe('Begin slowly, and go faster with every so many successes; never above ratePerMinute.'),
+      .describe('Start slowly and speed up after each given number of successes, never above ratePerMinute.'),
     abort: z
       .strictObject({
         failurePercent: z.number().min(0).max(100),
         minimumSample: z.int().min(1).max(1_000_000),
       })
       .optional()
-      .describe('Stop the rest once so many have ended and so many percent of them have failed.'),
+      .describe('Abort the rest once this many have ended and this percentage of them has failed.'),
   })
   .meta({ id: 'NewBatch' });
 export type NewBatch = z.infer<typeof batchBody>;

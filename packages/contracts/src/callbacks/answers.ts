@@ -16,7 +16,7 @@ const facts = {
   method: z.string(),
   header: manyValues,
   body: z.string().optional(),
-  bodyBase64: z.string().optional().describe('Of a body that is no text.'),
+  bodyBase64: z.string().optional().describe('For a body that is not text.'),
   maxRetries: z.int(),
   notBefore: millis.optional(),
   createdAt: millis,

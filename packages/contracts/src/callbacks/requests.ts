@@ -26,6 +26,7 @@ export const eventQuery = z.strictObject({
   messageId: z.string().optional(),
   messageIds: ids,
   state: z.enum(CALLBACK_STATES).optional(),
+  label: z.string().optional(),
   count,
   cursor: cursor.optional(),
 });

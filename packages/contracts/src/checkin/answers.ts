@@ -13,7 +13,7 @@ export const assigned = z
   .strictObject({
     id: z.string(),
     status,
-    position: z.int().nullable().describe('1 is next, 0 is with the device; null once it has ended.'),
+    position: z.int().nullable().describe('1 is next, 0 is running on the device; null once it has ended.'),
     waitingFor: waitingFor.nullable(),
   })
   .meta({ id: 'AssignedAction' });
@@ -55,19 +55,18 @@ export const deliveredAction = z
     milestoneId: z.string().nullable(),
     trigger: z
       .enum(['QUEUE', 'DIRECT'])
-      .describe('DIRECT: the device was waiting when it was assigned. QUEUE: it waited for the device.'),
-    redelivered: z.boolean().optional().describe('Handed out before with this very attempt.'),
-    cancelRequested: z
-      .boolean()
-      .optional()
-      .describe('An operator wants it stopped; the report still counts.'),
+      .describe(
+        'DIRECT: the device was waiting when the action was assigned. QUEUE: the action waited for the device.',
+      ),
+    redelivered: z.boolean().optional().describe('This attempt was handed out before.'),
+    cancelRequested: z.boolean().optional().describe('An operator cancelled it; a report still counts.'),
   })
   .meta({ id: 'DeliveredAction' });
 export type DeliveredAction = z.infer<typeof deliveredAction>;
 export const checkedIn = z
   .strictObject({
     action: deliveredAction.nullable(),
-    pending: z.int().min(0).max(100).describe('How many wait behind it, counted up to 100.'),
+    pending: z.int().min(0).max(100).describe('How many actions wait behind it, counted up to 100.'),
     result: z
       .strictObject({
         accepted: z.boolean(),

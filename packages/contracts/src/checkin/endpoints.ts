@@ -11,13 +11,13 @@ export const checkin = {
   checkIn: endpoint({
     method: 'POST',
     path: '/api/checkin',
-    summary: 'A device comes, says how its action went and gets the next one',
+    summary: 'Check in: report the last action and get the next one',
     headers: INSTANCE,
     body: checkinBody,
     responses: {
       200: {
         description:
-          'At most one action. A result that is unknown, late or of another device changes nothing.',
+          'At most one action. A result that is unknown, late or from another device changes nothing.',
         schema: checkedIn,
       },
     },
@@ -25,31 +25,31 @@ export const checkin = {
   assign: endpoint({
     method: 'POST',
     path: '/api/devices/:id/actions',
-    summary: 'Assign an action to a device; it is delivered at one of its next check-ins',
+    summary: 'Assign an action to a device, delivered at one of its next check-ins',
     params: idParams,
     body: deviceAction,
     headers: IDEMPOTENCY_KEY,
     responses: {
       200: {
-        description: 'It was there already: by its Idempotency-Key or its supersede key.',
+        description: 'It already existed: same Idempotency-Key or supersede key.',
         schema: assigned,
       },
-      201: { description: 'In the queue of the device.', schema: assigned },
+      201: { description: 'Queued for the device.', schema: assigned },
     },
   }),
   actions: endpoint({
     method: 'GET',
     path: '/api/devices/:id/actions',
-    summary: 'The actions of a device by whatever door, finished ones too, newest first',
+    summary: 'List the actions of a device from all doors, including finished ones, newest first',
     params: idParams,
     query: targetActionsQuery,
-    responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: page } },
+    responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: page } },
   }),
   queue: endpoint({
     method: 'GET',
     path: '/api/devices/:id/queue',
-    summary: 'What waits for a device, in the order of delivery',
+    summary: 'List what waits for a device, in order of delivery',
     params: idParams,
-    responses: { 200: { description: 'The one it has at the moment comes first.', schema: queue } },
+    responses: { 200: { description: 'The running one comes first.', schema: queue } },
   }),
 };

@@ -9,26 +9,26 @@ const liveChanged = z
   .strictObject({
     actions: z.array(z.string()).describe('Their ids.'),
     targets: z.array(z.string()).describe('Whose lanes: `device:12`, `service:5`, `generic:night-jobs`.'),
-    notes: z.array(z.string()).describe('Names of what doors have noted.'),
+    notes: z.array(z.string()).describe('Names of notes from doors.'),
   })
-  .describe('event: changed. At most 500 of all together.')
+  .describe('event: changed. At most 500 entries in all.')
   .meta({ id: 'LiveChanged' });
 export type LiveChanged = z.infer<typeof liveChanged>;
 
 const liveNothing = z
   .strictObject({})
   .describe(
-    'event: many, more has changed than a message can name; or event: resync, so much was missed that everything must be read anew.',
+    'event: many, more changed than a message can name; or event: resync, too much was missed: read everything again.',
   )
   .meta({ id: 'LiveNothing' });
 
 const liveTick = z
   .strictObject({
-    now: time,
-    lag: z.number().min(0).describe('How many seconds the events are behind.'),
-    version: z.string().describe('Of the server.'),
+    now: time.describe('The time of the server.'),
+    lag: z.number().min(0).describe('How many seconds the event feed lags.'),
+    version: z.string().describe('The version of the server.'),
   })
-  .describe('event: tick, every 5 seconds and at the beginning.')
+  .describe('event: tick, at the start and every 5 seconds.')
   .meta({ id: 'LiveTick' });
 export type LiveTick = z.infer<typeof liveTick>;
 
@@ -36,23 +36,23 @@ export const live = {
   follow: endpoint({
     method: 'GET',
     path: '/api/live',
-    summary: 'A stream of hints: what has changed, at most two messages a second of at most 8 KB',
+    summary: 'Stream hints about what has changed: at most two messages a second of at most 8 KB',
     query: z.strictObject({
       tenant: z
         .string()
         .regex(/^[1-9]\d{0,9}$/)
         .optional()
-        .describe('As the header Muster-Tenant, which an EventSource cannot send.'),
+        .describe('Same as the header Muster-Tenant, which an EventSource cannot send.'),
       cursor: feedCursor.optional(),
     }),
     headers: {
       ...MUSTER_TENANT,
-      'Last-Event-ID': 'The cursor behind which the stream goes on; browsers send it by themselves.',
+      'Last-Event-ID': 'The cursor after which the stream continues; browsers send it automatically.',
     },
     produces: 'text/event-stream',
     responses: {
       200: {
-        description: 'Server-sent events; the id of each is a cursor of the event feed.',
+        description: 'Server-sent events; each id is a cursor of the event feed.',
         schema: z.union([liveChanged, liveTick, liveNothing]),
       },
     },

@@ -9,19 +9,19 @@ const count = z.int().min(0);
 
 const statsRow = z
   .strictObject({
-    at: time.describe('The beginning of the step.'),
-    channel: z.string().nullable().describe('Null: of the whole tenant.'),
+    at: time.describe('The start of the step.'),
+    channel: z.string().nullable().describe('Null: the whole tenant.'),
     created: count,
     sent: count,
     succeeded: count,
-    failed: count.describe('For good: dead letters.'),
+    failed: count.describe('Dead letters.'),
     cancelled: count,
     expired: count,
-    pending: count.nullable().describe('At the end of the step; null: nobody has looked.'),
+    pending: count.nullable().describe('At the end of the step; null: not measured.'),
     running: count.nullable(),
     oldestAt: time
       .nullable()
-      .describe('When the oldest unfinished action was created; of the whole tenant only.'),
+      .describe('When the oldest unfinished action was created; for the whole tenant only.'),
   })
   .meta({ id: 'StatsRow' });
 export type StatsRow = z.infer<typeof statsRow>;
@@ -30,10 +30,8 @@ const stats = z
     from: time,
     to: time,
     step: z.literal([60, 900]).describe('In seconds.'),
-    rows: z
-      .array(statsRow)
-      .describe('By time, then by channel; steps in which nothing happened are left out.'),
-    countedTo: time.nullable().describe('Up to here the feed has been counted.'),
+    rows: z.array(statsRow).describe('By time, then by channel; empty steps are left out.'),
+    countedTo: time.nullable().describe('How far the feed has been counted.'),
   })
   .meta({ id: 'Stats' });
 export type Stats = z.infer<typeof stats>;
@@ -42,12 +40,12 @@ const problem = z
   .strictObject({
     code: z.enum(PROBLEM_CODES),
     count,
-    more: z.literal(true).optional().describe('There are more than are counted.'),
+    more: z.literal(true).optional().describe('True if there are more than were counted.'),
     since: time.nullable(),
-    text: z.string().describe('The example in a sentence.'),
+    text: z.string().describe('The example as a sentence.'),
     example: z
       .strictObject({
-        type: z.string().describe('action, device or tag'),
+        type: z.string().describe('action, batch, device, tag, topic, webhook or workflow'),
         id: z.string(),
         name: z.string().optional(),
         kind: z.string().optional(),
@@ -65,7 +63,7 @@ export type Overview = z.infer<typeof overview>;
 const waitingGroup = z
   .strictObject({
     code: z.enum(WAITING_FOR_CODES),
-    count: count.describe('Lanes whose first action waits for this.'),
+    count: count.describe('Lanes whose first action waits for this reason.'),
     oldestAt: time.describe('When the oldest of these actions was created.'),
     example: z.strictObject({
       actionId: z.string(),
@@ -79,9 +77,9 @@ const waitingGroup = z
 export type WaitingGroup = z.infer<typeof waitingGroup>;
 const waitingLanes = z
   .strictObject({
-    groups: z.array(waitingGroup).describe('The largest first.'),
-    sampled: count.describe('Of so many lanes the reason was asked.'),
-    of: count.describe('So many lanes have something that is unfinished; counted up to 20,000.'),
+    groups: z.array(waitingGroup).describe('Largest first.'),
+    sampled: count.describe('How many lanes were examined.'),
+    of: count.describe('How many lanes have unfinished actions, counted up to 20,000.'),
     at: time,
   })
   .meta({ id: 'WaitingLanes' });
@@ -92,12 +90,12 @@ const found = z
     type: z.enum(SEARCHED),
     id: z.string(),
     name: z.string(),
-    detail: z.string().optional().describe('What else it is known by: a serial number, a state.'),
+    detail: z.string().optional().describe('Another identifier: a serial number, a state.'),
   })
   .meta({ id: 'Found' });
 export type Found = z.infer<typeof found>;
 const foundAll = z
-  .strictObject({ found: z.array(found).describe('Five of each type at most, of all doors.') })
+  .strictObject({ found: z.array(found).describe('At most five of each type, from all doors.') })
   .meta({ id: 'FoundAll' });
 export type FoundAll = z.infer<typeof foundAll>;
 
@@ -105,32 +103,32 @@ export const overviews = {
   stats: endpoint({
     method: 'GET',
     path: '/api/stats',
-    summary: 'What happened in each minute or quarter of an hour, from a table that is kept for it',
+    summary: 'Count what happened in each minute or quarter of an hour',
     query: z.strictObject({
-      from: time.optional().describe('An hour before `to` unless given.'),
-      to: time.optional().describe('Now, unless given.'),
-      step: z.literal([60, 900]).optional().describe('In seconds; 60 unless given. At most 1,500 steps.'),
+      from: time.optional().describe('One hour before `to` by default.'),
+      to: time.optional().describe('Now by default.'),
+      step: z.literal([60, 900]).optional().describe('In seconds; 60 by default. At most 1,500 steps.'),
       channel: name.optional(),
     }),
-    responses: { 200: { description: 'Rows of the tenant, and of each channel.', schema: stats } },
+    responses: { 200: { description: 'Rows for the tenant and for each channel.', schema: stats } },
   }),
   overview: endpoint({
     method: 'GET',
     path: '/api/overview',
-    summary: 'What a person should look at, the worst first',
+    summary: 'List problems that need attention, worst first',
     responses: { 200: { description: 'At most two seconds old.', schema: overview } },
   }),
   waiting: endpoint({
     method: 'GET',
     path: '/api/waiting',
-    summary: 'Why lanes wait: the reason of the first action of up to 5,000 of them, by reason',
-    responses: { 200: { description: 'At most fifteen seconds old.', schema: waitingLanes } },
+    summary: 'Count why lanes wait, by the first action of up to 5,000 lanes',
+    responses: { 200: { description: 'At most 15 seconds old.', schema: waitingLanes } },
   }),
   search: endpoint({
     method: 'GET',
     path: '/api/search',
-    summary: 'Find something by its id, or by the beginning of its name or serial number',
+    summary: 'Search by id, or by the start of a name or serial number',
     query: z.strictObject({ q: z.string().min(1).max(200) }),
-    responses: { 200: { description: 'What was found.', schema: foundAll } },
+    responses: { 200: { description: 'The matches.', schema: foundAll } },
   }),
 };

@@ -9,26 +9,26 @@ import { time } from '../values.ts';
  */
 export const MUSTER_TENANT = {
   'Muster-Tenant':
-    'Of a request with cookies: the id of the tenant whose sign-in is meant; without it that of the default tenant.',
+    'For requests with cookies: the id of the tenant whose sign-in to use; the default tenant if missing.',
 } as const;
 
 const signIn = z
   .strictObject({
     tenant: z.strictObject({ id: z.string(), name: z.string() }),
     role: z.enum(ROLES),
-    name: z.string().describe('That of the token: what the audit log calls whoever signed in with it.'),
+    name: z.string().describe('The name of the token, as in the audit log.'),
     signedInAt: time,
-    endsAt: time.describe('At the latest; it ends with its token.'),
+    endsAt: time.describe('The latest end; it also ends with its token.'),
   })
   .meta({ id: 'SignIn' });
 export type SignIn = z.infer<typeof signIn>;
 
 const signIns = z
   .strictObject({
-    signIns: z.array(signIn).describe('Of this browser, by the ids of their tenants.'),
-    now: time.describe('By the clock of the server.'),
+    signIns: z.array(signIn).describe('The sign-ins of this browser, by tenant id.'),
+    now: time.describe('The time of the server.'),
     version: z.string(),
-    features: z.array(z.string()).describe('The parts of the server that there are.'),
+    features: z.array(z.string()).describe('The enabled parts of the server.'),
   })
   .meta({ id: 'SignIns' });
 export type SignIns = z.infer<typeof signIns>;
@@ -37,17 +37,16 @@ export const session = {
   create: endpoint({
     method: 'POST',
     path: '/api/session',
-    summary:
-      'Sign a browser in with the operator token of this request: the answer sets a cookie for its tenant',
-    headers: { Authorization: 'Bearer and an operator token. Cookies are not looked at here.' },
+    summary: 'Sign a browser in with the operator token of this request; sets a cookie for its tenant',
+    headers: { Authorization: 'Bearer and an operator token. Cookies are ignored here.' },
     responses: { 201: { description: 'Signed in.', schema: signIn } },
   }),
   list: endpoint({
     method: 'GET',
     path: '/api/session',
-    summary: 'The sign-ins of this browser; needs none of them',
+    summary: 'List the sign-ins of this browser; works without any',
     responses: {
-      200: { description: 'Those that are valid; cookies of others are taken back.', schema: signIns },
+      200: { description: 'The valid ones; cookies of others are cleared.', schema: signIns },
     },
   }),
   remove: endpoint({

@@ -7,15 +7,15 @@ import { limit, name, time } from '../values.ts';
 export const feedCursor = z
   .string()
   .max(200)
-  .describe('`start`, `end`, or a cursor that the feed has given')
+  .describe('`start`, `end`, or a cursor from the feed')
   .meta({ id: 'FeedCursor' });
 
 const feedEvent = z
   .strictObject({
-    cursor: z.string().describe('The place behind this event.'),
+    cursor: z.string().describe('The position after this event.'),
     type: eventType,
     at: time,
-    actionId: z.string().nullable().describe('Null: not about one action.'),
+    actionId: z.string().nullable().describe('Null: not about a single action.'),
     target: z
       .string()
       .nullable()
@@ -25,8 +25,8 @@ const feedEvent = z
     tags: z.array(z.string()),
     attempt: z.int().min(0),
     worker: z.string().optional(),
-    reason: z.string().optional().describe('Of NOTED: what the note is called.'),
-    data: z.unknown().optional().describe('Of NOTED: what it says.'),
+    reason: z.string().optional().describe('For NOTED: the name of the note.'),
+    data: z.unknown().optional().describe('For NOTED: its content.'),
   })
   .meta({ id: 'FeedEvent' });
 export type FeedEvent = z.infer<typeof feedEvent>;
@@ -34,8 +34,8 @@ export type FeedEvent = z.infer<typeof feedEvent>;
 const feedPage = z
   .strictObject({
     events: z.array(feedEvent),
-    cursor: z.string().describe('Behind the last event that was looked at, shown or not.'),
-    more: z.boolean().describe('There may be more right now, also behind an empty page.'),
+    cursor: z.string().describe('After the last event examined, shown or not.'),
+    more: z.boolean().describe('More events may be available now, even after an empty page.'),
   })
   .meta({ id: 'FeedPage' });
 export type FeedPage = z.infer<typeof feedPage>;
@@ -43,7 +43,7 @@ export type FeedPage = z.infer<typeof feedPage>;
 const query = z.strictObject({
   cursor: feedCursor.optional(),
   limit: limit.optional(),
-  target: name.optional().describe('Of whom: `device:12`, `generic:night-jobs`, or a tag (`host:3`)'),
+  target: name.optional().describe('Whose events: `device:12`, `generic:night-jobs`, or a tag (`host:3`)'),
   kind: name.optional(),
   type: eventType.optional(),
 });
@@ -52,14 +52,13 @@ export const feed = {
   read: endpoint({
     method: 'GET',
     path: '/api/events',
-    summary:
-      'Everything that happened: a page behind a cursor, or with "Accept: text/event-stream" as it happens',
+    summary: 'Read events after a cursor, or stream them with "Accept: text/event-stream"',
     query,
     headers: {
       Accept:
-        'text/event-stream: a stream of server-sent events that begins behind Last-Event-ID, the cursor, or now.',
-      'Last-Event-ID': 'The cursor behind which a stream goes on; browsers send it by themselves.',
+        'text/event-stream: server-sent events that start after Last-Event-ID, after the cursor, or now.',
+      'Last-Event-ID': 'The cursor after which the stream continues; browsers send it automatically.',
     },
-    responses: { 200: { description: 'Events in their order, or a stream of them.', schema: feedPage } },
+    responses: { 200: { description: 'Events in order, or a stream of them.', schema: feedPage } },
   }),
 };

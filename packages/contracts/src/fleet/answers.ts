@@ -14,8 +14,8 @@ export const origin = {
   workflow: z
     .strictObject({ id: z.string(), name: z.string(), runId: z.string() })
     .optional()
-    .describe('The workflow that made it, in which of its runs.'),
-  batch: z.strictObject({ id: z.string() }).optional().describe('The batch that it belongs to.'),
+    .describe('The workflow that created it, and the run.'),
+  batch: z.strictObject({ id: z.string() }).optional().describe('Its batch.'),
 };
 
 const currentAction = z
@@ -38,13 +38,13 @@ const deviceFields = {
   stateReason: z.string().optional(),
   online: z.boolean(),
   lastSeenAt: time.nullable(),
-  queueDepth: z.int().describe('Unfinished actions that wait, up to 1000.'),
-  current: currentAction.nullable().describe('The action that the device has at the moment.'),
+  queueDepth: z.int().describe('Waiting actions, counted up to 1000.'),
+  current: currentAction.nullable().describe('The action running on the device.'),
   expiresAt: time.nullable(),
   projectedExpiresAt: time.nullable().describe('If every unfinished action succeeds.'),
   pcId: z.string().nullable(),
-  absent: z.literal(true).optional().describe('Its PC has said that it is not there.'),
-  absentSince: time.optional().describe('When its PC said so.'),
+  absent: z.literal(true).optional().describe('Its PC reported it absent.'),
+  absentSince: time.optional().describe('When its PC reported it absent.'),
   ack: z.enum(['onReport', 'onDelivery']),
   createdAt: time,
   instances,
@@ -75,7 +75,7 @@ export const milestone = z
     moreDays: z.int(),
     expiresAt: time.nullable(),
     projectedExpiresAt: time.nullable(),
-    policy: z.enum(POLICIES).optional().describe('That the device has from then on, of policyChanged.'),
+    policy: z.enum(POLICIES).optional().describe('For policyChanged: the new policy of the device.'),
   })
   .meta({ id: 'Milestone' });
 export type Milestone = z.infer<typeof milestone>;

@@ -13,7 +13,7 @@ export const devices = {
   create: endpoint({
     method: 'POST',
     path: '/api/devices',
-    summary: 'Register a device; its token is shown this once',
+    summary: 'Register a device; its token is shown once',
     body: newDevice,
     responses: { 201: { description: 'Registered.', schema: deviceWithToken } },
   }),
@@ -22,7 +22,7 @@ export const devices = {
     path: '/api/devices',
     summary: 'List devices, oldest first',
     query: listQuery,
-    responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: devicePage } },
+    responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: devicePage } },
   }),
   get: endpoint({
     method: 'GET',
@@ -34,7 +34,7 @@ export const devices = {
   update: endpoint({
     method: 'PATCH',
     path: '/api/devices/:id',
-    summary: 'Change a device; what is not named stays',
+    summary: 'Update a device; omitted fields stay as they are',
     params: idParams,
     body: updateBody,
     responses: { 200: { description: 'As it is now.', schema: device } },
@@ -42,55 +42,59 @@ export const devices = {
   clearError: endpoint({
     method: 'POST',
     path: '/api/devices/:id/clear-error',
-    summary: 'The device is in order again: tasks may have it',
+    summary: 'Clear the error of a device, so that tasks can use it',
     params: idParams,
     responses: { 200: { description: 'As it is now.', schema: device } },
   }),
   remove: endpoint({
     method: 'DELETE',
     path: '/api/devices/:id',
-    summary: 'Delete a device: what was assigned to it ends, its token is over',
+    summary: 'Delete a device: its actions are cancelled and its token revoked',
     params: idParams,
     responses: { 204: { description: 'Deleted.' } },
   }),
   reEnrol: endpoint({
     method: 'POST',
     path: '/api/devices/:id/re-enrol',
-    summary: 'The device starts anew: what was assigned to it ends, its old token is over, it gets a new one',
+    summary:
+      'Enrol a device again: its actions are cancelled, its old token is revoked and it gets a new one',
     params: idParams,
-    responses: { 201: { description: 'The new token, shown this once.', schema: newToken } },
+    responses: { 201: { description: 'The new token, shown once.', schema: newToken } },
   }),
   rotateToken: endpoint({
     method: 'POST',
     path: '/api/devices/:id/token',
-    summary: 'A new token; the old one stays valid until the new one is used',
+    summary: 'Rotate the token; the old one stays valid until the new one is used',
     params: idParams,
-    responses: { 201: { description: 'The new token, shown this once.', schema: newToken } },
+    responses: { 201: { description: 'The new token, shown once.', schema: newToken } },
   }),
   milestones: endpoint({
     method: 'GET',
     path: '/api/devices/:id/milestones',
-    summary: 'What happened to a device, newest first',
+    summary: 'List what happened to a device, newest first',
     params: idParams,
     query: pageQuery,
-    responses: { 200: { description: 'A page; the cursor leads to older ones.', schema: milestonePage } },
+    responses: {
+      200: { description: 'A page; pass its cursor to get older entries.', schema: milestonePage },
+    },
   }),
   enrol: endpoint({
     method: 'POST',
     path: '/api/devices/enrol',
-    summary: 'A device registers itself; its token is shown this once',
+    summary: 'Enrol: a device registers itself; its token is shown once',
     body: enrolBody,
-    responses: { 201: { description: 'Registered, or registered again.', schema: newToken } },
+    responses: { 201: { description: 'Registered or re-registered.', schema: newToken } },
   }),
   import: endpoint({
     method: 'POST',
     path: '/api/devices/import',
-    summary: 'Register a fleet: CSV with a header, or a JSON object per line; one line is answered per row',
+    summary: 'Import devices from CSV with a header or one JSON object per line; answers one line per row',
     takes: [CSV, ...JSON_LINES],
     produces: 'application/x-ndjson',
     responses: {
       200: {
-        description: 'A line per row: {line, id, deviceToken?} or {line, error}. Send a broken upload again.',
+        description:
+          'One line per row: {line, id, deviceToken?} or {line, error}. If the upload broke off, send it again.',
         schema: z.string(),
       },
     },

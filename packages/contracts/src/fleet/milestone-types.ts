@@ -16,6 +16,8 @@ export const MILESTONE_TYPES = [
   'expired',
   'redriven',
   'movedToFront',
+  'madeDue',
   'policyChanged',
+  'phoneReplaced',
 ] as const;
 export type MilestoneType = (typeof MILESTONE_TYPES)[number];

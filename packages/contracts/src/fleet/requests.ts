@@ -9,7 +9,7 @@ const pcId = z
   .describe('the id of a PC');
 export const ack = z
   .enum(['onReport', 'onDelivery'])
-  .describe('onDelivery ends an action when it is handed out: for devices that never report.');
+  .describe('onDelivery: the action succeeds when it is handed out. For devices that never report.');
 
 export const newDevice = z
   .strictObject({
@@ -45,11 +45,11 @@ export const listQuery = z.strictObject({
     .min(1)
     .max(200)
     .optional()
-    .describe('A part of the name, the externalId, the serial number, the model or the system.'),
+    .describe('Part of the name, externalId, serial number, model or OS version.'),
   tag: z
     .union([name, z.array(name)])
     .optional()
-    .describe('Several: those that have all of them.'),
+    .describe('If repeated, devices must have all of them.'),
   state: z.enum(['ok', 'error']).optional(),
   online: z.boolean().optional(),
   pcId: pcId.optional(),
@@ -66,7 +66,7 @@ export const deviceAction = z
       .min(-36_500)
       .max(36_500)
       .optional()
-      .describe('Moves the expiry of the device when it succeeds.'),
+      .describe('Moves the expiry of the device on success.'),
     priority: priority.optional(),
     notBefore: time.optional(),
     deliverBy: time.optional(),

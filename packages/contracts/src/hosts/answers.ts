@@ -49,7 +49,7 @@ const actionFields = {
   attempt: z.int().min(0),
   maxAttempts: z.int(),
   headOfLine,
-  leaseSeconds: z.int().optional().describe('If it has one of its own.'),
+  leaseSeconds: z.int().optional().describe('If it has its own.'),
   requestedAt: time,
   requestedBy: z.string().nullable(),
   startedAt: time.optional(),
@@ -116,7 +116,7 @@ export const beat = z
     attempt: z.int(),
     status: z
       .enum([...HOST_STATUSES, 'unknown'])
-      .describe('Of the action, whose running attempt may be another one.'),
+      .describe('The status of the action; its running attempt may be a different one.'),
     extended: z.boolean(),
     leaseUntil: time.optional(),
     cancelRequested: z.boolean().optional(),
@@ -160,7 +160,7 @@ export const loadWithTimes = z
     finished: z
       .strictObject({ actions: z.int(), handOutMs: times, processingMs: times })
       .nullable()
-      .describe('Of the last hundred actions that ended by a report.'),
+      .describe('Over the last hundred actions that ended with a report.'),
   })
   .meta({ id: 'HostLoadWithTimes' });
 export type HostLoadWithTimes = z.infer<typeof loadWithTimes>;

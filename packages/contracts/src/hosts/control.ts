@@ -8,30 +8,30 @@ export const control = {
   poll: endpoint({
     method: 'GET',
     path: '/api/control/queue',
-    summary: 'Lock the next actions of the host, or wait for some',
+    summary: 'Lock the next actions of the host, waiting for some if asked',
     headers: INSTANCE,
     query: pollQuery,
     responses: {
       200: { description: 'Locked for this host, oldest first.', schema: lockedActions },
-      204: { description: 'There is nothing to do, also after the wait.' },
+      204: { description: 'No work, even after the wait.' },
     },
   }),
   running: endpoint({
     method: 'GET',
     path: '/api/control/running',
-    summary: 'What the host holds: to be asked at start and after a request without an answer',
+    summary: 'List what the host holds; ask at start and after a request that got no answer',
     headers: INSTANCE,
     responses: { 200: { description: 'Locked before and not reported yet.', schema: heldActions } },
   }),
   report: endpoint({
     method: 'POST',
     path: '/api/control/report',
-    summary: 'Say how an action went, and perhaps take the next ones with it',
+    summary: 'Report an action, and optionally take the next ones',
     headers: INSTANCE,
     body: reportBody,
     responses: {
       200: {
-        description: 'Whether the report counted; late ones are recorded and change nothing.',
+        description: 'Whether the report counted. Late reports are recorded and change nothing.',
         schema: reportAnswer,
       },
     },
@@ -39,13 +39,12 @@ export const control = {
   heartbeat: endpoint({
     method: 'POST',
     path: '/api/control/heartbeat',
-    summary: 'Keep the actions that are still running, and hear which of them were cancelled',
+    summary: 'Heartbeat: keep running actions and learn which were cancelled',
     headers: INSTANCE,
     body: heartbeatBody,
     responses: {
       200: {
-        description:
-          'One entry for each action that was named, and for others of this agent that were cancelled.',
+        description: 'One entry for each named action, and for other cancelled actions of this agent.',
         schema: heartbeatAnswer,
       },
     },

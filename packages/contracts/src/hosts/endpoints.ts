@@ -7,19 +7,19 @@ export const hosts = {
   create: endpoint({
     method: 'POST',
     path: '/api/hosts',
-    summary: 'Add a host; the token of its agent is shown this once',
+    summary: 'Add a host; the token of its agent is shown once',
     body: newHost,
     responses: { 201: { description: 'Added.', schema: hostWithToken } },
   }),
   enrol: endpoint({
     method: 'POST',
     path: '/api/hosts/enrol',
-    summary:
-      'A host registers itself; with the secret of the first time it gets a new token for the same host',
+    summary: 'Enrol: a host registers itself; with its first secret it gets a new token for the same host',
     body: enrolment,
     responses: {
       201: {
-        description: 'Registered, or registered before: then its old token is valid until this one is used.',
+        description:
+          'Registered. If it was registered before, its old token stays valid until this one is used.',
         schema: hostWithToken,
       },
     },
@@ -27,9 +27,9 @@ export const hosts = {
   list: endpoint({
     method: 'GET',
     path: '/api/hosts',
-    summary: 'List hosts in the order of their creation',
+    summary: 'List hosts, oldest first',
     query: hostsQuery,
-    responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: hostPage } },
+    responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: hostPage } },
   }),
   get: endpoint({
     method: 'GET',
@@ -44,42 +44,42 @@ export const hosts = {
     summary: 'Rename a host or change its slots',
     params: hostParams,
     body: hostChange,
-    responses: { 200: { description: 'The host as it is now.', schema: host } },
+    responses: { 200: { description: 'The host.', schema: host } },
   }),
   remove: endpoint({
     method: 'DELETE',
     path: '/api/hosts/:hostId',
-    summary: 'Delete a host with its services; what is unfinished there is cancelled',
+    summary: 'Delete a host with its services; unfinished actions are cancelled',
     params: hostParams,
     responses: { 204: { description: 'Deleted.' } },
   }),
   rotateToken: endpoint({
     method: 'POST',
     path: '/api/hosts/:hostId/token',
-    summary: 'A new token for the agent; the old one is valid until this one is used',
+    summary: 'Rotate the token of the agent; the old one stays valid until the new one is used',
     params: hostParams,
-    responses: { 201: { description: 'Shown this once.', schema: hostWithToken } },
+    responses: { 201: { description: 'Shown once.', schema: hostWithToken } },
   }),
   revokeToken: endpoint({
     method: 'DELETE',
     path: '/api/hosts/:hostId/token',
-    summary: 'Revoke every token of the agent at once',
+    summary: 'Revoke all tokens of the agent at once',
     params: hostParams,
     responses: { 204: { description: 'Revoked.' } },
   }),
   loads: endpoint({
     method: 'GET',
     path: '/api/hosts/load',
-    summary: 'Depth, running and stuck actions of every host',
+    summary: 'Show depth, running and stuck actions of every host',
     query: statsQuery,
-    responses: { 200: { description: 'A page; its cursor leads to the next one.', schema: loadPage } },
+    responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: loadPage } },
   }),
   load: endpoint({
     method: 'GET',
     path: '/api/hosts/:hostId/load',
-    summary: 'Depth, running and stuck actions of a host, and how long its last actions took',
+    summary: 'Show depth, running and stuck actions of a host, and how long its last actions took',
     params: hostParams,
     query: statsQuery.pick({ stuckAfterSeconds: true }),
-    responses: { 200: { description: 'Derived from the queue as it is now.', schema: loadWithTimes } },
+    responses: { 200: { description: 'Derived from the current queue.', schema: loadWithTimes } },
   }),
 };

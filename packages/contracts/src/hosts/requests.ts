@@ -31,7 +31,7 @@ export const enrolment = z
     secret: z
       .string()
       .regex(/^[\x21-\x7e]{32,200}$/)
-      .describe('32 to 200 visible ASCII characters that the host made up and keeps')
+      .describe('32 to 200 visible ASCII characters, generated and kept by the host')
       .optional(),
   })
   .meta({ id: 'HostEnrolment' });
@@ -58,19 +58,19 @@ export const newAction = z
     serviceId: id,
     kind: z.enum(['start', 'stop', 'restart']),
     priority: priority.optional(),
-    deliverBy: time.optional().describe('Not handed out by then: expired.'),
+    deliverBy: time.optional().describe('If it is not handed out by then, it expires.'),
     headOfLine: headOfLine
       .optional()
       .describe(
-        'While it waits for its next try, what is behind it for the same service waits too (hold, the default), or passes it (skip).',
+        'While it waits for its next attempt, later actions of the same service wait too (hold, the default) or pass it (skip).',
       ),
-    maxAttempts: z.int().min(1).max(1_000).optional().describe('How often it is tried; 3 by default.'),
+    maxAttempts: z.int().min(1).max(1_000).optional().describe('How many attempts; 3 by default.'),
     leaseSeconds: z
       .int()
       .min(1)
       .max(86_400)
       .optional()
-      .describe('How long an attempt is held without a heartbeat; MUSTER_CONTROL_LEASE_SECONDS by default.'),
+      .describe('How long the lease lasts without a heartbeat; MUSTER_CONTROL_LEASE_SECONDS by default.'),
   })
   .meta({ id: 'NewHostAction' });
 export type NewHostAction = z.infer<typeof newAction>;
@@ -88,7 +88,7 @@ export const statsQuery = z.strictObject({
     .min(1)
     .max(604_800)
     .optional()
-    .describe('After so long a running action counts as stuck.'),
+    .describe('After this time a running action counts as stuck.'),
   limit: limit.optional(),
   cursor: cursor.optional(),
 });
@@ -98,11 +98,11 @@ export const pollQuery = z.looseObject({
   max: z
     .unknown()
     .optional()
-    .describe('How many actions to return at most: a whole number from 1 to 10; 1 by default.'),
+    .describe('The most actions to return: a whole number from 1 to 10; 1 by default.'),
   wait: z
     .unknown()
     .optional()
-    .describe('How many seconds to wait for one: a whole number from 0 to 25; 0 by default.'),
+    .describe('Seconds to wait for an action: a whole number from 0 to 25; 0 by default.'),
 });
 
 export const reportBody = z
@@ -113,13 +113,11 @@ export const reportBody = z
     final: z
       .boolean()
       .optional()
-      .describe('Of a failure: it would fail again however often it is tried, so there is no other try.'),
+      .describe('For a failure: true if it would always fail again, so it is not retried.'),
     exitCode: z.int().min(-2_147_483_648).max(4_294_967_295).optional(),
     message: z.string().max(10_000).optional(),
-    output: z.string().optional().describe('Its last 64 KiB are kept.'),
-    next: pollQuery
-      .optional()
-      .describe('Take the next actions with the same request, as GET /api/control/queue does.'),
+    output: z.string().optional().describe('The last 64 KiB are kept.'),
+    next: pollQuery.optional().describe('Also take the next actions, as GET /api/control/queue does.'),
   })
   .meta({ id: 'HostReport' });
 export type HostReport = z.infer<typeof reportBody>;
@@ -133,13 +131,11 @@ export const heartbeatBody = z
           stopping: z
             .boolean()
             .optional()
-            .describe('It is being stopped already: a wait does not end for it.'),
+            .describe('It is already being stopped; do not end the wait for it.'),
         }),
       )
       .max(500),
-    wait: wait
-      .optional()
-      .describe('How many seconds to wait for one of them to be cancelled, before they are kept.'),
+    wait: wait.optional().describe('Seconds to wait for a cancellation before the heartbeat is recorded.'),
   })
   .meta({ id: 'HostHeartbeat' });
 export type HostHeartbeat = z.infer<typeof heartbeatBody>;

@@ -15,9 +15,9 @@ export const services = {
   list: endpoint({
     method: 'GET',
     path: '/api/hosts/:hostId/services',
-    summary: 'The services of a host',
+    summary: 'List the services of a host',
     params: hostParams,
-    responses: { 200: { description: 'All of them.', schema: serviceList } },
+    responses: { 200: { description: 'All services.', schema: serviceList } },
   }),
   get: endpoint({
     method: 'GET',
@@ -29,15 +29,15 @@ export const services = {
   update: endpoint({
     method: 'PATCH',
     path: '/api/hosts/:hostId/services/:serviceId',
-    summary: 'Change what a service is called; another unit is another service',
+    summary: 'Rename a service; its unit cannot change',
     params: serviceParams,
     body: serviceChange,
-    responses: { 200: { description: 'The service as it is now.', schema: service } },
+    responses: { 200: { description: 'The service.', schema: service } },
   }),
   remove: endpoint({
     method: 'DELETE',
     path: '/api/hosts/:hostId/services/:serviceId',
-    summary: 'Delete a service; what is unfinished for it is cancelled',
+    summary: 'Delete a service; its unfinished actions are cancelled',
     params: serviceParams,
     responses: { 204: { description: 'Deleted.' } },
   }),

@@ -4,40 +4,49 @@ import type { ErrorCatalogue } from '../error-catalogue.ts';
 export const MDM_ERRORS = {
   MUSTER_BAD_COMMAND: {
     status: 400,
-    meaning: 'A command for a phone is not one that phones understand. The sentence says what is wrong.',
+    meaning: 'The command is not valid for a phone. The message says why.',
+  },
+  MUSTER_COMMAND_UUID_USED: {
+    status: 409,
+    meaning:
+      'Another command for this phone has this CommandUUID. Repeating the same command is allowed and queues nothing new.',
   },
   MUSTER_MDM_NOT_CONFIGURED: {
     status: 409,
-    meaning:
-      'There is no push certificate yet, so no phone can be enrolled: its topic stands in the profile. See docs/mdm.md.',
+    meaning: 'There is no push certificate yet, and the enrolment profile needs its topic. See docs/mdm.md.',
   },
   MUSTER_MDM_REFUSED: {
     status: 400,
     meaning:
-      'A message of a phone was refused: its certificate, its signature, its form, or it is not known here. Nothing was changed.',
+      'A message from a phone was refused: its certificate, signature or form is wrong, or the phone is unknown. Nothing was changed.',
   },
   MUSTER_MDM_USER_NOT_MANAGED: {
     status: 410,
-    meaning: 'Users of a device are not managed, only the device.',
+    meaning: 'Only the device is managed, not its users.',
+  },
+  MUSTER_NEW_LIFE: {
+    status: 409,
+    meaning:
+      'The phone has just enrolled, and unfinished actions of its former life are being ended. Retry after Retry-After.',
   },
   MUSTER_NO_PHONE_ANSWER: {
     status: 404,
-    meaning: 'No answer of a phone is kept apart for this action: it is its result, or there is none.',
+    meaning: 'No separate answer is kept for this action: it is in the result, or there is none.',
   },
   MUSTER_NOT_ENROLLED: {
     status: 409,
-    meaning: 'The device is not managed at the moment: no phone is enrolled as it.',
+    meaning: 'No phone is enrolled as this device.',
   },
   MUSTER_SCEP_TOO_MANY: {
     status: 429,
-    meaning: 'Too many requests for certificates from this address were refused within a minute.',
+    meaning: 'Too many certificate requests from this address were refused within a minute.',
   },
   MUSTER_UNKNOWN_ENROLMENT: {
     status: 404,
-    meaning: 'There is no such enrolment: its token is unknown, over, or was used.',
+    meaning: 'The enrolment token is unknown, expired or already used.',
   },
   MUSTER_WRONG_SERIAL: {
     status: 409,
-    meaning: 'EraseDevice needs the serial number of the device repeated, and this is another one.',
+    meaning: 'EraseDevice must repeat the serial number of the device; this one differs.',
   },
 } as const satisfies ErrorCatalogue;

@@ -6,11 +6,13 @@ export const rawCommand = z
     requestType: z
       .string()
       .regex(/^[A-Za-z][A-Za-z0-9]{0,63}$/)
-      .describe('the name of a command, as Apple has it'),
+      .describe('the name of an Apple command'),
     keys: z
       .record(z.string(), z.unknown())
       .optional()
-      .describe('What stands beside RequestType. Data is {"$data": "<base64>"}, a date {"$date": "<time>"}.'),
+      .describe(
+        'The keys beside RequestType. Write data as {"$data": "<base64>"}, a date as {"$date": "<time>"}.',
+      ),
     serial: z
       .string()
       .max(200)

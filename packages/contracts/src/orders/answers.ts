@@ -11,15 +11,17 @@ export const order = z
     type: z.enum(ORDER_TYPES),
     status: z.enum(ORDER_STATUSES),
     userId: z.string().nullable(),
-    botId: z.string().nullable().describe('Who processes it, or has processed it.'),
+    botId: z.string().nullable().describe('The bot that processes or processed it.'),
     createdAt: time,
     processingStartedAt: time.nullable(),
-    processingEndsAt: time.nullable().describe('Of one that is PROCESSING: it is COMPLETE then.'),
+    processingEndsAt: time.nullable().describe('While PROCESSING: when it becomes COMPLETE.'),
     completedAt: time.nullable(),
     completionReason: z
       .enum(COMPLETION_REASONS)
       .nullable()
-      .describe('The callback at the end of its time, the end of its lease if none came, or a person.'),
+      .describe(
+        'What completed it: the callback at the end of its time, the end of its lease if none came, or a person.',
+      ),
     updatedAt: time,
     deletedAt: time.nullable(),
   })
@@ -48,4 +50,4 @@ export const newBot = bot.extend({ botToken: z.string().describe('Shown once.') 
 export const botToken = z.strictObject({ id: z.string(), botToken: z.string() }).meta({ id: 'BotToken' });
 export const botPage = z.strictObject({ bots: z.array(bot), cursor: nextCursor }).meta({ id: 'BotPage' });
 export type BotPage = z.infer<typeof botPage>;
-export const botBusy = refusal.extend({ order }).meta({ id: 'BotBusy' });
+export const botBusy = refusal.extend({ code: z.literal('BOT_BUSY'), order }).meta({ id: 'BotBusy' });

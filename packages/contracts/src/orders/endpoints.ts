@@ -1,20 +1,20 @@
 import { endpoint } from '../endpoint.ts';
-import { IDEMPOTENCY_KEY, idParams, pageQuery } from '../values.ts';
+import { IDEMPOTENCY_KEY, idParams } from '../values.ts';
 import { bot, botBusy, botPage, botToken, cleared, completed, newBot, order, orderPage } from './answers.ts';
-import { botPatch, orderBody, orderPatch } from './requests.ts';
+import { botPatch, listQuery, orderBody, orderListQuery, orderPatch } from './requests.ts';
 
-const clear = { summary: 'Deletes all orders and frees their bots; numbering goes on' } as const;
+const clear = { summary: 'Delete all orders and free their bots; numbering continues' } as const;
 
 /** Orders, of which bots process one at a time. */
 export const orders = {
   create: endpoint({
     method: 'POST',
     path: '/api/orders',
-    summary: 'A new order, at the end of its type',
+    summary: 'Create an order, at the end of its type',
     body: orderBody,
     headers: IDEMPOTENCY_KEY,
     responses: {
-      200: { description: 'It was there already, by its Idempotency-Key.', schema: order },
+      200: { description: 'It already existed: same Idempotency-Key.', schema: order },
       201: { description: 'It waits for a bot.', schema: order },
     },
   }),
@@ -22,36 +22,42 @@ export const orders = {
     method: 'GET',
     path: '/api/orders',
     summary:
-      'Those that wait in the order of their turn, VIP first; then those in process and complete ones, newest first',
-    query: pageQuery,
-    responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: orderPage } },
+      'List orders: waiting ones in order of their turn, VIP first; then those processing and complete, newest first',
+    query: orderListQuery,
+    responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: orderPage } },
+  }),
+  get: endpoint({
+    method: 'GET',
+    path: '/api/orders/:id',
+    summary: 'Get an order; deleted ones are only in the list with deleted=true',
+    params: idParams,
+    responses: { 200: { description: 'The order.', schema: order } },
   }),
   update: endpoint({
     method: 'PATCH',
     path: '/api/orders/:id',
-    summary: 'Gives it to a bot, takes it back, completes it, or restores a deleted one',
+    summary: 'Assign an order to a bot, take it back, complete it, or restore a deleted one',
     params: idParams,
     body: orderPatch,
-    responses: { 200: { description: 'The order as it is now.', schema: order } },
+    responses: { 200: { description: 'The order.', schema: order } },
   }),
   remove: endpoint({
     method: 'DELETE',
     path: '/api/orders/:id',
-    summary: 'Deletes an order for the time being; its bot is free',
+    summary: 'Delete an order and free its bot; it can be restored',
     params: idParams,
-    responses: { 204: { description: 'It can be restored for some days.' } },
+    responses: { 204: { description: 'It can be restored for a few days.' } },
   }),
   complete: endpoint({
     method: 'POST',
     path: '/api/orders/complete',
-    summary:
-      'The callback at the end of an order’s time: {orderId, botId, attempt}, signed, and for the tenant of the query',
+    summary: 'Receive the signed callback at the end of the time of an order: {orderId, botId, attempt}',
     headers: {
       'Upstash-Signature':
-        'That of the body and the address, by a key of the tenant or of the QStash account.',
+        'Signs the body and the address with a key of the tenant or of the QStash account.',
     },
     bytes: ['application/json'],
-    responses: { 200: { description: 'It is complete, or was already.', schema: completed } },
+    responses: { 200: { description: 'It is complete now, or was before.', schema: completed } },
   }),
   clear: endpoint({
     method: 'POST',
@@ -72,47 +78,53 @@ export const bots = {
   create: endpoint({
     method: 'POST',
     path: '/api/bots',
-    summary: 'A new bot and its token',
-    responses: { 201: { description: 'Its token is shown once.', schema: newBot } },
+    summary: 'Create a bot and its token',
+    responses: { 201: { description: 'The token is shown once.', schema: newBot } },
   }),
   list: endpoint({
     method: 'GET',
     path: '/api/bots',
-    summary: 'List bots, the oldest first',
-    query: pageQuery,
-    responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: botPage } },
+    summary: 'List bots, oldest first',
+    query: listQuery,
+    responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: botPage } },
+  }),
+  get: endpoint({
+    method: 'GET',
+    path: '/api/bots/:id',
+    summary: 'Get a bot; deleted ones are only in the list with deleted=true',
+    params: idParams,
+    responses: { 200: { description: 'The bot.', schema: bot } },
   }),
   update: endpoint({
     method: 'PATCH',
     path: '/api/bots/:id',
-    summary: 'Sets a bot idle, whose order waits in its old place again, or restores a deleted one',
+    summary: 'Set a bot idle, returning its order to its old place, or restore a deleted bot',
     params: idParams,
     body: botPatch,
-    responses: { 200: { description: 'The bot as it is now.', schema: bot } },
+    responses: { 200: { description: 'The bot.', schema: bot } },
   }),
   remove: endpoint({
     method: 'DELETE',
     path: '/api/bots/:id',
-    summary: 'Deletes a bot for the time being; its order waits in its old place again',
+    summary: 'Delete a bot and return its order to its old place; the bot can be restored',
     params: idParams,
-    responses: { 204: { description: 'It can be restored for some days.' } },
+    responses: { 204: { description: 'It can be restored for a few days.' } },
   }),
   rotateToken: endpoint({
     method: 'POST',
     path: '/api/bots/:id/token',
-    summary:
-      'A new token for a bot, as after it was restored; the old one holds until the new one is first used',
+    summary: 'Rotate the token of a bot; the old one stays valid until the new one is used',
     params: idParams,
-    responses: { 201: { description: 'It is shown once.', schema: botToken } },
+    responses: { 201: { description: 'Shown once.', schema: botToken } },
   }),
   claim: endpoint({
     method: 'POST',
     path: '/api/bots/:id/claim',
-    summary: 'The next order for an idle bot',
+    summary: 'Claim the next order for an idle bot',
     params: idParams,
     responses: {
-      200: { description: 'The order, or null if none waits.', schema: order.nullable() },
-      409: { description: 'The bot has one already.', schema: botBusy },
+      200: { description: 'The order, or null if none is waiting.', schema: order.nullable() },
+      409: { description: 'The bot already has one.', schema: botBusy },
     },
   }),
 };

@@ -1,18 +1,19 @@
 import { z } from 'zod';
+import { pageQuery } from '../values.ts';
 import { BOT_STATUSES, ORDER_STATUSES, ORDER_TYPES } from './statuses.ts';
 
 /** What comes in. */
 const uuid = z
   .string()
-  .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
-  .describe('a UUID in lower case')
+  .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/)
+  .describe('a UUID')
   .meta({ id: 'Uuid' });
-const restored = z.null().describe('Only null: what was deleted is there again.');
+const restored = z.null().describe('Only null: restores what was deleted.');
 
 export const orderBody = z
   .strictObject({
     type: z.enum(ORDER_TYPES),
-    userId: uuid.nullable().optional().describe('Whose order it is; nothing is looked up by it.'),
+    userId: uuid.nullable().optional().describe('The customer of the order; only stored.'),
   })
   .meta({ id: 'NewOrder' });
 export type NewOrder = z.infer<typeof orderBody>;
@@ -20,14 +21,25 @@ export type NewOrder = z.infer<typeof orderBody>;
 export const orderPatch = z
   .strictObject({
     status: z.enum(ORDER_STATUSES).optional(),
-    botId: uuid
-      .nullable()
-      .optional()
-      .describe('With PROCESSING: the bot that gets it, whatever is before it.'),
+    botId: uuid.nullable().optional().describe('With PROCESSING: the bot that gets it, ahead of all others.'),
     deletedAt: restored.optional(),
   })
   .meta({ id: 'OrderPatch' });
 export type OrderPatch = z.infer<typeof orderPatch>;
+
+/** Of orders and of bots alike. */
+export const listQuery = z.strictObject({
+  ...pageQuery.shape,
+  deleted: z.boolean().optional().describe('Only deleted ones that can still be restored.'),
+});
+
+export const orderListQuery = z.strictObject({
+  ...listQuery.shape,
+  status: z
+    .enum(ORDER_STATUSES)
+    .optional()
+    .describe('Only those, in the order that they have in the whole list.'),
+});
 
 /** Of which claim it is: an earlier one changes nothing. */
 export const completion = z.strictObject({ orderId: z.string(), botId: z.string(), attempt: z.int().min(1) });

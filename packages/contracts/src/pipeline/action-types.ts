@@ -1,6 +1,6 @@
 import type { Policy } from './policies.ts';
 
-/** What can be done to a device, by the numbers of the seed's table 3.7.8. */
+/** What can be done to a device, by number. */
 export interface ActionType {
   readonly id: number;
   readonly name: string;

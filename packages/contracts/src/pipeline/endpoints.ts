@@ -23,16 +23,16 @@ const answer = z
   })
   .meta({ id: 'GraphqlAnswer' });
 const responses = {
-  200: { description: 'What was asked for and what was refused, or a stream of it.', schema: answer },
-  400: { description: 'The document is wrong.', schema: answer },
-  405: { description: 'A change by GET.', schema: answer },
+  200: { description: 'Data and errors, or a stream of them.', schema: answer },
+  400: { description: 'The document is invalid.', schema: answer },
+  405: { description: 'A mutation by GET.', schema: answer },
 };
 
 export const pipeline = {
   graphql: endpoint({
     method: 'POST',
     path: '/graphql',
-    summary: 'GraphQL: what devices are told to do and what becomes of it',
+    summary: 'GraphQL: assign actions to devices and follow them',
     body: z.strictObject({ query, ...operation }),
     headers: { Accept: 'text/event-stream: a subscription as server-sent events (graphql-sse).' },
     responses,
@@ -40,7 +40,7 @@ export const pipeline = {
   graphqlByGet: endpoint({
     method: 'GET',
     path: '/graphql',
-    summary: 'GraphQL: questions and subscriptions in the address; with an upgrade a WebSocket (graphql-ws)',
+    summary: 'GraphQL: queries and subscriptions in the URL; with an upgrade, a WebSocket (graphql-ws)',
     query: z.strictObject({
       query: query.optional(),
       operationName: z.string().max(200).optional(),

@@ -24,7 +24,10 @@ export const commandMessage = z.strictObject({
     Message: z.string().optional(),
     PhoneNumber: z.string().optional(),
   }),
-  /** Not to be served from then on: its execution ends two seconds later. */
+  /**
+   * Not to be served from then on: its execution ends two seconds later. The same command again with an earlier time was cancelled:
+   * what was not handed out yet is not handed out any more.
+   */
   expires_at: z.iso.datetime(),
 });
 export type CommandMessage = z.infer<typeof commandMessage>;

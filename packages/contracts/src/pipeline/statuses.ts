@@ -2,7 +2,7 @@
 export const EXECUTION_STATUSES = ['ACTION_PENDING', 'ACTION_COMPLETED', 'ACTION_FAILED'] as const;
 export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number];
 
-/** Why an execution failed, in the words of the seed; others are codes of ours (INVALID_TRANSITION, CANCELLED, …). */
+/** Why an execution failed; others are codes of ours (INVALID_TRANSITION, CANCELLED, …). */
 export const FAILED_REASONS = [
   'device_timeout',
   'apns_bad_token',

@@ -7,12 +7,15 @@ const ofEach = z
   .record(
     z.string(),
     z.strictObject({
-      push_result: z.string().optional().describe("APNs' id of the push, or that one is on its way already."),
+      push_result: z
+        .string()
+        .optional()
+        .describe('The id from APNs, or a note that a push is already on its way.'),
       push_error: z.string().optional(),
       command_error: z.string().optional(),
     }),
   )
-  .describe('By the ids that were sent.');
+  .describe('By the ids in the request.');
 const pushed = z.strictObject({ status: ofEach }).meta({ id: 'NanoPushed' });
 const enqueued = z
   .strictObject({
@@ -22,32 +25,32 @@ const enqueued = z
     request_type: z.string(),
   })
   .meta({ id: 'NanoEnqueued' });
-const SOME = 'Not all of them: what is wrong is said of each.';
+const SOME = 'Not all succeeded; each failure has its own error.';
 
 /** What people and programs that come from NanoMDM send; a token is the password of Basic. */
 export const nanomdm = {
   enqueue: endpoint({
     method: 'PUT',
     path: '/v1/enqueue/:ids',
-    summary: 'A command as a property list for some phones, by their UDIDs and commas in between',
+    summary: 'Queue a command, as a property list, for the phones with these UDIDs, separated by commas',
     params: idsParams,
     query: z.strictObject({
-      nopush: z.string().optional().describe('With anything in it: nobody is woken up for it.'),
+      nopush: z.string().optional().describe('Any value: queue without a push.'),
       serial: z.string().optional().describe("The phone's serial number, for EraseDevice."),
     }),
     bytes: ['application/xml'],
     responses: {
-      200: { description: 'It is queued for all of them.', schema: enqueued },
+      200: { description: 'Queued for all of them.', schema: enqueued },
       207: { description: SOME, schema: enqueued },
     },
   }),
   push: endpoint({
     method: 'GET',
     path: '/v1/push/:ids',
-    summary: 'Wake some phones up now, by their UDIDs and commas in between',
+    summary: 'Push now to the phones with these UDIDs, separated by commas',
     params: idsParams,
     responses: {
-      200: { description: 'APNs has a push for each.', schema: pushed },
+      200: { description: 'APNs accepted a push for each.', schema: pushed },
       207: { description: SOME, schema: pushed },
     },
   }),

@@ -10,14 +10,16 @@ export const pc = z
     id: z.string(),
     name: z.string(),
     slots: z.int(),
-    runningCount: count.describe('Devices that its runner holds at the moment.'),
-    eligibleDeviceCount: count.describe('Its devices that are there and not in error, busy ones included.'),
+    runningCount: count.describe('Devices its runner is working on.'),
+    eligibleDeviceCount: count.describe(
+      'Its devices that are present and not in error, including busy ones.',
+    ),
     target: count.describe('The smaller of slots and eligibleDeviceCount.'),
     freeSlots: count.describe('target - runningCount, or 0.'),
     deviceCount: count,
     errorDeviceCount: count,
     absentDeviceCount: count,
-    devicesInError: z.array(z.string()).describe('The first hundred of them.'),
+    devicesInError: z.array(z.string()).describe('The first hundred.'),
     online: z.boolean(),
     lastSeenAt: time.nullable(),
     createdAt: time,
@@ -34,7 +36,7 @@ const runningDevice = z
     deviceName: z.string(),
     taskId: z.string(),
     taskName: z.string(),
-    id: z.string().describe('Of the action, as in /api/actions.'),
+    id: z.string().describe('As in /api/actions.'),
     kind: z.string(),
     attempt: count,
     maxAttempts: z.int(),
@@ -47,8 +49,8 @@ const runningDevice = z
 export type RunningDevice = z.infer<typeof runningDevice>;
 export const runningDevices = z
   .strictObject({
-    running: z.array(runningDevice).describe('By PC, then by when they were started.'),
-    more: z.boolean().describe('There are others: 5,000 are shown at most.'),
+    running: z.array(runningDevice).describe('By PC, then by start time.'),
+    more: z.boolean().describe('True if there are more; at most 5,000 are shown.'),
     at: time,
   })
   .meta({ id: 'RunningDevices' });
@@ -60,7 +62,7 @@ export type PcWithToken = z.infer<typeof pcWithToken>;
 export const presentDevices = z
   .strictObject({
     devices: z.array(z.strictObject({ id: z.string(), present: z.boolean() })),
-    unknown: z.array(z.string()).describe('Named, but not devices of this PC.'),
+    unknown: z.array(z.string()).describe('Ids that are not devices of this PC.'),
   })
   .meta({ id: 'PresentDevices' });
 export type PresentDevices = z.infer<typeof presentDevices>;
@@ -81,9 +83,9 @@ export const task = z
     reason: z
       .enum(TASK_REASONS)
       .optional()
-      .describe('Of a cancelled one: by an operator, or because there was nothing that could be done.'),
-    cancelReason: z.string().optional().describe('As the operator said it who cancelled it.'),
-    waitingFor: waitingFor.optional().describe('Of a pending one: behind which task it waits.'),
+      .describe('For a cancelled task: by an operator, or because nothing could be done.'),
+    cancelReason: z.string().optional().describe('The reason given by the operator who cancelled it.'),
+    waitingFor: waitingFor.optional().describe('For a pending task: the task it waits for.'),
     cancelRequested: z.boolean().optional(),
     maxAttempts: z.int(),
     timeoutSeconds: z.int(),
@@ -93,11 +95,11 @@ export const task = z
     createdBy: z.string().nullable(),
     activatedAt: time.nullable(),
     endedAt: time.nullable(),
-    total: count.nullable().describe('Null: the devices that are meant are known once it is active.'),
+    total: count.nullable().describe('Null: its devices are resolved when it becomes active.'),
     counts: z
       .strictObject({ pending: count, running: count, completed: count, failed: count, cancelled: count })
-      .describe('Their sum is total, at any moment.'),
-    unsupplied: count.describe('Of the pending ones: those that were not handed out even once.'),
+      .describe('They always add up to total.'),
+    unsupplied: count.describe('Pending devices that were never handed out.'),
   })
   .meta({ id: 'Task' });
 export type Task = z.infer<typeof task>;
@@ -107,7 +109,7 @@ export type TaskPage = z.infer<typeof taskPage>;
 const status = z.enum(DEVICE_STATUSES).meta({ id: 'TaskDeviceStatus' });
 export type TaskDeviceStatus = z.infer<typeof status>;
 const taskDeviceFields = {
-  id: z.string().nullable().describe('Null: not yet, or never, handed out.'),
+  id: z.string().nullable().describe('Null: not handed out.'),
   taskId: z.string(),
   deviceId: z.string(),
   pcId: z.string().nullable().describe('The PC that the device belongs to.'),
@@ -122,10 +124,8 @@ const taskDeviceFields = {
 export const taskDeviceLine = z
   .strictObject({
     ...taskDeviceFields,
-    absentSince: time.optional().describe('It is pending, and its PC says since then that it is not there.'),
-    waitingFor: waitingFor
-      .optional()
-      .describe('Of a pending one: the task that goes first, or the urgent action.'),
+    absentSince: time.optional().describe('Pending, and absent since then according to its PC.'),
+    waitingFor: waitingFor.optional().describe('If pending: the task or urgent action that goes first.'),
   })
   .meta({ id: 'TaskDeviceLine' });
 export type TaskDeviceLine = z.infer<typeof taskDeviceLine>;
@@ -195,7 +195,7 @@ const verdict = {
 export const reported = z
   .strictObject({
     ...verdict,
-    taskDevices: z.array(claimedDevice).optional().describe('The next work, if it was asked for.'),
+    taskDevices: z.array(claimedDevice).optional().describe('The next work, if requested.'),
   })
   .meta({ id: 'TaskDeviceReported' });
 export type TaskDeviceReported = z.infer<typeof reported>;
@@ -204,8 +204,8 @@ export type TaskDeviceAcknowledged = z.infer<typeof acknowledged>;
 export const heartbeat = z
   .strictObject({
     ...verdict,
-    timeoutAt: time.optional().describe('No heartbeat moves it.'),
-    cancelRequested: z.boolean().optional().describe('Stop it; whatever is reported then ends it.'),
+    timeoutAt: time.optional().describe('Heartbeats do not move it.'),
+    cancelRequested: z.boolean().optional().describe('Stop it; any report then ends it.'),
   })
   .meta({ id: 'TaskDeviceHeartbeat' });
 export type TaskDeviceHeartbeat = z.infer<typeof heartbeat>;
@@ -214,9 +214,9 @@ const heldBeat = z
   .strictObject({
     id: z.string(),
     attempt: z.int(),
-    running: z.boolean().describe('False: nobody waits for this attempt any more.'),
+    running: z.boolean().describe('False: the server no longer waits for this attempt.'),
     timeoutAt: time.optional(),
-    cancelRequested: z.boolean().optional().describe('Stop it; whatever is reported then ends it.'),
+    cancelRequested: z.boolean().optional().describe('Stop it; any report then ends it.'),
   })
   .meta({ id: 'HeldDeviceBeat' });
 export type HeldDeviceBeat = z.infer<typeof heldBeat>;

@@ -11,7 +11,7 @@ const anId = z
 const slots = z
   .int()
   .min(1)
-  .describe('How many devices it works on at once; 20 by default, MUSTER_MAX_SLOTS_PER_PC at most.');
+  .describe('How many devices it works on at once; 20 by default, at most MUSTER_MAX_SLOTS_PER_PC.');
 
 export const newPc = z.strictObject({ name, slots: slots.optional() }).meta({ id: 'NewPc' });
 export type NewPc = z.infer<typeof newPc>;
@@ -27,13 +27,13 @@ export const presence = z
       present: z
         .array(anId)
         .max(100_000)
-        .describe('All that are there; every other device of the PC is not.'),
+        .describe('All present devices; every other device of the PC is absent.'),
     }),
     z.strictObject({
       devices: z
         .array(z.strictObject({ id: anId, present: z.boolean() }))
         .max(100_000)
-        .describe('Of these it is said; of the others nothing.'),
+        .describe('Changes these devices and leaves the others.'),
     }),
   ])
   .meta({ id: 'Presence' });
@@ -62,14 +62,14 @@ export const newTask = z
       .min(1)
       .max(604_800)
       .optional()
-      .describe('How long a device may take; MUSTER_TASK_TIMEOUT_SECONDS by default.'),
+      .describe('How long one device may take; MUSTER_TASK_TIMEOUT_SECONDS by default.'),
     retryBackoffSeconds: z
       .int()
       .min(0)
       .max(86_400)
       .optional()
-      .describe('Seconds before the second try, doubled for each further one; 0 by default.'),
-    deadline: time.optional().describe('What is not finished by then has failed.'),
+      .describe('Seconds before the second attempt, doubled for each further one; 0 by default.'),
+    deadline: time.optional().describe('Devices not finished by then fail.'),
   })
   .meta({ id: 'NewTask' });
 export type NewTask = z.infer<typeof newTask>;
@@ -85,17 +85,22 @@ export const taskDeviceQuery = z.strictObject({
   limit: limit.optional(),
 });
 
-const max = z.int().min(1).max(100).describe('How many at most; as many as are free by default.');
+const max = z
+  .int()
+  .min(1)
+  .max(100)
+  .describe('At most this many; by default as many as there are free slots.');
 export const claimBody = z
   .strictObject({ max: max.optional(), wait: wait.optional() })
   .meta({ id: 'ClaimDevices' });
 export type ClaimDevices = z.infer<typeof claimBody>;
 
-const attempt = z.int().min(1).max(2_147_483_647).describe('The attempt that was handed out: the fence.');
-const claim = z
-  .strictObject({ max: max.optional() })
-  .optional()
-  .describe('Take the next work with the same request.');
+const attempt = z
+  .int()
+  .min(1)
+  .max(2_147_483_647)
+  .describe('The attempt number that was handed out: the fence.');
+const claim = z.strictObject({ max: max.optional() }).optional().describe('Also take the next work.');
 export const completeBody = z
   .strictObject({ attempt, result: z.unknown().optional(), claim })
   .meta({ id: 'CompleteDevice' });
@@ -108,7 +113,7 @@ export const failBody = z
       .boolean()
       .optional()
       .describe(
-        'Its time is over: a TIMEOUT, as if the server had noticed first; error is kept in its history.',
+        'It timed out: a TIMEOUT, as if the server had noticed first. The error is kept in its history.',
       ),
     claim,
   })
@@ -127,11 +132,11 @@ export const pcHeartbeatBody = z
           stopping: z
             .boolean()
             .optional()
-            .describe('It is being stopped already: a wait does not end for it.'),
+            .describe('It is already being stopped; do not end the wait for it.'),
         }),
       )
       .max(1_000),
-    wait: wait.optional().describe('How many seconds to wait for one of them to be cancelled or given up.'),
+    wait: wait.optional().describe('Seconds to wait for one of them to be cancelled or given up.'),
   })
   .meta({ id: 'PcHeartbeatRequest' });
 export type PcHeartbeatRequest = z.infer<typeof pcHeartbeatBody>;

@@ -8,13 +8,13 @@ export const runners = {
   claim: endpoint({
     method: 'POST',
     path: '/api/pcs/:id/claim',
-    summary: 'Take work for the free slots of the PC, or wait for some',
+    summary: 'Claim work for the free slots of the PC, waiting for some if asked',
     headers: INSTANCE,
     params: idParams,
     body: claimBody,
     responses: {
       200: {
-        description: 'Handed out just now; asking for more than is free is no error.',
+        description: 'Work just handed out. Asking for more than the free slots is not an error.',
         schema: claimed,
       },
     },
@@ -22,7 +22,7 @@ export const runners = {
   running: endpoint({
     method: 'GET',
     path: '/api/pcs/:id/running',
-    summary: 'What the runner of the PC holds: to be asked at start and after a request without an answer',
+    summary: 'List what the runner holds; ask at start and after a request that got no answer',
     headers: INSTANCE,
     params: idParams,
     responses: { 200: { description: 'Handed out before and not reported yet.', schema: heldDevices } },
@@ -30,14 +30,13 @@ export const runners = {
   watch: endpoint({
     method: 'POST',
     path: '/api/pcs/:id/heartbeat',
-    summary:
-      'Hear which of the attempts that run are not wanted any more, or wait for that; their time stays as it is',
+    summary: 'Learn which running attempts were cancelled, waiting if asked; their time is not extended',
     headers: INSTANCE,
     params: idParams,
     body: pcHeartbeatBody,
     responses: {
       200: {
-        description: 'One entry for each that was named, and for others of this runner that were cancelled.',
+        description: 'One entry for each named attempt, and for other cancelled attempts of this runner.',
         schema: pcHeartbeat,
       },
     },
@@ -45,7 +44,7 @@ export const runners = {
   complete: endpoint({
     method: 'POST',
     path: '/api/task-devices/:id/complete',
-    summary: 'The device is done; perhaps take the next work with it',
+    summary: 'Report success of a device, and optionally take the next work',
     headers: INSTANCE,
     params: idParams,
     body: completeBody,
@@ -54,13 +53,13 @@ export const runners = {
   fail: endpoint({
     method: 'POST',
     path: '/api/task-devices/:id/fail',
-    summary: 'The attempt failed; perhaps take the next work with it',
+    summary: 'Report a failed attempt, and optionally take the next work',
     headers: INSTANCE,
     params: idParams,
     body: failBody,
     responses: {
       200: {
-        description: 'pending: it is tried again. failed: the tries are used up, the device is in error.',
+        description: 'pending: it will be retried. failed: no attempts are left and the device is in error.',
         schema: reported,
       },
     },
@@ -68,21 +67,24 @@ export const runners = {
   acknowledge: endpoint({
     method: 'POST',
     path: '/api/task-devices/:id/ack',
-    summary: 'The attempt has been received and begun',
+    summary: 'Report that the attempt was received and started',
     headers: INSTANCE,
     params: idParams,
     body: attemptBody,
-    responses: { 200: { description: 'Whether it is the running one.', schema: acknowledged } },
+    responses: { 200: { description: 'Whether this attempt is the running one.', schema: acknowledged } },
   }),
   heartbeat: endpoint({
     method: 'POST',
     path: '/api/task-devices/:id/heartbeat',
-    summary: 'Hear whether the attempt is still wanted; its time stays as it is',
+    summary: 'Learn whether the attempt is still wanted; its time is not extended',
     headers: INSTANCE,
     params: idParams,
     body: attemptBody,
     responses: {
-      200: { description: 'Whether it is the running one, and whether to stop.', schema: heartbeat },
+      200: {
+        description: 'Whether this attempt is the running one, and whether to stop.',
+        schema: heartbeat,
+      },
     },
   }),
 };

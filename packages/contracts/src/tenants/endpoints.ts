@@ -27,25 +27,25 @@ export const tenants = {
   create: endpoint({
     method: 'POST',
     path: '/api/tenants',
-    summary: 'Make a tenant; for admins of the default tenant',
+    summary: 'Create a tenant; for admins of the default tenant',
     body: newTenant,
-    responses: { 201: { description: 'It is there, and has no tokens yet.', schema: tenant } },
+    responses: { 201: { description: 'Created, without tokens.', schema: tenant } },
   }),
   list: endpoint({
     method: 'GET',
     path: '/api/tenants',
-    summary: 'List the tenants; for admins of the default tenant',
+    summary: 'List tenants; for admins of the default tenant',
     query: z.strictObject({ cursor: placeCursor.optional(), limit: limit.optional() }),
     responses: {
-      200: { description: 'Oldest first; the cursor leads to the next page.', schema: tenantPage },
+      200: { description: 'Oldest first; pass the cursor to get the next page.', schema: tenantPage },
     },
   }),
   createToken: endpoint({
     method: 'POST',
     path: '/api/tenants/:id/tokens',
-    summary: 'Issue a token of a tenant, its first admin above all; for admins of the default tenant',
+    summary: 'Create a token for a tenant, such as its first admin token; for admins of the default tenant',
     params: idParams,
     body: newToken,
-    responses: { 201: { description: 'The token with its secret, shown this once.', schema: issuedToken } },
+    responses: { 201: { description: 'The token with its secret, shown once.', schema: issuedToken } },
   }),
 };

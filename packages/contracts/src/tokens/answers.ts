@@ -11,7 +11,7 @@ const fields = {
   restriction: z.unknown().optional(),
   createdAt: time,
   createdBy: z.string().nullable(),
-  replaces: z.string().optional().describe('The token that ends when this one is first used.'),
+  replaces: z.string().optional().describe('The token that this one replaces when first used.'),
   firstUsedAt: time.optional(),
   revokedAt: time.optional(),
 };

@@ -8,18 +8,18 @@ export const tokens = {
   create: endpoint({
     method: 'POST',
     path: '/api/tokens',
-    summary: 'Issue a token; its secret is shown this once',
+    summary: 'Create a token; its secret is shown once',
     body: newToken,
     responses: { 201: { description: 'The token with its secret.', schema: issuedToken } },
   }),
   list: endpoint({
     method: 'GET',
     path: '/api/tokens',
-    summary: 'List the tokens of the tenant, without their secrets',
+    summary: 'List the tokens of the tenant, without secrets',
     query: listQuery,
     responses: {
       200: {
-        description: 'Newest first, revoked ones included; the cursor leads to the next page.',
+        description: 'Newest first, including revoked ones; pass the cursor to get the next page.',
         schema: tokenPage,
       },
     },
@@ -27,14 +27,14 @@ export const tokens = {
   revoke: endpoint({
     method: 'DELETE',
     path: '/api/tokens/:id',
-    summary: 'Revoke a token, on all nodes at once',
+    summary: 'Revoke a token on all nodes at once',
     params: idParams,
     responses: { 204: { description: 'Revoked.' } },
   }),
   rotate: endpoint({
     method: 'POST',
     path: '/api/tokens/:id/rotate',
-    summary: 'Issue a new secret; the one in use is valid until the new one is first used',
+    summary: 'Rotate a token; the old secret stays valid until the new one is used',
     params: idParams,
     body: emptyBody,
     responses: { 201: { description: 'The new token with its secret.', schema: issuedToken } },

@@ -4,14 +4,14 @@
  */
 export const TOKEN_KINDS = {
   operator: { byHand: true, meaning: 'a person or an application, with a role' },
-  agent: { byHand: false, meaning: 'the agent of one host: takes its actions and reports them' },
-  device: { byHand: false, meaning: 'one device: checks in, gets its actions and reports them' },
-  runner: { byHand: false, meaning: 'the runner of one PC: takes work for its devices and reports it' },
+  agent: { byHand: false, meaning: 'the agent of one host: runs its actions and reports them' },
+  device: { byHand: false, meaning: 'one device: checks in, receives its actions and reports them' },
+  runner: { byHand: false, meaning: 'the runner of one PC: claims work for its devices and reports it' },
   bot: { byHand: false, meaning: 'one bot: claims orders for itself' },
-  'host-enrolment': { byHand: true, meaning: 'lets hosts register themselves, any number of them' },
-  'device-enrolment': { byHand: true, meaning: 'lets devices register themselves, any number of them' },
-  'mdm-enrolment': { byHand: false, meaning: 'one phone: fetches the profile by which it becomes managed' },
-  publisher: { byHand: true, meaning: 'publishes callbacks, looks after them and their dead letters' },
+  'host-enrolment': { byHand: true, meaning: 'enrols any number of hosts' },
+  'device-enrolment': { byHand: true, meaning: 'enrols any number of devices' },
+  'mdm-enrolment': { byHand: false, meaning: 'one phone: downloads its enrolment profile' },
+  publisher: { byHand: true, meaning: 'publishes and manages callbacks and their dead letters' },
   worker: { byHand: true, meaning: 'claims and reports actions of generic lanes' },
 } as const satisfies Record<string, { byHand: boolean; meaning: string }>;
 

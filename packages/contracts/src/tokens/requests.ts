@@ -8,24 +8,24 @@ export const newToken = z
     kind: z.enum(KINDS_BY_HAND),
     role: z.enum(ROLES).optional(),
     name,
-    lanes: z.array(name).min(1).max(1_000).optional().describe('The only lanes a worker token is for.'),
+    lanes: z.array(name).min(1).max(1_000).optional().describe('The only lanes a worker token may use.'),
     tags: z
       .array(name)
       .max(100)
       .optional()
-      .describe('Given to every device that comes with this device-enrolment token.'),
+      .describe('Tags for every device that enrols with this device-enrolment token.'),
     reEnrol: z
       .boolean()
       .optional()
       .describe(
-        'Whether a device with a known externalId may come again with this device-enrolment token; its old self ends.',
+        'Whether a device with a known externalId may enrol again with this device-enrolment token; its old registration ends.',
       ),
   })
   .meta({ id: 'NewToken' });
 export type NewToken = z.infer<typeof newToken>;
 
 export const listQuery = z.strictObject({
-  kind: z.enum(KINDS).optional().describe('Without it those that were issued by hand.'),
+  kind: z.enum(KINDS).optional().describe('By default the tokens that were created by hand.'),
   cursor: cursor.optional(),
   limit: limit.optional(),
 });

@@ -8,8 +8,8 @@ const lastTry = z
   .strictObject({
     at: time,
     deliveryId: z.string(),
-    status: z.int().nullable().describe('Null: there was no answer.'),
-    error: z.string().nullable().describe('Null: it was taken.'),
+    status: z.int().nullable().describe('Null: no response.'),
+    error: z.string().nullable().describe('Null: it was accepted.'),
   })
   .meta({ id: 'WebhookLastTry' });
 
@@ -26,21 +26,21 @@ export const webhook = z
     pausedBy: z
       .enum(['operator', 'failures'])
       .optional()
-      .describe('failures: for a day nothing was taken, or the endpoint says that it is gone.'),
-    catchingUp: z.boolean().describe('It gets what happened while it was paused, before what happens now.'),
-    failingSince: time.nullable().describe('Every try since then has failed.'),
+      .describe('failures: nothing was accepted for a day, or the endpoint answered that it is gone.'),
+    catchingUp: z.boolean().describe('It is still receiving the events from while it was paused.'),
+    failingSince: time.nullable().describe('Every try has failed since then.'),
     last: lastTry.nullable(),
     counts: z
       .strictObject({ delivered: z.int(), failed: z.int() })
-      .describe('Deliveries that were taken, and those that were given up.'),
-    waiting: z.int().optional().describe('Of a single one: deliveries that wait or are tried again.'),
+      .describe('Deliveries accepted, and deliveries given up.'),
+    waiting: z.int().optional().describe('Only when reading one: deliveries that wait or are being retried.'),
     createdAt: time,
     createdBy: z.string().nullable(),
   })
   .meta({ id: 'Webhook' });
 export type Webhook = z.infer<typeof webhook>;
 
-const secret = z.string().describe('`whsec_…`, to verify signatures with. Shown once.');
+const secret = z.string().describe('`whsec_…`, verifies signatures. Shown once.');
 export const newWebhook = webhook.extend({ secret }).meta({ id: 'CreatedWebhook' });
 export const webhookPage = z
   .strictObject({ webhooks: z.array(webhook), cursor: nextCursor })
@@ -49,23 +49,23 @@ export type WebhookPage = z.infer<typeof webhookPage>;
 export const rotated = z
   .strictObject({
     secret,
-    formerUntil: time.describe('Until then requests carry a signature of the former one too.'),
+    formerUntil: time.describe('Until then requests are also signed with the old secret.'),
   })
   .meta({ id: 'RotatedWebhookSecret' });
 export const pinged = z
   .strictObject({
     status: z.int().nullable(),
-    error: z.string().nullable().describe('Null: it was taken.'),
-    body: z.string().describe('The beginning of the answer.'),
+    error: z.string().nullable().describe('Null: it was accepted.'),
+    body: z.string().describe('The start of the response.'),
     tookMs: z.int(),
   })
   .meta({ id: 'PingedWebhook' });
 
 export const delivery = z
   .strictObject({
-    id: z.string().describe('That of its action.'),
+    id: z.string().describe('The id of its action.'),
     event: z.string(),
-    eventId: z.string().describe('`webhook-id` of the request; a replay has that of its first delivery.'),
+    eventId: z.string().describe('`webhook-id` of the request; a replay keeps that of the first delivery.'),
     eventAt: time,
     subject: z.string().nullable(),
     state: z.enum(DELIVERY_STATES),
@@ -83,14 +83,14 @@ export type WebhookDeliveryPage = z.infer<typeof deliveryPage>;
 
 export const deliveryWithTries = delivery
   .extend({
-    request: z.unknown().describe('The body that is sent; null: not kept any more.'),
+    request: z.unknown().describe('The body of the request; null: no longer kept.'),
     tries: z.array(
       z.strictObject({
         attempt: z.int(),
         at: time,
         status: z.int().nullable(),
         headers: z.record(z.string(), z.string()),
-        body: z.string().describe('The beginning of the answer.'),
+        body: z.string().describe('The start of the response.'),
         error: z.string().nullable(),
         tookMs: z.int(),
       }),
@@ -101,6 +101,6 @@ export type WebhookDeliveryWithTries = z.infer<typeof deliveryWithTries>;
 export const replayed = z
   .strictObject({
     replayed: z.int(),
-    cursor: nextCursor.describe('Not null: there is more; ask again with it.'),
+    cursor: nextCursor.describe('Not null: there is more; repeat the request with it.'),
   })
   .meta({ id: 'ReplayedWebhook' });

@@ -21,35 +21,35 @@ import {
   webhookPatch,
 } from './requests.ts';
 
-const asItIs = { 200: { description: 'The webhook as it is now.', schema: webhook } } as const;
+const asItIs = { 200: { description: 'The webhook.', schema: webhook } } as const;
 
 /** What happens, sent to whoever wants to know of it. */
 export const webhooks = {
   create: endpoint({
     method: 'POST',
     path: '/api/webhooks',
-    summary: 'Sends what happens from now on to an address, as signed CloudEvents',
+    summary: 'Create a webhook that sends events from now on as signed CloudEvents',
     body: webhookBody,
-    responses: { 201: { description: 'Its secret is shown once.', schema: newWebhook } },
+    responses: { 201: { description: 'The secret is shown once.', schema: newWebhook } },
   }),
   list: endpoint({
     method: 'GET',
     path: '/api/webhooks',
-    summary: 'List webhooks, the newest first',
+    summary: 'List webhooks, newest first',
     query: pageQuery,
-    responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: webhookPage } },
+    responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: webhookPage } },
   }),
   get: endpoint({
     method: 'GET',
     path: '/api/webhooks/:id',
-    summary: 'One webhook, and how much waits for it',
+    summary: 'Get a webhook and how many deliveries wait for it',
     params: idParams,
     responses: asItIs,
   }),
   update: endpoint({
     method: 'PATCH',
     path: '/api/webhooks/:id',
-    summary: 'Changes where it is sent to, or what',
+    summary: 'Update a webhook; omitted fields stay as they are',
     params: idParams,
     body: webhookPatch,
     responses: asItIs,
@@ -57,14 +57,14 @@ export const webhooks = {
   remove: endpoint({
     method: 'DELETE',
     path: '/api/webhooks/:id',
-    summary: 'Deletes a webhook; what waits for it is not sent any more',
+    summary: 'Delete a webhook; its waiting deliveries are not sent',
     params: idParams,
-    responses: { 204: { description: 'It is gone.' } },
+    responses: { 204: { description: 'Deleted.' } },
   }),
   pause: endpoint({
     method: 'POST',
     path: '/api/webhooks/:id/pause',
-    summary: 'Sends nothing until it is resumed; what happens meanwhile is sent then',
+    summary: 'Pause a webhook; events that happen meanwhile are sent when it resumes',
     params: idParams,
     body: pauseBody,
     responses: asItIs,
@@ -72,7 +72,7 @@ export const webhooks = {
   resume: endpoint({
     method: 'POST',
     path: '/api/webhooks/:id/resume',
-    summary: 'Goes on where it was paused',
+    summary: 'Resume a webhook where it was paused',
     params: idParams,
     body: resumeBody,
     responses: asItIs,
@@ -80,7 +80,7 @@ export const webhooks = {
   rotateSecret: endpoint({
     method: 'POST',
     path: '/api/webhooks/:id/rotate-secret',
-    summary: 'A new secret; for a day requests are signed with the former one too',
+    summary: 'Rotate the secret; for a day requests are also signed with the old one',
     params: idParams,
     body: emptyBody,
     responses: { 200: { description: 'The secret is shown once.', schema: rotated } },
@@ -88,39 +88,38 @@ export const webhooks = {
   ping: endpoint({
     method: 'POST',
     path: '/api/webhooks/:id/ping',
-    summary: 'Sends an event webhook.ping now, also while it is paused, and says what was answered',
+    summary: 'Send a webhook.ping now, even while paused, and return the response',
     params: idParams,
     body: emptyBody,
-    responses: { 200: { description: 'What came of it.', schema: pinged } },
+    responses: { 200: { description: 'The outcome.', schema: pinged } },
   }),
   replay: endpoint({
     method: 'POST',
     path: '/api/webhooks/:id/replay',
-    summary: 'Sends the deliveries of a time range again, 500 per request',
+    summary: 'Replay the deliveries of a time range, 500 per request',
     params: idParams,
     body: replayBody,
-    responses: { 200: { description: 'How many were queued again.', schema: replayed } },
+    responses: { 200: { description: 'How many were queued.', schema: replayed } },
   }),
   deliveries: endpoint({
     method: 'GET',
     path: '/api/webhooks/:id/deliveries',
-    summary:
-      'What was sent, the newest first; with a filter a page may have fewer than it could, and a cursor',
+    summary: 'List deliveries, newest first; with a filter a page may be short and still have a cursor',
     params: idParams,
     query: deliveryQuery,
-    responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: deliveryPage } },
+    responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: deliveryPage } },
   }),
   delivery: endpoint({
     method: 'GET',
     path: '/api/webhooks/:id/deliveries/:deliveryId',
-    summary: 'One delivery: what is sent, and what was answered to each try',
+    summary: 'Get a delivery: its body, and the response to each try',
     params: deliveryParams,
     responses: { 200: { description: 'The delivery.', schema: deliveryWithTries } },
   }),
   replayOne: endpoint({
     method: 'POST',
     path: '/api/webhooks/:id/deliveries/:deliveryId/replay',
-    summary: 'Sends it again, behind what waits',
+    summary: 'Replay a delivery, behind those that wait',
     params: deliveryParams,
     body: emptyBody,
     responses: { 201: { description: 'The new delivery.', schema: delivery } },

@@ -3,7 +3,7 @@ import { cursor, limit, name, reason, time } from '../values.ts';
 import { DELIVERY_STATES, WEBHOOK_EVENTS, WEBHOOK_WILDCARDS } from './events.ts';
 
 /** What comes in. */
-const url = z.string().min(1).max(2_000).describe('an address that begins with https:// or http://');
+const url = z.string().min(1).max(2_000).describe('a URL that begins with https:// or http://');
 const ids = z
   .array(z.string().regex(/^[1-9]\d{0,17}$/))
   .min(1)
@@ -13,12 +13,12 @@ const names = z.array(name).min(1).max(100);
 
 export const webhookFilter = z
   .strictObject({
-    hosts: ids.optional().describe('Of actions of these hosts.'),
-    devices: ids.optional().describe('Of these devices and their actions.'),
-    kinds: names.optional().describe('Of actions of these kinds.'),
-    tags: names.optional().describe('Of actions with one of these tags.'),
+    hosts: ids.optional().describe('Events of actions of these hosts.'),
+    devices: ids.optional().describe('Events of these devices and their actions.'),
+    kinds: names.optional().describe('Events of actions of these kinds.'),
+    tags: names.optional().describe('Events of actions with any of these tags.'),
   })
-  .describe('Of each that is named one must fit; what an event does not have fits nothing.')
+  .describe('Each given filter must match one of its values; an event without that field does not match.')
   .meta({ id: 'WebhookFilter' });
 export type WebhookFilter = z.infer<typeof webhookFilter>;
 
@@ -48,7 +48,7 @@ export const resumeBody = z
     skipMissed: z
       .boolean()
       .optional()
-      .describe('What happened meanwhile is not sent; what was queued before the pause is.'),
+      .describe('Skip the events from during the pause; what was queued before it is still sent.'),
   })
   .meta({ id: 'ResumeWebhook' });
 
@@ -58,16 +58,16 @@ export const deliveryQuery = z.strictObject({
   limit: limit.optional(),
   state: z.enum(DELIVERY_STATES).optional(),
   event: z.enum(WEBHOOK_EVENTS).optional(),
-  from: time.optional().describe('Of events at this time or later.'),
-  to: time.optional().describe('Of events before this time.'),
+  from: time.optional().describe('Events at or after this time.'),
+  to: time.optional().describe('Events before this time.'),
 });
 
 export const replayBody = z
   .strictObject({
-    from: time.describe('Events at this time or later,'),
-    to: time.describe('and before this one.'),
-    failed: z.boolean().optional().describe('Only those that were never delivered.'),
-    cursor: cursor.optional().describe('Where the answer before has ended.'),
+    from: time.describe('Events at or after this time.'),
+    to: time.describe('Events before this time.'),
+    failed: z.boolean().optional().describe('Only deliveries that never succeeded.'),
+    cursor: cursor.optional(),
   })
   .meta({ id: 'ReplayWebhook' });
 export type ReplayWebhook = z.infer<typeof replayBody>;

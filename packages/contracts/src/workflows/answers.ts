@@ -4,6 +4,20 @@ import { nextCursor, time } from '../values.ts';
 import { schedule } from './requests.ts';
 
 /** What goes out; a test compares every answer with it. */
+export const run = z
+  .strictObject({
+    id: z.string(),
+    trigger: z.enum(['schedule', 'manual', 'expiry']),
+    scheduledAt: time,
+    startedAt: time,
+    startedBy: z.string().nullable(),
+    status: z.enum(['supplying', 'supplied', 'missed']),
+    targets: z.int(),
+    actions: z.int().describe('How many actions it has created so far.'),
+    refused: z.int(),
+  })
+  .meta({ id: 'WorkflowRun' });
+export type WorkflowRun = z.infer<typeof run>;
 export const workflow = z
   .strictObject({
     id: z.string(),
@@ -14,7 +28,8 @@ export const workflow = z
     action: deviceAction,
     enabled: z.boolean(),
     catchUp: z.enum(['none', 'one', 'all']),
-    nextAt: time.nullable().describe('When it runs next, or is looked at next if it goes by expiry.'),
+    nextAt: time.nullable().describe('The next run, or for a schedule by expiry the next check.'),
+    lastRun: run.nullable().describe('The newest run; null: there was none yet.'),
     createdAt: time,
     createdBy: z.string().nullable(),
   })
@@ -24,20 +39,6 @@ export const workflowPage = z
   .strictObject({ workflows: z.array(workflow), cursor: nextCursor })
   .meta({ id: 'WorkflowPage' });
 export type WorkflowPage = z.infer<typeof workflowPage>;
-export const run = z
-  .strictObject({
-    id: z.string(),
-    trigger: z.enum(['schedule', 'manual', 'expiry']),
-    scheduledAt: time,
-    startedAt: time,
-    startedBy: z.string().nullable(),
-    status: z.enum(['supplying', 'supplied', 'missed']),
-    targets: z.int(),
-    actions: z.int().describe('How many actions it has made so far.'),
-    refused: z.int(),
-  })
-  .meta({ id: 'WorkflowRun' });
-export type WorkflowRun = z.infer<typeof run>;
 export const runPage = z
   .strictObject({ runs: z.array(run), cursor: nextCursor })
   .meta({ id: 'WorkflowRunPage' });

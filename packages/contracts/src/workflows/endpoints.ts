@@ -8,16 +8,16 @@ export const workflows = {
   create: endpoint({
     method: 'POST',
     path: '/api/workflows',
-    summary: 'An action for many devices, again and again, by a schedule',
+    summary: 'Create a workflow: an action for many devices on a schedule',
     body: workflowBody,
-    responses: { 201: { description: 'It runs when its time comes.', schema: workflow } },
+    responses: { 201: { description: 'Created; it runs on schedule.', schema: workflow } },
   }),
   list: endpoint({
     method: 'GET',
     path: '/api/workflows',
     summary: 'List workflows',
     query: pageQuery,
-    responses: { 200: { description: 'A page; the cursor leads to the next one.', schema: workflowPage } },
+    responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: workflowPage } },
   }),
   get: endpoint({
     method: 'GET',
@@ -29,7 +29,8 @@ export const workflows = {
   update: endpoint({
     method: 'PATCH',
     path: '/api/workflows/:id',
-    summary: 'Change a workflow; what is not named stays. Times that passed while it was disabled are over',
+    summary:
+      'Update a workflow; omitted fields stay as they are. Runs missed while it was disabled are not made up',
     params: idParams,
     body: changeBody,
     responses: { 200: { description: 'As it is now.', schema: workflow } },
@@ -37,27 +38,27 @@ export const workflows = {
   remove: endpoint({
     method: 'DELETE',
     path: '/api/workflows/:id',
-    summary: 'Delete a workflow; actions that it has made stay where they are',
+    summary: 'Delete a workflow; the actions it has created stay',
     params: idParams,
     responses: { 204: { description: 'Deleted.' } },
   }),
   run: endpoint({
     method: 'POST',
     path: '/api/workflows/:id/run',
-    summary: 'Run a workflow now, whatever its schedule says',
+    summary: 'Run a workflow now, regardless of its schedule',
     params: idParams,
     headers: IDEMPOTENCY_KEY,
     responses: {
-      200: { description: 'It was there already, by its Idempotency-Key.', schema: run },
-      201: { description: 'Its targets are frozen; their actions follow.', schema: run },
+      200: { description: 'It already existed: same Idempotency-Key.', schema: run },
+      201: { description: 'Started with a fixed set of targets; their actions follow.', schema: run },
     },
   }),
   runs: endpoint({
     method: 'GET',
     path: '/api/workflows/:id/runs',
-    summary: 'When a workflow ran and how many actions each run made, newest first',
+    summary: 'List the runs of a workflow and how many actions each created, newest first',
     params: idParams,
     query: pageQuery,
-    responses: { 200: { description: 'A page; the cursor leads to older ones.', schema: runPage } },
+    responses: { 200: { description: 'A page; pass its cursor to get older entries.', schema: runPage } },
   }),
 };

@@ -16,7 +16,7 @@ export const schedule = z
     }),
     z.strictObject({ at: time }),
     z.strictObject({
-      beforeExpiryDays: z.int().min(0).max(36_500).describe('Once per device and value of its expiry.'),
+      beforeExpiryDays: z.int().min(0).max(36_500).describe('Once per device and expiry date.'),
     }),
   ])
   .meta({ id: 'Schedule' });
@@ -31,7 +31,7 @@ const fields = {
   catchUp: z
     .enum(['none', 'one', 'all'])
     .optional()
-    .describe('What happens to times that passed while no server ran: none of them, the last one, or all.'),
+    .describe('Which runs to make up that were missed while no server ran: none, the last one, or all.'),
 };
 export const workflowBody = z.strictObject(fields).meta({ id: 'NewWorkflow' });
 export type NewWorkflow = z.infer<typeof workflowBody>;

@@ -58,7 +58,11 @@ export function checkLife(
   const ended = new Set<number>();
   const leftOpen = new Set<number>();
   const cancelAsked = new Set<number>();
-  events.forEach((event, n) => {
+  // what is LATE locks nothing, so its number may lie between two that are of one statement
+  const told = events.filter(({ type }) => type !== 'LATE');
+  let n = -1;
+  for (const event of events) {
+    if (event.type !== 'LATE') n += 1;
     if (event.type === 'SENT') {
       if (FINAL.has(state)) bad('handed-out-after-end', event, `it was ${state}`);
       if (event.attempt <= attempt) bad('attempt-reused', event, `after attempt ${attempt}`);
@@ -71,8 +75,7 @@ export function checkLife(
     if (event.type === 'TIMEOUT' || event.type === 'RELEASED') leftOpen.add(event.attempt);
     if (event.type === 'CANCEL_REQUESTED') cancelAsked.add(event.attempt);
     if (ENDS_ATTEMPT.has(event.type)) {
-      const late =
-        event.type === 'SUCCEEDED' && (event.reason === 'LATE' || events[n - 1]?.type === 'TIMEOUT');
+      const late = event.type === 'SUCCEEDED' && (event.reason === 'LATE' || told[n - 1]?.type === 'TIMEOUT');
       if (ended.has(event.attempt) && !late) bad('attempt-ended-twice', event, 'by another event before');
       ended.add(event.attempt);
     }
@@ -83,11 +86,11 @@ export function checkLife(
       running = [];
     }
     if (event.type === 'TIMEOUT' && !cancelAsked.has(event.attempt))
-      violations.push(...policy(action, event, events[n + 1]));
+      violations.push(...policy(action, event, told[n + 1]));
     const next: ActionState | null = TRANSITIONS[state][event.type];
     if (next === null) bad('impossible-history', event, `in state ${state}`);
     else state = next;
-  });
+  }
   leases.push(...running.map((one) => ({ ...one, actionId: action.id, to: null })));
   const inTables = action.ended ?? (action.leasedAttempt !== null ? 'claimed' : 'pending');
   const twoPlaces =

@@ -109,7 +109,7 @@ export class ListenerSession {
       if (channels.length > 0)
         await next.query(channels.map((one) => `listen ${pg.escapeIdentifier(one)}`).join('; '));
       if (broken) throw broken;
-      if (this.#subscribers.size === 0) throw new Error('Nobody listens any more.');
+      if (this.#subscribers.size === 0) throw new Error('There is no listener any more.');
     } catch (error) {
       // one that connected and could not listen would stay for ever
       next.end().catch(() => {});

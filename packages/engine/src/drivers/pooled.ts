@@ -79,8 +79,7 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
         committing = true;
         const committed = await client.query(within({ text: 'commit' }, statementMs));
         committing = false;
-        if (committed.command !== 'COMMIT')
-          throw new Error('The transaction was rolled back by an earlier error.');
+        if (committed.command !== 'COMMIT') throw new Error('An earlier error rolled the transaction back.');
       } catch (error) {
         failure = error;
         if (committing && isOutcomeUnknown(error)) for (const then of ifInDoubt) then();

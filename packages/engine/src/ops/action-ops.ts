@@ -9,6 +9,7 @@ import { type CancelAnswer, createCancel } from './cancel.ts';
 import type { ActionRef } from './change-named.ts';
 import { createEndNamed } from './end-named.ts';
 import type { ActionFilter, createLookUp } from './look-up.ts';
+import { createMakeDueNow, type MakeDueAnswer } from './make-due-now.ts';
 import { createMoveToFront, type MoveAnswer } from './move-to-front.ts';
 import { createRedrive, type RedriveAnswer } from './redrive.ts';
 
@@ -21,8 +22,8 @@ export interface Named {
   readonly reason: string;
 }
 
-/** Those of these actions that may be changed; what it looks at it must hold until the end of the transaction. */
-export type Allow = (tx: Queryable, ids: readonly string[]) => Promise<readonly string[]>;
+/** Those of these actions that may be changed. What it looks at never changes, or it holds it until the end of the transaction. */
+export type Allow = (client: Queryable, ids: readonly string[]) => Promise<readonly string[]>;
 
 const checkReason = (reason: string | undefined) => ifGiven(reason, (text) => checkText(text, 'reason'));
 
@@ -30,6 +31,7 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
   const cancel = createCancel(context);
   const redrive = createRedrive(context);
   const move = createMoveToFront(context);
+  const makeDue = createMakeDueNow(context);
   const cancelNamed = createEndNamed(context, 'cancelled');
   const expireNamed = createEndNamed(context, 'expired');
   const failNamed = createEndNamed(context, 'failed');
@@ -51,21 +53,18 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
     client: Queryable,
     filter: ActionFilter,
     reason: string | undefined,
-    allow?: Allow,
+    { allow = async (_, ids) => ids, holds = false }: { allow?: Allow | undefined; holds?: boolean } = {},
   ): Promise<Answer[]> {
     checkReason(reason);
-    const perform = (on: Queryable, ids: readonly string[]) =>
+    const perform = async (on: Queryable, ids: readonly string[]) =>
       calls.many(
         operation,
         on,
-        ids.map((actionId) => ({ tenantId: filter.tenantId, actionId, reason })),
+        (await allow(on, ids)).map((actionId) => ({ tenantId: filter.tenantId, actionId, reason })),
       );
-    const performAllowed = async (on: Queryable, ids: readonly string[]) =>
-      allow ? perform(on, await allow(on, ids)) : perform(on, ids);
+    // what must be held is one transaction, and one locked lane keeps the whole chunk waiting
     return forEachMatch(lookUp, client, filter, (ids) =>
-      allow && client === calls.db
-        ? whileLocked(calls.db, (tx) => performAllowed(tx, ids))
-        : performAllowed(client, ids),
+      holds && client === calls.db ? whileLocked(calls.db, (tx) => perform(tx, ids)) : perform(client, ids),
     );
   }
 
@@ -86,10 +85,19 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
   return {
     cancel: (client: Queryable, action: ActionRef): Promise<CancelAnswer> =>
       one(cancel, client, action, { outcome: 'unknown', state: null }),
+    /** Each as by itself, all by one statement. */
+    cancelMany: (client: Queryable, tenantId: number, ids: readonly string[]): Promise<CancelAnswer[]> =>
+      calls.many(
+        cancel,
+        client,
+        ids.filter(isId).map((actionId) => ({ tenantId: checkTenant(tenantId), actionId })),
+      ),
     redrive: (client: Queryable, action: ActionRef): Promise<RedriveAnswer> =>
       one(redrive, client, action, { outcome: 'unknown', state: null }),
     moveToFront: (client: Queryable, action: ActionRef): Promise<MoveAnswer> =>
       one(move, client, action, { outcome: 'unknown', state: null }),
+    makeDue: (client: Queryable, action: ActionRef): Promise<MakeDueAnswer> =>
+      one(makeDue, client, action, { outcome: 'unknown', state: null }),
 
     /** Those among these that nobody holds end as expired. Says how many. */
     expire: (client: Queryable, named: Named) => endNamed(expireNamed, client, named),
@@ -118,8 +126,23 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
       allow?: Allow,
     ): Promise<{ redriven: number }> {
       if (filter.state !== undefined && filter.state !== 'failed') return { redriven: 0 };
-      const answers = await byFilter(redrive, client, { ...filter, state: 'failed' }, reason, allow);
+      const failed = { ...filter, state: 'failed' } as const;
+      const answers = await byFilter(redrive, client, failed, reason, { allow, holds: allow !== undefined });
       return { redriven: count(answers, 'redriven') };
+    },
+
+    /** Everything that matches and waits for a time; with `allow` only what it lets pass, by what never changes: it holds nothing. */
+    async makeDueMatching(
+      client: Queryable,
+      filter: ActionFilter,
+      reason?: string,
+      allow?: Allow,
+    ): Promise<{ due: number }> {
+      // what is held waits for no time
+      if (![undefined, 'pending', 'unfinished'].includes(filter.state)) return { due: 0 };
+      const waiting = { ...filter, state: 'pending', waitsForTime: true } as const;
+      const answers = await byFilter(makeDue, client, waiting, reason, { allow });
+      return { due: count(answers, 'due') };
     },
   };
 }

@@ -33,6 +33,8 @@ interface Row {
   /** The state that it was seen in. */
   before: Transition['before'];
   is_done: boolean;
+  /** Of a change that asks for more than a state. */
+  may_be?: boolean;
   /** The event that was written; null: none. */
   type: number | null;
   state: string;
@@ -60,7 +62,7 @@ export function createNamedChange<Outcome extends string>(
     /** Those with an equal key never share a statement; by default the action. */
     readonly key?: (item: ActionRef) => string;
     /** What became of one that was seen in that state; BUSY: it could have been done, but somebody was faster. */
-    readonly outcomeOf: (before: Row['before'], isDone: boolean) => Outcome | Busy;
+    readonly outcomeOf: (before: Row['before'], isDone: boolean, mayBe: boolean) => Outcome | Busy;
   },
 ): Operation<ActionRef, Answer<Outcome>> {
   const ask = context.effects.carry({
@@ -83,7 +85,7 @@ export function createNamedChange<Outcome extends string>(
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
       for (const row of found as Row[]) {
-        const outcome = on.outcomeOf(row.before, row.is_done);
+        const outcome = on.outcomeOf(row.before, row.is_done, row.may_be ?? false);
         answers[row.ord - 1] =
           outcome === BUSY ? BUSY : { outcome, state: row.is_done ? row.state : row.before };
         if (row.type !== null) transitions.push(transitionOf(row, row.type));

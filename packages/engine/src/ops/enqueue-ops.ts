@@ -30,7 +30,7 @@ function refuseWaiting(action: Partial<NewAction>): void {
     if (action[name] !== undefined)
       throw new EngineError(
         'MUSTER_BAD_VALUE',
-        `${name} makes no sense for an action that is handed out at once.`,
+        `${name} is not allowed for an action that is handed out at once.`,
       );
 }
 

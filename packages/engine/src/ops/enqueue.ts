@@ -315,10 +315,10 @@ function answerOf(row: Row, at: Date, most: number): Verdict | EngineError | Bus
     case 'mismatch':
       return new EngineError(
         'MUSTER_IDEMPOTENCY_MISMATCH',
-        'This idempotency key was used for another body.',
+        'This idempotency key was already used with another body.',
       );
     case 'deep':
-      return new EngineError('MUSTER_LANE_FULL', `The lane already has ${most} unfinished actions.`);
+      return new EngineError('MUSTER_LANE_FULL', `The lane is full: it has ${most} unfinished actions.`);
     default:
       return {
         id: row.action_id,

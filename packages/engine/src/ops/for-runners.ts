@@ -32,7 +32,7 @@ export function checkForRunners(requests: readonly ForRunner[]): void {
     checkName(worker, 'worker', 0);
     checkLease(leaseMs);
     const key = `${tenantId}:${runnerId}`;
-    if (seen.has(key)) throw new EngineError('MUSTER_BAD_VALUE', 'Each runner can be named once.');
+    if (seen.has(key)) throw new EngineError('MUSTER_BAD_VALUE', 'Each runner may be named only once.');
     seen.add(key);
   }
 }

@@ -42,7 +42,14 @@ export function createQueueReads(
       checkWhole(limit, 'limit', 1);
       const { rows } = await client.query({
         name: 'muster_queue',
-        text: `${selectUnfinished(s)} and a.lane_id = $3 and ${soughtBy(s, 'a.lane_id')}
+        // by what waits and not by the lane's actions: its history may be long. What a worker has taken from a pool is in his lane
+        text: `${selectUnfinished(s)} and a.lane_id = $3 and a.action_id = any(array(
+            select x.action_id from (
+              select p.action_id from ${s}.pending p where p.tenant_id = $2 and p.lane_id = $3 and ${soughtBy(s, 'p.lane_id')}
+              order by ${place('p')} limit $4
+            ) x
+            union all select l.action_id from ${s}.lanes l where l.tenant_id = $2 and l.lane_id = $3
+            union all select w.action_id from ${s}.lanes w where w.tenant_id = $2 and w.pool_id = $3 and ${soughtBy(s, 'w.pool_id')}))
           order by (l.action_id is not distinct from a.action_id) desc, ${place('p')} limit $4`,
         values: [context.now(), lane.tenantId, checkLane(lane.laneId), limit],
       });

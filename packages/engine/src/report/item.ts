@@ -24,6 +24,8 @@ export interface ReportItem {
   readonly channel?: string | undefined;
   /** Only an action of this lane; others are unknown to the caller. */
   readonly laneId?: string | undefined;
+  /** Where the caller thinks that it was handed out: a hint. */
+  readonly leasedIn?: string | undefined;
   readonly next?: { readonly channel: string; readonly worker: string; readonly leaseMs: number } | undefined;
 }
 

@@ -38,6 +38,8 @@ export interface ReportRequest {
   readonly channel?: string | undefined;
   /** Only an action of this lane: any other is unknown. What comes next comes from this lane even then. */
   readonly laneId?: string | undefined;
+  /** The lane it was handed out in, as its claim said: a success need not look for it then. A wrong one changes nothing. */
+  readonly leasedIn?: string | undefined;
   /** Claim the lane's next action in the same statement. */
   readonly next?:
     | {
@@ -72,7 +74,7 @@ const REASON = /^[A-Z][A-Z_]{0,39}$/;
 
 function checkReason(reason: string): string {
   if (!REASON.test(reason))
-    throw new EngineError('MUSTER_BAD_VALUE', 'reason must be a word of up to 40 capitals.');
+    throw new EngineError('MUSTER_BAD_VALUE', 'reason must be one word of up to 40 capital letters.');
   return reason;
 }
 
@@ -98,6 +100,7 @@ function itemOf(request: ReportRequest): ReportItem {
     delayMs: ifGiven(request.retryAfterMs, (ms) => checkWhole(ms, 'retryAfterMs', 0)),
     channel: ifGiven(request.channel, (channel) => checkName(channel, 'channel')),
     laneId: ifGiven(request.laneId, checkLane),
+    leasedIn: ifGiven(request.leasedIn, checkLane),
     next: ifGiven(request.next, checkNext),
   };
 }

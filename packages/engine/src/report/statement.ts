@@ -24,7 +24,7 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     transitions: SETTLED,
   });
   const late = createReportLate(context);
-  return {
+  const operation: Operation<ReportItem, ReportAnswer> = {
     name: 'report',
     key: (item) => `${item.tenantId}:${item.actionId}`,
     bytes: (item) => Buffer.byteLength(item.result ?? '') + Buffer.byteLength(item.error ?? ''),
@@ -57,21 +57,32 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
         wakes.push(...wakesOf(row));
       }
       const missed = items.flatMap((item, at) => (answers[at] === undefined ? [{ item, at }] : []));
-      if (missed.length > 0) {
-        const run = await late(
-          client,
-          missed.map(({ item }) => item),
-        );
-        run.answers.forEach((answer, n) => {
-          answers[missed[n]?.at as number] = answer;
+      const goOn = async (those: typeof missed, run: (items: ReportItem[]) => ReturnType<typeof late>) => {
+        if (those.length === 0) return;
+        const more = await run(those.map(({ item }) => item));
+        more.answers.forEach((answer, n) => {
+          answers[those[n]?.at as number] = answer;
         });
-        transitions.push(...run.transitions);
-        wakes.push(...run.wakes);
-        told.push(...(run.told ?? []));
-      }
+        transitions.push(...more.transitions);
+        wakes.push(...more.wakes);
+        told.push(...(more.told ?? []));
+      };
+      // a hint may have been wrong: without it, they are what they are
+      const wasHinted = ({ item }: (typeof missed)[number]) => isSuccess && item.leasedIn !== undefined;
+      await goOn(missed.filter(wasHinted), (hinted) =>
+        operation.run(
+          client,
+          hinted.map((item) => ({ ...item, leasedIn: undefined })),
+        ),
+      );
+      await goOn(
+        missed.filter((one) => !wasHinted(one)),
+        (others) => late(client, others),
+      );
       return { answers: answers as (ReportAnswer | Busy)[], transitions, wakes, told };
     },
   };
+  return operation;
 }
 
 /** The channels of all actions that these can change, or null if that is not known before. */

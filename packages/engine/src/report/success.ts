@@ -24,13 +24,13 @@ export const successValues = (context: Context, items: readonly ReportItem[]): u
   items.map((item) => item.next?.channel ?? null),
   items.map((item) => item.next?.worker ?? null),
   items.map((item) => item.next?.leaseMs ?? null),
-  items.map((item) => item.laneId ?? null),
+  items.map((item) => item.laneId ?? item.leasedIn ?? null),
   items.map((item) => item.reason ?? null),
 ];
 
 /** Its lane has what is needed of an action that is leased. Only where the caller names no lane it is looked for. */
 const laneOfLease = (s: string) => `(
-      select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = coalesce(i.only_lane, (
+      select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = coalesce(i.in_lane, (
         select p.lane_id from ${s}.pending p where p.tenant_id = i.tenant_id and p.action_id = i.action_id limit 1)) limit 1
     ) l`;
 
@@ -54,7 +54,7 @@ export const successStatement = (s: string, ends: string | null) => {
       next_channel: 'text',
       next_worker: 'text',
       next_lease_ms: 'int',
-      only_lane: 'bigint',
+      in_lane: 'bigint',
       reason: 'text',
     })}
     cross join lateral ${laneOfLease(s)}

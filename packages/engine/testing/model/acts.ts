@@ -160,8 +160,15 @@ const FIRST_EVENT: Record<Outcome, EventType | null> = {
   revoked: null,
 };
 
-/** The running attempt ends, whoever ends it. */
+/** The running attempt ends, whoever ends it: one who reports the same later hears the same. */
 export function settle(model: Model, action: Action, outcome: Outcome, delayMs?: number): ActionState {
+  const { attempt } = action.at.lease as Lease;
+  const state = settled(model, action, outcome, delayMs);
+  action.answers.set(`${attempt} ${FIRST_EVENT[outcome]}`, state);
+  return state;
+}
+
+function settled(model: Model, action: Action, outcome: Outcome, delayMs?: number): ActionState {
   const held = action.at.lease as Lease;
   const { wanted } = action;
   const isGuest = action.at !== action.lane;
@@ -238,9 +245,7 @@ export function report(
 ): Reported {
   const words = `${attempt} ${FIRST_EVENT[outcome]}`;
   if (leaseOf(action)?.attempt === attempt) {
-    const state = settle(model, action, outcome, delayMs);
-    action.answers.set(words, state);
-    return { accepted: true, state, repeated: false };
+    return { accepted: true, state: settle(model, action, outcome, delayMs), repeated: false };
   }
   const of = action.history.filter((event) => event.attempt === attempt).map((event) => event.type);
   if (of.includes(FIRST_EVENT[outcome] as EventType))
@@ -294,6 +299,15 @@ export function moveToFront(model: Model, action: Action): { outcome: string; st
   action.place = Math.min(...rivals.map((other) => other.place)) - 1;
   action.history.push({ type: 'MOVED', attempt: action.attempt });
   return { outcome: 'moved', state: 'pending' };
+}
+
+export function makeDue(action: Action): { outcome: string; state: ActionState } {
+  if (action.state !== 'pending' || action.notBefore === null)
+    return { outcome: 'refused', state: action.state };
+  action.notBefore = null;
+  action.apart = false;
+  action.history.push({ type: 'MADE_DUE', attempt: action.attempt });
+  return { outcome: 'due', state: 'pending' };
 }
 
 export function extend(

@@ -33,7 +33,10 @@ export type Command =
       readonly running: boolean;
       readonly older: number;
     }
-  | { readonly op: 'cancel' | 'redrive' | 'moveToFront' | 'enqueueAgain'; readonly action: number }
+  | {
+      readonly op: 'cancel' | 'redrive' | 'moveToFront' | 'makeDue' | 'enqueueAgain';
+      readonly action: number;
+    }
   | {
       readonly op: 'cancelTagged' | 'redriveAll' | 'raiseGeneration' | 'resumeEverything';
       readonly lane: number;
@@ -148,7 +151,10 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ op: op('extend', 'acknowledge'), ...of }) },
   {
     weight: 3,
-    arbitrary: fc.record({ op: op('cancel', 'redrive', 'redrive', 'moveToFront', 'enqueueAgain'), action }),
+    arbitrary: fc.record({
+      op: op('cancel', 'redrive', 'redrive', 'moveToFront', 'makeDue', 'enqueueAgain'),
+      action,
+    }),
   },
   {
     weight: 1,

@@ -208,6 +208,7 @@ async function perform(world: World, command: Command): Promise<void> {
               status: command.outcome === 'not_now' ? 'notNow' : command.outcome,
               retryAfterMs: command.delayMs,
               next,
+              leasedIn: hinted(world, action),
             });
       const at = action.at;
       const held = leaseOf(action);
@@ -243,7 +244,8 @@ async function perform(world: World, command: Command): Promise<void> {
     }
     case 'cancel':
     case 'redrive':
-    case 'moveToFront': {
+    case 'moveToFront':
+    case 'makeDue': {
       if (all.length === 0) return;
       const action = at(all, command.action);
       const answer = await engine[command.op](db, { tenantId, actionId: action.id });
@@ -252,7 +254,10 @@ async function perform(world: World, command: Command): Promise<void> {
           ? acts.cancel(action)
           : command.op === 'redrive'
             ? acts.redrive(model, action)
-            : acts.moveToFront(model, action);
+            : command.op === 'makeDue'
+              ? acts.makeDue(action)
+              : acts.moveToFront(model, action);
+      if (answer.outcome === 'due') seen.add('made due');
       same(command.op, answer, expected);
       return;
     }
@@ -344,6 +349,11 @@ function named(world: World, command: { action: number; running: boolean; older:
   const action = from[command.action % from.length] as Action;
   const latest = leaseOf(action)?.attempt ?? action.attempt;
   return { action, attempt: Math.max(1, latest - command.older) };
+}
+
+/** Where it was handed out, or another lane, or nothing, by turns: it must not matter. */
+function hinted({ lanes }: World, { id, at }: Action): string | undefined {
+  return [at.id, lanes[Number(id) % lanes.length]?.id, undefined][Number(id) % 3];
 }
 
 function spell(world: World, command: Enqueue): Wanted {

@@ -17,7 +17,7 @@ export interface PushCertificate extends PushCertificateFiles {
 export function readPushCertificate({ certificate: pem, key }: PushCertificateFiles): PushCertificate {
   const certificate = readCertificate(pem);
   if (!certificate.checkPrivateKey(readKey(key)))
-    throw new MdmError('KEY_DOES_NOT_MATCH', 'The key is not the one of the push certificate.');
+    throw new MdmError('KEY_DOES_NOT_MATCH', 'The key does not belong to the push certificate.');
   const topic = /^UID=(.+)$/m.exec(certificate.subject)?.[1];
   if (topic === undefined)
     throw new MdmError('TOPIC_MISSING', 'The push certificate has no topic (UID) in its name.');

@@ -46,7 +46,7 @@ function push(
   if (body.byteLength > MOST_BYTES)
     throw new MdmError(
       'PUSH_TOO_LARGE',
-      `A push has at most ${MOST_BYTES} bytes; this one has ${body.byteLength}.`,
+      `A push can have at most ${MOST_BYTES} bytes; this one has ${body.byteLength}.`,
     );
   return {
     token: Buffer.from(token).toString('hex'),

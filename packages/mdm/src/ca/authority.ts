@@ -77,11 +77,14 @@ export async function loadAuthority({ certificate: pem, key: keyPem }: Authority
     });
   }
   if (!certificate.checkPrivateKey(key))
-    throw new MdmError('KEY_DOES_NOT_MATCH', 'The key is not the one of the certificate.');
+    throw new MdmError('KEY_DOES_NOT_MATCH', 'The key does not belong to the certificate.');
   if (!certificate.ca)
-    throw new MdmError('CERTIFICATE_FOREIGN', 'The certificate is not one of an authority.');
+    throw new MdmError('CERTIFICATE_FOREIGN', 'The certificate is not that of an authority.');
   if (key.asymmetricKeyType !== 'rsa')
-    throw new MdmError('ALGORITHM_UNSUPPORTED', 'The authority needs an RSA key: SCEP encrypts for it.');
+    throw new MdmError(
+      'ALGORITHM_UNSUPPORTED',
+      'The authority needs an RSA key, because SCEP encrypts to it.',
+    );
   const pki = pkijs.Certificate.fromBER(copy(certificate.raw));
   return { certificate, pem: certificate.toString(), key, pki, signingKey: await signingKeyOf(key) };
 }

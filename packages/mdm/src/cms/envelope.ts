@@ -96,7 +96,7 @@ function keyFor(reader: pkijs.Certificate, contentKey: Uint8Array): pkijs.KeyTra
   const spki = Buffer.from(reader.subjectPublicKeyInfo.toSchema().toBER());
   const publicKey = createPublicKey({ key: spki, format: 'der', type: 'spki' });
   if (publicKey.asymmetricKeyType !== 'rsa')
-    throw new MdmError('ALGORITHM_UNSUPPORTED', 'An envelope can be closed for RSA keys only.');
+    throw new MdmError('ALGORITHM_UNSUPPORTED', 'Only RSA keys can receive an envelope.');
   return new pkijs.KeyTransRecipientInfo({
     version: 0,
     rid: new pkijs.IssuerAndSerialNumber({ issuer: reader.issuer, serialNumber: reader.serialNumber }),

@@ -18,9 +18,8 @@ export interface Signed {
 export async function verifySignedData(der: Uint8Array): Promise<Signed> {
   const signedData = read(der);
   const [signerInfo, ...more] = signedData.signerInfos;
-  if (signerInfo === undefined || more.length > 0) throw unreadable('has not exactly one signer');
-  if (signedData.encapContentInfo.eContentType !== OID.data)
-    throw unreadable('is about something else than data');
+  if (signerInfo === undefined || more.length > 0) throw unreadable('does not have exactly one signer');
+  if (signedData.encapContentInfo.eContentType !== OID.data) throw unreadable('does not contain data');
   const { eContent } = signedData.encapContentInfo;
   return {
     signer: await verify(signedData),
@@ -32,7 +31,7 @@ export async function verifySignedData(der: Uint8Array): Promise<Signed> {
 function read(der: Uint8Array): pkijs.SignedData {
   try {
     const info = pkijs.ContentInfo.fromBER(copy(der));
-    if (info.contentType !== OID.signedData) throw unreadable('is no signed message');
+    if (info.contentType !== OID.signedData) throw unreadable('is not a signed message');
     return new pkijs.SignedData({ schema: info.content });
   } catch (cause) {
     throw cause instanceof MdmError ? cause : unreadable('cannot be read', cause);
@@ -48,9 +47,9 @@ async function verify(signedData: pkijs.SignedData): Promise<pkijs.Certificate> 
     });
     if (signatureVerified && signerCertificate) return signerCertificate;
   } catch (cause) {
-    throw new MdmError('SIGNATURE_WRONG', 'The signature does not fit the message.', { cause });
+    throw new MdmError('SIGNATURE_WRONG', 'The signature does not match the message.', { cause });
   }
-  throw new MdmError('SIGNATURE_WRONG', 'The signature does not fit the message.');
+  throw new MdmError('SIGNATURE_WRONG', 'The signature does not match the message.');
 }
 
 export interface ToSign {

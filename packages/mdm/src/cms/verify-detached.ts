@@ -36,9 +36,9 @@ export function verifyDetached(der: Uint8Array, bytes: Uint8Array): X509Certific
   const digest = DIGESTS[signer.digestAlgorithm.algorithmId];
   const made = SIGNATURES[signer.signatureAlgorithm.algorithmId];
   if (digest === undefined || made === undefined || (made.digest ?? digest) !== digest)
-    throw unreadable('is made in a way that is not supported');
+    throw unreadable('uses an unsupported method');
   const certificate = certificates.find((one) => isOf(signer, one, certificates.length));
-  if (certificate === undefined) throw unreadable('does not bring the certificate of its signer');
+  if (certificate === undefined) throw unreadable('lacks the certificate of its signer');
   const about = signed(signer, bytes, digest);
   const signature = new Uint8Array(signer.signature.getValue());
   if (!fits(certificate, made.key, digest, about, signature)) throw wrong();
@@ -79,15 +79,15 @@ function read(der: Uint8Array): { certificates: X509Certificate[]; signer: pkijs
   try {
     const { offset, result } = asn1js.fromBER(copy(der));
     const [kind, content] = offset === -1 ? [] : partsOf(result, asn1js.Sequence);
-    if (!isOid(kind, OID.signedData)) throw unreadable('is no signed message');
+    if (!isOid(kind, OID.signedData)) throw unreadable('is not a signed message');
     // version, digest algorithms, what it is about, certificates, perhaps lists of revoked ones, signers
     const parts = partsOf(partsOf(content)[0], asn1js.Sequence);
     const about = partsOf(parts[2], asn1js.Sequence);
-    if (!isOid(about[0], OID.data)) throw unreadable('is about something else than data');
+    if (!isOid(about[0], OID.data)) throw unreadable('does not contain data');
     // the library, too, would check this and never look at the bytes
-    if (about.length !== 1) throw unreadable('brings its own content');
+    if (about.length !== 1) throw unreadable('contains its own content');
     const signers = partsOf(parts.at(-1), asn1js.Set);
-    if (signers.length !== 1) throw unreadable('has not exactly one signer');
+    if (signers.length !== 1) throw unreadable('does not have exactly one signer');
     const set = parts.slice(3, -1).find(({ idBlock }) => idBlock.tagClass === 3 && idBlock.tagNumber === 0);
     return {
       certificates: partsOf(set)
@@ -123,6 +123,6 @@ function isOf({ sid }: pkijs.SignerInfo, certificate: X509Certificate, of: numbe
   );
 }
 
-const wrong = () => new MdmError('SIGNATURE_WRONG', 'The signature does not fit the message.');
+const wrong = () => new MdmError('SIGNATURE_WRONG', 'The signature does not match the message.');
 const unreadable = (what: string, cause?: unknown) =>
   new MdmError('SIGNATURE_UNREADABLE', `The signed message ${what}.`, { cause });

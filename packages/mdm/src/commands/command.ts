@@ -30,11 +30,14 @@ export function checkCommand({ requestType, keys }: Command): void {
   if (!/^[A-Za-z][A-Za-z0-9]{0,63}$/.test(requestType))
     throw new MdmError('COMMAND_INVALID', 'RequestType is not the name of a command.');
   if (Object.hasOwn(keys, 'RequestType'))
-    throw new MdmError('COMMAND_INVALID', 'RequestType stands beside the keys of a command, not among them.');
+    throw new MdmError('COMMAND_INVALID', 'RequestType must not be among the keys of a command.');
   checkKeys(requestType, keys);
 }
 
-/** A command that somebody wrote as a property list, as operators of other servers do. */
+/**
+ * A command that somebody wrote as a property list, as operators of other servers do. The token of ClearPasscode is left out: it is a
+ * secret, and the newest one is added when the command is handed out.
+ */
 export function parseCommand(
   bytes: Uint8Array,
   maxBytes = MOST_COMMAND_BYTES,
@@ -49,6 +52,7 @@ export function parseCommand(
   if (typeof requestType !== 'string')
     throw new MdmError('COMMAND_INVALID', 'The command has no RequestType.');
   const command = { requestType, keys };
-  checkCommand(command);
+  if (requestType === 'ClearPasscode') delete keys.UnlockToken;
+  else checkCommand(command);
   return { ...command, commandUuid: typeof uuid === 'string' && /^[!-~]{1,127}$/.test(uuid) ? uuid : null };
 }

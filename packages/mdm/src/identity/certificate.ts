@@ -26,4 +26,4 @@ export function certificateHash(certificate: X509Certificate): string {
 }
 
 const unreadable = (cause?: unknown) =>
-  new MdmError('CERTIFICATE_UNREADABLE', 'There is no certificate in what was given as one.', { cause });
+  new MdmError('CERTIFICATE_UNREADABLE', 'The value is not a certificate.', { cause });

@@ -38,5 +38,5 @@ async function certificateOf({
   if (tls !== undefined && tls.byteLength > 0) return ['tls', readCertificate(tls)];
   if (header) return ['header', readCertificateHeader(header)];
   if (signature) return ['signature', await verifyMdmSignature(signature, body)];
-  throw new MdmError('CERTIFICATE_MISSING', 'The request has no certificate of a device.');
+  throw new MdmError('CERTIFICATE_MISSING', 'The request has no device certificate.');
 }

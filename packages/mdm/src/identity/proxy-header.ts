@@ -12,7 +12,7 @@ export function readCertificateHeader(value: string): X509Certificate {
   if (!value.startsWith(':')) return readCertificate(unescapePem(value));
   const base64 = BYTE_SEQUENCE.exec(value.trim())?.[1];
   if (base64 === undefined)
-    throw new MdmError('CERTIFICATE_UNREADABLE', 'The certificate in the header is no byte sequence.');
+    throw new MdmError('CERTIFICATE_UNREADABLE', 'The certificate in the header is not a byte sequence.');
   return readCertificate(Buffer.from(base64, 'base64'));
 }
 

@@ -13,10 +13,7 @@ export class Trust {
   constructor(pem: string) {
     this.#issuers = readCertificates(pem);
     if (!this.#issuers.every(({ ca }) => ca))
-      throw new MdmError(
-        'CERTIFICATE_FOREIGN',
-        'A certificate that is to be believed is not of an authority.',
-      );
+      throw new MdmError('CERTIFICATE_FOREIGN', 'A trusted certificate is not that of an authority.');
   }
 
   /** Throws unless the certificate is ours, valid at that time, and meant for clients. */
@@ -25,16 +22,16 @@ export class Trust {
       (one) => certificate.checkIssued(one) && certificate.verify(one.publicKey),
     );
     if (issuer === undefined)
-      throw new MdmError('CERTIFICATE_FOREIGN', 'The certificate is of an authority that is not believed.');
+      throw new MdmError('CERTIFICATE_FOREIGN', 'The certificate was issued by an untrusted authority.');
     for (const one of [certificate, issuer])
       if (now.getTime() < Date.parse(one.validFrom) || now.getTime() > Date.parse(one.validTo))
-        throw new MdmError('CERTIFICATE_NOT_NOW_VALID', 'The certificate is not valid yet, or not any more.');
+        throw new MdmError('CERTIFICATE_NOT_NOW_VALID', 'The certificate has expired or is not valid yet.');
     // Node calls the extended key usage so; a certificate without it is for everything
     const purposes = certificate.keyUsage;
     if (
       certificate.ca ||
       (purposes && !purposes.some((oid) => oid === OID.clientAuth || oid === OID.anyExtendedKeyUsage))
     )
-      throw new MdmError('CERTIFICATE_NOT_FOR_CLIENTS', 'The certificate is not one of a client.');
+      throw new MdmError('CERTIFICATE_NOT_FOR_CLIENTS', 'The certificate is not a client certificate.');
   }
 }

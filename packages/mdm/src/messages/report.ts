@@ -3,7 +3,7 @@ import { MdmError } from '../mdm-error.ts';
 import { isDict, type PlistDict, type PlistLimits, parsePlist } from '../plist/parse-plist.ts';
 import { type Channel, readChannel } from './channel.ts';
 import { flagOf, own, requiredText, textOf } from './fields.ts';
-import { type Salvaged, salvage } from './salvage.ts';
+import { type Salvaged, salvage, salvageOuter } from './salvage.ts';
 
 interface OfChannel {
   readonly channel: Channel;
@@ -43,7 +43,8 @@ export function readReport(bytes: Uint8Array, limits?: PlistLimits): ReadReport 
     return { ok: true, report: reportOf(parsePlist(bytes, limits)) };
   } catch (error) {
     if (!(error instanceof MdmError)) throw error;
-    return { ok: false, error, salvaged: salvage(bytes) };
+    const isTooLarge = error.code === 'PLIST_TOO_LARGE';
+    return { ok: false, error, salvaged: isTooLarge ? salvageOuter(bytes) : salvage(bytes) };
   }
 }
 
@@ -71,7 +72,7 @@ function reportOf(dict: PlistDict): Report {
     case 'NotNow':
       return { status, ...ofCommand };
     default:
-      throw new MdmError('MESSAGE_UNKNOWN', 'The report has a Status that is not known.');
+      throw new MdmError('MESSAGE_UNKNOWN', 'The report has an unknown Status.');
   }
 }
 

@@ -20,6 +20,39 @@ export function salvage(bytes: Uint8Array): Salvaged {
   };
 }
 
+const TAG = /<(\/?)(dict|array|key|string)>/g;
+
+/**
+ * The same of a report that is too large to be read: what stands in the outermost dictionary. 16 MiB take a tenth of a second; as
+ * objects they would take some hundred megabytes.
+ */
+export function salvageOuter(bytes: Uint8Array): Salvaged {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  const found = new Map<string, string>();
+  let [depth, key] = [0, ''];
+  TAG.lastIndex = 0;
+  for (let tag = TAG.exec(text); tag; tag = TAG.exec(text)) {
+    const [, closing, name] = tag;
+    if (name === 'dict' || name === 'array') depth += closing ? -1 : 1;
+    else if (depth === 1 && !closing) {
+      const end = text.indexOf('<', TAG.lastIndex);
+      const value = text.slice(TAG.lastIndex, Math.min(end === -1 ? text.length : end, TAG.lastIndex + 256));
+      if (name === 'key') key = value;
+      else if (!found.has(key)) found.set(key, value);
+    }
+  }
+  const textOf = (name: string) => {
+    const value = found.get(name) ?? '';
+    return /^[^&]{1,255}$/.test(value) ? value : null;
+  };
+  const status = textOf('Status');
+  return {
+    ...{ commandUuid: textOf('CommandUUID'), status: isStatus(status) ? status : null },
+    ...{ udid: textOf('UDID'), enrollmentId: textOf('EnrollmentID') },
+    userId: textOf('UserID') ?? textOf('EnrollmentUserID'),
+  };
+}
+
 const STATUSES = ['Idle', 'Acknowledged', 'Error', 'CommandFormatError', 'NotNow'] as const;
 
 function isStatus(word: string | null): word is (typeof STATUSES)[number] {

@@ -19,7 +19,7 @@ function check(value: PlistValue): void {
     }
 }
 
-function checkString(text: string): void {
+export function checkString(text: string): void {
   if (forbiddenIn(text) !== -1 || !text.isWellFormed())
-    throw new MdmError('COMMAND_INVALID', 'A text has a character that XML cannot carry.');
+    throw new MdmError('COMMAND_INVALID', 'A string has a character that XML cannot represent.');
 }

@@ -42,7 +42,7 @@ export function checkXml(text: string, { maxDepth, maxElements }: XmlLimits): nu
     if (text.startsWith('<!--', at)) {
       at = afterComment(text, at);
     } else if (text.startsWith('<![CDATA[', at)) {
-      if (!LEAVES.has(open.at(-1) ?? '')) throw malformed(at, 'text outside of a value');
+      if (!LEAVES.has(open.at(-1) ?? '')) throw malformed(at, 'text outside a value');
       at = after(text, ']]>', at);
     } else if (text.startsWith('<!DOCTYPE', at)) {
       if (doctypeSeen || elements > 0) throw malformed(at, 'a document type in the wrong place');
@@ -52,7 +52,7 @@ export function checkXml(text: string, { maxDepth, maxElements }: XmlLimits): nu
       TAG.lastIndex = at;
       const [tag, closing, name = '', attribute, selfClosing] = TAG.exec(text) ?? [];
       if (tag === undefined || (attribute !== '' && name !== 'plist'))
-        throw malformed(at, 'no tag of a property list');
+        throw malformed(at, 'not a tag of a property list');
       if (closing) {
         if (open.pop() !== name || selfClosing || attribute) throw malformed(at, `</${name}> closes nothing`);
         rootClosed ||= open.length === 0;
@@ -79,16 +79,16 @@ function skipDeclaration(text: string): number {
   if (!text.startsWith('<?')) return 0;
   DECLARATION.lastIndex = 0;
   const [declaration] = DECLARATION.exec(text) ?? [];
-  if (declaration === undefined) throw malformed(0, 'an XML declaration that is not known');
+  if (declaration === undefined) throw malformed(0, 'an unknown XML declaration');
   return declaration.length;
 }
 
 function checkPlace(name: string, parent: string | undefined, rootClosed: boolean, at: number): void {
   if (!CONTAINERS.has(name) && !LEAVES.has(name))
-    throw malformed(at, `<${name}> is no tag of a property list`);
+    throw malformed(at, `<${name}> is not a tag of a property list`);
   if ((name === 'plist') !== (parent === undefined) || rootClosed)
     throw malformed(at, `<${name}> is out of place`);
-  if (parent !== undefined && !CONTAINERS.has(parent)) throw malformed(at, `<${name}> inside of a value`);
+  if (parent !== undefined && !CONTAINERS.has(parent)) throw malformed(at, `<${name}> inside a value`);
 }
 
 function checkText(text: string, at: number, parent: string | undefined): void {
@@ -97,10 +97,7 @@ function checkText(text: string, at: number, parent: string | undefined): void {
       REFERENCE.lastIndex = ampersand;
       const [found, , decimal, hex] = REFERENCE.exec(text) ?? [];
       if (found === undefined)
-        throw new MdmError(
-          'PLIST_ENTITIES',
-          'The property list refers to an entity that XML does not have itself.',
-        );
+        throw new MdmError('PLIST_ENTITIES', 'The property list uses an entity that is not part of XML.');
       const code = decimal ? Number.parseInt(decimal, 10) : hex ? Number.parseInt(hex, 16) : 0x20;
       if (
         code > 0x10ffff ||
@@ -109,7 +106,7 @@ function checkText(text: string, at: number, parent: string | undefined): void {
       )
         throw malformed(at + ampersand, 'a character that XML does not allow');
     }
-  } else if (/\S/.test(text)) throw malformed(at, 'text outside of a value');
+  } else if (/\S/.test(text)) throw malformed(at, 'text outside a value');
 }
 
 function after(text: string, end: string, from: number): number {
@@ -129,6 +126,6 @@ function afterDoctype(text: string, at: number): number {
   DOCTYPE.lastIndex = at;
   const [doctype] = DOCTYPE.exec(text) ?? [];
   if (doctype === undefined)
-    throw new MdmError('PLIST_ENTITIES', 'The property list brings a document type of its own.');
+    throw new MdmError('PLIST_ENTITIES', 'The property list has its own document type.');
   return at + doctype.length;
 }

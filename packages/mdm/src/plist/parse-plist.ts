@@ -59,5 +59,5 @@ function checkNumbers(value: PlistValue): void {
   if (Array.isArray(value)) for (const item of value) checkNumbers(item);
   else if (isDict(value)) for (const item of Object.values(value)) checkNumbers(item);
   else if (Number.isNaN(value instanceof Date ? value.getTime() : value))
-    throw new MdmError('PLIST_MALFORMED', 'The property list has a number or a date that is none.');
+    throw new MdmError('PLIST_MALFORMED', 'The property list has an invalid number or date.');
 }

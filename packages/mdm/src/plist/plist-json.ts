@@ -1,8 +1,9 @@
 /**
  * Property lists in JSON, for what stores and shows them: bytes are `{"$data": base64}`, dates `{"$date": ISO}`.
- * A dictionary of just such a key would come back as bytes; no key of the protocol begins with a dollar.
+ * A dictionary with such a key is nothing else, so whatever looks almost like one is refused; no key of the protocol begins with a dollar.
  */
 import { MdmError } from '../mdm-error.ts';
+import { checkString } from './build-plist.ts';
 import { isDict, type PlistDict, type PlistValue } from './parse-plist.ts';
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -24,24 +25,41 @@ function dictFrom(json: object, depth: number): PlistDict {
   const dict: PlistDict = {};
   for (const [key, item] of Object.entries(json)) {
     if (key === '__proto__') throw new MdmError('COMMAND_INVALID', 'A key of the command is __proto__.');
+    checkString(key);
     const value = valueFrom(item, depth + 1);
     if (value !== null) dict[key] = value;
   }
   return dict;
 }
 
+function dataFrom(text: string): Uint8Array {
+  if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text))
+    throw new MdmError('COMMAND_INVALID', 'The value of $data is not base64.');
+  return Uint8Array.from(Buffer.from(text, 'base64'));
+}
+
+function dateFrom(text: string): Date {
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw new MdmError('COMMAND_INVALID', 'The value of $date is not a time.');
+  return new Date(time);
+}
+
 function valueFrom(json: unknown, depth: number): PlistValue | null {
-  if (depth > 32) throw new MdmError('COMMAND_INVALID', 'The command is nested deeper than 32.');
+  if (depth > 32) throw new MdmError('COMMAND_INVALID', 'The command is nested deeper than 32 levels.');
   if (json === null || json === undefined) return null;
+  if (typeof json === 'string') checkString(json);
   if (typeof json === 'string' || typeof json === 'boolean') return json;
   if (typeof json === 'number' && Number.isFinite(json)) return json;
   if (Array.isArray(json)) return json.flatMap((item) => valueFrom(item, depth + 1) ?? []);
   if (typeof json !== 'object')
-    throw new MdmError('COMMAND_INVALID', 'A value of the command has no place in a plist.');
-  const [[key, item] = [], ...more] = Object.entries(json);
-  if (more.length === 0 && typeof item === 'string') {
-    if (key === '$data') return Uint8Array.from(Buffer.from(item, 'base64'));
-    if (key === '$date' && !Number.isNaN(Date.parse(item))) return new Date(item);
-  }
-  return dictFrom(json, depth);
+    throw new MdmError('COMMAND_INVALID', 'A value of the command cannot be put into a property list.');
+  const special = ['$data', '$date'].find((key) => Object.hasOwn(json, key));
+  if (special === undefined) return dictFrom(json, depth);
+  const [[, item] = [], ...more] = Object.entries(json);
+  if (more.length > 0 || typeof item !== 'string')
+    throw new MdmError(
+      'COMMAND_INVALID',
+      `The value of ${special} must be a text, with no other key beside it.`,
+    );
+  return special === '$data' ? dataFrom(item) : dateFrom(item);
 }

@@ -35,7 +35,7 @@ export const PROFILE_CONTENT_TYPE = 'application/x-apple-aspen-config';
 
 export function buildEnrolmentProfile(wish: EnrolmentProfile): Buffer {
   if (!wish.topic.startsWith('com.apple.mgmt.'))
-    throw new MdmError('TOPIC_MISSING', 'The topic is not one of device management: com.apple.mgmt.…');
+    throw new MdmError('TOPIC_MISSING', 'The topic is not for device management: com.apple.mgmt.…');
   const scep = payload(wish, 'com.apple.security.scep', 'scep', 'Certificate of the device', {
     PayloadContent: scepContent(wish),
   });

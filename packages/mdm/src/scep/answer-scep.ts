@@ -58,7 +58,7 @@ export async function answerScep(server: ScepServer, request: ScepRequest, now: 
     case 'PKIOperation':
       return pkiOperation(server, request.message ?? new Uint8Array(0), now);
     default:
-      return refused(new MdmError('REQUEST_UNREADABLE', 'The operation is not known.'));
+      return refused(new MdmError('REQUEST_UNREADABLE', 'The operation is unknown.'));
   }
 }
 
@@ -87,13 +87,10 @@ async function pkiOperation(server: ScepServer, bytes: Uint8Array, now: Date): P
 
 async function grant(server: ScepServer, message: PkiMessage, now: Date) {
   if (message.messageType !== MESSAGE.pkcsReq && message.messageType !== MESSAGE.renewalReq)
-    throw new MdmError(
-      'MESSAGE_UNKNOWN',
-      'Only requests for certificates are answered: none is ever pending.',
-    );
+    throw new MdmError('MESSAGE_UNKNOWN', 'Only certificate requests are answered; none is ever pending.');
   // before the secret is used up: the answer must be encrypted for this key
   if (message.signer.subjectPublicKeyInfo.algorithm.algorithmId !== OID.rsaEncryption)
-    throw new MdmError('ALGORITHM_UNSUPPORTED', 'The answer can be encrypted for RSA keys only.');
+    throw new MdmError('ALGORITHM_UNSUPPORTED', 'The answer can only be encrypted to RSA keys.');
   const { cipher, content } = openEnvelope(message.content, server.authority.pki, server.authority.key);
   const request = await readCertificateRequest(content);
   await (message.messageType === MESSAGE.pkcsReq ? checkNew : checkNext)(server, message, request, now);
@@ -114,7 +111,7 @@ async function grant(server: ScepServer, message: PkiMessage, now: Date) {
 
 async function checkNew(server: ScepServer, message: PkiMessage, request: CertificateRequest): Promise<void> {
   if (!(await server.checkChallenge(request.challenge, asked(message, request))))
-    throw new MdmError('REQUEST_UNREADABLE', 'The challenge is not one that may be used for this name.');
+    throw new MdmError('REQUEST_UNREADABLE', 'The challenge is not valid for this name.');
 }
 
 async function checkNext(
@@ -126,9 +123,9 @@ async function checkNext(
   const current = readCertificate(Buffer.from(message.signer.toSchema().toBER()));
   new Trust(server.authority.pem).check(current, now);
   if (!message.signer.subject.isEqual(request.pki.subject))
-    throw new MdmError('REQUEST_UNREADABLE', 'A renewal keeps its name.');
+    throw new MdmError('REQUEST_UNREADABLE', 'A renewal must keep its name.');
   if (!(await server.checkRenewal(certificateHash(current), asked(message, request))))
-    throw new MdmError('CERTIFICATE_FOREIGN', 'The certificate may not be renewed.');
+    throw new MdmError('CERTIFICATE_FOREIGN', 'The certificate cannot be renewed.');
 }
 
 const asked = ({ transactionId }: PkiMessage, { subject, keyHash }: CertificateRequest): Asked => ({

@@ -19,7 +19,7 @@ export interface CertificateRequest {
 export async function readCertificateRequest(der: Uint8Array): Promise<CertificateRequest> {
   const pki = read(der);
   if (!(await verified(pki)))
-    throw new MdmError('SIGNATURE_WRONG', 'The request is not signed by its own key.');
+    throw new MdmError('SIGNATURE_WRONG', 'The request is not signed with its own key.');
   const spki = Buffer.from(pki.subjectPublicKeyInfo.toSchema().toBER());
   const key = createPublicKey({ key: spki, format: 'der', type: 'spki' });
   if (
@@ -29,7 +29,7 @@ export async function readCertificateRequest(der: Uint8Array): Promise<Certifica
   )
     throw new MdmError(
       'ALGORITHM_UNSUPPORTED',
-      'The key of the request is too short or of a kind that is not supported.',
+      'The key of the request is too short or of an unsupported type.',
     );
   return {
     pki,

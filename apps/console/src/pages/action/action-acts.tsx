@@ -1,12 +1,17 @@
 import type { ActionWithEvents } from '@muster/contracts';
+import { useState } from 'react';
 import { ask } from '../../api/ask.ts';
 import { useAct } from '../../api/use-act.ts';
+import { useRedrive } from '../../api/use-redrive.tsx';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 
 /** What can be done to one action. What a role may not do is not drawn. */
 export function ActionActs({ action, onEdit }: { action: ActionWithEvents; onEdit: () => void }) {
   const { act, busy } = useAct();
+  const [asked, setAsked] = useState<Confirmation>();
+  const { redrive: send } = useRedrive(setAsked);
   const may = useMay('operator');
   if (!may) return null;
   const params = { id: action.id };
@@ -27,14 +32,11 @@ export function ActionActs({ action, onEdit }: { action: ActionWithEvents; onEdi
     act(() => ask('POST', '/api/actions/:id/move-to-front', { params, body: {} }), {
       text: 'It is first in its lane.',
     });
-  const redrive = () =>
-    act(() => ask('POST', '/api/actions/:id/redrive', { params, body: {} }), {
-      text: 'Queued again, at the end of its lane.',
-    });
+  const redrive = () => send({ ids: [action.id] });
   const isFinished = action.state !== 'pending' && action.state !== 'claimed';
   return (
     <>
-      {action.state === 'pending' && (
+      {action.waitingFor?.code === 'BEHIND' && (
         <Button disabled={busy} onClick={() => void front()}>
           To front
         </Button>
@@ -62,6 +64,7 @@ export function ActionActs({ action, onEdit }: { action: ActionWithEvents; onEdi
             Ask to stop
           </Button>
         ))}
+      <Confirm asked={asked} onClose={() => setAsked(undefined)} />
     </>
   );
 }

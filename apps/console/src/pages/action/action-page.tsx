@@ -8,7 +8,7 @@ import { Facts } from '../../ui/facts.tsx';
 import { Id } from '../../ui/id.tsx';
 import { LeaseCountdown } from '../../ui/lease-countdown.tsx';
 import { TextLink } from '../../ui/link.tsx';
-import { Page } from '../../ui/page.tsx';
+import { Page, PageSkeleton } from '../../ui/page.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { TargetLink } from '../../ui/target-link.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -25,14 +25,7 @@ export function ActionPage() {
   const { id } = address.useParams();
   const query = useApiText('/api/actions/:id', { params: { id } });
   return (
-    <Data
-      query={query}
-      loading={
-        <Page title={`Action ${id}`} name={`Action ${id}`}>
-          <div className="h-[400px]" />
-        </Page>
-      }
-    >
+    <Data query={query} loading={<PageSkeleton name={`Action ${id}`} />}>
       {(text) => <Shown key={id} text={text} />}
     </Data>
   );
@@ -64,7 +57,7 @@ function Shown({ text }: { text: string }) {
     >
       <WhyNotYet action={action} />
       {action.error && (
-        <p className="rounded-card border border-red-fill bg-surface px-4 py-3 break-words">
+        <p className="rounded-card border border-red-fill bg-surface px-4 py-3 wrap-anywhere">
           <span className="font-medium text-red-text">
             {action.state === 'failed' ? 'Failed' : 'Last error'}:{' '}
           </span>
@@ -85,12 +78,10 @@ function Shown({ text }: { text: string }) {
             <Facts
               facts={[
                 ['Priority', action.priority],
-                ['Attempts', `${action.attempt} so far; ${action.maxAttempts} may fail`],
+                ['Attempts', `${action.attempt} of ${action.maxAttempts}`],
                 [
                   'In line',
-                  action.headOfLine === 'hold'
-                    ? 'holds what is behind it'
-                    : 'lets others pass while it waits',
+                  action.headOfLine === 'hold' ? 'holds what is behind it' : 'others may pass while it waits',
                 ],
                 ['Not before', action.notBefore && <Time at={action.notBefore} form="exact" />],
                 ['Deliver by', action.deliverBy && <Time at={action.deliverBy} form="exact" />],

@@ -44,7 +44,7 @@ export function AttemptBlock({ attempt }: { attempt: Attempt }) {
             <Badge tone="blue" word="running" />
           ))}
       </div>
-      {ending?.reason && <p className="mt-1 break-words">“{ending.reason}”</p>}
+      {ending?.reason && <p className="mt-1 wrap-anywhere">“{ending.reason}”</p>}
       <ol className="mt-2 flex flex-wrap gap-x-3 gap-y-1 text-label text-ink-2">
         {events.map((event) => (
           <li key={`${event.type}-${event.at}`} className="whitespace-nowrap">

@@ -59,7 +59,7 @@ export function EditDialog({
         <p className="text-table text-ink-2">A field that still says [hidden] keeps its value.</p>
       )}
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Keep as it is</Button>
         <Button look="first" disabled={busy || wrong !== undefined} onClick={() => void run()}>
           Run again
         </Button>
@@ -73,6 +73,6 @@ function complaint(text: string): string | undefined {
     JSON.parse(text);
     return undefined;
   } catch (error) {
-    return `This is no JSON: ${error instanceof Error ? error.message : ''}`;
+    return `This is not valid JSON: ${error instanceof Error ? error.message : ''}`;
   }
 }

@@ -7,15 +7,17 @@ import { address } from '../../page-address.ts';
 import { useMay } from '../../session/session.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { CheckBox } from '../../ui/field.tsx';
 import { FilterBar } from '../../ui/filter-bar.tsx';
 import { LiveTable } from '../../ui/live-table.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
+import { serverNow } from '../../words/clock.ts';
 import { count } from '../../words/numbers.ts';
 import { BulkBar } from './bulk-bar.tsx';
 import { ACTION_COLUMNS } from './columns.tsx';
-import { ACTION_FILTERS, filterOf, isLookedFor } from './filters.ts';
+import { ACTION_FILTERS, asked, filterOf, isLookedFor, isTextAlone, isWithoutInternal } from './filters.ts';
 import { type Selection, useSelection } from './use-selection.ts';
 
 const idOf = (action: Action) => action.id;
@@ -32,6 +34,9 @@ const STATES = [
 const words = (state: (typeof STATES)[number]) =>
   state === undefined ? 'all' : state === 'claimed' ? 'running' : state;
 
+/** After so many a look is over, whatever it has found. */
+const MOST_LOOKED_AT = 10_000;
+
 /** Find it; do the same to many. */
 export function ActionsPage() {
   const search = address.useSearch();
@@ -44,13 +49,15 @@ export function ActionsPage() {
     idOf,
     read: async (cursor, signal) => {
       const page = await ask('GET', '/api/actions', {
-        query: { ...filter, limit: 100, cursor } as never,
+        query: { ...asked(filter, serverNow()), limit: 100, cursor } as never,
         signal,
       });
       setLooked(page.looked);
       return { rows: page.actions, cursor: page.cursor };
     },
   });
+  // of a list that nothing was asked of it is said only where a page is not full for it
+  const says = looked !== undefined && (isLookedFor(filter) || looked >= MOST_LOOKED_AT);
   const selection = useSelection(key);
   const may = useMay('operator');
   const columns = may ? [pick(selection, list.rows.map(idOf)), ...ACTION_COLUMNS] : ACTION_COLUMNS;
@@ -70,10 +77,24 @@ export function ActionsPage() {
           isOpen: filter.state === state,
         }))}
       />
-      {isLookedFor(filter) && looked !== undefined && (
+      {(isWithoutInternal(filter) || filter.internal) && (
+        <CheckBox
+          label="Also the server's own"
+          hint="Messages between its parts, callbacks, deliveries of webhooks."
+          checked={filter.internal === 'true'}
+          onChange={({ target }) =>
+            void navigate({
+              to: '/actions',
+              search: { ...filter, internal: target.checked ? 'true' : undefined },
+            })
+          }
+        />
+      )}
+      {says && (
         <p className="text-table text-ink-2">
-          Looked for among the newest {count(looked)} that match the other filters; “Load 100 more” looks
-          further.
+          Looked for among the newest {count(looked)}
+          {isTextAlone(filter) ? ' of the last 24 hours' : ' that match the other filters'}
+          {list.hasMore && '; “Load 100 more” looks further'}.
         </p>
       )}
       <Card flush>

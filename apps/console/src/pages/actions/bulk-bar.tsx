@@ -2,16 +2,26 @@ import type { Action } from '@muster/contracts';
 import { useState } from 'react';
 import { ask } from '../../api/ask.ts';
 import { useAct } from '../../api/use-act.ts';
+import { useRedrive } from '../../api/use-redrive.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 import { count, counted } from '../../words/numbers.ts';
 import { clock } from '../../words/times.ts';
 import { useZone } from '../../words/zone.ts';
-import { type Filter, isLookedFor, matching } from './filters.ts';
+import { type Filter, isMatchable, matching } from './filters.ts';
 import type { Selection } from './use-selection.ts';
 
 /** Up to so many at once; more is asked for first. */
 const AT_ONCE = 100;
+
+const TIMED = ['NOT_BEFORE', 'NOT_NOW', 'RETRY'];
+const isTimed = (code: string | undefined) => code !== undefined && TIMED.includes(code);
+
+interface Asked {
+  /** What happens to them. */
+  readonly what: string;
+  readonly danger?: boolean;
+}
 
 /** "12 selected · all that match (2 410, as of 03:12:44)", and what can be done to them. */
 export function BulkBar(props: {
@@ -24,6 +34,7 @@ export function BulkBar(props: {
   const { act, busy } = useAct();
   const [zone] = useZone();
   const [asked, setAsked] = useState<Confirmation>();
+  const { redrive: send } = useRedrive(setAsked);
   const [total, setTotal] = useState<{ count: number; more: boolean }>();
   const picked = rows.filter((row) => selection.ids.has(row.id));
   const isOpen = picked.length > 0 || selection.all;
@@ -35,6 +46,9 @@ export function BulkBar(props: {
     selection.all
       ? filter.state === undefined || states.includes(filter.state) || filter.state === 'unfinished'
       : picked.some((row) => states.includes(row.state));
+  const mayBeDue = selection.all
+    ? may(['pending'])
+    : picked.some((row) => row.state === 'pending' && isTimed(row.waitingFor?.code));
   const body = () => (selection.all ? matching(filter, readAt) : { ids: picked.map((row) => row.id) });
 
   const takeAll = async () => {
@@ -61,16 +75,20 @@ export function BulkBar(props: {
     if (done) selection.clear();
   };
   const redrive = async () => {
+    const done = await send(body());
+    // while it is asked about the others, they stay selected
+    if (done?.refusals.every(({ device }) => !device)) selection.clear();
+  };
+  const makeDue = async () => {
     const done = await act(
-      () => ask('POST', '/api/actions/redrive', { body: body() }),
-      ({ redriven, refused, refusals }) => ({
-        text: `${counted(redriven, 'dead letter')} queued again${refused > 0 ? `, ${count(refused)} refused` : ''}.`,
-        ...(refusals[0] ? { detail: refusals[0].error } : {}),
+      () => ask('POST', '/api/actions/make-due', { body: body() }),
+      ({ due }) => ({
+        text: `${counted(due, 'action')} due now${due < number ? '; the others wait for no time' : ''}.`,
       }),
     );
     if (done) selection.clear();
   };
-  const ask100 = (verb: string, run: () => Promise<void>, danger: boolean) => {
+  const ask100 = (verb: string, run: () => Promise<void>, { what, danger = false }: Asked) => {
     if (number <= AT_ONCE) {
       void run();
       return;
@@ -79,10 +97,8 @@ export function BulkBar(props: {
       title: `${verb} ${said} actions?`,
       about: (
         <>
-          {danger
-            ? 'What waits ends at once; what runs is asked to stop.'
-            : 'They go to the end of their lanes and are tried again.'}{' '}
-          What came after {clock(readAt, zone)} is not touched.{examples && ` For example ${examples}.`}
+          {what} What came after {clock(readAt, zone)} is not touched.
+          {examples && ` For example ${examples}.`}
         </>
       ),
       verb: `${verb} ${said}`,
@@ -92,23 +108,52 @@ export function BulkBar(props: {
     });
   };
   return (
-    <div className="sticky bottom-0 z-20 flex flex-wrap items-center gap-3 border-t border-control bg-surface px-4 py-2">
+    <div
+      data-selected
+      className="sticky bottom-0 z-20 flex flex-wrap items-center gap-3 border-t border-control bg-surface px-4 py-2"
+    >
       <span className="font-medium">
         {selection.all ? `All ${said} that match, as of ${clock(readAt, zone)}` : `${said} selected`}
       </span>
-      {!selection.all && !isLookedFor(filter) && (
+      {!selection.all && isMatchable(filter) && (
         <Button look="quiet" disabled={busy} onClick={() => void takeAll()}>
           All that match
         </Button>
       )}
       <span className="flex-1" />
       {may(['failed']) && (
-        <Button disabled={busy} onClick={() => ask100('Redrive', redrive, false)}>
+        <Button
+          disabled={busy}
+          onClick={() =>
+            ask100('Redrive', redrive, { what: 'They go to the end of their lanes and are tried again.' })
+          }
+        >
           Redrive {said}
         </Button>
       )}
+      {mayBeDue && (
+        <Button
+          disabled={busy}
+          onClick={() =>
+            ask100('Make due', makeDue, {
+              what: 'What waits for a time, or for that of its retry, waits no longer.',
+            })
+          }
+        >
+          Make {said} due
+        </Button>
+      )}
       {may(['pending', 'claimed']) && (
-        <Button look="danger" disabled={busy} onClick={() => ask100('Cancel', cancel, true)}>
+        <Button
+          look="danger"
+          disabled={busy}
+          onClick={() =>
+            ask100('Cancel', cancel, {
+              what: 'What waits ends at once; what runs is asked to stop.',
+              danger: true,
+            })
+          }
+        >
           Cancel {said}
         </Button>
       )}

@@ -1,4 +1,5 @@
 import type { Action } from '@muster/contracts';
+import { HelpedReason } from '../../reasons/helped-reason.tsx';
 import { Id } from '../../ui/id.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { Outcome } from '../../ui/outcome.tsx';
@@ -13,14 +14,23 @@ export const ACTION_COLUMNS: readonly Column<Action>[] = [
     name: 'Action',
     width: '18%',
     cell: (action) => (
-      <TextLink to="/actions/$id" params={{ id: action.id }} className="font-medium break-words">
+      <TextLink to="/actions/$id" params={{ id: action.id }} className="font-medium wrap-anywhere">
         {action.kind} <Id>{action.id}</Id>
       </TextLink>
     ),
   },
   { name: 'Target', width: '16%', cell: (action) => <TargetLink action={action} /> },
-  { name: 'State', width: '108px', cell: (action) => <StateBadge state={action.state} /> },
-  { name: 'Why, with whom, how it ended', cell: (action) => <Outcome action={action} />, narrow: 'line' },
+  { name: 'State', width: '108px', narrow: 'second', cell: (action) => <StateBadge state={action.state} /> },
+  {
+    name: 'Why, with whom, how it ended',
+    narrow: 'line',
+    cell: (action) =>
+      action.state === 'pending' && action.waitingFor ? (
+        <HelpedReason withoutFront reason={action.waitingFor} action={action} />
+      ) : (
+        <Outcome action={action} />
+      ),
+  },
   {
     name: 'Age',
     width: '84px',

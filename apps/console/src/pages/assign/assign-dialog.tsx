@@ -1,9 +1,8 @@
 import type { DeviceAction, NewBatch } from '@muster/contracts';
 import { type ReactNode, useState } from 'react';
 import { JsonText } from '../../api/ask.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
 import { Choice, Field, TextArea } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 
 /** What a device is to do: a kind, a payload, how urgent. The payload goes out as it was typed. */
 export function AssignDialog(props: {
@@ -17,59 +16,50 @@ export function AssignDialog(props: {
   const [kind, setKind] = useState('');
   const [payload, setPayload] = useState('{}');
   const [priority, setPriority] = useState('normal');
-  const wrong = isJson(payload) ? undefined : 'This is no JSON.';
+  const wrong = isJson(payload) ? undefined : 'This is not valid JSON.';
   return (
-    <Dialog open onClose={props.onClose} title={props.title} about={props.about}>
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (wrong || kind.trim() === '') return;
-          const text = `{"kind": ${JSON.stringify(kind.trim())}, "payload": ${payload}, "priority": ${JSON.stringify(priority)}}`;
-          // it has the form of one, written out
-          props.onAssign(new JsonText(text) as unknown as DeviceAction);
-        }}
-      >
-        {props.before}
-        <Field
-          label="Kind"
-          required
-          autoFocus
-          value={kind}
-          autoComplete="off"
-          onChange={(event) => setKind(event.target.value)}
-          hint="What the device knows it by: LOCK, SYNC, UPDATE."
-        />
-        <TextArea
-          label="Payload"
-          rows={4}
-          spellCheck={false}
-          value={payload}
-          aria-invalid={wrong !== undefined}
-          hint={wrong}
-          onChange={(event) => setPayload(event.target.value)}
-        />
-        <Choice
-          label="Priority"
-          value={priority}
-          onChange={(event) => setPriority(event.target.value)}
-          options={[
-            ['normal', 'normal: behind what waits'],
-            ['urgent', 'urgent: before what is normal'],
-          ]}
-        />
-        <div className="flex justify-end gap-2">
-          <Button onClick={props.onClose}>Leave it</Button>
-          <Button
-            type="submit"
-            look="first"
-            disabled={props.busy || wrong !== undefined || kind.trim() === ''}
-          >
-            Assign
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={props.title}
+      about={props.about}
+      verb="Assign"
+      busy={props.busy}
+      wrong={wrong !== undefined || kind.trim() === ''}
+      onClose={props.onClose}
+      onDone={() => {
+        const text = `{"kind": ${JSON.stringify(kind.trim())}, "payload": ${payload}, "priority": ${JSON.stringify(priority)}}`;
+        // it has the form of one, written out
+        props.onAssign(new JsonText(text) as unknown as DeviceAction);
+      }}
+    >
+      {props.before}
+      <Field
+        label="Kind"
+        required
+        autoFocus
+        value={kind}
+        autoComplete="off"
+        onChange={(event) => setKind(event.target.value)}
+        hint="What the device knows it by: LOCK, SYNC, UPDATE."
+      />
+      <TextArea
+        label="Payload"
+        rows={4}
+        spellCheck={false}
+        value={payload}
+        aria-invalid={wrong !== undefined}
+        hint={wrong}
+        onChange={(event) => setPayload(event.target.value)}
+      />
+      <Choice
+        label="Priority"
+        value={priority}
+        onChange={(event) => setPriority(event.target.value)}
+        options={[
+          ['normal', 'normal: behind what waits'],
+          ['urgent', 'urgent: before what is normal'],
+        ]}
+      />
+    </FormDialog>
   );
 }
 

@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<AuditLine>[] = [
     ),
   },
   { name: 'Who', width: '18%', cell: (line) => <span className="font-medium">{line.actor}</span> },
-  { name: 'Did', width: '20%', cell: (line) => line.act },
+  { name: 'Act', width: '20%', cell: (line) => line.act },
   { name: 'To what', width: '18%', cell: (line) => line.target },
   {
     name: 'More',

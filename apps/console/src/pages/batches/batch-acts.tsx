@@ -21,28 +21,31 @@ export function BatchActs({ batch }: { batch: Batch }) {
   const again = counts.failed + counts.stopped + counts.cancelled + counts.expired + counts.refused;
 
   const resume = () =>
-    act(() => ask('POST', '/api/batches/:id/resume', { params }), { text: 'The batch goes on.' });
+    act(() => ask('POST', '/api/batches/:id/resume', { params }), { text: 'Batch resumed.' });
   const pause = () =>
     act(() => ask('POST', '/api/batches/:id/pause', { params }), {
       text: 'The batch is paused: nothing more of it is handed out.',
       undo: { word: 'Undo', act: () => void resume() },
     });
-  const retry = () =>
+  const retry = (clearError = false) =>
     void act(
-      () => ask('POST', '/api/batches/:id/retry', { params, body: {} }),
+      () => ask('POST', '/api/batches/:id/retry', { params, body: clearError ? { clearError } : {} }),
       ({ again: anew, redriven, refused }) => ({
-        text: `${count(redriven)} tried again, ${count(anew)} begun anew${refused > 0 ? `, ${count(refused)} refused: their devices are in error` : ''}.`,
+        text: `${count(redriven)} tried again, ${count(anew)} queued again${refused > 0 ? `, ${count(refused)} refused: their devices are in error` : ''}.`,
+        ...(refused > 0
+          ? { undo: { word: `Clear and retry ${count(refused)}`, act: () => retry(true) } }
+          : {}),
       }),
     );
-  const end = () =>
+  const cancel = () =>
     setAsked({
-      title: 'End this batch?',
-      about: `${count(left)} have not ended: what waits is cancelled, what runs is told to stop.`,
-      verb: `End ${count(left)}`,
+      title: 'Cancel this batch?',
+      about: `${count(left)} have not ended: what waits is cancelled, what is running is asked to stop.`,
+      verb: `Cancel ${count(left)}`,
       danger: true,
       typed: String(left),
       act: () =>
-        void act(() => ask('POST', '/api/batches/:id/cancel', { params }), { text: 'The batch is ended.' }),
+        void act(() => ask('POST', '/api/batches/:id/cancel', { params }), { text: 'Batch cancelled.' }),
     });
   const askRetry = () =>
     again <= 100
@@ -51,7 +54,7 @@ export function BatchActs({ batch }: { batch: Batch }) {
           title: `Retry ${count(again)}?`,
           about: 'Failed ones are redriven, those that never got to their device get a new action.',
           verb: `Retry ${count(again)}`,
-          act: retry,
+          act: () => retry(),
         });
   return (
     <>
@@ -70,7 +73,7 @@ export function BatchActs({ batch }: { batch: Batch }) {
           Pause
         </Button>
       )}
-      {isOpen && <Menu items={[{ word: 'End the batch …', danger: true, act: end }]} />}
+      {isOpen && <Menu items={[{ word: 'Cancel the batch …', danger: true, act: cancel }]} />}
       <Confirm asked={asked} onClose={() => setAsked(undefined)} />
     </>
   );

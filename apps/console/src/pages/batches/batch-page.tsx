@@ -9,7 +9,7 @@ import { Data } from '../../ui/data.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { LiveTable } from '../../ui/live-table.tsx';
-import { Page } from '../../ui/page.tsx';
+import { Page, PageSkeleton } from '../../ui/page.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -23,14 +23,7 @@ export function BatchPage() {
   const { id } = address.useParams();
   const query = useApi('/api/batches/:id', { params: { id } }, { everyMs: 2_000 });
   return (
-    <Data
-      query={query}
-      loading={
-        <Page title="Batch" name="Batch">
-          <div className="h-[400px]" />
-        </Page>
-      }
-    >
+    <Data query={query} loading={<PageSkeleton name="Batch" />}>
       {(batch) => (
         <Page
           title={batch.name ?? `Batch ${batch.id}`}
@@ -56,17 +49,22 @@ const COLUMNS: readonly Column<BatchTarget>[] = [
     cell: (one) =>
       one.deviceId ? (
         <TextLink to="/devices/$id" params={{ id: one.deviceId }}>
-          device {one.deviceId}
+          {one.deviceName ?? `device ${one.deviceId}`}
         </TextLink>
       ) : (
         <span className="text-ink-3">{one.target}: no such device</span>
       ),
   },
-  { name: 'State', width: '120px', cell: (one) => <StateBadge state={one.state} word={one.state} /> },
   {
-    name: 'Error',
+    name: 'State',
+    width: '120px',
+    narrow: 'second',
+    cell: (one) => <StateBadge state={one.state} word={one.state} />,
+  },
+  {
+    name: 'How it ended',
     narrow: 'line',
-    cell: (one) => <span className="break-words text-ink-2">{one.error}</span>,
+    cell: (one) => (one.error ? <span className="wrap-anywhere text-ink-2">{one.error}</span> : null),
   },
   {
     name: 'Action',
@@ -125,6 +123,8 @@ function Targets({ batch }: { batch: Batch }) {
 }
 
 function pace(batch: Batch): string {
+  // what has ended has no pace
+  if (batch.status !== 'running' && batch.status !== 'supplying' && batch.status !== 'paused') return '';
   const now = batch.perMinute === null ? 'as fast as possible' : `${count(batch.perMinute)} a minute`;
   return batch.ramp
     ? `${now}, times ${batch.ramp.factor} with every ${count(batch.ramp.everySuccesses)} successes`

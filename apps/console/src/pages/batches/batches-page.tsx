@@ -69,7 +69,7 @@ export function BatchesPage() {
         )}
         <ul>
           {list.rows.map((batch) => (
-            <li key={batch.id} className="border-b px-4 py-3 last:border-b-0">
+            <li data-row key={batch.id} className="border-b px-4 py-3 last:border-b-0">
               <div className="mb-2 flex flex-wrap items-center gap-x-3 gap-y-1">
                 <TextLink to="/batches/$id" params={{ id: batch.id }} className="font-medium">
                   {batch.name ?? `Batch ${batch.id}`}

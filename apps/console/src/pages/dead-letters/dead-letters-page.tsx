@@ -1,8 +1,7 @@
 import type { FailureGroup, Failures } from '@muster/contracts';
 import { useState } from 'react';
-import { ask } from '../../api/ask.ts';
-import { useAct } from '../../api/use-act.ts';
 import { useApi } from '../../api/use-api.ts';
+import { useRedrive } from '../../api/use-redrive.tsx';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -24,8 +23,8 @@ export function DeadLettersPage() {
       title="Dead letters"
       name="Dead letters"
       acts={
-        <TextLink to="/actions" search={{ state: 'failed' }}>
-          one by one
+        <TextLink to="/actions" search={{ state: 'failed', internal: 'true' }}>
+          Show each
         </TextLink>
       }
     >
@@ -53,7 +52,7 @@ function Groups({ failures }: { failures: Failures }) {
       </p>
       <ul>
         {failures.groups.map((group) => (
-          <li key={`${group.kind}\n${group.error}`} className="border-b last:border-b-0">
+          <li data-row key={`${group.kind}\n${group.error}`} className="border-b last:border-b-0">
             <Group group={group} ask={setAsked} />
           </li>
         ))}
@@ -64,16 +63,9 @@ function Groups({ failures }: { failures: Failures }) {
 }
 
 function Group({ group, ask: open }: { group: FailureGroup; ask: (asked: Confirmation) => void }) {
-  const { act, busy } = useAct();
+  const { redrive: send, busy } = useRedrive(open);
   const may = useMay('operator');
-  const redrive = () =>
-    void act(
-      () => ask('POST', '/api/actions/redrive', { body: { ids: group.ids } }),
-      ({ redriven, refused, refusals }) => ({
-        text: `${counted(redriven, 'dead letter')} queued again${refused > 0 ? `, ${count(refused)} refused` : ''}.`,
-        ...(refusals[0] ? { detail: refusals[0].error } : {}),
-      }),
-    );
+  const redrive = () => void send({ ids: group.ids });
   const press = () =>
     group.count <= AT_ONCE
       ? redrive()
@@ -84,22 +76,23 @@ function Group({ group, ask: open }: { group: FailureGroup; ask: (asked: Confirm
           act: redrive,
         });
   return (
-    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
-      <span className="w-12 text-right text-lead font-semibold text-red-text">{count(group.count)}</span>
-      <div className="min-w-0 flex-1 basis-[260px]">
-        <p className="break-words">
+    <div className="grid grid-cols-[32px_minmax(0,1fr)] items-center gap-x-4 gap-y-2 px-4 py-3 md:grid-cols-[32px_minmax(0,1fr)_max-content]">
+      <span className="text-right text-lead font-semibold text-red-text">{count(group.count)}</span>
+      <div className="min-w-0">
+        <p className="wrap-anywhere">
           <span className="font-medium">{group.kind}</span>{' '}
           {group.error === '' ? <span className="text-ink-3">without a word</span> : `“${group.error}”`}
         </p>
         <p className="text-label text-ink-3">
-          since <Time at={group.firstEndedAt} />, last <Time at={group.lastEndedAt} />, for example{' '}
+          since <Time at={group.firstEndedAt} form="moment" />, last <Time at={group.lastEndedAt} />, for
+          example{' '}
           <TextLink to="/actions/$id" params={{ id: group.example.id }}>
             {group.example.id}
           </TextLink>
         </p>
       </div>
       {may && (
-        <Button disabled={busy} onClick={press}>
+        <Button disabled={busy} onClick={press} className="col-start-2 justify-self-start md:col-start-3">
           Redrive {count(group.count)}
         </Button>
       )}

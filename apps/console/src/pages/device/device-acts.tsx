@@ -16,6 +16,7 @@ export function DeviceActs({ device }: { device: Device }) {
   const [isAssigning, setAssigning] = useState(false);
   const [asked, setAsked] = useState<Confirmation>();
   const [token, setToken] = useState<string>();
+  const [profile, setProfile] = useState<string>();
   if (!may) return null;
   const params = { id: device.id };
   const cancel = (id: string) =>
@@ -30,6 +31,10 @@ export function DeviceActs({ device }: { device: Device }) {
     const made = await act(() => ask('POST', '/api/devices/:id/re-enrol', { params }));
     if (made) setToken(made.deviceToken);
   };
+  const enrol = async () => {
+    const made = await act(() => ask('POST', '/api/devices/:id/mdm/enrolment', { params }));
+    if (made) setProfile(made.url);
+  };
   const rotate = async () => {
     const made = await act(() => ask('POST', '/api/devices/:id/token', { params }));
     if (made) setToken(made.deviceToken);
@@ -41,7 +46,7 @@ export function DeviceActs({ device }: { device: Device }) {
           disabled={busy}
           onClick={() =>
             void act(() => ask('POST', '/api/devices/:id/clear-error', { params }), {
-              text: `${device.name} is in order again.`,
+              text: `${device.name} is no longer in error.`,
             })
           }
         >
@@ -54,14 +59,15 @@ export function DeviceActs({ device }: { device: Device }) {
       <Menu
         items={[
           { word: 'New token', act: () => void rotate() },
+          { word: 'Profile for a phone', act: () => void enrol() },
           {
-            word: 'Enrol anew …',
+            word: 'Re-enrol …',
             danger: true,
             act: () =>
               setAsked({
-                title: `Enrol ${device.name} anew?`,
+                title: `Re-enrol ${device.name}?`,
                 about: 'What was assigned to it ends, its old token is over, and it gets a new one.',
-                verb: 'Enrol anew',
+                verb: 'Re-enrol',
                 danger: true,
                 act: () => void reEnrol(),
               }),
@@ -91,6 +97,12 @@ export function DeviceActs({ device }: { device: Device }) {
         secret={token}
         about={`The token of ${device.name}. The server does not show it again.`}
         onClose={() => setToken(undefined)}
+      />
+      <ShownOnce
+        label="Address of the profile"
+        secret={profile}
+        about="Open it in Safari on the phone and install the profile. It works until a phone has used it; a new one ends it."
+        onClose={() => setProfile(undefined)}
       />
     </>
   );

@@ -10,7 +10,7 @@ import { Facts } from '../../ui/facts.tsx';
 import { Id } from '../../ui/id.tsx';
 import { LaneLine } from '../../ui/lane-line.tsx';
 import { TextLink } from '../../ui/link.tsx';
-import { Page } from '../../ui/page.tsx';
+import { Page, PageSkeleton } from '../../ui/page.tsx';
 import { Presence } from '../../ui/presence.tsx';
 import { Time } from '../../ui/time.tsx';
 import { DeviceActs } from './device-acts.tsx';
@@ -28,14 +28,7 @@ export function DevicePage() {
     query: { state: 'finished', limit: 20 },
   });
   return (
-    <Data
-      query={device}
-      loading={
-        <Page title="Device" name="Device">
-          <div className="h-[400px]" />
-        </Page>
-      }
-    >
+    <Data query={device} loading={<PageSkeleton name="Device" />}>
       {(shown) => <Shown device={shown} queue={queue.data?.actions} past={past.data?.actions} />}
     </Data>
   );
@@ -69,7 +62,7 @@ function Shown({
       acts={<DeviceActs device={device} />}
     >
       {device.state === 'error' && device.stateReason && (
-        <p className="rounded-card border border-red-fill bg-surface px-4 py-3 break-words">
+        <p className="rounded-card border border-red-fill bg-surface px-4 py-3 wrap-anywhere">
           <span className="font-medium text-red-text">In error: </span>
           {device.stateReason}
         </p>
@@ -82,7 +75,7 @@ function Shown({
           waiting={waiting.map((one) => ({ ...one, state: one.status }))}
         />
       </Card>
-      <Card flush title="Has and waits for" aside={`${device.queueDepth} waiting`}>
+      <Card flush title="Queue" aside={`${device.queueDepth} waiting`}>
         {queue === undefined ? (
           <div className="h-row" />
         ) : queue.length === 0 ? (

@@ -1,5 +1,7 @@
 import { useApi } from '../../api/use-api.ts';
 import { Card } from '../../ui/card.tsx';
+import { Id } from '../../ui/id.tsx';
+import { TextLink } from '../../ui/link.tsx';
 import { Time } from '../../ui/time.tsx';
 
 /** What happened to it, the newest first. */
@@ -16,8 +18,17 @@ export function Milestones({ id }: { id: string }) {
         {data?.milestones.map((one) => (
           <li key={one.id} className="flex flex-wrap justify-between gap-x-3">
             <span>
-              {words(one.type)}
-              {one.by && <span className="text-ink-3"> by {one.by}</span>}
+              {one.actionId ? (
+                <TextLink to="/actions/$id" params={{ id: one.actionId }}>
+                  {words(one.type)} <Id>{one.actionId}</Id>
+                </TextLink>
+              ) : (
+                words(one.type)
+              )}
+              {/* of a step of an action it is who assigned it, and that is said once */}
+              {one.by && (!one.actionId || one.type === 'assigned') && (
+                <span className="text-ink-3"> by {one.by}</span>
+              )}
             </span>
             <span className="text-ink-3">
               <Time at={one.at} />

@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<Action>[] = [
       </TextLink>
     ),
   },
-  { name: 'State', width: '108px', cell: (one) => <StateBadge state={one.state} /> },
+  { name: 'State', width: '108px', narrow: 'second', cell: (one) => <StateBadge state={one.state} /> },
   { name: 'How it ended', narrow: 'line', cell: (one) => <Outcome action={one} /> },
   {
     name: 'Ended',
@@ -40,7 +40,7 @@ export function PastActions({
   return (
     <Card
       flush
-      title="Did"
+      title="History"
       aside={
         <TextLink to="/actions" search={{ space: 'device', lane: deviceId, state: 'finished' }}>
           all

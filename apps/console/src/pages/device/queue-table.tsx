@@ -1,12 +1,12 @@
 import type { Device, QueuedAction } from '@muster/contracts';
 import { ask } from '../../api/ask.ts';
 import { useAct } from '../../api/use-act.ts';
+import { HelpedReason } from '../../reasons/helped-reason.tsx';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Id } from '../../ui/id.tsx';
 import { LeaseCountdown } from '../../ui/lease-countdown.tsx';
 import { TextLink } from '../../ui/link.tsx';
-import { ReasonChip } from '../../ui/reason-chip.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -50,13 +50,24 @@ export function QueueTable({ queue, device }: { queue: readonly QueuedAction[]; 
         </TextLink>
       ),
     },
-    { name: 'State', width: '108px', cell: (one) => <StateBadge state={one.status} word={one.status} /> },
+    {
+      name: 'State',
+      width: '108px',
+      narrow: 'second',
+      cell: (one) => <StateBadge state={one.status} word={one.status} />,
+    },
     {
       name: 'Why',
       narrow: 'line',
       cell: (one) => (
         <span className="inline-flex flex-wrap items-center gap-2">
-          {one.waitingFor && one.waitingFor.code !== 'RUNNING' && <ReasonChip reason={one.waitingFor} />}
+          {one.waitingFor && one.waitingFor.code !== 'RUNNING' && (
+            <HelpedReason
+              withoutFront
+              reason={one.waitingFor}
+              action={{ id: one.id, lane: device.id, space: 'device' }}
+            />
+          )}
           {device.current?.id === one.id && !one.cancelRequested && (
             <span className="text-ink-2">
               With the device, <Time at={device.current.sentAt} />, attempt {one.attempt} of {one.maxAttempts}

@@ -45,7 +45,12 @@ export function HostActions(props: {
         </TextLink>
       ),
     },
-    { name: 'State', width: '108px', cell: (one) => <StateBadge state={one.status} word={one.status} /> },
+    {
+      name: 'State',
+      width: '108px',
+      narrow: 'second',
+      cell: (one) => <StateBadge state={one.status} word={one.status} />,
+    },
     {
       name: 'Why, how it ended',
       narrow: 'line',
@@ -55,7 +60,7 @@ export function HostActions(props: {
           {one.status === 'running' && one.startedAt && one.leaseUntil && (
             <LeaseCountdown from={one.startedAt} until={one.leaseUntil} />
           )}
-          <span className="break-words text-ink-2">
+          <span className="wrap-anywhere text-ink-2">
             {one.message ?? (one.status === 'succeeded' ? '' : one.reason)}
           </span>
         </span>
@@ -92,7 +97,7 @@ export function HostActions(props: {
   return (
     <Card flush title="Actions">
       {rows.length === 0 ? (
-        <Empty title="Nothing was ever wanted of it." />
+        <Empty title="No actions yet." />
       ) : (
         <Table label="Actions" rows={rows} columns={columns} keyOf={(one) => one.id} />
       )}

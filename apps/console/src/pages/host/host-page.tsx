@@ -4,7 +4,7 @@ import { address } from '../../page-address.ts';
 import { Card } from '../../ui/card.tsx';
 import { Data } from '../../ui/data.tsx';
 import { Empty } from '../../ui/empty.tsx';
-import { Page } from '../../ui/page.tsx';
+import { Page, PageSkeleton } from '../../ui/page.tsx';
 import { Presence } from '../../ui/presence.tsx';
 import { SkeletonRows } from '../../ui/skeleton.tsx';
 import { duration } from '../../words/times.ts';
@@ -24,14 +24,7 @@ export function HostPage() {
   });
   const past = useApi('/api/hosts/:hostId/actions', { params, query: { state: 'finished', limit: 100 } });
   return (
-    <Data
-      query={load}
-      loading={
-        <Page title="Host" name="Host">
-          <div className="h-[400px]" />
-        </Page>
-      }
-    >
+    <Data query={load} loading={<PageSkeleton name="Host" />}>
       {(host) => (
         <Page
           title={host.name}

@@ -1,26 +1,73 @@
 import type { Bot, Order } from '@muster/contracts';
 import { ask } from '../../api/ask.ts';
 
+export const STATUSES = ['PENDING', 'PROCESSING', 'COMPLETE'] as const;
+
+/** What a column shows, and whether there are more. */
+export interface Part {
+  readonly orders: readonly Order[];
+  readonly more: boolean;
+}
+
 /** All that is on the board, and when it was so. */
 export interface Board {
-  readonly orders: readonly Order[];
+  readonly parts: Readonly<Record<Order['status'], Part>>;
   readonly bots: readonly Bot[];
+  /** When it was asked for: what was done later may not be on it. */
+  readonly askedAt: number;
   readonly readAt: number;
 }
 
-/** Complete ones are the last of the list: of a long one the first page is enough. */
 const SHOWN = 200;
+/** Of complete ones the newest: the others are history. */
+const ENDED = 50;
 
+/** A small board is one answer. Of a long one, whose first page is full of those that wait, each column is read by itself. */
 export async function readBoard(signal?: AbortSignal): Promise<Board> {
-  const [{ orders }, { bots }] = await Promise.all([
+  const askedAt = Date.now();
+  const [first, { bots }] = await Promise.all([
     ask('GET', '/api/orders', { query: { limit: SHOWN }, signal }),
     ask('GET', '/api/bots', { query: { limit: SHOWN }, signal }),
   ]);
-  return { orders, bots, readAt: Date.now() };
+  const read = (status: Order['status'], limit: number) =>
+    ask('GET', '/api/orders', { query: { status, limit }, signal });
+  const later =
+    first.cursor === null ? [] : await Promise.all([read('PROCESSING', SHOWN), read('COMPLETE', SHOWN)]);
+  return { parts: partsOf(first, later), bots, askedAt, readAt: Date.now() };
 }
 
+interface Page {
+  readonly orders: readonly Order[];
+  readonly cursor: string | null;
+}
+
+/** Pages that were read one after the other: an order that went on in between is where it was seen last. */
+export function partsOf(first: Page, later: readonly Page[]): Board['parts'] {
+  const newest = new Map<string, Order>();
+  for (const order of [first, ...later].flatMap(({ orders }) => orders)) newest.set(order.id, order);
+  const of = (status: Order['status']) => [...newest.values()].filter((order) => order.status === status);
+  const isCut = (status: Order['status']) =>
+    first.cursor !== null &&
+    [first, ...later].some(
+      ({ cursor, orders }) => cursor !== null && orders.every((order) => order.status === status),
+    );
+  const ended = of('COMPLETE').sort((a, b) => endOf(b) - endOf(a));
+  return {
+    PENDING: { orders: of('PENDING'), more: isCut('PENDING') },
+    PROCESSING: { orders: of('PROCESSING'), more: isCut('PROCESSING') },
+    COMPLETE: { orders: ended, more: isCut('COMPLETE') },
+  };
+}
+const endOf = (order: Order) => Date.parse(order.completedAt ?? order.updatedAt);
+
+/** "24", or "200+". */
+export const countOf = ({ orders, more }: Part) => `${orders.length}${more ? '+' : ''}`;
+/** What is drawn of a column. */
+export const shownOf = (status: Order['status'], { orders }: Part) =>
+  status === 'COMPLETE' ? orders.slice(0, ENDED) : orders;
+
 /** The last board is kept, to be looked at without a server. */
-const key = (tenant: string) => `muster-orders-${tenant}`;
+const key = (tenant: string) => `muster-board-${tenant}`;
 
 export function keepBoard(tenant: string, board: Board): void {
   try {

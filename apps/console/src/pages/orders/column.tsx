@@ -2,7 +2,8 @@ import type { Bot, Order } from '@muster/contracts';
 import { Star } from 'lucide-react';
 import { Card } from '../../ui/card.tsx';
 import { Time } from '../../ui/time.tsx';
-import { count } from '../../words/numbers.ts';
+import { counted } from '../../words/numbers.ts';
+import { countOf, type Part, shownOf } from './board.ts';
 import { botName } from './bot-name.ts';
 import { OrderProgress } from './order-progress.tsx';
 
@@ -12,30 +13,35 @@ const SAID: Readonly<Record<Order['status'], string>> = {
   COMPLETE: 'None is complete yet.',
 };
 
-/** One column: orders in the order of the server, VIP marked. */
+/**
+ * One column, VIP marked. A row is a place, not an order: what goes on changes the words in it, and nothing moves.
+ */
 export function Column({
   status,
-  orders,
+  part,
   bots,
 }: {
   status: Order['status'];
-  orders: readonly Order[];
+  part: Part;
   bots: readonly Bot[];
 }) {
+  const orders = shownOf(status, part);
   return (
     <Card
       flush
       title={
         <>
-          {status} <span className="font-normal text-ink-3">{count(orders.length)}</span>
+          {status} <span className="font-normal text-ink-3">{countOf(part)}</span>
         </>
       }
     >
       {orders.length === 0 && <p className="px-4 py-3 text-ink-3">{SAID[status]}</p>}
       <ul aria-label={status}>
-        {orders.map((order) => (
+        {orders.map((order, place) => (
           <li
-            key={order.id}
+            data-row
+            // biome-ignore lint/suspicious/noArrayIndexKey: its place is what it is
+            key={place}
             className="flex min-h-row items-center gap-2 border-b px-4 py-1 text-table last:border-b-0"
           >
             <span className="w-12 font-medium">#{order.orderNumber}</span>
@@ -56,6 +62,11 @@ export function Column({
           </li>
         ))}
       </ul>
+      {orders.length < part.orders.length && (
+        <p className="border-t px-4 py-2 text-label text-ink-3">
+          The newest {counted(orders.length, 'order')} of {countOf(part)}.
+        </p>
+      )}
     </Card>
   );
 }

@@ -5,11 +5,12 @@ import { useAct } from '../../api/use-act.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 import { Menu } from '../../ui/menu.tsx';
+import { ownBot } from './own-bots.ts';
 
 /** New orders, bots more and fewer, and whether this browser claims for them. */
 export function OrderActs(props: {
   bots: readonly Bot[];
-  waiting: number;
+  tenant: string;
   isAuto: boolean;
   setAuto: (on: boolean) => void;
 }) {
@@ -23,10 +24,15 @@ export function OrderActs(props: {
     void act(() => ask('DELETE', '/api/bots/:id', { params: { id: last.id } }), {
       text: 'The last bot is gone; its order waits in its old place.',
     });
+  const addBot = () =>
+    void act(async () => {
+      const bot = await ask('POST', '/api/bots');
+      ownBot(props.tenant, bot.id);
+    });
   const clear = () =>
     setAsked({
       title: 'Clear all orders?',
-      about: 'Every order is deleted and every bot is idle; numbering goes on.',
+      about: 'Every order is deleted and every bot is idle; numbering continues.',
       verb: 'Clear all',
       danger: true,
       typed: 'everything',
@@ -44,7 +50,7 @@ export function OrderActs(props: {
       <Button disabled={busy} onClick={() => order('VIP')}>
         + VIP
       </Button>
-      <Button disabled={busy} onClick={() => void act(() => ask('POST', '/api/bots'))}>
+      <Button disabled={busy} onClick={addBot}>
         + Bot
       </Button>
       <Button disabled={busy || !last} onClick={remove}>

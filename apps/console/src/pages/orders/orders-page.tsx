@@ -10,16 +10,16 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { remembered } from '../../words/remembered.ts';
 import { clock } from '../../words/times.ts';
 import { useZone } from '../../words/zone.ts';
-import { type Board, keepBoard, keptBoard, readBoard } from './board.ts';
+import { type Board, countOf, keepBoard, keptBoard, readBoard, STATUSES } from './board.ts';
 import { BotsLine } from './bots-line.tsx';
 import { Column } from './column.tsx';
 import { OrderActs } from './order-acts.tsx';
 import { useClaiming } from './use-claiming.ts';
 
-const STATUSES = ['PENDING', 'PROCESSING', 'COMPLETE'] as const;
 /** Without the stream the board is read every two seconds. */
 const POLL_MS = 2_000;
-const auto = remembered<'on' | 'off'>('muster-orders-auto', ['on', 'off'], 'on');
+/** Off until somebody wants it: who only looks changes nothing. */
+const auto = remembered<'on' | 'off'>('muster-orders-auto', ['on', 'off'], 'off');
 
 /** Who waits, which bot does what, until when? */
 export function OrdersPage() {
@@ -39,7 +39,8 @@ export function OrdersPage() {
   useEffect(() => {
     if (query.data) keepBoard(tenant, query.data);
   }, [tenant, query.data]);
-  const { isLeader } = useClaiming(tenant, query.data, may && isAuto);
+  const isClaiming = may && isAuto;
+  const { isLeader } = useClaiming(tenant, query.data, isClaiming);
   const board = query.data ?? (query.isError ? kept : undefined);
   const said = query.isError ? 'offline' : isLive ? 'live' : 'every 2 s';
   return (
@@ -48,7 +49,8 @@ export function OrdersPage() {
       name="Orders"
       beside={
         <span className="text-label text-ink-3">
-          {said} · {isLeader ? 'this tab leads' : 'another tab leads'}
+          {said}
+          {isClaiming && (isLeader ? ' · this tab leads' : ' · another tab leads')}
         </span>
       }
       acts={
@@ -57,7 +59,7 @@ export function OrdersPage() {
             bots={board?.bots ?? []}
             isAuto={isAuto}
             setAuto={(on) => auto.write(on ? 'on' : 'off')}
-            waiting={board?.orders.length ?? 0}
+            tenant={tenant}
           />
         )
       }
@@ -71,16 +73,15 @@ export function OrdersPage() {
 function Columns({ board, isOld }: { board: Board; isOld: boolean }) {
   const { column } = address.useSearch();
   const shown = STATUSES.find((status) => status === column) ?? 'PENDING';
-  const of = (status: (typeof STATUSES)[number]) => board.orders.filter((order) => order.status === status);
   return (
     <div className={isOld ? 'opacity-60' : ''}>
-      <BotsLine bots={board.bots} orders={board.orders} />
+      <BotsLine board={board} />
       <div className="my-2 md:hidden">
         <Tabs
           label="Columns"
           tabs={STATUSES.map((status) => ({
             word: status,
-            count: of(status).length,
+            count: countOf(board.parts[status]),
             search: { column: status },
             isOpen: status === shown,
           }))}
@@ -89,7 +90,7 @@ function Columns({ board, isOld }: { board: Board; isOld: boolean }) {
       <div className="grid items-start gap-4 md:mt-4 md:grid-cols-3">
         {STATUSES.map((status) => (
           <div key={status} className={status === shown ? '' : 'hidden md:block'}>
-            <Column status={status} orders={of(status)} bots={board.bots} />
+            <Column status={status} part={board.parts[status]} bots={board.bots} />
           </div>
         ))}
       </div>

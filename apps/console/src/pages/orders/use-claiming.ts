@@ -5,11 +5,13 @@ import { ask } from '../../api/ask.ts';
 import { Refused } from '../../api/refused.ts';
 import { serverNow } from '../../words/clock.ts';
 import type { Board } from './board.ts';
+import { claimable } from './claimable.ts';
 import { lead } from './lead.ts';
+import { ownBots } from './own-bots.ts';
 
 /**
- * The leading tab claims for every idle bot as soon as one and an order are free, and looks again when a bot's time is over.
- * The server decides each claim, so two leaders for a moment take nothing twice.
+ * While it is on, the leading tab claims for every idle bot of this browser as soon as one and an order are free, and looks again
+ * when a bot's time is over. The server decides each claim, so two leaders for a moment take nothing twice.
  */
 export function useClaiming(
   tenant: string,
@@ -18,37 +20,36 @@ export function useClaiming(
 ): { readonly isLeader: boolean } {
   const [isLeader, setLeader] = useState(false);
   const queries = useQueryClient();
-  const under = useRef(new Set<string>());
+  const claimedAt = useRef(new Map<string, number>());
 
   useEffect(() => {
+    if (!isOn) return;
     const leading = lead(`muster-orders-${tenant}`, setLeader);
     return () => leading.stop();
-  }, [tenant]);
+  }, [tenant, isOn]);
 
   // a claim for each idle bot, while orders wait
   useEffect(() => {
     if (!isLeader || !isOn || !board) return;
-    const waiting = board.orders.filter((order) => order.status === 'PENDING').length;
-    const idle = board.bots.filter((bot) => bot.status === 'IDLE' && !under.current.has(bot.id));
-    for (const bot of idle.slice(0, waiting)) void claim(bot);
+    for (const bot of claimable(board, ownBots(tenant), claimedAt.current)) void claim(bot);
     async function claim(bot: Bot) {
-      under.current.add(bot.id);
+      claimedAt.current.set(bot.id, Number.POSITIVE_INFINITY);
       try {
         await ask('POST', '/api/bots/:id/claim', { params: { id: bot.id } });
       } catch (error) {
         // it has an order already, or is gone: the next board says so
         if (!(error instanceof Refused)) return;
       } finally {
-        under.current.delete(bot.id);
+        claimedAt.current.set(bot.id, Date.now());
         void queries.invalidateQueries({ queryKey: ['board'] });
       }
     }
-  }, [isLeader, isOn, board, queries]);
+  }, [isLeader, isOn, board, queries, tenant]);
 
   // at the end of each order the board is read, so that its bot gets the next one
   useEffect(() => {
-    const ends = (board?.orders ?? []).flatMap((order) =>
-      order.status === 'PROCESSING' && order.processingEndsAt ? [Date.parse(order.processingEndsAt)] : [],
+    const ends = (board?.parts.PROCESSING.orders ?? []).flatMap((order) =>
+      order.processingEndsAt ? [Date.parse(order.processingEndsAt)] : [],
     );
     if (ends.length === 0) return;
     const wait = Math.max(0, Math.min(...ends) - serverNow()) + 50;

@@ -40,7 +40,7 @@ function filled(stats: Stats) {
     stats.rows.filter((row) => row.channel === null).map((row) => [Date.parse(row.at), row]),
   );
   const first = Math.floor(Date.parse(stats.from) / stepMs) * stepMs;
-  const end = Date.parse(stats.to);
+  const end = Math.min(Date.parse(stats.to), Date.parse(stats.countedTo ?? stats.to));
   const rows: {
     at: number;
     succeeded: number;
@@ -50,7 +50,8 @@ function filled(stats: Stats) {
   }[] = [];
   let pending: number | null = null;
   let running: number | null = null;
-  for (let at = first; at < end; at += stepMs) {
+  // a step that is not over would look like a fall
+  for (let at = first; at + stepMs <= end; at += stepMs) {
     const row = known.get(at);
     pending = row?.pending ?? pending;
     running = row?.running ?? running;

@@ -14,10 +14,14 @@ export function Figures({
     counts?.counts.reduce((sum, one) => sum + (one.state === state ? one.count : 0), 0);
   const sum = (name: 'succeeded' | 'failed') => hour?.reduce((all, row) => all + row[name], 0);
   const figures = [
-    { word: 'Waiting', value: of('pending'), search: { state: 'pending' } },
-    { word: 'Running', value: of('claimed'), search: { state: 'claimed' } },
-    { word: 'Succeeded, last hour', value: sum('succeeded'), search: { state: 'succeeded' } },
-    { word: 'Failed, last hour', value: sum('failed'), search: { state: 'failed' } },
+    { word: 'Waiting', value: of('pending'), search: { internal: 'true', state: 'pending' } },
+    { word: 'Running', value: of('claimed'), search: { internal: 'true', state: 'claimed' } },
+    {
+      word: 'Succeeded, last hour',
+      value: sum('succeeded'),
+      search: { internal: 'true', state: 'succeeded' },
+    },
+    { word: 'Failed, last hour', value: sum('failed'), search: { internal: 'true', state: 'failed' } },
   ];
   return (
     <ul className="grid grid-cols-2 gap-px overflow-hidden rounded-card border bg-line lg:grid-cols-4">

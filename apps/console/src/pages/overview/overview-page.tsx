@@ -8,7 +8,6 @@ import { Page } from '../../ui/page.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Figures } from './figures.tsx';
-import { Pauses } from './pauses.tsx';
 import { Problems } from './problems.tsx';
 import { rangeOf } from './range.ts';
 import { WhyWaiting } from './why-waiting.tsx';
@@ -20,22 +19,25 @@ export function OverviewPage() {
   const counts = useApi('/api/counts', {}, { everyMs: 2_000 });
   const has = useHas('overview');
   const hour = useApi('/api/stats', rangeOf('hour'), { everyMs: 15_000, enabled: has });
+  const overview = useApi('/api/overview', {}, { everyMs: 2_000, enabled: has });
+  const pauses = useApi('/api/pauses', {}, { everyMs: 2_000 });
+  // as many problems as there are: what stands below them is drawn when they are, so that nothing moves
+  if (has && (overview.isPending || pauses.isPending))
+    return (
+      <Page title="Overview" name="Overview">
+        <Skeleton className="h-[400px]" />
+      </Page>
+    );
   return (
     <Page title="Overview" name="Overview">
-      {has && <Attention />}
-      <Pauses />
+      {has && (
+        <Data query={overview} loading={null}>
+          {(data) => <Problems overview={data} pauses={pauses.data?.pauses ?? []} />}
+        </Data>
+      )}
       <Figures counts={counts.data} hour={hour.data?.rows.filter((row) => row.channel === null)} />
       {has && <Course />}
     </Page>
-  );
-}
-
-function Attention() {
-  const overview = useApi('/api/overview', {}, { everyMs: 2_000 });
-  return (
-    <Data query={overview} loading={<Skeleton className="h-[132px]" />}>
-      {(data) => <Problems overview={data} />}
-    </Data>
   );
 }
 

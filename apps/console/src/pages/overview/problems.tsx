@@ -1,12 +1,23 @@
-import type { Overview, Problem, ProblemCode } from '@muster/contracts';
-import { ChevronRight, CircleX, Hourglass, type LucideIcon, Pause, TriangleAlert } from 'lucide-react';
-import type { Address } from '../../page-address.ts';
+import type { Overview, Pauses, Problem } from '@muster/contracts';
+import {
+  BellOff,
+  CalendarX,
+  ChevronRight,
+  CircleX,
+  Hourglass,
+  type LucideIcon,
+  OctagonX,
+  TriangleAlert,
+} from 'lucide-react';
+import type { Address, PagePath } from '../../page-address.ts';
 import { Card } from '../../ui/card.tsx';
 import { classes } from '../../ui/classes.ts';
 import { PageLink } from '../../ui/page-link.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TONES, type Tone } from '../../ui/tones.ts';
 import { count } from '../../words/numbers.ts';
+import { timesIn } from '../../words/times-in.ts';
+import { PauseLine } from './pause-line.tsx';
 
 interface Look {
   readonly icon: LucideIcon;
@@ -19,7 +30,7 @@ const many = (problem: Problem, one: string, more = `${one}s`) =>
   `${count(problem.count)}${problem.more ? ' or more' : ''} ${problem.count === 1 ? one : more}`;
 
 /** Each problem: what it is called, and the page that shows exactly what it counts. */
-const LOOKS: Readonly<Record<ProblemCode, Look>> = {
+const LOOKS: Readonly<Record<string, Look>> = {
   DEAD_LETTERS: {
     icon: CircleX,
     tone: 'red',
@@ -32,6 +43,31 @@ const LOOKS: Readonly<Record<ProblemCode, Look>> = {
     title: (p) => `${many(p, 'device')} in error`,
     to: () => ({ to: '/targets', search: { type: 'devices', state: 'error' } }),
   },
+  BATCHES_ABORTED: {
+    icon: OctagonX,
+    tone: 'red',
+    title: (p) => `${many(p, 'batch', 'batches')} stopped`,
+    to: (p) =>
+      p.count === 1 && p.example ? { to: '/batches/$id', params: { id: p.example.id } } : { to: '/batches' },
+  },
+  PUSHES_STOPPED: {
+    icon: BellOff,
+    tone: 'red',
+    title: () => 'Pushes are stopped',
+    to: () => ({ to: '/phones' }),
+  },
+  PUSH_CERTIFICATES_END: {
+    icon: Hourglass,
+    tone: 'plum',
+    title: (p) => `${many(p, 'push certificate')} ${p.count === 1 ? 'expires' : 'expire'} soon`,
+    to: () => ({ to: '/phones' }),
+  },
+  RUNS_MISSED: {
+    icon: CalendarX,
+    tone: 'amber',
+    title: (p) => `${many(p, 'run')} missed`,
+    to: (p) => (p.example ? { to: '/workflows/$id', params: { id: p.example.id } } : { to: '/workflows' }),
+  },
   OLDEST_WAITING: {
     icon: Hourglass,
     tone: 'plum',
@@ -41,44 +77,63 @@ const LOOKS: Readonly<Record<ProblemCode, Look>> = {
         ? { to: '/actions/$id', params: { id: p.example.id } }
         : { to: '/actions', search: { state: 'unfinished' } },
   },
-  ALL_PAUSED: {
-    icon: Pause,
-    tone: 'amber',
-    title: () => 'Everything is paused',
-    to: () => ({ to: '/settings' }),
-  },
-  TAGS_PAUSED: {
-    icon: Pause,
-    tone: 'amber',
-    title: (p) => `${many(p, 'tag')} paused`,
-    to: (p) => ({
-      to: '/actions',
-      search: { state: 'unfinished', ...(p.example ? { tag: p.example.name ?? p.example.id } : {}) },
-    }),
+  WEBHOOKS_PAUSED: {
+    icon: OctagonX,
+    tone: 'red',
+    title: (p) => `${many(p, 'webhook')} paused`,
+    to: () => ({ to: '/webhooks' }),
   },
 };
 
+/** One that a door has added and this page has no words for: its code, and the page of its example. */
+const OTHER: Look = {
+  icon: TriangleAlert,
+  tone: 'red',
+  title: (p) => `${count(p.count)} ${p.code.toLowerCase().replaceAll('_', ' ')}`,
+  to: ({ example }) => {
+    const page = PAGES.find(([type]) => type === example?.type);
+    return page && example ? { to: page[1], params: { id: example.id } } : { to: '/' };
+  },
+};
+const PAGES: readonly (readonly [type: string, page: PagePath])[] = [
+  ['action', '/actions/$id'],
+  ['device', '/devices/$id'],
+  ['host', '/hosts/$id'],
+  ['batch', '/batches/$id'],
+  ['workflow', '/workflows/$id'],
+  ['webhook', '/webhooks/$id'],
+  ['phone', '/phones/$id'],
+];
+
 /** What is wrong, the worst first; a page without problems says so in one line. */
-export function Problems({ overview }: { overview: Overview }) {
+export function Problems({ overview, pauses }: { overview: Overview; pauses: Pauses['pauses'] }) {
   return (
     <Card
       flush
       title="Needs attention"
       aside={
-        <>
+        <span>
           as of <Time at={overview.at} />
-        </>
+        </span>
       }
     >
-      {overview.problems.length === 0 ? (
+      {overview.problems.length + pauses.length === 0 ? (
         <p className="px-4 py-3 text-ink-2">
           Nothing is wrong: no dead letters, nothing in error, nothing paused.
         </p>
       ) : (
         <ul>
-          {overview.problems.map((problem) => (
-            <li key={problem.code} className="border-b last:border-b-0">
-              <Line problem={problem} />
+          {overview.problems
+            // each has a line of its own below, with its button
+            .filter(({ code }) => code !== 'ALL_PAUSED' && code !== 'TAGS_PAUSED')
+            .map((problem) => (
+              <li data-row key={problem.code} className="border-b last:border-b-0">
+                <Line problem={problem} />
+              </li>
+            ))}
+          {pauses.map((pause) => (
+            <li data-row key={pause.tag ?? ''} className="border-b last:border-b-0">
+              <PauseLine pause={pause} />
             </li>
           ))}
         </ul>
@@ -88,7 +143,7 @@ export function Problems({ overview }: { overview: Overview }) {
 }
 
 function Line({ problem }: { problem: Problem }) {
-  const { icon: Icon, title, to, tone } = LOOKS[problem.code];
+  const { icon: Icon, title, to, tone } = LOOKS[problem.code] ?? OTHER;
   return (
     <PageLink
       {...to(problem)}
@@ -98,16 +153,23 @@ function Line({ problem }: { problem: Problem }) {
       <span className="font-medium">{title(problem)}</span>
       <span
         className={classes(
-          'col-span-3 col-start-2 row-start-2 min-w-0 break-words text-ink-2',
+          'col-span-3 col-start-2 row-start-2 min-w-0 wrap-anywhere text-ink-2',
           'md:col-span-1 md:col-start-3 md:row-start-1',
         )}
       >
-        {problem.text}
+        {timesIn(problem.text).map((part, place) => {
+          const key = `${place}`;
+          return 'at' in part ? (
+            <Time key={key} at={part.at} form="moment" />
+          ) : (
+            <span key={key}>{part.text}</span>
+          );
+        })}
       </span>
       <span className="col-start-2 row-start-3 text-label text-ink-3 md:col-start-4 md:row-start-1">
         {problem.since && (
           <>
-            since <Time at={problem.since} />
+            since <Time at={problem.since} form="moment" />
           </>
         )}
       </span>

@@ -18,9 +18,9 @@ export function WhyWaiting({ waiting }: { waiting: WaitingLanes }) {
     <Card
       title="Why lanes wait"
       aside={
-        <>
+        <span>
           {said}, <Time at={waiting.at} />
-        </>
+        </span>
       }
     >
       {waiting.groups.length === 0 ? (

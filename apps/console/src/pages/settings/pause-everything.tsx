@@ -11,17 +11,15 @@ import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 export function PauseEverything() {
   const { data } = useApi('/api/pauses', {}, { everyMs: 2_000 });
   const { act, busy } = useAct();
-  const may = useMay('operator');
+  const may = useMay('admin');
   const [asked, setAsked] = useState<Confirmation>();
   if (!data) return null;
   const isPaused = data.pauses.some(({ tag }) => tag === null);
-  const resume = () =>
-    act(() => ask('POST', '/api/resume', { body: {} }), { text: 'Everything is handed out again.' });
+  const resume = () => act(() => ask('POST', '/api/resume', { body: {} }), { text: 'Everything resumed.' });
   const pause = () =>
     setAsked({
       title: 'Pause everything?',
-      about:
-        'Nothing more is handed out to anybody of this tenant until somebody resumes it. What runs goes on.',
+      about: 'Nothing more is handed out in this tenant until it is resumed. What is running continues.',
       verb: 'Pause everything',
       danger: true,
       typed: 'everything',

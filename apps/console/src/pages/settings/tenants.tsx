@@ -55,7 +55,7 @@ function List() {
                   {tenant.name}
                 </a>
                 <span className="flex-1 text-label text-ink-3">
-                  made <Time at={tenant.createdAt} />
+                  created <Time at={tenant.createdAt} />
                 </span>
                 {tenant.name !== DEFAULT_TENANT && (
                   <Button disabled={busy} onClick={() => void token(tenant.id)}>
@@ -78,7 +78,7 @@ function List() {
           <Field label="New tenant" value={name} onChange={(event) => setName(event.target.value)} />
         </div>
         <Button type="submit" disabled={busy || name.trim() === ''}>
-          Make it
+          Create
         </Button>
       </form>
       <ShownOnce

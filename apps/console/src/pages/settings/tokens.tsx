@@ -61,7 +61,7 @@ export function Tokens() {
     { name: 'Role', width: '90px', cell: (token) => token.role ?? '' },
     {
       name: 'State',
-      narrow: 'line',
+      narrow: 'second',
       cell: (token) =>
         token.revokedAt ? (
           <Badge tone="slate" word="revoked" />
@@ -72,7 +72,7 @@ export function Tokens() {
         ),
     },
     {
-      name: 'Made',
+      name: 'Created',
       width: '96px',
       align: 'right',
       cell: (token) => (

@@ -16,6 +16,7 @@ const COLUMNS: readonly Column<Bot>[] = [
   { name: 'Bot', cell: (bot) => <Id>{bot.id}</Id> },
   {
     name: 'Status',
+    narrow: 'second',
     width: '140px',
     cell: (bot) => <StateBadge state={bot.status === 'IDLE' ? 'pending' : 'claimed'} word={bot.status} />,
   },

@@ -24,13 +24,13 @@ const COLUMNS: readonly Column<Device>[] = [
     name: 'Device',
     width: '26%',
     cell: (device) => (
-      <TextLink to="/devices/$id" params={{ id: device.id }} className="font-medium break-words">
+      <TextLink to="/devices/$id" params={{ id: device.id }} className="font-medium wrap-anywhere">
         {device.name} {device.externalId && <Id>{device.externalId}</Id>}
       </TextLink>
     ),
   },
   {
-    name: 'There?',
+    name: 'Presence',
     width: '150px',
     cell: (device) => <Presence online={device.online} lastSeenAt={device.lastSeenAt} />,
   },
@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<Device>[] = [
       device.state === 'error' ? (
         <span className="inline-flex flex-wrap items-center gap-2">
           <Badge icon={TriangleAlert} tone="red" word="in error" />
-          <span className="break-words text-ink-2">{device.stateReason}</span>
+          <span className="wrap-anywhere text-ink-2">{device.stateReason}</span>
         </span>
       ) : device.current ? (
         <span className="inline-flex flex-wrap items-center gap-2">
@@ -61,14 +61,18 @@ const COLUMNS: readonly Column<Device>[] = [
           <LeaseCountdown from={device.current.sentAt} until={device.current.leaseUntil} />
         </span>
       ) : (
-        <span className="text-ink-3">{device.absent ? 'its PC does not see it' : ''}</span>
+        device.absent && <span className="text-ink-3">its PC does not see it</span>
       ),
   },
   {
     name: 'Tags',
     width: '18%',
     narrow: 'none',
-    cell: (device) => <span className="text-label text-ink-3">{device.tags.join(', ')}</span>,
+    cell: (device) => (
+      <span title={device.tags.join(', ')} className="block max-w-[200px] truncate text-label text-ink-3">
+        {device.tags.join(', ')}
+      </span>
+    ),
   },
 ];
 

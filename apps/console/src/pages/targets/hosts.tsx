@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<HostLoad>[] = [
     ),
   },
   {
-    name: 'There?',
+    name: 'Presence',
     width: '150px',
     cell: (host) => <Presence online={host.online} lastSeenAt={host.lastSeenAt} />,
   },

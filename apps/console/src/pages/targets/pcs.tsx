@@ -48,12 +48,13 @@ const COLUMNS: readonly Column<Pc>[] = [
   {
     name: 'Not ready',
     narrow: 'line',
-    cell: (pc) => (
-      <span className="inline-flex flex-wrap gap-2">
-        {pc.errorDeviceCount > 0 && <Badge tone="red" word={`${pc.errorDeviceCount} in error`} />}
-        {pc.absentDeviceCount > 0 && <Badge tone="slate" word={`${pc.absentDeviceCount} absent`} />}
-      </span>
-    ),
+    cell: (pc) =>
+      pc.errorDeviceCount + pc.absentDeviceCount === 0 ? null : (
+        <span className="inline-flex flex-wrap gap-2">
+          {pc.errorDeviceCount > 0 && <Badge tone="red" word={`${pc.errorDeviceCount} in error`} />}
+          {pc.absentDeviceCount > 0 && <Badge tone="slate" word={`${pc.absentDeviceCount} absent`} />}
+        </span>
+      ),
   },
 ];
 

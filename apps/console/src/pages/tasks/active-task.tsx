@@ -37,7 +37,7 @@ export function ActiveTask({ task }: { task: Task | undefined }) {
         <>
           {task.activatedAt && (
             <span>
-              since <Time at={task.activatedAt} />
+              since <Time at={task.activatedAt} form="moment" />
             </span>
           )}
           {may &&

@@ -1,31 +1,31 @@
-import type { Action, Pc } from '@muster/contracts';
+import type { Pc, RunningDevices } from '@muster/contracts';
+import { useState } from 'react';
 import { ask } from '../../api/ask.ts';
 import { useAct } from '../../api/use-act.ts';
-import { useApi } from '../../api/use-api.ts';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { TextLink } from '../../ui/link.tsx';
+import { Menu } from '../../ui/menu.tsx';
 import { Presence } from '../../ui/presence.tsx';
 import { type Slot, SlotsGrid } from '../../ui/slots-grid.tsx';
 import { count, counted } from '../../words/numbers.ts';
+import { SlotsDialog } from './slots-dialog.tsx';
+
+type RunningDevice = RunningDevices['running'][number];
 
 /** One PC: its slots, what is free and why, which devices are in error. */
-export function PcCard({ pc }: { pc: Pc }) {
-  const held = useApi('/api/pcs/:id/actions', {
-    params: { id: pc.id },
-    query: { state: 'running', limit: 200 },
-  });
-  const running = (held.data?.actions ?? []).map(asSlot);
+export function PcCard({ pc, running }: { pc: Pc; running: readonly RunningDevice[] }) {
   const { act, busy } = useAct();
   const may = useMay('operator');
+  const [isChanging, setChanging] = useState(false);
   const clear = () =>
     void act(
       async () => {
         for (const id of pc.devicesInError)
           await ask('POST', '/api/devices/:id/clear-error', { params: { id } });
       },
-      { text: `${counted(pc.devicesInError.length, 'device')} of ${pc.name} in order again.` },
+      { text: `${counted(pc.devicesInError.length, 'device')} of ${pc.name} no longer in error.` },
     );
   return (
     <Card
@@ -37,9 +37,20 @@ export function PcCard({ pc }: { pc: Pc }) {
           </span>
         </>
       }
-      aside={<Presence online={pc.online} lastSeenAt={pc.lastSeenAt} />}
+      aside={
+        <>
+          <Presence online={pc.online} lastSeenAt={pc.lastSeenAt} />
+          {may && (
+            <Menu
+              small
+              label={`More of ${pc.name}`}
+              items={[{ word: 'Change slots …', act: () => setChanging(true) }]}
+            />
+          )}
+        </>
+      }
     >
-      <SlotsGrid slots={pc.slots} running={running} label={`Slots of ${pc.name}`} />
+      <SlotsGrid slots={pc.slots} running={running.map(asSlot)} label={`Slots of ${pc.name}`} />
       <p className="mt-2 text-label text-ink-3">{freeBecause(pc)}</p>
       {pc.errorDeviceCount > 0 && (
         <p className="mt-2 flex flex-wrap items-center gap-2 text-table">
@@ -62,6 +73,7 @@ export function PcCard({ pc }: { pc: Pc }) {
           {count(pc.absentDeviceCount)} absent: it does not see them.
         </p>
       )}
+      {isChanging && <SlotsDialog pc={pc} onClose={() => setChanging(false)} />}
     </Card>
   );
 }
@@ -75,13 +87,14 @@ function freeBecause(pc: Pc): string {
   return `${count(free)} free: nothing waits for its other devices, or the runner has not asked yet.`;
 }
 
-function asSlot(action: Action): Slot {
+function asSlot(one: RunningDevice): Slot {
   return {
-    id: action.id,
-    device: action.lane ?? action.id,
-    kind: action.kind,
-    attempt: action.attempt,
-    since: action.leasedAt ?? action.createdAt,
-    until: action.leaseUntil ?? action.createdAt,
+    id: one.id,
+    device: one.deviceId,
+    name: one.deviceName,
+    kind: one.kind,
+    attempt: one.attempt,
+    since: one.startedAt,
+    until: one.timeoutAt,
   };
 }

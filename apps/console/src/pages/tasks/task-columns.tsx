@@ -16,7 +16,12 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
       </span>
     ),
   },
-  { name: 'Status', width: '108px', cell: (task) => <StateBadge state={task.status} word={task.status} /> },
+  {
+    name: 'Status',
+    width: '108px',
+    narrow: 'second',
+    cell: (task) => <StateBadge state={task.status} word={task.status} />,
+  },
   {
     name: 'How far',
     narrow: 'line',
@@ -26,6 +31,7 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
       ) : (
         <span className="text-ink-2">
           {count(task.counts.completed)} completed, {count(task.counts.failed)} failed
+          {task.counts.cancelled > 0 && `, ${count(task.counts.cancelled)} cancelled`}
           {task.total !== null && ` of ${count(task.total)}`}
           {task.reason && `; ${task.cancelReason ?? task.reason.toLowerCase().replaceAll('_', ' ')}`}
         </span>

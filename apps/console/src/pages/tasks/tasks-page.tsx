@@ -20,6 +20,8 @@ export function TasksPage() {
   const { pc: only } = address.useSearch();
   const active = useApi('/api/tasks', { query: { status: 'running', limit: 1 } });
   const pcs = useApi('/api/pcs', { query: { limit: 100 } });
+  // one answer for all of them: a hundred PCs are not a hundred requests
+  const running = useApi('/api/pcs/running', {});
   const list = useLiveList({
     key: ['/api/tasks'],
     idOf,
@@ -45,7 +47,11 @@ export function TasksPage() {
           ) : (
             <div className="grid items-start gap-4 lg:grid-cols-2">
               {shown.map((pc) => (
-                <PcCard key={pc.id} pc={pc} />
+                <PcCard
+                  key={pc.id}
+                  pc={pc}
+                  running={(running.data?.running ?? []).filter(({ pcId }) => pcId === pc.id)}
+                />
               ))}
             </div>
           );

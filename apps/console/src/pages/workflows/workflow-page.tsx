@@ -10,17 +10,18 @@ import { Card } from '../../ui/card.tsx';
 import { Data } from '../../ui/data.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Facts } from '../../ui/facts.tsx';
-import { Page } from '../../ui/page.tsx';
+import { Page, PageSkeleton } from '../../ui/page.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { count, counted } from '../../words/numbers.ts';
 import { useRunNow } from './use-run-now.ts';
 
 const RUNS: readonly Column<WorkflowRun>[] = [
-  { name: 'Meant for', width: '26%', cell: (run) => <Time at={run.scheduledAt} form="exact" /> },
+  { name: 'Scheduled for', width: '26%', cell: (run) => <Time at={run.scheduledAt} form="exact" /> },
   { name: 'By', width: '140px', cell: (run) => run.startedBy ?? run.trigger },
   {
     name: 'Status',
+    narrow: 'second',
     width: '110px',
     cell: (run) => (
       <Badge
@@ -47,14 +48,7 @@ export function WorkflowPage() {
     { everyMs: 2_000 },
   );
   return (
-    <Data
-      query={query}
-      loading={
-        <Page title="Workflow" name="Workflow">
-          <div className="h-[400px]" />
-        </Page>
-      }
-    >
+    <Data query={query} loading={<PageSkeleton name="Workflow" />}>
       {(workflow) => (
         <Page
           title={workflow.name}

@@ -1,4 +1,4 @@
-import type { Workflow } from '@muster/contracts';
+import type { Workflow, WorkflowRun } from '@muster/contracts';
 import { ask } from '../../api/ask.ts';
 import { useAct } from '../../api/use-act.ts';
 import { useLiveList } from '../../api/use-live-list.ts';
@@ -12,7 +12,27 @@ import { LiveTable } from '../../ui/live-table.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { count } from '../../words/numbers.ts';
 import { useRunNow } from './use-run-now.ts';
+
+/** Did it reach all? */
+function LastRun({ run }: { run: WorkflowRun }) {
+  const { actions, refused, scheduledAt, status, targets } = run;
+  return (
+    <span className="inline-flex flex-wrap items-center gap-2">
+      <span className="md:hidden">last run</span>
+      <Time at={scheduledAt} />
+      {status === 'missed' ? (
+        <Badge tone="amber" word="missed" />
+      ) : (
+        <span className="text-ink-2">
+          {actions === targets ? `all ${count(targets)}` : `${count(actions)} of ${count(targets)}`}
+          {refused > 0 && `, ${count(refused)} refused`}
+        </span>
+      )}
+    </span>
+  );
+}
 
 const idOf = (workflow: Workflow) => workflow.id;
 
@@ -42,6 +62,7 @@ export function WorkflowsPage() {
     },
     {
       name: 'Enabled',
+      narrow: 'second',
       width: '96px',
       cell: (one) =>
         one.enabled ? <Badge tone="green" word="enabled" /> : <Badge tone="amber" word="disabled" />,
@@ -52,6 +73,13 @@ export function WorkflowsPage() {
       width: '120px',
       cell: (one) =>
         one.nextAt && one.enabled ? <Time at={one.nextAt} /> : <span className="text-ink-3">never</span>,
+    },
+    {
+      name: 'Last run',
+      width: '24%',
+      narrow: 'line',
+      cell: ({ lastRun }) =>
+        lastRun ? <LastRun run={lastRun} /> : <span className="text-ink-3">none yet</span>,
     },
     ...(may
       ? [

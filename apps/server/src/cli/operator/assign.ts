@@ -10,12 +10,12 @@ import { why } from './words.ts';
 /** What every action may be given, whoever it is for. */
 export const ASSIGN_OPTIONS = (): Option[] => [
   new Option('--payload <json>', 'JSON, or @file'),
-  new Option('--urgent', 'before everything normal'),
-  new Option('--not-before <time>', 'not earlier, as 2027-01-31T08:00:00Z'),
-  new Option('--deliver-by <time>', 'expires if nobody has taken it by then'),
-  new Option('--deadline <time>', 'fails if it has not succeeded by then'),
-  new Option('--max-attempts <n>', 'how often it is tried').argParser(wholeNumber(1, 1_000)),
-  new Option('--key <key>', 'the same key again assigns nothing new'),
+  new Option('--urgent', 'ahead of normal actions'),
+  new Option('--not-before <time>', 'the earliest time, such as 2027-01-31T08:00:00Z'),
+  new Option('--deliver-by <time>', 'expires if it is not handed out by then'),
+  new Option('--deadline <time>', 'fails if it is not done by then'),
+  new Option('--max-attempts <n>', 'the number of attempts').argParser(wholeNumber(1, 1_000)),
+  new Option('--key <key>', 'repeating the key assigns nothing new'),
   OPTIONS.wait(),
 ];
 
@@ -63,11 +63,11 @@ export async function assigned(
   { wait }: Assigning,
 ): Promise<number> {
   if (!wait) {
-    session.show(answer, () => [`${answer.id}  ${why(answer)}`]);
+    session.show(answer, () => [`${answer.id}  ${why(answer, session.now())}`]);
     return EXIT.done;
   }
   const ended = await untilEnded(session, answer.id);
-  session.show(ended, () => [`${ended.id}  ${ended.state}  ${why(ended)}`]);
+  session.show(ended, () => [`${ended.id}  ${ended.state}  ${why(ended, session.now())}`]);
   return ended.state === 'succeeded' ? EXIT.done : EXIT.unsuccessful;
 }
 
@@ -79,7 +79,7 @@ async function untilEnded(session: Session, id: string) {
   for (;;) {
     const { body } = await lookAt(session.client, id);
     if (body.endedAt) return body;
-    const reason = why(body);
+    const reason = why(body, session.now());
     if (reason !== said) session.note(reason);
     said = reason;
     await pause(LOOK_AGAIN_MS, undefined, session.signal ? { signal: session.signal } : {});

@@ -1,39 +1,41 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Batch } from '@muster/contracts';
+import type { Batch, DevicePage } from '@muster/contracts';
 import { Option } from 'commander';
 import { table } from '../../commands/table.ts';
 import { ASSIGN_OPTIONS, type Assigning, bodyOf, keyOf } from './assign.ts';
-import { EXIT, UsageError } from './exit-codes.ts';
+import { EXIT, NotFoundError, UsageError } from './exit-codes.ts';
+import { deviceIdOf } from './named.ts';
 import { progress } from './progress.ts';
 import { type Group, OPTIONS, pages, wholeNumber, withMore } from './run.ts';
 import type { Session } from './session.ts';
 import { ago } from './words.ts';
 
 const LOOK_AGAIN_MS = 1_000;
+const LOOKS_A_NOTE = 10;
 const OVER: readonly string[] = ['cancelled', 'aborted', 'completed'];
 /** One that was ended is over when its last device is. */
 const isOver = ({ status, counts }: Batch) =>
   OVER.includes(status) && counts.waiting + counts.pending + counts.sent === 0;
 
 export function batchCommands(group: Group): void {
-  group.add('list', 'Show batches, newest first', [OPTIONS.limit(), OPTIONS.all()], list);
+  group.add('list', 'List batches, newest first', [OPTIONS.limit(), OPTIONS.all()], list);
   group.add(
     'show <id>',
-    'Show how far a batch is',
-    [new Option('--watch', 'until it is over, with a progress bar; failures are exit code 6')],
+    'Show the progress of a batch',
+    [new Option('--watch', 'wait until it ends, with a progress bar; exits with 6 if any failed')],
     show,
   );
   group.add(
     'create <kind>',
-    'One action for many devices',
+    'Assign one action to many devices',
     [
-      new Option('--name <name>', 'what it is called'),
-      new Option('--device <id...>', 'for these devices'),
-      new Option('--tag <tag...>', 'for the devices that have all of these tags'),
-      new Option('--everything', 'for all devices'),
-      new Option('--per-minute <n>', 'so many a minute').argParser(wholeNumber(1, 1_000_000)),
+      new Option('--name <name>', 'the name of the batch'),
+      new Option('--device <device...>', 'to these devices (id or name)'),
+      new Option('--tag <tag...>', 'to the devices that have all these tags'),
+      new Option('--everything', 'to all devices'),
+      new Option('--per-minute <n>', 'how many per minute').argParser(wholeNumber(1, 1_000_000)),
       ...ASSIGN_OPTIONS().filter(({ long }) => long !== '--wait'),
-      new Option('--watch', 'until it is over, with a progress bar; failures are exit code 6'),
+      new Option('--watch', 'wait until it ends, with a progress bar; exits with 6 if any failed'),
     ],
     create,
   );
@@ -42,10 +44,15 @@ export function batchCommands(group: Group): void {
     session.show(body, () => [line(body)]);
     return EXIT.done;
   };
-  group.add('pause <id>', 'Hand out nothing more of a batch', [], change('pause'));
-  group.add('resume <id>', 'Let a paused batch go on', [], change('resume'));
-  group.add('cancel <id>', 'End a batch: what waits is cancelled, what runs is told', [], change('cancel'));
-  group.add('retry <id>', 'Retry what failed and what never started', [OPTIONS.clearError()], retry);
+  group.add('pause <id>', 'Pause a batch', [], change('pause'));
+  group.add('resume <id>', 'Resume a batch', [], change('resume'));
+  group.add(
+    'cancel <id>',
+    'Cancel a batch: waiting actions are cancelled, running ones asked to stop',
+    [],
+    change('cancel'),
+  );
+  group.add('retry <id>', 'Retry the targets that failed or never started', [OPTIONS.clearError()], retry);
 }
 
 const line = (batch: Batch) => `${batch.id}  ${batch.status}  ${progress(batch)}`;
@@ -78,11 +85,16 @@ async function show(session: Session, id: string, { watch }: { watch?: boolean }
   return EXIT.done;
 }
 
-/** Redraws one line where somebody looks at it; elsewhere only the end is told. */
+/** Redraws one line where somebody looks at it; into a file or a pipe goes what changed, a few times a minute. */
 async function watched(session: Session, first: Batch): Promise<number> {
   let batch = first;
-  while (!isOver(batch)) {
-    session.draw?.(line(batch));
+  let said = '';
+  for (let nth = 0; !isOver(batch); nth += 1) {
+    if (session.draw) session.draw(line(batch));
+    else if (nth % LOOKS_A_NOTE === 0 && line(batch) !== said) {
+      said = line(batch);
+      session.note(said);
+    }
     await pause(LOOK_AGAIN_MS, undefined, session.signal ? { signal: session.signal } : {});
     batch = (await session.client.batches.get({ params: { id: batch.id } })).body;
   }
@@ -100,18 +112,36 @@ interface Creating extends Assigning {
   readonly watch?: boolean;
 }
 
-function targetsOf({ device, tag, everything }: Creating) {
-  const given = [device && { deviceIds: device }, tag && { tags: tag }, everything && { all: true as const }];
-  const [one, second] = given.filter((targets) => targets !== undefined && targets !== false);
-  if (!one || second) throw new UsageError('Say for whom, in one way: --device, --tag or --everything.');
-  return one;
+async function targetsOf(session: Session, { device, tag, everything }: Creating) {
+  const ways = [device, tag, everything].filter(Boolean).length;
+  if (ways !== 1) throw new UsageError('Choose the targets with one of --device, --tag or --everything.');
+  if (device) return { deviceIds: await Promise.all(device.map((one) => deviceIdOf(session, one))) };
+  if (!(await isAnybody(session, tag ?? [])))
+    throw new NotFoundError(tag ? `No device has ${tagsOf(tag)}.` : 'There are no devices.');
+  return tag ? { tags: tag } : { all: true as const };
+}
+
+const tagsOf = (tags: readonly string[]) =>
+  tags.length === 1 ? `the tag ${tags[0]}` : `all of the tags ${tags.join(', ')}`;
+
+/** A misspelt tag would make a batch of nobody, which is over at once and looks done. */
+async function isAnybody(session: Session, [first, ...others]: readonly string[]): Promise<boolean> {
+  let cursor: string | null = null;
+  do {
+    const place = { limit: others.length > 0 ? 500 : 1, ...(cursor ? { cursor } : {}) };
+    const query = { ...(first === undefined ? {} : { tag: first }), ...place };
+    const { body }: { body: DevicePage } = await session.client.devices.list({ query });
+    if (body.devices.some(({ tags }) => others.every((tag) => tags.includes(tag)))) return true;
+    cursor = body.cursor;
+  } while (cursor);
+  return false;
 }
 
 async function create(session: Session, kind: string, options: Creating): Promise<number> {
   const { name, perMinute, watch } = options;
   const { body: made } = await session.client.batches.create({
     body: {
-      ...{ targets: targetsOf(options), action: bodyOf(kind, options) },
+      ...{ targets: await targetsOf(session, options), action: bodyOf(kind, options) },
       ...(name ? { name } : {}),
       ...(perMinute ? { ratePerMinute: perMinute } : {}),
     },
@@ -126,7 +156,7 @@ async function retry(session: Session, id: string, options: { clearError?: boole
   const body = options.clearError ? { clearError: true } : {};
   const { body: done } = await session.client.batches.retry({ params: { id }, body });
   session.show(done, () => [
-    `${done.redriven} failed ones queued again, ${done.again} that never started, ${done.refused} refused.`,
+    `${done.redriven} failed ones redriven, ${done.again} started anew, ${done.refused} refused.`,
   ]);
   return done.refused > 0 ? EXIT.refused : EXIT.done;
 }

@@ -1,4 +1,4 @@
-import { MusterError } from '@muster/client';
+import { MusterError, refusalOf } from '@muster/client';
 import type { FeedEvent } from '@muster/contracts';
 import { Option } from 'commander';
 import { EventSource } from 'eventsource';
@@ -16,12 +16,12 @@ interface Tailing {
 export function eventCommands(group: Group): void {
   group.add(
     'tail',
-    'Show what happens as it happens, until Ctrl-C; with --json one event a line',
+    'Follow events until Ctrl-C; with --json one event per line',
     [
-      new Option('--target <target>', 'of one target, as device:12 or generic:night-jobs, or with a tag'),
+      new Option('--target <target>', 'only of a target (device:12, generic:night-jobs) or a tag'),
       OPTIONS.kind(),
-      new Option('--type <type>', 'of this type, as FAILED_FINAL'),
-      new Option('--from <cursor>', 'start, or a cursor of an event (default: from now on)'),
+      new Option('--type <type>', 'only of this type, such as FAILED_FINAL'),
+      new Option('--from <cursor>', 'start after this cursor, or at "start" (default: from now on)'),
     ],
     tail,
   );
@@ -34,9 +34,15 @@ async function tail(session: Session, { from, ...filter }: Tailing): Promise<num
   );
   const address = `${session.url.replace(/\/+$/, '')}/api/events?${query}`;
   return new Promise((resolve, reject) => {
+    let refusal: MusterError | undefined;
     const source = new EventSource(address, {
-      fetch: (url, init) =>
-        fetch(url, { ...init, headers: { ...init.headers, authorization: `Bearer ${session.token}` } }),
+      async fetch(url, init) {
+        const headers = { ...init.headers, authorization: `Bearer ${session.token}` };
+        const response = await fetch(url, { ...init, headers });
+        // the library tells of the status alone
+        if (!response.ok) refusal = await refusalOf(response.clone());
+        return response;
+      },
     });
     const end = (finish: () => void) => {
       source.close();
@@ -53,9 +59,9 @@ async function tail(session: Session, { from, ...filter }: Tailing): Promise<num
       end(() => reject(new MusterError({ code, status: 401, message: error, retryAfter: null })));
     });
     source.onerror = ({ code, message }) => {
-      if (source.readyState !== EventSource.CLOSED) return session.note(`Lost the server: ${message}`);
-      const refusal = { code: null, status: code ?? 503, message: message ?? 'No answer.', retryAfter: null };
-      end(() => reject(new MusterError(refusal)));
+      if (source.readyState !== EventSource.CLOSED) return session.note(`Connection lost: ${message}`);
+      const silence = { code: null, status: code ?? 503, message: message ?? 'No answer.', retryAfter: null };
+      end(() => reject(refusal ?? new MusterError(silence)));
     };
     session.signal?.addEventListener('abort', () => end(() => resolve(EXIT.done)), { once: true });
   });

@@ -16,9 +16,12 @@ export const EXIT = {
 } as const;
 
 export class UsageError extends Error {}
+/** What was named is not there. */
+export class NotFoundError extends Error {}
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return EXIT.usage;
+  if (error instanceof NotFoundError) return EXIT.notFound;
   if (isUnanswered(error)) return EXIT.unavailable;
   if (!(error instanceof MusterError)) return EXIT.unforeseen;
   if (error.status === 404) return EXIT.notFound;

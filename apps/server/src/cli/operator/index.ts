@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { actionCommands } from './actions.ts';
 import { batchCommands } from './batches.ts';
 import { eventCommands } from './events.ts';
-import { group, type Ways } from './run.ts';
+import { endOnWrongWords, group, type Ways } from './run.ts';
 import type { Surroundings } from './session.ts';
 import { deviceCommands, hostCommands, laneCommands, pcCommands } from './targets.ts';
 
@@ -12,8 +12,9 @@ export function addOperatorCommands(program: Command, around: Surroundings, ways
   actionCommands(of('action', 'Actions of every door, over HTTP (MUSTER_URL, MUSTER_TOKEN)'));
   deviceCommands(of('device', 'Devices, over HTTP'));
   hostCommands(of('host', 'Hosts and their services, over HTTP'));
-  laneCommands(of('lane', 'Lanes without a door of their own, over HTTP'));
+  laneCommands(of('lane', 'Generic lanes, over HTTP'));
   pcCommands(of('pc', 'PCs, over HTTP'));
-  batchCommands(of('batch', 'One action for many devices, over HTTP'));
-  eventCommands(of('events', 'What happens, over HTTP'));
+  batchCommands(of('batch', 'Batches, over HTTP'));
+  eventCommands(of('events', 'Events, over HTTP'));
+  endOnWrongWords(program, ways.leave);
 }

@@ -24,15 +24,14 @@ export function group(
   around: Surroundings,
   name: string,
   description: string,
-  { end, leave }: Ways,
+  { end }: Ways,
 ): Group {
   const parent = program.command(name).description(description);
-  parent.exitOverride((error) => leave(error.exitCode === 0 ? EXIT.done : EXIT.usage));
   return {
     add(usage, text, options, run) {
       const command = parent.command(usage).description(text);
       for (const option of options) command.addOption(option);
-      command.option('--json', 'the answer of the server as JSON, one line');
+      command.option('--json', 'print the response as one line of JSON');
       command.action(async (...given: unknown[]) => {
         // commander hands over the arguments, the options and itself
         const { json = false, ...options } = given.at(-2) as { json?: boolean };
@@ -48,9 +47,15 @@ export function group(
   };
 }
 
+/** Wrong words have one exit code in every group, those of the installation itself too. */
+export function endOnWrongWords(command: Command, leave: Ways['leave']): void {
+  command.exitOverride((error) => leave(error.exitCode === 0 ? EXIT.done : EXIT.usage));
+  for (const one of command.commands) endOnWrongWords(one, leave);
+}
+
 function sentenceOf(error: unknown, url = 'the server of this machine'): string {
   if (isUnanswered(error))
-    return `No answer from ${url}: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}. Is MUSTER_URL right, and does the server run?`;
+    return `No answer from ${url}: ${error.cause.message || (error.cause as NodeJS.ErrnoException).code}. Is MUSTER_URL right, and is the server running?`;
   if (!(error instanceof Error)) return String(error);
   const code = (error as { code?: string | null }).code;
   return code && !error.message.includes(code) ? `${error.message} (${code})` : error.message;
@@ -58,15 +63,20 @@ function sentenceOf(error: unknown, url = 'the server of this machine'): string 
 
 /** Options that several commands have. */
 export const OPTIONS = {
-  all: () => new Option('--all', 'every page, not only the first'),
-  clearError: () => new Option('--clear-error', 'also for devices in error, whose error is cleared with it'),
-  kind: () => new Option('--kind <kind>', 'of this kind'),
-  lane: () => new Option('--lane <name>', 'of this lane'),
-  limit: () => new Option('--limit <n>', 'so many at most').argParser(wholeNumber(1, 500)),
-  reason: () => new Option('--reason <text>', 'why; kept in the history'),
+  all: () => new Option('--all', 'all pages, not only the first'),
+  clearError: () => new Option('--clear-error', 'also for devices in error; clears their error'),
+  device: () => new Option('--device <device>', 'only of this device (id or name)'),
+  kind: () => new Option('--kind <kind>', 'only of this kind'),
+  lane: () =>
+    new Option(
+      '--lane <name>',
+      'only in this lane, written as in TARGET: device:12, service:3 or night-jobs',
+    ),
+  limit: () => new Option('--limit <n>', 'how many at most').argParser(wholeNumber(1, 500)),
+  reason: () => new Option('--reason <text>', 'the reason, kept in the history'),
   tag: () => new Option('--tag <tag>', 'with this tag'),
-  wait: () => new Option('--wait', 'until it has ended; any end but success is exit code 6'),
-  yes: () => new Option('--yes', 'do it to all that match, without an id'),
+  wait: () => new Option('--wait', 'wait until it ends; exits with 6 unless it succeeds'),
+  yes: () => new Option('--yes', 'apply to all that match, without ids'),
 };
 
 export const wholeNumber = (least: number, most: number) => (text: string) => {
@@ -94,6 +104,17 @@ export async function pages<Row>(
   return { rows, cursor };
 }
 
-/** The table, and that there is more than it shows. */
-export const withMore = (lines: readonly string[], cursor: string | null): readonly string[] =>
-  cursor ? [...lines, 'There is more: --all shows everything.'] : lines;
+/** The table, and that there is more than it shows; `looked`: how many were searched for a page that is not full. */
+export const withMore = (
+  lines: readonly string[],
+  cursor: string | null,
+  looked?: number,
+): readonly string[] => {
+  if (!cursor) return lines;
+  return [
+    ...lines,
+    looked === undefined
+      ? 'There are more; use --all to show everything.'
+      : `Only the newest ${looked} were searched; use --all to search everything.`,
+  ];
+};

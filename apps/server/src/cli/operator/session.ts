@@ -25,7 +25,7 @@ export interface Session extends Surroundings {
 export function openSession(around: Surroundings, { json = false }: { readonly json?: boolean }): Session {
   const { env } = around;
   const url = env.MUSTER_URL ?? `http://127.0.0.1:${env.PORT ?? '4000'}`;
-  if (!URL.canParse(url)) throw new UsageError(`MUSTER_URL is not an address: ${url}`);
+  if (!URL.canParse(url)) throw new UsageError(`MUSTER_URL is not a URL: ${url}`);
   const token = tokenOf(env);
   return {
     ...around,
@@ -48,7 +48,7 @@ function tokenOf(env: Surroundings['env']): string {
     throw new UsageError(
       env.MUSTER_TOKEN_FILE
         ? `The token cannot be read: ${error instanceof Error ? error.message : error}`
-        : `No token. Set MUSTER_TOKEN to an operator's token, or MUSTER_TOKEN_FILE to a file with it; ${own} does not exist.`,
+        : `No token. Set MUSTER_TOKEN to an operator token, or MUSTER_TOKEN_FILE to a file with one; ${own} does not exist.`,
     );
   }
 }

@@ -1,7 +1,8 @@
 import { Option } from 'commander';
 import { table } from '../../commands/table.ts';
 import { ASSIGN_OPTIONS, type Assigning, assigned, bodyOf, keyOf } from './assign.ts';
-import { EXIT, UsageError } from './exit-codes.ts';
+import { EXIT, NotFoundError } from './exit-codes.ts';
+import { deviceIdOf, hostIdOf } from './named.ts';
 import { type Group, OPTIONS, pages, withMore } from './run.ts';
 import type { Session } from './session.ts';
 import { ago, why } from './words.ts';
@@ -19,20 +20,20 @@ const presence = (online: boolean, seen: string | null, now: Date) =>
 export function deviceCommands(group: Group): void {
   group.add(
     'list',
-    'Show devices, with how many actions wait for each',
+    'List devices and how many actions wait for each',
     [
-      new Option('--text <part>', 'a part of the name, the external id or the serial number'),
+      new Option('--text <part>', 'part of the name, external id or serial number'),
       OPTIONS.tag(),
-      new Option('--state <state>', 'in this state').choices(['ok', 'error']),
-      new Option('--online', 'only those that are there').conflicts('offline'),
-      new Option('--offline', 'only those that are away'),
+      new Option('--state <state>', 'only in this state').choices(['ok', 'error']),
+      new Option('--online', 'only devices that are online').conflicts('offline'),
+      new Option('--offline', 'only devices that are offline'),
       ...listing(),
     ],
     listDevices,
   );
-  group.add('show <device>', 'Show a device, by id or name, and its queue with the reasons', [], showDevice);
+  group.add('show <device>', 'Show a device, by id or name, and why its queue waits', [], showDevice);
   group.add('assign <device> <kind>', 'Queue an action for a device', ASSIGN_OPTIONS(), assignToDevice);
-  group.add('clear-error <device>', 'Let a device that is in error take part again', [], clearError);
+  group.add('clear-error <device>', 'Clear the error of a device', [], clearError);
 }
 
 interface DeviceListing extends Listing {
@@ -71,20 +72,8 @@ async function listDevices(session: Session, options: DeviceListing): Promise<nu
   return EXIT.done;
 }
 
-/** By its id, or by its whole name if only one is called so. */
-async function idOf(session: Session, device: string): Promise<string> {
-  if (/^\d+$/.test(device)) return device;
-  const { body } = await session.client.devices.list({ query: { text: device, limit: 500 } });
-  const [first, second] = body.devices.filter(({ name }) => name === device);
-  if (!first)
-    throw new UsageError(`No device is called ${device}. "muster device list --text …" looks for parts.`);
-  if (second)
-    throw new UsageError(`Several devices are called ${device}: give the id of one, as ${first.id}.`);
-  return first.id;
-}
-
 async function showDevice(session: Session, device: string): Promise<number> {
-  const params = { id: await idOf(session, device) };
+  const params = { id: await deviceIdOf(session, device) };
   const [{ body }, { body: queue }] = await Promise.all([
     session.client.devices.get({ params }),
     session.client.checkin.queue({ params }),
@@ -98,14 +87,20 @@ async function showDevice(session: Session, device: string): Promise<number> {
       ? ['Nothing waits.']
       : table(
           ['PLACE', 'ID', 'KIND', 'STATUS', 'WHY'],
-          queue.actions.map((one) => [String(one.position), one.id, one.kind, one.status, why(one)]),
+          queue.actions.map((one) => [
+            String(one.position),
+            one.id,
+            one.kind,
+            one.status,
+            why(one, session.now()),
+          ]),
         )),
   ]);
   return EXIT.done;
 }
 
 async function assignToDevice(session: Session, device: string, kind: string, options: Assigning) {
-  const params = { id: await idOf(session, device) };
+  const params = { id: await deviceIdOf(session, device) };
   const { body } = await session.client.checkin.assign({
     ...{ params, body: bodyOf(kind, options) },
     ...keyOf(options),
@@ -114,7 +109,9 @@ async function assignToDevice(session: Session, device: string, kind: string, op
 }
 
 async function clearError(session: Session, device: string): Promise<number> {
-  const { body } = await session.client.devices.clearError({ params: { id: await idOf(session, device) } });
+  const { body } = await session.client.devices.clearError({
+    params: { id: await deviceIdOf(session, device) },
+  });
   session.show(body, () => [`${body.name} ${body.id}  ${body.state}`]);
   return EXIT.done;
 }
@@ -141,10 +138,10 @@ export function hostCommands(group: Group): void {
   });
   group.add(
     'assign <host> <service> <kind>',
-    'Queue start, stop or restart of a service, named by its unit or its id',
+    'Queue start, stop or restart of a service, given by unit or id',
     [
-      new Option('--urgent', 'before everything normal'),
-      new Option('--key <key>', 'the same key again assigns nothing new'),
+      new Option('--urgent', 'ahead of normal actions'),
+      new Option('--key <key>', 'repeating the key assigns nothing new'),
       OPTIONS.wait(),
     ],
     assignToService,
@@ -153,16 +150,17 @@ export function hostCommands(group: Group): void {
 
 async function assignToService(
   session: Session,
-  hostId: string,
+  host: string,
   service: string,
   kind: 'start',
   options: Assigning,
 ): Promise<number> {
+  const hostId = await hostIdOf(session, host);
   const { body: found } = await session.client.services.list({ params: { hostId } });
   const one = found.services.find(({ id, unitName }) => id === service || unitName === service);
   if (!one)
-    throw new UsageError(
-      `Host ${hostId} has no service ${service}, but ${found.services.map(({ unitName }) => unitName).join(', ') || 'none'}.`,
+    throw new NotFoundError(
+      `Host ${host} has no service ${service}. Its services: ${found.services.map(({ unitName }) => unitName).join(', ') || 'none'}.`,
     );
   const { body } = await session.client.hostActions.enqueue({
     params: { hostId },
@@ -175,7 +173,7 @@ async function assignToService(
 export function laneCommands(group: Group): void {
   group.add(
     'assign <lane> <kind>',
-    'Queue an action in a lane, which is made on first use',
+    'Queue an action in a lane; the lane is created on first use',
     ASSIGN_OPTIONS(),
     async (session: Session, lane: string, kind: string, options: Assigning) => {
       const call = { params: { lane }, body: bodyOf(kind, options), ...keyOf(options) };
@@ -187,8 +185,8 @@ export function laneCommands(group: Group): void {
     session.show(body, () => [`${body.lane}  ${body.paused ? 'paused' : 'goes on'}`]);
     return EXIT.done;
   };
-  group.add('pause <lane>', 'Hand out nothing more of a lane', [], change('pauseLane'));
-  group.add('resume <lane>', 'Let a paused lane go on', [], change('resumeLane'));
+  group.add('pause <lane>', 'Pause a lane', [], change('pauseLane'));
+  group.add('resume <lane>', 'Resume a lane', [], change('resumeLane'));
 }
 
 export function pcCommands(group: Group): void {

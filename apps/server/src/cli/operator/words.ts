@@ -25,12 +25,20 @@ export function ago(time: string | null | undefined, now: Date): string | null {
   return ms < 0 ? `in ${duration(-ms)}` : `${duration(ms)} ago`;
 }
 
-/** Why it has not run yet, or how it ended, in one line. */
-export function why(action: {
-  readonly waitingFor: { readonly code: string; readonly text: string } | null;
-  readonly reason?: string | undefined;
-  readonly error?: string | undefined;
-}): string {
-  if (action.waitingFor) return `${action.waitingFor.code}: ${action.waitingFor.text}`;
+const TIME = /(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z/g;
+
+/** Why it has not run yet, or how it ended, in one line. Its times are told as the ages beside it are. */
+export function why(
+  action: {
+    readonly waitingFor: { readonly code: string; readonly text: string } | null;
+    readonly reason?: string | undefined;
+    readonly error?: string | undefined;
+  },
+  now: Date,
+): string {
+  if (action.waitingFor) {
+    const { code, text } = action.waitingFor;
+    return `${code}: ${text.replaceAll(TIME, (time, day, minute) => `${day} ${minute} UTC (${ago(time, now)})`)}`;
+  }
   return [action.reason, action.error].filter(Boolean).join(': ') || '-';
 }

@@ -1,11 +1,12 @@
 import { api, type Redrive } from '@muster/contracts';
-import type { Engine, Transaction } from '@muster/engine';
+import type { ActionView, Engine, Transaction } from '@muster/engine';
 import type { Act, Audit } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
 import { type CallOf, defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
 import { readBack } from '../../http/read-back.ts';
+import type { Moving } from '../../moving/moving.ts';
 import type { Redriving } from '../../redriving/redriving.ts';
 import { actionError } from './errors.ts';
 import { unknownAction } from './restriction.ts';
@@ -18,17 +19,41 @@ interface Answer {
 }
 
 type Ref = { tenantId: number; actionId: string; reason: string | undefined };
-type OneEndpoint = typeof api.actions.cancel | typeof api.actions.redrive | typeof api.actions.moveToFront;
+type Change = (tx: Transaction, ref: Ref) => Promise<Answer>;
+type OneEndpoint =
+  | typeof api.actions.cancel
+  | typeof api.actions.redrive
+  | typeof api.actions.makeDue
+  | typeof api.actions.moveToFront;
 type OneCall = CallOf<OneEndpoint>;
 
-export function changeRoutes(tools: { audit: Audit; engine: Engine; redriving: Redriving }): Route[] {
-  const { audit, engine, redriving } = tools;
+const isNotWaiting = (state: string | null) =>
+  state === 'claimed'
+    ? actionError('MUSTER_ALREADY_RUNNING', 'This action is already running.')
+    : httpError('MUSTER_FINISHED', `This action has already ${state}.`);
+
+/** Of what a door has a say in: it is asked first, in the same transaction. */
+const unlessRefused =
+  (refusalOf: (tx: Transaction, ref: Ref) => Promise<Error | null | undefined>, change: Change): Change =>
+  async (tx, ref) => {
+    const refused = await refusalOf(tx, ref);
+    if (refused) throw refused;
+    return change(tx, ref);
+  };
+
+export function changeRoutes(tools: {
+  audit: Audit;
+  engine: Engine;
+  moving: Moving;
+  redriving: Redriving;
+}): Route[] {
+  const { audit, engine, moving, redriving } = tools;
 
   /** In one transaction with its line in the audit log; a refusal leaves neither. */
   async function perform(
     act: Act,
     { body, caller, params }: OneCall,
-    operation: (tx: Transaction, ref: Ref) => Promise<Answer>,
+    operation: Change,
     refusal: (answer: Answer) => Error | null,
   ) {
     const { tenantId } = caller;
@@ -48,6 +73,13 @@ export function changeRoutes(tools: { audit: Audit; engine: Engine; redriving: R
     return { ...wireAction(action), outcome };
   }
 
+  const looking =
+    (refusalOf: (action: ActionView) => Error | null) =>
+    async (tx: Transaction, { tenantId, actionId }: Ref) => {
+      const action = await engine.get(tx, tenantId, actionId);
+      return action && refusalOf(action);
+    };
+
   const one = (endpoint: OneEndpoint, handler: (call: OneCall) => Promise<unknown>) =>
     defineRoute(endpoint, { access: operators('operator'), handler });
 
@@ -59,7 +91,7 @@ export function changeRoutes(tools: { audit: Audit; engine: Engine; redriving: R
         (tx, ref) => engine.cancel(tx, ref),
         ({ outcome, state }) =>
           outcome === 'finished' && state !== 'cancelled'
-            ? httpError('MUSTER_FINISHED', `This action has ${state} already.`)
+            ? httpError('MUSTER_FINISHED', `This action has already ${state}.`)
             : null,
       ),
     ),
@@ -67,17 +99,14 @@ export function changeRoutes(tools: { audit: Audit; engine: Engine; redriving: R
       perform(
         'action.redrive',
         call,
-        async (tx, ref) => {
-          const { tenantId, actionId } = ref;
+        unlessRefused(async (tx, { tenantId, actionId }) => {
           const wish = { caller: call.caller, clearError: (call.body as Redrive).clearError };
           const ids = isId(actionId) ? [actionId] : [];
-          const refused = (await redriving.refusals(tx, tenantId, ids, wish)).get(actionId);
-          if (refused) throw refused;
-          return engine.redrive(tx, ref);
-        },
+          return (await redriving.refusals(tx, tenantId, ids, wish)).get(actionId);
+        }, engine.redrive),
         ({ outcome, state }) =>
           outcome === 'refused'
-            ? actionError('MUSTER_NOT_FAILED', `Only failed actions are redriven, and this one is ${state}.`)
+            ? actionError('MUSTER_NOT_FAILED', `Only failed actions can be redriven; this one is ${state}.`)
             : null,
       ),
     ),
@@ -85,12 +114,23 @@ export function changeRoutes(tools: { audit: Audit; engine: Engine; redriving: R
       perform(
         'action.move-to-front',
         call,
-        (tx, ref) => engine.moveToFront(tx, ref),
+        unlessRefused(
+          looking(({ channel }) => moving.refusalOf(channel)),
+          engine.moveToFront,
+        ),
+        ({ outcome, state }) => (outcome === 'refused' ? isNotWaiting(state) : null),
+      ),
+    ),
+    one(api.actions.makeDue, (call) =>
+      perform(
+        'action.make-due',
+        call,
+        unlessRefused(looking(moving.timeRefusalOf), engine.makeDue),
         ({ outcome, state }) => {
           if (outcome !== 'refused') return null;
-          return state === 'claimed'
-            ? actionError('MUSTER_ALREADY_RUNNING', 'This action is running already.')
-            : httpError('MUSTER_FINISHED', `This action has ${state} already.`);
+          return state === 'pending'
+            ? actionError('MUSTER_NOT_DELAYED', 'This action is already due.')
+            : isNotWaiting(state);
         },
       ),
     ),

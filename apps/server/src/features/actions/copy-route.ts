@@ -41,7 +41,7 @@ export function copyRoute(tools: {
           if (old.endedAt === null)
             throw actionError(
               'MUSTER_NOT_FINISHED',
-              `Only finished actions are copied, and this one is ${old.state}.`,
+              `Only finished actions can be copied; this one is ${old.state}.`,
             );
           const refused = (await redriving.check(tx, tenantId, [old], { caller, copy: true })).get(old.id);
           // a repetition is answered as the first one, whatever has become of its target since

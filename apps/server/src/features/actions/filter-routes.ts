@@ -2,8 +2,11 @@ import { api } from '@muster/contracts';
 import type { ActionFilter, Engine } from '@muster/engine';
 import type { Act, Audit } from '../../audit/audit.ts';
 import type { MusterError } from '../../errors.ts';
+import { DeviceInError } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { type CallOf, defineRoute, type Route } from '../../http/define-route.ts';
+import type { InternalChannels } from '../../internal/internal-channels.ts';
+import type { Moving } from '../../moving/moving.ts';
 import type { Redriving } from '../../redriving/redriving.ts';
 import { actionError } from './errors.ts';
 import { filterOf } from './filter.ts';
@@ -16,10 +19,12 @@ const MOST_REFUSALS = 1_000;
 export function filterRoutes(tools: {
   audit: Audit;
   engine: Engine;
+  internalChannels: InternalChannels;
   lanes: Lanes;
+  moving: Moving;
   redriving: Redriving;
 }): Route[] {
-  const { audit, engine, lanes, redriving } = tools;
+  const { audit, engine, moving, redriving } = tools;
 
   async function perform<T>(
     act: Act,
@@ -29,13 +34,14 @@ export function filterRoutes(tools: {
     more: object = {},
   ): Promise<T> {
     const { reason, ...wire } = body;
-    const { space: _space, ...named } = wire;
+    // neither says by itself what is meant
+    const { internal: _internal, space: _space, ...named } = wire;
     if (Object.keys(named).length === 0)
       throw actionError(
         'MUSTER_EMPTY_FILTER',
-        'Name at least one of lane, channel, kind, tag, ids, state, createdBefore, createdAfter, endedBefore, endedAfter.',
+        'Give at least one of lane, channel, kind, tag, ids, state, createdBefore, createdAfter, endedBefore, endedAfter.',
       );
-    const filter = await filterOf(lanes, caller.tenantId, wire);
+    const filter = await filterOf(tools, caller.tenantId, wire);
     if (!filter) return nothing;
     const complete = await audit.begin(caller, {
       act,
@@ -56,6 +62,19 @@ export function filterRoutes(tools: {
           requested: 0,
         }),
     }),
+    defineRoute(api.actions.makeDueMatching, {
+      access: operators('operator'),
+      handler: (call) =>
+        perform(
+          'action.make-due',
+          call,
+          (filter, reason) =>
+            engine.makeDueMatching(engine.db, filter, reason, (client, ids) =>
+              moving.mayBeDue(client, filter.tenantId, ids),
+            ),
+          { due: 0 },
+        ),
+    }),
     defineRoute(api.actions.redriveMatching, {
       access: operators('operator'),
       handler: ({ body: { clearError, ...body }, ...call }) =>
@@ -70,9 +89,10 @@ export function filterRoutes(tools: {
               for (const [id, error] of now) refused.set(id, error);
               return ids.filter((id) => !now.has(id));
             });
-            const refusals = [...refused]
-              .slice(0, MOST_REFUSALS)
-              .map(([id, { code, message }]) => ({ id, code, error: message }));
+            const refusals = [...refused].slice(0, MOST_REFUSALS).map(([id, error]) => ({
+              ...{ id, code: error.code, error: error.message },
+              ...(error instanceof DeviceInError ? { device: error.device } : {}),
+            }));
             return { redriven, refused: refused.size, refusals };
           },
           { redriven: 0, refused: 0, refusals: [] },

@@ -1,4 +1,5 @@
 import type { ActionFilter } from '@muster/engine';
+import type { InternalChannels } from '../../internal/internal-channels.ts';
 import type { Lanes } from './lanes.ts';
 
 export interface WireFilter {
@@ -7,6 +8,7 @@ export interface WireFilter {
   readonly channel?: string | undefined;
   readonly kind?: string | undefined;
   readonly tag?: string | undefined;
+  readonly internal?: boolean | 'true' | 'false' | undefined;
   readonly ids?: readonly string[] | undefined;
   readonly state?: ActionFilter['state'];
   readonly createdBefore?: string | undefined;
@@ -18,16 +20,22 @@ export interface WireFilter {
   readonly text?: string | undefined;
 }
 
+/** What says which actions are meant: then those of the server itself are meant too. */
+const MEANT = ['lane', 'channel', 'kind', 'tag', 'ids'] as const;
+
 /** A filter of the wire in the engine's words; null: it names a lane that does not exist, so nothing matches. */
 export async function filterOf(
-  lanes: Lanes,
+  { internalChannels, lanes }: { internalChannels: InternalChannels; lanes: Lanes },
   tenantId: number,
   wire: WireFilter,
 ): Promise<ActionFilter | null> {
   const laneId = wire.lane === undefined ? undefined : await lanes.find(tenantId, wire.lane, wire.space);
   if (laneId === null) return null;
+  const isWithout =
+    (wire.internal === false || wire.internal === 'false') && MEANT.every((name) => wire[name] === undefined);
   return {
     tenantId,
+    ...(isWithout ? { exceptChannels: internalChannels.all } : {}),
     ...(laneId === undefined ? {} : { laneId }),
     ...(wire.channel === undefined ? {} : { channel: wire.channel }),
     ...(wire.kind === undefined ? {} : { kind: wire.kind }),

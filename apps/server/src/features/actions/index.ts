@@ -19,7 +19,7 @@ import { workerRoutes } from './worker-routes.ts';
 
 /** Generic lanes for anybody, and the operator's hand on the actions of every door. */
 function createActions(shell: Shell): Feature {
-  const { audit, config, copying, engine, fleet, log, redriving } = shell;
+  const { audit, config, copying, engine, fleet, internalChannels, log, moving, redriving } = shell;
   const show = createShow(engine, fleet);
   const lanes = new Lanes(engine);
   const handed: HandedToWorkers = new Handed();
@@ -30,12 +30,12 @@ function createActions(shell: Shell): Feature {
     routes: [
       enqueueRoute({ audit, engine, lanes, log, views: new Views(engine) }),
       ...workerRoutes({ engine, handed, handingOut, lanes, leaseSeconds: config.MUSTER_LEASE_SECONDS }),
-      ...readRoutes({ engine, lanes, show }),
+      ...readRoutes({ engine, internalChannels, lanes, show }),
       ...targetRoutes({ engine, fleet, show }),
       copyRoute({ audit, copying, engine, redriving, show }),
       revealRoute({ audit, engine }),
-      ...changeRoutes({ audit, engine, redriving }),
-      ...filterRoutes({ audit, engine, lanes, redriving }),
+      ...changeRoutes({ audit, engine, moving, redriving }),
+      ...filterRoutes({ audit, engine, internalChannels, lanes, moving, redriving }),
       ...pauseRoutes({ audit, engine, lanes }),
     ],
   };

@@ -1,6 +1,7 @@
 import { api } from '@muster/contracts';
 import { type Engine, EngineError } from '@muster/engine';
 import type { Act, Audit } from '../../audit/audit.ts';
+import { pauseNote } from '../../events/pause-note.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import type { Lanes } from './lanes.ts';
@@ -20,7 +21,10 @@ export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes 
         if (laneId === null) throw new EngineError('MUSTER_UNKNOWN_LANE', 'There is no lane with this name.');
         await audit.change(
           caller,
-          (tx) => (verb === 'pause' ? engine.pauseLane : engine.resumeLane)(tx, { tenantId, laneId }),
+          async (tx) => {
+            await (verb === 'pause' ? engine.pauseLane : engine.resumeLane)(tx, { tenantId, laneId });
+            await engine.note(tx, [pauseNote(tenantId, verb === 'pause', { laneId })]);
+          },
           { act, target: `lane ${lane}`, detail: { reason: body.reason } },
         );
         return { lane, paused: verb === 'pause' };
@@ -34,8 +38,11 @@ export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes 
         const scope = { tenantId: caller.tenantId, ...(body.tag === undefined ? {} : { tag: body.tag }) };
         await audit.change(
           caller,
-          (tx) =>
-            verb === 'pause' ? engine.pause(tx, { ...scope, by: caller.name }) : engine.resume(tx, scope),
+          async (tx) => {
+            if (verb === 'pause') await engine.pause(tx, { ...scope, by: caller.name });
+            else await engine.resume(tx, scope);
+            await engine.note(tx, [pauseNote(caller.tenantId, verb === 'pause', { tag: body.tag })]);
+          },
           body.tag === undefined
             ? { act: actOfAll, target: 'everything' }
             : { act: actOfTag, target: `tag ${body.tag}` },

@@ -4,6 +4,7 @@ import { groupFailures } from '../../failures/failures.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { limitOf } from '../../http/page.ts';
+import type { InternalChannels } from '../../internal/internal-channels.ts';
 import { actionError } from './errors.ts';
 import { filterOf, type WireFilter } from './filter.ts';
 import type { Lanes } from './lanes.ts';
@@ -24,21 +25,27 @@ function refuseTextAlone(query: WireFilter, now: Date): void {
   if (createdAfter !== undefined && new Date(createdAfter).getTime() >= now.getTime() - A_DAY_MS) return;
   throw actionError(
     'MUSTER_TEXT_ALONE',
-    'Name kind, tag or lane beside text, or createdAfter within the last 24 hours.',
+    'A search for text also needs kind, tag or lane, or createdAfter within the last 24 hours.',
   );
 }
 
 const says = (payload: unknown, text: string) =>
   JSON.stringify(payload).toLowerCase().includes(JSON.stringify(text).slice(1, -1).toLowerCase());
 
-export function readRoutes({ engine, lanes, show }: { engine: Engine; lanes: Lanes; show: Show }): Route[] {
+export function readRoutes(tools: {
+  engine: Engine;
+  internalChannels: InternalChannels;
+  lanes: Lanes;
+  show: Show;
+}): Route[] {
+  const { engine, show } = tools;
   return [
     defineRoute(api.actions.list, {
       access: viewers,
       async handler({ caller, query }) {
         const { cursor, limit, ...rest } = query;
         refuseTextAlone(rest, engine.now());
-        const filter: ActionFilter | null = await filterOf(lanes, caller.tenantId, rest);
+        const filter: ActionFilter | null = await filterOf(tools, caller.tenantId, rest);
         if (!filter) return { actions: [], cursor: null };
         const found = await engine.list(engine.db, filter, { limit: limitOf(limit), cursor });
         const actions = await show(caller.tenantId, found.actions);
@@ -55,7 +62,7 @@ export function readRoutes({ engine, lanes, show }: { engine: Engine; lanes: Lan
     defineRoute(api.actions.count, {
       access: viewers,
       async handler({ body, caller }) {
-        const filter = await filterOf(lanes, caller.tenantId, body);
+        const filter = await filterOf(tools, caller.tenantId, body);
         return filter ? engine.count(engine.db, filter) : { count: 0, more: false };
       },
     }),

@@ -15,7 +15,7 @@ function lanesOf(caller: Caller): readonly string[] | null {
 export function checkLane(caller: Caller, lane: string): void {
   const allowed = lanesOf(caller);
   if (allowed && !allowed.includes(lane))
-    throw actionError('MUSTER_LANE_NOT_ALLOWED', 'This token is for other lanes.');
+    throw actionError('MUSTER_LANE_NOT_ALLOWED', 'This token does not allow this lane.');
 }
 
 /**

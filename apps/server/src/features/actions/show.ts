@@ -1,14 +1,22 @@
 import type { ActionView, Engine } from '@muster/engine';
-import type { Fleet } from '../../fleet/index.ts';
+import { DEVICE_SPACE, type Fleet } from '../../fleet/index.ts';
 import { wireAction } from './wire.ts';
 
-/** Actions with what made them, if that is known: one read more for a page. */
+/** Actions with what made them and what their devices are called, if that is known: a read more for a page for each. */
 export type Show = ReturnType<typeof createShow>;
+
+const isNamed = (name: string | null) => name !== null;
 
 export function createShow(engine: Engine, fleet: Fleet) {
   return async (tenantId: number, actions: readonly ActionView[]) => {
     const ids = actions.map(({ id }) => id);
     const origins = await fleet.originsOf(engine.db, tenantId, ids);
-    return actions.map((action) => ({ ...wireAction(action), ...origins.get(action.id) }));
+    const deviceOf = ({ laneName, space }: ActionView) => (space === DEVICE_SPACE ? laneName : null);
+    const names = await fleet.namesOf(engine.db, tenantId, actions.map(deviceOf).filter(isNamed));
+    return actions.map((action) => ({
+      ...wireAction(action),
+      ...origins.get(action.id),
+      deviceName: names.get(deviceOf(action) ?? ''),
+    }));
   };
 }

@@ -1,7 +1,9 @@
 import type { NewBatch } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
+import { pauseNote } from '../../events/pause-note.ts';
 import type { Target, TargetCounts, TargetSets } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
+import { hidePayload } from '../../http/hidden-fields.ts';
 import { isId } from '../../http/ids.ts';
 import { refusePast } from '../../http/past-times.ts';
 import type { RedriveWish, Redriving } from '../../redriving/redriving.ts';
@@ -60,17 +62,23 @@ export function createBatches(tools: {
       const batch = await unstopped(client, tenantId, id);
       await queries.mark(client, batch, { paused: true });
       await engine.pause(client, { tenantId, tag: tagOf(id), by });
+      await engine.note(client, [pauseNote(tenantId, true, { tag: tagOf(id) })]);
     },
 
     async resume(client: Queryable, tenantId: number, id: string): Promise<void> {
       const batch = await unstopped(client, tenantId, id);
       await queries.mark(client, batch, { paused: false });
       await engine.resume(client, { tenantId, tag: tagOf(id) });
+      await engine.note(client, [pauseNote(tenantId, false, { tag: tagOf(id) })]);
     },
 
     /** What is in lanes ends with the next runs of the duty; running actions are told. */
     async cancel(client: Queryable, tenantId: number, id: string): Promise<void> {
       const batch = await locked(client, tenantId, id);
+      // what is completed would be called cancelled ever after
+      const counts = (await sets.counts(client, tenantId, [batch.setId])).get(batch.setId) as TargetCounts;
+      if (statusOf(batch, counts) === 'completed')
+        throw httpError('MUSTER_FINISHED', 'This batch has completed already.');
       await queries.mark(client, batch, { cancelled: true, closed: false });
       if (batch.pausedAt) await engine.resume(client, { tenantId, tag: tagOf(id) });
     },
@@ -157,7 +165,7 @@ function wire(row: BatchRow, counts: TargetCounts) {
       waiting: isOver ? 0 : counts.waiting,
       stopped: isOver ? counts.waiting : 0,
     },
-    action: row.action,
+    action: hidePayload(row.action),
     ratePerMinute: row.ratePerMinute ?? undefined,
     ramp: row.ramp ?? undefined,
     abort: row.abort ?? undefined,

@@ -3,6 +3,7 @@ import type { CreateFeature } from '../../feature.ts';
 import { createPruneSets } from '../../fleet/index.ts';
 import { runSoon } from '../../http/run-soon.ts';
 import { findNamed } from '../../searching/searching.ts';
+import { createAbortedProblem } from './aborted-problem.ts';
 import { createBatches } from './batches.ts';
 import { createFinishBatches } from './finish-batches.ts';
 import { createBatchQueries } from './queries.ts';
@@ -11,8 +12,9 @@ import { createSupplyBatches, SUPPLY_BATCHES } from './supply-batches.ts';
 
 /** One action for many devices. */
 export const batches: CreateFeature = (shell) => {
-  const { audit, config, db, engine, fleet, log, redriving, repeats, searching } = shell;
+  const { audit, config, db, engine, fleet, log, problems, redriving, repeats, searching } = shell;
   searching.add(findNamed(engine.schema, { type: 'batch', table: 'batches', id: 'batch_id' }));
+  problems.add(createAbortedProblem(engine.schema, engine.now));
   const queries = createBatchQueries(engine.schema, engine.now);
   const sets = fleet.targetSets;
   const supply = runSoon(engine, log, SUPPLY_BATCHES);

@@ -103,6 +103,7 @@ export function batchRoutes(tools: {
         return {
           targets: items.map((row) => ({
             deviceId: row.deviceId,
+            ...(row.deviceName === null ? {} : { deviceName: row.deviceName }),
             target: row.target ?? undefined,
             state: row.state,
             error: row.error ?? undefined,

@@ -1,11 +1,12 @@
 import { api } from '@muster/contracts';
 import type { Queryable } from '@muster/engine';
-import { actionIdOf, CALLBACKS, messageIdOf } from '../../callbacks/message.ts';
+import { CALLBACKS, messageIdOf } from '../../callbacks/message.ts';
 import type { Shell } from '../../feature.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { limitOf } from '../../http/page.ts';
+import type { Caller } from '../../tokens/caller.ts';
 import { callbackError } from './errors.ts';
-import { idsOf, readers } from './message-routes.ts';
+import { idsOf, kindFor, readers } from './message-routes.ts';
 import { publishers } from './publish-routes.ts';
 import { letterOf } from './wire.ts';
 
@@ -19,14 +20,17 @@ interface Which {
 export function letterRoutes({ audit, callbacks, db, engine }: Shell): Route[] {
   const { deliveries, letters } = callbacks;
 
-  const find = (client: Queryable, tenantId: number, { count, cursor, dlqIds }: Which, more = 0) =>
-    letters.list(client, tenantId, { ids: idsOf(dlqIds), before: cursor, limit: limitOf(count) + more });
+  const find = (client: Queryable, caller: Caller, { count, cursor, dlqIds }: Which, more = 0) =>
+    letters.list(client, caller.tenantId, {
+      ...{ ids: idsOf(dlqIds), kind: kindFor(caller), before: cursor, limit: limitOf(count) + more },
+    });
 
   return [
     defineRoute(api.callbacks.deadLetters, {
       access: readers,
-      async handler({ caller: { tenantId }, query }) {
-        const found = await find(db, tenantId, query, 1);
+      async handler({ caller, query }) {
+        const { tenantId } = caller;
+        const found = await find(db, caller, query, 1);
         const ids = found.slice(0, limitOf(query.count));
         const { actions } = await engine.list(db, { tenantId, channel: CALLBACKS, ids }, { limit: 1_000 });
         const last = await deliveries.last(db, tenantId, ids);
@@ -39,10 +43,9 @@ export function letterRoutes({ audit, callbacks, db, engine }: Shell): Route[] {
     defineRoute(api.callbacks.dismiss, {
       access: publishers,
       async handler({ caller, params }) {
-        const id = actionIdOf(params.id);
         const deleted = await audit.change(
           caller,
-          (tx) => (id === null ? Promise.resolve(0) : letters.dismiss(tx, caller.tenantId, [id])),
+          async (tx) => letters.dismiss(tx, caller.tenantId, await find(tx, caller, { dlqIds: params.id })),
           (count) => (count === 0 ? null : { act: 'callback.dismiss', target: `dead letter ${params.id}` }),
         );
         if (deleted === 0) throw callbackError('MUSTER_UNKNOWN_DEAD_LETTER', 'There is no such dead letter.');
@@ -54,7 +57,7 @@ export function letterRoutes({ audit, callbacks, db, engine }: Shell): Route[] {
       async handler({ caller, query }) {
         const deleted = await audit.change(
           caller,
-          async (tx) => letters.dismiss(tx, caller.tenantId, await find(tx, caller.tenantId, query)),
+          async (tx) => letters.dismiss(tx, caller.tenantId, await find(tx, caller, query)),
           (count) => (count === 0 ? null : { act: 'callback.dismiss', detail: { ...query, count } }),
         );
         return { deleted };
@@ -68,7 +71,7 @@ export function letterRoutes({ audit, callbacks, db, engine }: Shell): Route[] {
           caller,
           async (tx) => {
             const again: string[] = [];
-            for (const actionId of await find(tx, tenantId, query))
+            for (const actionId of await find(tx, caller, query))
               if ((await engine.redrive(tx, { tenantId, actionId })).outcome === 'redriven')
                 again.push(actionId);
             return again;

@@ -1,15 +1,19 @@
 import { api } from '@muster/contracts';
-import { actionIdOf, CALLBACKS } from '../../callbacks/message.ts';
+import { actionIdOf, CALLBACKS, MESSAGE } from '../../callbacks/message.ts';
 import type { Shell } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { limitOf } from '../../http/page.ts';
+import type { Caller } from '../../tokens/caller.ts';
 import { callbackError } from './errors.ts';
 import { publishers } from './publish-routes.ts';
 import { createCallbackQueries } from './queries.ts';
 import { eventOf, messageOf } from './wire.ts';
 
 export const readers = operators('viewer', 'publisher');
+
+/** Publishers know of what was published alone, operators of calls of this server to itself too. */
+export const kindFor = ({ kind }: Caller) => (kind === 'publisher' ? MESSAGE : undefined);
 
 /** One or several, as queries have them; those that are not ours are left out. */
 export function idsOf(given: string | readonly string[] | undefined): string[] | undefined {
@@ -20,27 +24,25 @@ export function messageRoutes({ audit, db, engine }: Shell): Route[] {
   const queries = createCallbackQueries(engine);
 
   /** Only what is not delivered yet: QStash forgets messages with their delivery, and clients go by that. */
-  async function unfinished(tenantId: number, id: string) {
+  async function unfinished(caller: Caller, id: string) {
     const actionId = actionIdOf(id);
-    const view = actionId === null ? null : await engine.get(db, tenantId, actionId);
-    if (view?.channel !== CALLBACKS || (view.state !== 'pending' && view.state !== 'claimed'))
-      throw callbackError(
-        'MUSTER_UNKNOWN_MESSAGE',
-        'There is no such message, or it is not waiting any more.',
-      );
+    const view = actionId === null ? null : await engine.get(db, caller.tenantId, actionId);
+    const isKnown = view?.channel === CALLBACKS && view.kind === (kindFor(caller) ?? view.kind);
+    if (!isKnown || (view.state !== 'pending' && view.state !== 'claimed'))
+      throw callbackError('MUSTER_UNKNOWN_MESSAGE', 'There is no such message, or it is no longer waiting.');
     return view;
   }
 
   return [
     defineRoute(api.callbacks.get, {
       access: readers,
-      handler: async ({ caller, params }) => messageOf(await unfinished(caller.tenantId, params.id)),
+      handler: async ({ caller, params }) => messageOf(await unfinished(caller, params.id)),
     }),
     defineRoute(api.callbacks.cancel, {
       access: publishers,
       async handler({ caller, params }) {
         const { tenantId } = caller;
-        const { id: actionId } = await unfinished(tenantId, params.id);
+        const { id: actionId } = await unfinished(caller, params.id);
         await audit.change(caller, (tx) => engine.cancel(tx, { tenantId, actionId }), {
           act: 'callback.cancel',
           target: `message ${params.id}`,
@@ -52,7 +54,10 @@ export function messageRoutes({ audit, db, engine }: Shell): Route[] {
       access: publishers,
       async handler({ caller, query }) {
         const ids = idsOf(query.messageIds);
-        const filter = { tenantId: caller.tenantId, channel: CALLBACKS, ids, tag: query.label };
+        const filter = {
+          ...{ tenantId: caller.tenantId, channel: CALLBACKS, kind: kindFor(caller) },
+          ...{ ids, tag: query.label },
+        };
         const done = await audit.begin(caller, { act: 'callback.cancel', detail: query });
         const { cancelled, requested } = await engine.cancelMatching(db, filter);
         await done({ cancelled, requested });
@@ -61,11 +66,12 @@ export function messageRoutes({ audit, db, engine }: Shell): Route[] {
     }),
     defineRoute(api.callbacks.events, {
       access: readers,
-      async handler({ caller: { tenantId }, query }) {
+      async handler({ caller, query }) {
+        const { tenantId } = caller;
         const ids = idsOf(query.messageIds ?? query.messageId);
         const page = await engine.list(
           db,
-          { tenantId, channel: CALLBACKS, ids },
+          { tenantId, channel: CALLBACKS, kind: kindFor(caller), ids, tag: query.label },
           { cursor: query.cursor, limit: limitOf(query.count) },
         );
         const rows = await queries.events(

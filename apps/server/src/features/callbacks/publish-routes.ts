@@ -1,6 +1,6 @@
 import { api, type PublishedCallback } from '@muster/contracts';
 import type { Transaction } from '@muster/engine';
-import { messageIdOf } from '../../callbacks/message.ts';
+import { messageIdOf, readMessage } from '../../callbacks/message.ts';
 import type { Shell } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { bytesOf } from '../../http/bytes-body.ts';
@@ -22,8 +22,11 @@ export function publishRoutes({ audit, callbacks, engine, outgoing }: Shell): Ro
     message: ReturnType<typeof read>,
   ): Promise<PublishedCallback> {
     const { actionId, isNew } = await callbacks.publish(tx, { ...message, tenantId, createdBy: name });
-    const { url } = message.message;
-    return { messageId: messageIdOf(actionId), url, ...(isNew ? {} : { deduplicated: true }) };
+    const messageId = messageIdOf(actionId);
+    if (isNew) return { messageId, url: message.message.url };
+    // what the id means is the first one, wherever this one was to go
+    const first = readMessage((await engine.get(tx, tenantId, actionId))?.payload);
+    return { messageId, url: first?.url ?? message.message.url, deduplicated: true };
   }
 
   return [

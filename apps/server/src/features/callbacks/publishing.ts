@@ -7,6 +7,7 @@ import {
   type Sending,
   storedBody,
 } from '../../callbacks/message.ts';
+import { httpError } from '../../http/errors.ts';
 import type { Outgoing } from '../../outgoing/outgoing.ts';
 import { millisecondsOf } from './durations.ts';
 import { callbackError } from './errors.ts';
@@ -54,10 +55,15 @@ export function readPublishing(
 ): Omit<NewMessage, 'tenantId' | 'createdBy'> {
   for (const part of NOT_OFFERED)
     if (headers[`upstash-${part}`] !== undefined)
-      throw callbackError('MUSTER_NOT_OFFERED', `Muster does not know the header Upstash-${part}.`);
+      throw callbackError('MUSTER_NOT_OFFERED', `The header Upstash-${part} is not supported.`);
+  const { bodyBytes } = outgoing.limits;
+  if (body.length > bodyBytes)
+    throw httpError('MUSTER_TOO_LARGE', `The body of a message can have at most ${bodyBytes} bytes.`);
   const url = addressOf(destination, outgoing);
   const sending = sendingOf(headers, 'upstash-', url);
   const contentType = headers['content-type'];
+  if (contentType !== undefined && !HEADER_VALUE.test(contentType))
+    throw wrong('content-type', 'cannot be forwarded.');
   const follower = (prefix: string): Follower | undefined => {
     const to = headers[prefix];
     if (to === undefined) return undefined;
@@ -89,7 +95,7 @@ function addressOf(destination: string, outgoing: Outgoing): string {
   if (!/^https?:/i.test(destination))
     throw callbackError(
       'MUSTER_NOT_OFFERED',
-      `"${destination.slice(0, 100)}" is no address with http or https, and Muster has no topics to publish to.`,
+      `"${destination.slice(0, 100)}" is not an http or https URL, and Muster has no topics to publish to.`,
     );
   const url = outgoing.check(destination);
   if (typeof url === 'string') throw callbackError('MUSTER_BAD_DESTINATION', `The destination ${url}`);
@@ -104,11 +110,11 @@ function sendingOf(headers: Publishing['headers'], prefix: string, url: string):
   if (!/^\d{1,3}$/.test(retries) || Number(retries) > MOST_RETRIES)
     throw wrong(`${prefix}retries`, `must be a whole number from 0 to ${MOST_RETRIES}.`);
   const timeoutMs = durationOf(headers, `${prefix}timeout`, LONGEST_TIMEOUT_MS) ?? DEFAULT_TIMEOUT_MS;
-  if (timeoutMs < 1_000) throw wrong(`${prefix}timeout`, 'must be a second or more.');
+  if (timeoutMs < 1_000) throw wrong(`${prefix}timeout`, 'must be at least one second.');
   const forwarded = Object.entries(headers).flatMap(([name, value]) => {
     if (!name.startsWith(prefix + FORWARD)) return [];
     const given = name.slice(prefix.length + FORWARD.length);
-    if (!HEADER_NAME.test(given) || !HEADER_VALUE.test(value)) throw wrong(name, 'cannot be sent on.');
+    if (!HEADER_NAME.test(given) || !HEADER_VALUE.test(value)) throw wrong(name, 'cannot be forwarded.');
     return NOT_FORWARDED.test(given) ? [] : [[given, value]];
   });
   return { url, method, retries: Number(retries), timeoutMs, headers: Object.fromEntries(forwarded) };
@@ -119,7 +125,7 @@ function durationOf(headers: Publishing['headers'], name: string, most: number):
   if (text === undefined) return undefined;
   const ms = millisecondsOf(text);
   if (ms === null || ms > most)
-    throw wrong(name, `must be a time like 10s, 5m, 2h or 1d12h, ${most / 1_000}s at most.`);
+    throw wrong(name, `must be a duration like 10s, 5m, 2h or 1d12h, at most ${most / 1_000}s.`);
   return ms;
 }
 

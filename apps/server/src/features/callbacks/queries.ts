@@ -32,7 +32,17 @@ export function createCallbackQueries({ schema: s }: Pick<Engine, 'schema'>) {
         };
         found.set(row.action_id, [...(found.get(row.action_id) ?? []), event]);
       }
+      for (const events of found.values()) neverBack(events);
       return found;
     },
   };
+}
+
+/** The newest first. Two nodes, or a node and its database, have two clocks: no event is shown as earlier than the one before it. */
+function neverBack(events: EventRow[]): void {
+  let latest = 0;
+  for (const [nth, event] of [...events.entries()].toReversed()) {
+    latest = Math.max(latest, event.at.getTime());
+    events[nth] = { ...event, at: new Date(latest) };
+  }
 }

@@ -1,7 +1,13 @@
 import type { CallbackDeadLetter, CallbackEvent, CallbackMessage, CallbackState } from '@muster/contracts';
 import type { ActionView, EventType } from '@muster/engine';
 import type { Delivery } from '../../callbacks/deliveries.ts';
-import { letterIdOf, messageIdOf, type StoredMessage, storedBody } from '../../callbacks/message.ts';
+import {
+  letterIdOf,
+  messageIdOf,
+  readMessage,
+  type StoredMessage,
+  storedBody,
+} from '../../callbacks/message.ts';
 
 /** Messages, dead letters and events in the shapes of QStash. */
 const STATES: { readonly [Type in EventType]?: CallbackState } = {
@@ -34,8 +40,12 @@ function labelsOf({ tags }: ActionView) {
   return tags.length === 0 ? {} : { label: tags[0] as string, labels: [...tags] };
 }
 
+/** One that cannot be read is shown as one to nowhere. */
+const shownOf = ({ maxAttempts, payload }: ActionView): Omit<StoredMessage, 'timeoutMs'> =>
+  readMessage(payload) ?? { url: '', method: '', headers: {}, retries: maxAttempts - 1 };
+
 export function messageOf(view: ActionView): CallbackMessage {
-  const message = view.payload as StoredMessage;
+  const message = shownOf(view);
   return {
     messageId: messageIdOf(view.id),
     url: message.url,
@@ -71,7 +81,7 @@ export function letterOf(view: ActionView, delivery: Delivery | undefined): Call
 export function eventOf(view: ActionView, { at, delivery, reason, type }: EventRow): CallbackEvent | null {
   const state = STATES[type];
   if (!state) return null;
-  const { method, retries, url } = view.payload as StoredMessage;
+  const { method, retries, url } = shownOf(view);
   const hasAnswer = WITH_ANSWER.includes(state);
   const error = hasAnswer ? (delivery?.error ?? (state === 'ERROR' ? reason : null)) : null;
   return {

@@ -32,7 +32,7 @@ export const copyAssignment =
     const [done] = await fleet.assigning.assign(tx, source, [{ deviceId, laneId }], action);
     if (done === 'DEVICE_DELETED') throw unknownDevice();
     if (done === 'EXPIRY_OUT_OF_RANGE')
-      throw httpError('MUSTER_BAD_BODY', 'Its days would lead the expiry out of the years 2 to 8999.');
+      throw httpError('MUSTER_BAD_BODY', 'Its days would move the expiry outside the years 2 to 8999.');
     if (!done || done instanceof EngineError) throw done;
     return done;
   };

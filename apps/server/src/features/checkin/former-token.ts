@@ -7,7 +7,7 @@ import { checkinError } from './errors.ts';
 export const replacedDevice = () =>
   checkinError(
     'MUSTER_DEVICE_REPLACED',
-    'This device has enrolled again or was deleted; this token is of its former life. Enrol again.',
+    'This device was enrolled again or deleted since this token was issued. Enrol again.',
   );
 
 /** A device whose token was only rotated or revoked is still the same one: it hears what everybody hears. */

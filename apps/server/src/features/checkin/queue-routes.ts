@@ -53,7 +53,7 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
             if (done === 'EXPIRY_OUT_OF_RANGE')
               throw httpError(
                 'MUSTER_BAD_BODY',
-                'moreDays would lead the expiry out of the years 2 to 8999.',
+                'moreDays would move the expiry outside the years 2 to 8999.',
               );
             if (!done || done instanceof EngineError) throw done;
             return { isNew: done.outcome === 'created', told: await answer(tx, tenantId, done) };

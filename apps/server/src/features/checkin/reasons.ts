@@ -9,7 +9,7 @@ export function giveOfflineReasons(engine: Engine, fleet: Fleet): void {
     for (const { laneId, deviceId, seenAt } of await fleet.offlineSince(client, waiting)) {
       const latest = fleet.contacts.latest(tenantOf.get(laneId) as number, deviceId, seenAt);
       if (fleet.contacts.isOnline(latest)) continue;
-      const text = latest ? `Offline since ${latest.toISOString()}.` : 'The device has not come yet.';
+      const text = latest ? `Offline since ${latest.toISOString()}.` : 'The device has never checked in.';
       offline.set(laneId, { place: 'offline', code: 'OFFLINE', text, ...(latest ? { since: latest } : {}) });
     }
     return new Map(

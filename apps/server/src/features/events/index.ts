@@ -19,7 +19,7 @@ export const events: CreateFeature = ({
   const streams = new SseStreams({ log, longPolls, places, stream });
   new Gauge({
     name: 'muster_event_streams',
-    help: 'Streams of events that are open.',
+    help: 'Open event streams.',
     registers: [registry],
     collect() {
       this.set(places.count);

@@ -4,6 +4,7 @@ import { MusterError } from '../../errors.ts';
 import type { EventStream } from '../../events/event-stream.ts';
 import type { Page } from '../../events/recent-events.ts';
 import type { StreamPlaces } from '../../events/stream-places.ts';
+import { drained } from '../../http/drained.ts';
 import type { Log } from '../../http/logging.ts';
 import type { LongPolls } from '../../http/long-poll.ts';
 import { type Filter, wanted, wireEvent } from './wire.ts';
@@ -21,8 +22,6 @@ interface Options {
 
 /** A sign of life, for proxies and for the client's cursor. */
 const SIGN_MS = 15_000;
-/** Whoever reads nothing for so long is not there. */
-const PATIENCE_MS = 60_000;
 const COME_BACK_MS = 2_000;
 /** As long as it lasts. */
 const FOREVER_SECONDS = 7 * 86_400;
@@ -83,7 +82,7 @@ export class SseStreams {
       for await (const page of this.#options.stream.follow(from)) {
         cursor = page.cursor;
         const text = messages(page, isWanted);
-        if (text !== '' && !raw.write(text)) await drained(reply, from.signal);
+        if (text !== '' && !raw.write(text)) await drained(raw, from.signal);
       }
     } finally {
       clearInterval(sign);
@@ -92,10 +91,10 @@ export class SseStreams {
 
   #sayWhy(reply: FastifyReply, error: unknown): void {
     const known = error instanceof MusterError || error instanceof EngineError;
-    if (!known) this.#options.log.warn({ err: error }, 'A stream of events has broken off.');
+    if (!known) this.#options.log.warn({ err: error }, 'An event stream broke off.');
     const said = known
       ? { error: error.message, code: error.code }
-      : { error: 'The stream has broken off. Come back.', code: 'MUSTER_INTERNAL' };
+      : { error: 'The stream broke off. Reconnect.', code: 'MUSTER_INTERNAL' };
     reply.raw.write(`event: refused\ndata: ${JSON.stringify(said)}\n\n`);
   }
 }
@@ -105,21 +104,4 @@ function messages({ events }: Page, isWanted: ReturnType<typeof wanted>): string
   for (const event of events)
     if (isWanted(event)) text += `id: ${event.cursor}\ndata: ${JSON.stringify(wireEvent(event))}\n\n`;
   return text;
-}
-
-/** Until there is room again; one that is gone or reads nothing is cut off. */
-async function drained({ raw }: FastifyReply, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => raw.destroy(), PATIENCE_MS);
-    const done = () => {
-      clearTimeout(timer);
-      raw.removeListener('drain', done);
-      raw.removeListener('close', done);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    raw.once('drain', done);
-    raw.once('close', done);
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

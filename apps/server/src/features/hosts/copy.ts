@@ -9,7 +9,7 @@ export const copyHostAction =
   (tx, old, request) => {
     const { kind, payload } = request.changes;
     if (payload !== undefined)
-      throw httpError('MUSTER_BAD_BODY', 'payload is not that of an action of a host: it names its service.');
+      throw httpError('MUSTER_BAD_BODY', 'payload cannot be changed in a copy of a host action.');
     if (kind !== undefined && !KINDS.includes(kind))
       throw httpError('MUSTER_BAD_BODY', `kind must be one of ${KINDS.join(', ')}.`);
     return plain(tx, old, request);

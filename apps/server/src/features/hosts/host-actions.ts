@@ -87,7 +87,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
       const action = await readBack(`action ${id}`, () => engine.explain(db, created));
       if (action.waitingFor?.code === SERVICE_DELETED) {
         // The service was deleted between the look at it and the enqueue, so nobody would ever end this.
-        await engine.cancel(db, { tenantId, actionId: id, reason: 'Its service was deleted.' });
+        await engine.cancel(db, { tenantId, actionId: id, reason: 'The service was deleted.' });
         return { action: null, isNew: true };
       }
       return { action, isNew: true };
@@ -137,7 +137,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
           });
           if (outcome === 'unknown') throw unknownAction();
           if (outcome === 'finished' && state !== 'cancelled')
-            throw httpError('MUSTER_FINISHED', `This action has ended already: ${statusOf(state)}.`);
+            throw httpError('MUSTER_FINISHED', `This action has already ended: ${statusOf(state)}.`);
         },
         { act: 'action.cancel', target: `action ${id}`, detail: { hostId, reason } },
       );

@@ -37,8 +37,7 @@ export function createHosts(tools: {
     const { tenantId } = caller;
     const runnerId = await engine.createRunner(tx, tenantId, given.slots);
     const id = await queries.insertHost(tx, { tenantId, runnerId, ...given });
-    if (id === null)
-      throw hostError('MUSTER_HOST_EXISTS', 'There is a host with this name. Choose another one.');
+    if (id === null) throw hostError('MUSTER_HOST_EXISTS', 'A host with this name already exists.');
     const agentToken = await issue(tx, caller, { id, name: given.name, runnerId });
     return { id, name: given.name, agentToken };
   }
@@ -96,7 +95,7 @@ export function createHosts(tools: {
         async (tx) => {
           const host = await locked(tx, caller, hostId);
           if (to.name !== undefined && !(await queries.renameHost(tx, caller.tenantId, hostId, to.name)))
-            throw hostError('MUSTER_HOST_EXISTS', 'There is a host with this name. Choose another one.');
+            throw hostError('MUSTER_HOST_EXISTS', 'A host with this name already exists.');
           if (to.slots !== undefined) await engine.setSlots(tx, caller.tenantId, host.runnerId, to.slots);
         },
         { act: 'host.update', target: `host ${hostId}`, detail: to },
@@ -118,7 +117,7 @@ export function createHosts(tools: {
         caller,
         async (tx) => {
           await locked(tx, caller, hostId);
-          if ((await tokens.revokeOf(tx, caller.tenantId, 'agent', hostId)) === 0)
+          if ((await tokens.revokeOf(tx, caller.tenantId, 'agent', [hostId])) === 0)
             throw hostError('MUSTER_NO_AGENT_TOKEN', 'This host has no valid token.');
         },
         { act: 'token.revoke', target: `host ${hostId}` },
@@ -130,7 +129,7 @@ export function createHosts(tools: {
         caller,
         async (tx) => {
           const host = await locked(tx, caller, hostId);
-          await tokens.revokeOf(tx, caller.tenantId, 'agent', hostId);
+          await tokens.revokeOf(tx, caller.tenantId, 'agent', [hostId]);
           for (const service of await queries.listServices(tx, caller.tenantId, hostId))
             await services.removeInside(tx, service);
           await queries.deleteHost(tx, caller.tenantId, hostId);

@@ -13,27 +13,27 @@ export function createMetrics(registry: Registry) {
   const labelNames = ['tenant'] as const;
   const polls = new Counter({
     name: 'muster_control_polls_total',
-    help: 'Polls of agents, by whether they brought actions.',
+    help: 'Polls of agents, by whether they returned actions.',
     labelNames: ['tenant', 'outcome'] as const,
     registers,
   });
   const waits = new Histogram({
     name: 'muster_control_poll_wait_seconds',
-    help: 'How long polls took until they were answered.',
+    help: 'How long polls took.',
     labelNames,
     buckets: WAITS,
     registers,
   });
   const handOuts = new Histogram({
     name: 'muster_control_hand_out_seconds',
-    help: 'From queued to handed out, first attempts only.',
+    help: 'Time from queued to handed out, first attempts only.',
     labelNames,
     buckets: LATENCIES,
     registers,
   });
   const processing = new Histogram({
     name: 'muster_control_processing_seconds',
-    help: 'From handed out to reported.',
+    help: 'Time from handed out to reported.',
     labelNames: ['tenant', 'status'] as const,
     buckets: DURATIONS,
     registers,

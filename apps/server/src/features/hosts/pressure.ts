@@ -25,7 +25,7 @@ export function createPressure(
       if (!isFull(error)) throw error;
       throw hostError(
         'MUSTER_CONTROL_OVERLOADED',
-        'Too many requests are waiting at this node. Try again after the time in Retry-After.',
+        'Too many requests are waiting at this node. Retry after Retry-After.',
         // spread, so that those who were refused together do not come back together
         { retryAfter: 5 + Math.floor(random() * 11) },
       );

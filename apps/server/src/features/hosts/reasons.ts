@@ -14,18 +14,18 @@ export function createReasons(queries: ControlQueries, contacts: ChannelContacts
       const contact = byLane.get(`${tenantId}:${laneId}`);
       const seenAt = contact ? contacts.latest(tenantId, contact.hostId, contact.seenAt) : null;
       if (!contact)
-        reasons.set(id, { place: 'held', code: SERVICE_DELETED, text: 'Its service was deleted.' });
+        reasons.set(id, { place: 'held', code: SERVICE_DELETED, text: 'The service was deleted.' });
       else if (seenAt === null)
         reasons.set(id, {
           place: 'offline',
           code: 'OFFLINE',
-          text: 'The agent of its host has never been heard of.',
+          text: 'The agent of its host has never connected.',
         });
       else if (!contacts.isOnline(seenAt))
         reasons.set(id, {
           place: 'offline',
           code: 'OFFLINE',
-          text: `Its host is offline; its agent was last heard of at ${seenAt.toISOString()}.`,
+          text: `Its host is offline; last contact at ${seenAt.toISOString()}.`,
           since: seenAt,
         });
     }

@@ -18,4 +18,4 @@ export function createRedriveRule(queries: ControlQueries): RedriveRule {
 }
 
 const gone = (wish: RedriveWish) =>
-  new MusterError('MUSTER_TARGET_GONE', 409, nobodyCouldHave('Its service is deleted.', wish));
+  new MusterError('MUSTER_TARGET_GONE', 409, nobodyCouldHave('The service was deleted.', wish));

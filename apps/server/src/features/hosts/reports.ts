@@ -30,7 +30,7 @@ export function createReports(tools: { engine: Engine; handed: HandedToHosts; me
     if (action.attempt !== 1)
       throw hostError(
         'MUSTER_ATTEMPT_MISSING',
-        `This action was handed out ${action.attempt} times. Say which attempt the report is about.`,
+        `This action was handed out ${action.attempt} times. Send the attempt that the report is for.`,
       );
     return action.attempt;
   }

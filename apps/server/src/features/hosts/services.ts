@@ -68,7 +68,7 @@ export function createServices(tools: {
             description: given.description ?? '',
           });
           if (!service)
-            throw hostError('MUSTER_UNIT_EXISTS', 'This host has a service for this unit already.');
+            throw hostError('MUSTER_UNIT_EXISTS', 'This host already has a service for this unit.');
           // The agent that waits for work of its host looks again, and from now on this lane is among its own.
           await engine.assignRunner(tx, { tenantId, laneId }, host.runnerId);
           return service;

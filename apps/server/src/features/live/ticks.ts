@@ -40,7 +40,7 @@ export class Ticks {
       for (const listener of this.#listeners) listener(tick);
     } catch (error) {
       // a page that hears no tick says that it is not live
-      this.#log.warn({ err: error }, 'How far the event feed is behind could not be read.');
+      this.#log.warn({ err: error }, 'The lag of the event feed could not be read.');
     }
   }
 }

@@ -1,4 +1,4 @@
-import { type Engine, whileLocked } from '@muster/engine';
+import { type Engine, type Queryable, whileLocked } from '@muster/engine';
 import {
   buildCommand,
   type Identity,
@@ -16,10 +16,11 @@ import type { LongPolls } from '../../http/long-poll.ts';
 import type { Secrets } from '../../secrets/secrets.ts';
 import type { Arrivals } from './commands/arrivals.ts';
 import type { CommandCache } from './commands/cache.ts';
-import type { Reported } from './commands/gathered-settle.ts';
+import { isLeaving, type Reported } from './commands/gathered-settle.ts';
 import type { Answered, NextCommand, Settled } from './commands/settle.ts';
 import { refused } from './errors.ts';
 import type { Publish } from './events.ts';
+import type { Lives } from './lives.ts';
 import type { Phones } from './phones.ts';
 import type { Pushes } from './push/index.ts';
 import { MDM, type RawCommands, workerOf } from './raw-commands.ts';
@@ -27,6 +28,8 @@ import * as sealed from './sealed.ts';
 
 /** Commands that cannot be built are passed over; more than so many in a row wait for the next time. */
 const MOST_PASSED_OVER = 5;
+/** What was refused lately is not handed out in answer to another refusal; so long it is behind the others. */
+const ASIDE_MS = 1_000;
 /** A row of a history must stay one that a page can show; a larger answer is kept apart. */
 const LARGEST_RESULT = 60_000;
 const NOTHING = Buffer.alloc(0);
@@ -41,6 +44,7 @@ interface Tools {
   readonly engine: Engine;
   /** A phone that came and finds nothing is held so long, if something is on its way to it. */
   readonly holdSeconds: number;
+  readonly lives: Lives;
   readonly log: Log;
   readonly longPolls: LongPolls;
   readonly phones: Phones;
@@ -67,6 +71,7 @@ export function createConversation(tools: Tools) {
     contacts,
     engine,
     holdSeconds,
+    lives,
     log,
     longPolls,
     phones,
@@ -86,7 +91,8 @@ export function createConversation(tools: Tools) {
     deviceId: string,
     next: NextCommand,
   ): Promise<PlistDict> {
-    if (next.sealedUnlockToken === null) throw new MdmError('COMMAND_INVALID', 'The unlock token is gone.');
+    if (next.sealedUnlockToken === null)
+      throw new MdmError('COMMAND_INVALID', 'The unlock token no longer exists.');
     // it is the master passcode of the phone: each use is written down
     if (!next.again)
       await audit.writeGathered(
@@ -135,25 +141,25 @@ export function createConversation(tools: Tools) {
 
   /** What the phone said about an attempt of its lane. */
   async function reportAttempt(
+    client: Queryable,
     tenantId: number,
-    udid: string,
+    { udid, deviceId }: Known,
     answered: Answered,
     read: ReadReport,
-    deviceId: string,
   ): Promise<void> {
     if (answered.actionId === null || answered.attempt === null) return;
     let outcome = outcomeOf(read);
     const length = Buffer.byteLength(JSON.stringify(outcome.result ?? null));
     if (length > LARGEST_RESULT && read.ok && read.report.status !== 'Idle') {
       const { commandUuid } = read.report;
-      await commands.keepAnswer(engine.db, tenantId, { udid, commandUuid }, outcome.result);
+      await commands.keepAnswer(client, tenantId, { udid, commandUuid }, outcome.result);
       const answer = `/api/devices/${deviceId}/mdm/answers/${answered.actionId}`;
       outcome = {
         ...outcome,
         result: { tooLarge: length, fields: Object.keys(outcome.result as object), answer },
       };
     }
-    await engine.report(engine.db, {
+    await engine.report(client, {
       ...{
         tenantId,
         actionId: answered.actionId,
@@ -214,8 +220,24 @@ export function createConversation(tools: Tools) {
       true,
     );
     // it leaves without it: nobody else would call it when it can have it
-    if (!found && load.waiting > 0) await phones.left(engine.db, tenantId, udid);
+    if (!found) await phones.watch(engine.db, tenantId, udid);
     return found;
+  }
+
+  /**
+   * Something else than what the phone has just refused, and than what it refused when it last had it: two such commands would take
+   * turns for ever. Those step aside for a moment, so that what is behind them is not held up.
+   */
+  async function claimOther(of: Parameters<RawCommands['claim']>[0], except: string) {
+    for (let aside = 0; aside < MOST_PASSED_OVER; aside += 1) {
+      const action = await raw.claim(of, { except });
+      if (!action || !(await raw.wasRefused(of.tenantId, of.udid, action))) return action;
+      await engine.report(engine.db, {
+        ...{ tenantId: of.tenantId, actionId: action.id, attempt: action.attempt, channel: MDM },
+        ...{ worker: workerOf(of.udid), status: 'notNow', retryAfterMs: ASIDE_MS },
+      });
+    }
+    return null;
   }
 
   async function nextOf(
@@ -225,14 +247,16 @@ export function createConversation(tools: Tools) {
     reported: Reported,
   ): Promise<NextCommand | null> {
     if (known.next || known.isReleased) return known.next;
+    if (!(await lives.isBegun(engine.db, tenantId, known))) {
+      await phones.watch(engine.db, tenantId, known.udid);
+      return null;
+    }
     const isNotNow = reported.status === 'NotNow';
     const except = isNotNow ? known.answered?.actionId : null;
     // a phone that refused what its lane has given it may do something else of it
     if (isNotNow && !except) return null;
-    const claimed = await raw.claim(
-      { tenantId, laneId: known.laneId, udid: known.udid },
-      except ? { except } : {},
-    );
+    const of = { tenantId, laneId: known.laneId, udid: known.udid };
+    const claimed = except ? await claimOther(of, except) : await raw.claim(of);
     const next = await ofLane(tenantId, known, claimed);
     if (next || isNotNow) return next;
     return hold(request, tenantId, identity, known, reported.status === 'Idle');
@@ -247,18 +271,25 @@ export function createConversation(tools: Tools) {
     const read = readReport(body);
     const reported = reportedOf(tenantId, identity, read);
     const settled = await settle(reported);
-    if (!settled) throw refused('The certificate is not one of this phone.');
+    if (!settled) throw refused('The certificate does not belong to this phone.');
     // users of a device have sessions of their own, and nothing is sent to them
     if (isOfUser(read)) return NOTHING;
     contacts.heardOf(tenantId, settled.deviceId);
     if (settled.want !== null) await pushes.seen(tenantId, settled.deviceId, settled.want);
-    if (settled.answered?.source === 'lane')
-      await reportAttempt(tenantId, settled.udid, settled.answered, read, settled.deviceId);
-    else if (reported.commandUuid !== null && !settled.answered)
+    const { answered } = settled;
+    const hasLeft = isLeaving(reported, settled);
+    if (answered?.source === 'lane' && hasLeft)
+      await whileLocked(engine.db, async (tx) => {
+        await reportAttempt(tx, tenantId, settled, answered, read);
+        await publish(tx, tenantId, await lives.leave(tx, tenantId, settled.udid));
+      });
+    else if (answered?.source === 'lane') await reportAttempt(engine.db, tenantId, settled, answered, read);
+    else if (reported.commandUuid !== null && !answered)
       log.info(
         { tenantId, deviceId: settled.deviceId },
-        'A phone reported a command that is not known, or again.',
+        'A phone reported an unknown command, or one it had reported before.',
       );
+    if (hasLeft) return NOTHING;
     let known: Known | null = settled;
     for (let passedOver = 0; known && passedOver < MOST_PASSED_OVER; passedOver += 1) {
       const next: NextCommand | null = await nextOf(request, { tenantId, identity }, known, reported);
@@ -276,7 +307,7 @@ export function createConversation(tools: Tools) {
 }
 
 /** What would be refused whoever sends it. Anything else that cannot be read is still about a command, which must not wait for ever. */
-const HOSTILE = new Set(['PLIST_ENTITIES', 'PLIST_TOO_DEEP', 'PLIST_TOO_LARGE']);
+const HOSTILE = new Set(['PLIST_ENTITIES', 'PLIST_TOO_DEEP']);
 
 function reportedOf(tenantId: number, { hash }: Identity, read: ReadReport): Reported {
   if (read.ok) {
@@ -288,8 +319,9 @@ function reportedOf(tenantId: number, { hash }: Identity, read: ReadReport): Rep
     const errorChain = 'errorChain' in report ? report.errorChain : [];
     return { tenantId, udid, hash, status: report.status, commandUuid: report.commandUuid, errorChain };
   }
-  if (HOSTILE.has(read.error.code)) throw read.error;
   const { commandUuid, status, udid, enrollmentId, userId } = read.salvaged;
+  const isTooLarge = read.error.code === 'PLIST_TOO_LARGE' && commandUuid === null;
+  if (isTooLarge || HOSTILE.has(read.error.code)) throw read.error;
   const isAbout = commandUuid !== null && userId === null;
   return {
     ...{ tenantId, udid: udid ?? enrollmentId, hash, commandUuid: isAbout ? commandUuid : null },
@@ -308,7 +340,8 @@ type Outcome = Pick<
 function outcomeOf(read: ReadReport): Outcome {
   if (!read.ok) {
     const isDone = read.salvaged.status === 'Acknowledged';
-    if (isDone) return { status: 'succeeded', result: { unreadable: true } };
+    const result = read.error.code === 'PLIST_TOO_LARGE' ? { tooLarge: true } : { unreadable: true };
+    if (isDone) return { status: 'succeeded', result };
     return { status: 'failed', final: true, error: 'The answer of the phone cannot be read.' };
   }
   const { report } = read;
@@ -318,7 +351,7 @@ function outcomeOf(read: ReadReport): Outcome {
     case 'NotNow':
       return { status: 'notNow', retryAfterMs: 0 };
     case 'Idle':
-      return { status: 'failed', error: 'The phone said nothing about it.' };
+      return { status: 'failed', error: 'The phone gave no reason.' };
     default:
       return {
         ...{

@@ -16,7 +16,7 @@ export const copyCommand =
   async (tx, old, { caller, changes, idempotencyKey }) => {
     const { tenantId } = caller;
     if (changes.kind !== undefined && changes.kind !== KIND)
-      throw httpError('MUSTER_BAD_BODY', `kind must be ${KIND}: what it does is in its payload.`);
+      throw httpError('MUSTER_BAD_BODY', `kind must be ${KIND}; the payload names the command.`);
     const { requestType, parameters = {}, serial } = written(changes.payload ?? old.payload);
     refuseErasing(caller, requestType);
     const deviceId = await fleet.deviceOfLane(tx, tenantId, old.laneId);
@@ -50,7 +50,7 @@ function written(payload: unknown): Written {
   if (typeof requestType !== 'string' || !isObject || (serial !== undefined && typeof serial !== 'string'))
     throw mdmError(
       'MUSTER_BAD_COMMAND',
-      'The payload of a command has its requestType, its parameters and, to erase, the serial of the phone.',
+      'The payload of a command must have its requestType, its parameters and, to erase, the serial of the phone.',
     );
   return payload as Written;
 }
@@ -69,7 +69,7 @@ export function createRedriveRule({ schema: s }: Engine): RedriveRule {
     });
     const refused = mdmError(
       'MUSTER_WRONG_SERIAL',
-      'Erasing is not redriven. Queue it anew, with the serial number of the phone.',
+      'Erase commands cannot be redriven. Queue a new one with the serial number of the phone.',
     );
     return new Map(rows.map((row) => [row.action_id as string, refused]));
   };

@@ -44,10 +44,12 @@ export function createEnrolments(s: string, { now, secrets }: { now: () => Date;
       return { ...enrolment, challenge: challenge.toString('utf8') };
     },
 
+    /** One that no phone has used is over with its token. */
     async find(client: Queryable, tenantId: number, enrolmentId: string): Promise<EnrolmentRow | null> {
       const { rows } = await client.query({
         text: `select e.enrolment_id, e.device_id, e.udid from ${s}.mdm_enrolments e
-          where e.tenant_id = $1 and e.enrolment_id = $2`,
+          where e.tenant_id = $1 and e.enrolment_id = $2 and (e.udid is not null or exists (
+            select 1 from ${s}.tokens t where t.tenant_id = e.tenant_id and t.token_id = e.token_id and t.revoked_at is null))`,
         values: [tenantId, enrolmentId],
       });
       return rows[0] ? row(rows[0]) : null;
@@ -96,6 +98,9 @@ export function createEnrolments(s: string, { now, secrets }: { now: () => Date;
 }
 
 export type Enrolments = ReturnType<typeof createEnrolments>;
+
+/** Whether it looks like one: the tenant, and 18 random bytes. Our own authority issues no other names. */
+export const isEnrolmentId = (name: string) => /^[1-9]\d{0,9}-[\w-]{24}$/.test(name);
 
 function tenantOf(enrolmentId: string): number | null {
   const tenant = /^([1-9]\d{0,9})-/.exec(enrolmentId)?.[1];

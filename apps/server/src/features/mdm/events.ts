@@ -1,7 +1,7 @@
 import type { Queryable } from '@muster/engine';
 import type { Bus } from '../../bus/bus.ts';
 
-/** The topics of the bus, as seed 002 names them. */
+/** The topics of the bus. */
 export const COMMANDS = 'command';
 const CHECKINS = 'checkin';
 

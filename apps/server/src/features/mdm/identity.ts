@@ -39,7 +39,7 @@ export function createIdentify({ certificateHeader, now, proxies, trusted }: Opt
       if (!(error instanceof MdmError) || error.code !== 'CERTIFICATE_FOREIGN') throw error;
     }
     const newer = await trusted.again();
-    if (!newer) throw refused('There is no authority here that a phone could have a certificate of.');
+    if (!newer) throw refused('No authority for phone certificates is configured.');
     return identify(given, newer.trust, now());
   };
 }

@@ -7,16 +7,17 @@ import { createOwnAuthority } from './authority.ts';
 import { createCheckIns } from './check-in/check-in.ts';
 import { Arrivals } from './commands/arrivals.ts';
 import { createCommandCache } from './commands/cache.ts';
-import { createCallPhones } from './commands/call-phones.ts';
 import { createExpireCommands, createPruneCommands } from './commands/expire.ts';
 import { gatherSettles } from './commands/gathered-settle.ts';
 import { createSettle } from './commands/settle.ts';
 import { takeCommands } from './commands/take-commands.ts';
+import { createWatchPhones } from './commands/watch-phones.ts';
 import { createConversation } from './conversation.ts';
 import { copyCommand, createRedriveRule } from './copy.ts';
 import { createEnrolments } from './enrolments.ts';
 import { createPublish } from './events.ts';
 import { createIdentify } from './identity.ts';
+import { createLives } from './lives.ts';
 import { nanomdmRoutes } from './nanomdm/routes.ts';
 import { createPhones } from './phones.ts';
 import { createProfiles } from './profile.ts';
@@ -24,6 +25,7 @@ import { createPushPart } from './push/index.ts';
 import { createRawCommands, MDM } from './raw-commands.ts';
 import { operatorRoutes, phoneRoutes } from './routes.ts';
 import { createScep } from './scep.ts';
+import { createShownPhones } from './shown-phones.ts';
 import { createTenantNames } from './tenant-names.ts';
 import { createTrusted } from './trusted.ts';
 
@@ -42,18 +44,20 @@ export const mdm: CreateFeature = (shell) => {
   const commands = createCommandCache(schema, now);
   const arrivals = new Arrivals(db, schema);
   const publish = createPublish(bus);
+  const lives = createLives({ commands, engine, phones, pushes });
   const names = createTenantNames(db, createTenantQueries(schema));
   const authority = createOwnAuthority(db, schema, { now, secrets });
   const trusted = createTrusted(authority, configuredAuthorities(config.MUSTER_MDM_CA));
   const raw = createRawCommands({
-    ...{ commands, engine, fleet, phones, pushes },
+    ...{ commands, engine, fleet, lives, phones, pushes },
     leaseMs: config.MUSTER_MDM_LEASE_SECONDS * 1_000,
   });
   shell.copying.of(MDM, copyCommand({ fleet, raw }));
   shell.redriving.add(createRedriveRule(engine));
-  takeCommands({ arrivals, bus, commands, phones, publish, pushes });
-  engine.addDuty(createExpireCommands({ commands, engine, presume: raw.presume, publish }));
-  engine.addDuty(createCallPhones(engine, pushes));
+  takeCommands({ arrivals, bus, commands, lives, phones, publish, pushes });
+  // after a standstill the lease of an erase may be over as well, and would end without a result
+  engine.addDuty(createExpireCommands({ commands, engine, presume: raw.presume, publish }), 'first');
+  engine.addDuty(createWatchPhones(engine, pushes));
   engine.addDuty(createPruneCommands(engine, commands, config.MUSTER_RETENTION_DAYS));
   fleet.onRemoved(async (tx, tenantId, deviceId) => {
     const phone = await phones.ofDevice(tx, tenantId, deviceId);
@@ -64,17 +68,18 @@ export const mdm: CreateFeature = (shell) => {
   if (config.MUSTER_MDM_CERT_HEADER !== null && config.MUSTER_TRUSTED_PROXIES.rules.length === 0)
     throw new SettingError(
       'MUSTER_MDM_CERT_HEADER',
-      'is believed from proxies that are trusted only: set MUSTER_TRUSTED_PROXIES.',
+      'works only with trusted proxies: set MUSTER_TRUSTED_PROXIES.',
     );
   if (config.MUSTER_SCEP_URL !== null && config.MUSTER_MDM_CA === null)
-    throw new SettingError('MUSTER_SCEP_URL', 'needs MUSTER_MDM_CA: whose certificates are believed then.');
+    throw new SettingError('MUSTER_SCEP_URL', 'needs MUSTER_MDM_CA, the authority to trust.');
 
   const tools = {
-    ...{ audit, commands, db, fleet, phones, raw },
+    ...{ audit, commands, db, fleet, phones, pushes, raw },
+    shownPhones: createShownPhones(schema, contacts),
     publicUrl: config.MUSTER_PUBLIC_URL,
     tenantId: names.idOf,
     checkIns: createCheckIns(db, {
-      ...{ arrivals, commands, enrolments, fleet, now, phones, publish, pushes, secrets },
+      ...{ arrivals, commands, enrolments, fleet, lives, now, phones, publish, pushes, secrets },
     }),
     converse: createConversation({
       ...{
@@ -83,6 +88,7 @@ export const mdm: CreateFeature = (shell) => {
         commands,
         contacts,
         engine,
+        lives,
         log,
         longPolls,
         phones,
@@ -92,7 +98,7 @@ export const mdm: CreateFeature = (shell) => {
         secrets,
       },
       holdSeconds: config.MUSTER_MDM_HOLD_SECONDS,
-      settle: gatherSettles(db, createSettle(schema, now), publish),
+      settle: gatherSettles(db, createSettle(schema, now), { lives, publish }),
     }),
     identify: createIdentify({
       ...{ certificateHeader: config.MUSTER_MDM_CERT_HEADER, now, trusted },

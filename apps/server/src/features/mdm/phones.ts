@@ -1,4 +1,5 @@
 import type { Queryable } from '@muster/engine';
+import type { Identity } from '@muster/mdm';
 
 /** A phone as the database has it. */
 export interface PhoneRow {
@@ -16,6 +17,10 @@ export interface PhoneRow {
   readonly enrolledAt: Date | null;
   readonly tokenUpdatedAt: Date | null;
   readonly releasedAt: Date | null;
+  /** When it was last told to erase itself; null: not since it authenticated, or it has refused. */
+  readonly erasedAt: Date | null;
+  /** Of its lane; null: it may have what is there. */
+  readonly awaitedGeneration: number | null;
 }
 
 /** What changes of a phone; what is undefined stays. */
@@ -55,6 +60,8 @@ export function createPhones(s: string, now: () => Date) {
     enrolledAt: row.enrolled_at,
     tokenUpdatedAt: row.token_updated_at,
     releasedAt: row.released_at,
+    erasedAt: row.erased_at,
+    awaitedGeneration: row.awaited_generation,
   });
 
   return {
@@ -95,16 +102,21 @@ export function createPhones(s: string, now: () => Date) {
     },
 
     /** False: somebody else was faster with the same certificate. */
-    async pin(tx: Queryable, tenantId: number, hash: string, udid: string): Promise<boolean> {
+    async pin(
+      tx: Queryable,
+      tenantId: number,
+      udid: string,
+      { certificate, hash }: Identity,
+    ): Promise<boolean> {
       const { rows } = await tx.query({
-        text: `insert into ${s}.mdm_certificates as c (tenant_id, hash, udid, pinned_at) values ($1, $2, $3, $4)
+        text: `insert into ${s}.mdm_certificates as c (tenant_id, hash, udid, pinned_at, not_after) values ($1, $2, $3, $4, $5)
           on conflict (tenant_id, hash) do update set pinned_at = c.pinned_at returning udid`,
-        values: [tenantId, hash, udid, now()],
+        values: [tenantId, hash, udid, now(), new Date(certificate.validTo)],
       });
       return rows[0].udid === udid;
     },
 
-    /** A phone that was not there, or the one that was there, with what its Authenticate says. */
+    /** A phone that was not there, or the one that was there, with what its Authenticate says; a serial number that it does not say stays. */
     async put(
       tx: Queryable,
       tenantId: number,
@@ -114,11 +126,14 @@ export function createPhones(s: string, now: () => Date) {
       >,
     ): Promise<void> {
       await tx.query({
-        text: `insert into ${s}.mdm_devices (tenant_id, udid, device_id, lane_id, enrolment_id, byod, topic, serial, facts, authenticated_at)
+        text: `insert into ${s}.mdm_devices as d (tenant_id, udid, device_id, lane_id, enrolment_id, byod, topic, serial, facts, authenticated_at)
           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
           on conflict (tenant_id, udid) do update set device_id = excluded.device_id, lane_id = excluded.lane_id,
-            enrolment_id = excluded.enrolment_id, byod = excluded.byod, topic = excluded.topic, serial = excluded.serial,
-            facts = excluded.facts, authenticated_at = excluded.authenticated_at, token_updated_at = null`,
+            enrolment_id = excluded.enrolment_id, byod = excluded.byod, topic = excluded.topic, serial = coalesce(excluded.serial, d.serial),
+            facts = excluded.facts, authenticated_at = excluded.authenticated_at, token_updated_at = null,
+            erased_at = null, refusals = 0, call_after = null,
+            -- that of another lane says nothing about this one
+            awaited_generation = case when d.lane_id = excluded.lane_id then d.awaited_generation end`,
         values: [
           ...[tenantId, given.udid, given.deviceId, given.laneId, given.enrolmentId, given.byod, given.topic],
           ...[given.serial, JSON.stringify(given.facts), now()],
@@ -136,10 +151,26 @@ export function createPhones(s: string, now: () => Date) {
       });
     },
 
-    /** Something waits for it that it cannot have now. */
-    async left(client: Queryable, tenantId: number, udid: string): Promise<void> {
+    /** One more than the one that it waits for already, or than its lane has. */
+    async awaitNext(tx: Queryable, tenantId: number, udid: string, generation: number): Promise<void> {
+      await tx.query({
+        text: `update ${s}.mdm_devices set awaited_generation = greatest(awaited_generation, $3) + 1 where tenant_id = $1 and udid = $2`,
+        values: [tenantId, udid, generation],
+      });
+    },
+
+    /** Another life may have begun meanwhile. */
+    async endAwaiting(client: Queryable, tenantId: number, udid: string, generation: number): Promise<void> {
       await client.query({
-        text: `update ${s}.mdm_devices set left_at = $3 where tenant_id = $1 and udid = $2`,
+        text: `update ${s}.mdm_devices set awaited_generation = null where tenant_id = $1 and udid = $2 and awaited_generation = $3`,
+        values: [tenantId, udid, generation],
+      });
+    },
+
+    /** Something waits for it that it cannot have now. */
+    async watch(client: Queryable, tenantId: number, udid: string): Promise<void> {
+      await client.query({
+        text: `update ${s}.mdm_devices set watched_at = $3 where tenant_id = $1 and udid = $2 and watched_at is null`,
         values: [tenantId, udid, now()],
       });
     },

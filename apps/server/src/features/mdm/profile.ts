@@ -46,6 +46,6 @@ export function createProfiles(db: Database, { enrolments, pushes, scep, tenantN
 }
 
 const unknown = () =>
-  mdmError('MUSTER_UNKNOWN_ENROLMENT', 'There is no such enrolment, or a phone has used it already.');
+  mdmError('MUSTER_UNKNOWN_ENROLMENT', 'There is no such enrolment, or a phone has already used it.');
 
 export type Profiles = ReturnType<typeof createProfiles>;

@@ -1,9 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { ClaimedAction, Engine, NewAction, Queryable } from '@muster/engine';
+import {
+  type ClaimedAction,
+  type Engine,
+  type EngineError,
+  EVENT_TYPES,
+  type NewAction,
+  type Queryable,
+} from '@muster/engine';
 import { type Command, checkCommand, MdmError, plistFromJson, plistToJson } from '@muster/mdm';
 import type { Fleet } from '../../fleet/index.ts';
 import type { CommandCache } from './commands/cache.ts';
 import { mdmError } from './errors.ts';
+import type { Lives } from './lives.ts';
 import type { PhoneRow, Phones } from './phones.ts';
 import type { Pushes } from './push/index.ts';
 import { ERASE } from './written-commands.ts';
@@ -12,6 +20,8 @@ import { ERASE } from './written-commands.ts';
 export const MDM = 'mdm';
 export const KIND = 'mdm.raw';
 const UNLOCK = 'ClearPasscode';
+/** That a phone began a new life is heard of within a second, if nothing is in the way. */
+const RETRY_SECONDS = 1;
 
 /** What an action of this channel carries. */
 export interface RawPayload {
@@ -19,13 +29,15 @@ export interface RawPayload {
   readonly requestType: string;
   /** Its keys; that word would hide them all from operators (`hidden-fields.ts`), not only those that are secret. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** Of an erase: the phone that it was queued for. Not `serial`: a copy would repeat that by itself. */
+  readonly meantFor?: string;
 }
 
 export interface RawRequest {
   readonly tenantId: number;
   readonly deviceId: string;
   readonly command: Command;
-  /** One of the caller's own; a phone hears each once. */
+  /** One of the caller's own. The same command again is no second one, and another one with it is refused. */
   readonly commandUuid?: string | null | undefined;
   /** EraseDevice is refused without the serial number of the phone. */
   readonly serial?: string | undefined;
@@ -43,6 +55,7 @@ interface Tools {
   readonly engine: Engine;
   readonly fleet: Pick<Fleet, 'addStepMilestones' | 'noteAssigned'>;
   readonly leaseMs: number;
+  readonly lives: Lives;
   readonly phones: Phones;
   readonly pushes: Pushes;
 }
@@ -51,35 +64,33 @@ interface Tools {
  * Commands that an operator writes himself. Each is an action of the phone's lane, so it waits for its turn behind whatever else
  * the phone is asked to do; what the phone answers is its result.
  */
-export function createRawCommands({ commands, engine, fleet, leaseMs, phones, pushes }: Tools) {
+export function createRawCommands({ commands, engine, fleet, leaseMs, lives, phones, pushes }: Tools) {
   const { schema: s } = engine;
 
   fleet.addStepMilestones(MDM, MDM);
 
-  // whoever ends the attempt: the phone does not get it again, and its answer would be late
+  // whoever ends the attempt, or wants it cancelled: the phone does not get it again; what comes back is a reason to call it.
+  // What ended without a word of the phone's is not answered: that may still come, and the engine knows what it is worth
   engine.addEffect({
     name: 'mdm_raw',
     channels: [MDM],
     sql: (own) => ({
       steps: `${own('close')} as (
         update ${s}.mdm_commands m set closed_at = coalesce(m.closed_at, t.at),
-          answered_at = case when t.state = 'pending' then m.answered_at else coalesce(m.answered_at, t.at) end
+          answered_at = case when t.state in ('succeeded', 'failed') and not t.events @> array[${EVENT_TYPES.TIMEOUT}]
+            then coalesce(m.answered_at, t.at) else m.answered_at end
         from ${own('tr')} t
-        where t.before = 'claimed' and t.state <> 'claimed'
+        where t.before = 'claimed' and (t.state <> 'claimed' or t.events @> array[${EVENT_TYPES.CANCEL_REQUESTED}])
           and m.tenant_id = any(array[t.tenant_id]) and m.action_id = t.action_id and ${s}.sought_by(m.action_id) and m.action_id is not null
-      )`,
-      facts: `select t.action_id, jsonb_build_object('tenantId', t.tenant_id, 'deviceId', d.device_id::text) as facts
+      ), ${own('watch')} as (
+        update ${s}.mdm_devices m set watched_at = t.at
         from ${own('tr')} t
         cross join lateral (
           select d.device_id from ${s}.devices d where d.tenant_id = t.tenant_id and d.lane_id = t.lane_id and ${s}.sought_by(d.lane_id) limit 1
         ) d
-        where t.before = 'claimed' and t.state = 'pending'`,
+        where t.state = 'pending' and m.tenant_id = any(array[t.tenant_id]) and m.device_id = d.device_id and ${s}.sought_by(m.device_id)
+      )`,
     }),
-    // it is tried again when the phone comes, and somebody has to wake it
-    afterCommit(facts) {
-      for (const { tenantId, deviceId } of facts)
-        void pushes.want(engine.db, tenantId as number, [deviceId as string]).catch(() => {});
-    },
   });
 
   /** Throws what a phone would not understand. */
@@ -87,7 +98,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, phones, pu
     const { requestType, keys } = command;
     if (requestType === UNLOCK) {
       if (phone.sealedUnlockToken === null)
-        throw mdmError('MUSTER_BAD_COMMAND', 'The phone has given no unlock token.');
+        throw mdmError('MUSTER_BAD_COMMAND', 'The phone has not sent an unlock token.');
       if (Object.keys(keys).length > 0)
         throw mdmError('MUSTER_BAD_COMMAND', 'The unlock token is added when the command is handed out.');
       return;
@@ -98,30 +109,73 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, phones, pu
       if (error instanceof MdmError) throw mdmError('MUSTER_BAD_COMMAND', error.message);
       throw error;
     }
-    if (requestType === ERASE && serial !== (phone.serial ?? phone.udid))
+    if (requestType === ERASE && serial !== nameOf(phone))
       throw mdmError('MUSTER_WRONG_SERIAL', 'To erase a phone, repeat its serial number.');
   }
+
+  /** Null: the phone may have it. Whether an erase is for this phone is looked at again: a mistake here cannot be undone. */
+  async function refusalOf({ tenantId, udid }: { tenantId: number; udid: string }, action: ClaimedAction) {
+    if (action.redelivered && action.cancelRequested) return { status: 'unreached' } as const;
+    const { requestType, meantFor } = action.payload as RawPayload;
+    if (requestType !== ERASE) return null;
+    const phone = (await phones.known(engine.db, tenantId, [udid])).get(udid);
+    if (phone && meantFor === nameOf(phone)) return null;
+    return {
+      status: 'failed',
+      final: true,
+      error: 'The phone is not the one that was to be erased.',
+    } as const;
+  }
+
+  const usedUuid = () =>
+    mdmError('MUSTER_COMMAND_UUID_USED', 'Another command for this phone has this CommandUUID.');
 
   return {
     /** The action, and the id by which the phone knows it. */
     async enqueue(tx: Queryable, request: RawRequest) {
-      const { tenantId, deviceId, command, idempotencyKey, priority } = request;
+      const { tenantId, deviceId, command, priority } = request;
+      // what the caller has given an id of his own is known by it
+      const given = request.commandUuid ?? null;
+      const idempotencyKey = given === null ? request.idempotencyKey : `${KIND} ${deviceId} ${given}`;
       const phone = await phones.ofDevice(tx, tenantId, deviceId);
       if (!phone || phone.releasedAt !== null || phone.enrolledAt === null)
         throw mdmError('MUSTER_NOT_ENROLLED', 'No phone is enrolled as this device.');
+      if (!(await lives.isBegun(tx, tenantId, phone)))
+        throw mdmError(
+          'MUSTER_NEW_LIFE',
+          'The phone has just enrolled, and what its device was told before is being ended. Try again in a moment.',
+          { retryAfter: RETRY_SECONDS },
+        );
       check(phone, request);
       const commandUuid =
-        request.commandUuid ??
+        given ??
         (idempotencyKey === undefined ? randomUUID() : uuidOf(`${tenantId}:${deviceId}:${idempotencyKey}`));
       const parameters = plistToJson(command.keys) as RawPayload['parameters'];
-      const payload: RawPayload = { commandUuid, requestType: command.requestType, parameters };
+      const { requestType } = command;
+      const payload: RawPayload = {
+        ...{ commandUuid, requestType, parameters },
+        ...(requestType === ERASE ? { meantFor: nameOf(phone) } : {}),
+      };
       // a phone that was erased does not come back to say so
-      const once = command.requestType === ERASE ? { maxAttempts: 1, onLeaseEnd: 'succeed' as const } : {};
-      const { id, outcome } = await engine.enqueue(tx, {
-        ...request.more,
-        ...{ tenantId, laneId: phone.laneId, channel: MDM, kind: KIND, payload, priority, idempotencyKey },
-        ...{ leaseMs, createdBy: request.by, ...once },
-      });
+      const once = requestType === ERASE ? { maxAttempts: 1, onLeaseEnd: 'succeed' as const } : {};
+      const { id, outcome } = await engine
+        .enqueue(tx, {
+          ...request.more,
+          ...{ tenantId, laneId: phone.laneId, channel: MDM, kind: KIND, payload, priority, idempotencyKey },
+          ...{ leaseMs, createdBy: request.by, ...once },
+        })
+        .catch((error) => {
+          throw given !== null && (error as EngineError).code === 'MUSTER_IDEMPOTENCY_MISMATCH'
+            ? usedUuid()
+            : error;
+        });
+      // one that came by another way has the id too
+      if (
+        given !== null &&
+        outcome === 'created' &&
+        (await commands.isKnown(tx, tenantId, phone.udid, given))
+      )
+        throw usedUuid();
       if (outcome === 'created')
         await fleet.noteAssigned(tx, tenantId, [
           {
@@ -134,21 +188,34 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, phones, pu
       return { id, outcome, commandUuid };
     },
 
-    /** The phone's next one, now or within a time; null: there is none. What it has already it gets again. */
-    claim(
+    /**
+     * The phone's next one, now or within a time; null: there is none. What it has already it gets again, unless that is to be
+     * cancelled: a phone that asks for something to do has not done it, so it ends here.
+     */
+    async claim(
       of: { tenantId: number; laneId: string; udid: string },
       more: { except?: string; waitMs?: number; signal?: AbortSignal } = {},
     ): Promise<ClaimedAction | null> {
       const { tenantId, laneId, udid } = of;
-      return engine.claim(engine.db, {
-        tenantId,
-        laneId,
-        channel: MDM,
-        worker: workerOf(udid),
-        leaseMs,
-        ...more,
-      });
+      const worker = workerOf(udid);
+      for (;;) {
+        const action = await engine.claim(engine.db, {
+          ...{ tenantId, laneId, channel: MDM, worker, leaseMs },
+          ...more,
+        });
+        if (!action) return null;
+        const outcome = await refusalOf(of, action);
+        if (!outcome) return action;
+        await engine.report(engine.db, {
+          ...{ tenantId, actionId: action.id, attempt: action.attempt, worker, channel: MDM },
+          ...outcome,
+        });
+      }
     },
+
+    /** Whether the phone has refused it when it last had it. */
+    wasRefused: (tenantId: number, udid: string, action: ClaimedAction) =>
+      commands.wasRefused(engine.db, tenantId, udid, (action.payload as RawPayload).commandUuid),
 
     /** From now on its answer is known. */
     async hand(tenantId: number, udid: string, action: ClaimedAction): Promise<RawPayload> {
@@ -156,6 +223,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, phones, pu
       await commands.hand(engine.db, tenantId, {
         ...{ udid, commandUuid: payload.commandUuid, source: 'lane', requestType: payload.requestType },
         ...{ payload: payload.parameters, actionId: action.id, attempt: action.attempt },
+        again: action.redelivered,
         // before its lease ends, so that what is presumed is its result
         expiresAt:
           payload.requestType === ERASE ? new Date(action.leaseUntil.getTime() - PRESUMED_BEFORE_MS) : null,
@@ -186,6 +254,9 @@ interface Presumed {
 const PRESUMED_BEFORE_MS = 2_000;
 
 export type RawCommands = ReturnType<typeof createRawCommands>;
+
+/** What is repeated to erase it. */
+const nameOf = ({ serial, udid }: PhoneRow) => serial ?? udid;
 
 /** Under this name a phone holds its lease. */
 export const workerOf = (udid: string) => `mdm:${udid}`;

@@ -10,6 +10,7 @@ import { defineRoute, type Route } from '../../http/define-route.ts';
 import { hideFields } from '../../http/hidden-fields.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { isId } from '../../http/ids.ts';
+import { readPage } from '../../http/page.ts';
 import { created } from '../../http/replies.ts';
 import { DEFAULT_TENANT } from '../../tenants/default-tenant.ts';
 import type { CheckIns } from './check-in/check-in.ts';
@@ -19,9 +20,11 @@ import { asRefusal, mdmError, refused } from './errors.ts';
 import type { Identify } from './identity.ts';
 import type { Phones } from './phones.ts';
 import type { Profiles } from './profile.ts';
+import type { Pushes } from './push/index.ts';
+import { pushNow } from './push-now.ts';
 import type { RawCommands } from './raw-commands.ts';
 import type { Scep } from './scep.ts';
-import { wirePhone } from './wire.ts';
+import type { ShownPhones } from './shown-phones.ts';
 import { keysOf, refuseErasing } from './written-commands.ts';
 
 interface Tools {
@@ -36,13 +39,17 @@ interface Tools {
   readonly profiles: Profiles;
   /** Null: by whatever name the request came. */
   readonly publicUrl: string | null;
+  readonly pushes: Pushes;
   readonly raw: RawCommands;
   readonly scep: Scep;
+  readonly shownPhones: ShownPhones;
   readonly tenantId: (name: string) => Promise<number | null>;
 }
 
 const XML = 'application/xml; charset=UTF-8';
 const LONGEST_SCEP = 256 * 1_024;
+/** Above what is parsed, so that a phone with a longer answer is heard: what became of its command counts, the rest is dropped. */
+const LONGEST_MESSAGE = 4 * PLIST_LIMITS.maxBytes;
 
 /** What phones say. Public, and never a 401: a phone that hears one leaves. */
 export function phoneRoutes(tools: Tools): Route[] {
@@ -68,19 +75,19 @@ export function phoneRoutes(tools: Tools): Route[] {
     const operation = textOf(request, 'operation') ?? '';
     const answer = await scep({ operation, ...(message ? { message } : {}) }, request.ip);
     if (answer.refusal)
-      request.log.info({ reqId: request.id, ...answer.refusal }, 'A certificate was refused.');
+      request.log.info({ reqId: request.id, ...answer.refusal }, 'A certificate request was refused.');
     return reply.code(answer.status).type(answer.contentType).send(answer.body);
   }
 
   return [
     defineRoute(api.mdm.message, {
       access: anybody,
-      bodyLimit: PLIST_LIMITS.maxBytes,
+      bodyLimit: LONGEST_MESSAGE,
       handler: ({ reply, request }) => hear(request, reply, DEFAULT_TENANT, false),
     }),
     defineRoute(api.mdm.messageOfTenant, {
       access: anybody,
-      bodyLimit: PLIST_LIMITS.maxBytes,
+      bodyLimit: LONGEST_MESSAGE,
       async handler({ params, reply, request }) {
         const tenant = await tenantId(params.tenant);
         if (tenant === null) throw refused('There is no such tenant.');
@@ -120,7 +127,8 @@ export function phoneRoutes(tools: Tools): Route[] {
 }
 
 /** What people do with phones. */
-export function operatorRoutes({ audit, commands, db, fleet, phones, publicUrl, raw }: Tools): Route[] {
+export function operatorRoutes(tools: Tools): Route[] {
+  const { audit, commands, db, fleet, phones, publicUrl, pushes, raw, shownPhones } = tools;
   return [
     defineRoute(api.mdm.enrol, {
       access: operators('operator'),
@@ -141,9 +149,33 @@ export function operatorRoutes({ audit, commands, db, fleet, phones, publicUrl, 
       access: operators('viewer'),
       async handler({ caller, params }) {
         await fleet.laneOf(db, caller.tenantId, params.id);
-        const phone = await phones.ofDevice(db, caller.tenantId, params.id);
+        const [phone] = await shownPhones(db, caller.tenantId, { deviceId: params.id, limit: 1 });
         if (!phone) throw mdmError('MUSTER_NOT_ENROLLED', 'No phone has enrolled as this device yet.');
-        return wirePhone(phone);
+        return phone;
+      },
+    }),
+    defineRoute(api.mdm.phones, {
+      access: operators('viewer'),
+      async handler({ caller: { tenantId }, query }) {
+        const { cursor, items } = await readPage(
+          query.limit,
+          (limit) => shownPhones(db, tenantId, { before: query.cursor, limit }),
+          (phone) => phone.id,
+        );
+        return { phones: [...items], cursor };
+      },
+    }),
+    defineRoute(api.mdm.pushNow, {
+      access: operators('operator'),
+      async handler({ caller: { tenantId }, params: { id } }) {
+        await fleet.laneOf(db, tenantId, id);
+        const phone = await phones.ofDevice(db, tenantId, id);
+        if (!phone || phone.releasedAt !== null)
+          throw mdmError('MUSTER_NOT_ENROLLED', 'No phone is enrolled as this device.');
+        const { push_error: error = null, push_result: result = null } = (
+          await pushNow(pushes, tenantId, [id])
+        )(id);
+        return { result, error };
       },
     }),
     defineRoute(api.mdm.answer, {

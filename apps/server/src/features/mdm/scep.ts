@@ -25,7 +25,7 @@ export function createScep(
     if (waitSeconds > 0)
       throw mdmError(
         'MUSTER_SCEP_TOO_MANY',
-        'Too many requests of this address were refused. Try again later.',
+        'Too many requests from this address were refused. Try again later.',
         {
           retryAfter: waitSeconds,
         },

@@ -9,7 +9,7 @@ export const ERASE = 'EraseDevice';
 
 export function refuseErasing({ role }: Caller, requestType: string): void {
   if (requestType === ERASE && (role === null || !atLeast(role, 'admin')))
-    throw httpError('MUSTER_FORBIDDEN', 'Erasing a phone needs the role admin.');
+    throw httpError('MUSTER_FORBIDDEN', 'Erasing a phone requires the role admin.');
 }
 
 export function keysOf(keys: Readonly<Record<string, unknown>>) {

@@ -1,5 +1,5 @@
 import { api } from '@muster/contracts';
-import { Gauge } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
 import type { CreateFeature } from '../../feature.ts';
 import { defineRoute } from '../../http/define-route.ts';
 
@@ -7,33 +7,35 @@ import { defineRoute } from '../../http/define-route.ts';
  * For Prometheus. Counters are kept as things happen; depth, age and lag are asked of the database when somebody reads,
  * so an idle server asks nothing. If the database is away, the rest is answered all the same.
  */
-export const metrics: CreateFeature = ({ config, engine, log, registry }) => {
+export const metrics: CreateFeature = ({ allMetrics, config, engine, log, registry }) => {
+  // of the database, so of all nodes: whichever process is asked, they are the same and must not be added up
+  const whole = new Registry();
   const registers = [registry];
   const depth = new Gauge({
     name: 'muster_depth',
     help: 'Actions in each state, by tenant and channel.',
     labelNames: ['tenant', 'channel', 'state'],
-    registers,
+    registers: [whole],
   });
   const oldest = new Gauge({
     name: 'muster_oldest_age_seconds',
     help: 'Age of the oldest unfinished action, by tenant.',
     labelNames: ['tenant'],
-    registers,
+    registers: [whole],
   });
   const lag = new Gauge({
     name: 'muster_feed_lag_seconds',
-    help: 'Age of the oldest event that the feed cannot show yet.',
-    registers,
+    help: 'Age of the oldest event the feed cannot show yet.',
+    registers: [whole],
   });
   const database = new Gauge({
     name: 'muster_database_up',
-    help: 'Whether the database answered this very request.',
-    registers,
+    help: 'Whether the database answered this request.',
+    registers: [whole],
   });
   new Gauge({
     name: 'muster_parked_waiters',
-    help: 'Long polls that wait for something to do.',
+    help: 'Long polls waiting for work.',
     registers,
     collect() {
       this.set(engine.parkedWaiters);
@@ -80,12 +82,12 @@ export const metrics: CreateFeature = ({ config, engine, log, registry }) => {
           const up = await ask().then(
             () => 1,
             (error) => {
-              log.warn({ err: error }, 'The database did not answer for /metrics.');
+              log.warn({ err: error }, 'The database did not answer the request for /metrics.');
               return 0;
             },
           );
           database.set(up);
-          return reply.type(registry.contentType).send(await registry.metrics());
+          return reply.type(registry.contentType).send(`${await allMetrics()}\n${await whole.metrics()}`);
         },
       }),
     ],

@@ -56,6 +56,16 @@ export function createBotQueries(s: string, now: () => Date) {
       return get(client, tenantId, id);
     },
 
+    /** Unless somebody changes it at this moment, who notes it himself. */
+    async touch(client: Queryable, tenantId: number, id: string): Promise<void> {
+      if (!isUuid(id)) return;
+      await client.query({
+        text: `update ${s}.bots b set updated_at = greatest(b.updated_at, ${NOW}) where b.tenant_id = $2 and b.bot_id = (
+          select i.bot_id from ${s}.bots i where i.tenant_id = $2 and i.bot_id = $3 for no key update skip locked)`,
+        values: [now(), tenantId, id],
+      });
+    },
+
     async setDeleted(client: Queryable, tenantId: number, id: string, deleted: boolean): Promise<void> {
       await client.query({
         text: `update ${s}.bots set deleted_at = case when $4::boolean then ${NOW} end, updated_at = ${NOW}
@@ -64,10 +74,14 @@ export function createBotQueries(s: string, now: () => Date) {
       });
     },
 
-    async list(client: Queryable, tenantId: number, after: string, limit: number): Promise<BotRow[]> {
+    async list(
+      client: Queryable,
+      tenantId: number,
+      { after, deleted, limit }: { after: string; deleted: boolean; limit: number },
+    ): Promise<BotRow[]> {
       const { rows } = await client.query({
-        name: 'muster_list_bots',
-        text: `${select} where b.tenant_id = $1 and b.deleted_at is null and b.bot_number > $2::bigint and ${s}.sought_by(b.bot_number)
+        name: deleted ? 'muster_list_deleted_bots' : 'muster_list_bots',
+        text: `${select} where b.tenant_id = $1 and b.deleted_at is ${deleted ? 'not null' : 'null'} and b.bot_number > $2::bigint and ${s}.sought_by(b.bot_number)
           order by b.bot_number limit $3`,
         values: [tenantId, after, limit],
       });

@@ -7,7 +7,8 @@ import { readPage } from '../../http/page.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { BotQueries } from './bot-queries.ts';
 import type { Bots } from './bots.ts';
-import { orderError, unknownBot } from './errors.ts';
+import { orderError, refuseEmpty, unknownBot } from './errors.ts';
+import { idOf } from './uuid.ts';
 import { showBot, showOrder } from './wire.ts';
 
 const PAGE = 200;
@@ -40,31 +41,44 @@ export function botRoutes(tools: { audit: Audit; bots: Bots; db: Database; queri
       async handler({ caller, query }) {
         const { items, cursor } = await readPage(
           query.limit ?? PAGE,
-          (limit) => queries.list(db, caller.tenantId, query.cursor ?? '0', limit),
+          (limit) =>
+            queries.list(db, caller.tenantId, {
+              ...{ after: query.cursor ?? '0', deleted: query.deleted === true, limit },
+            }),
           (row) => row.bot_number,
         );
         return { bots: items.map(showBot), cursor };
       },
     }),
 
+    defineRoute(api.bots.get, {
+      access: operators('viewer'),
+      async handler({ caller, params }) {
+        const bot = await show(caller.tenantId, idOf(params));
+        if (bot.deletedAt) throw unknownBot();
+        return bot;
+      },
+    }),
+
     defineRoute(api.bots.update, {
       access: operators('operator'),
       async handler({ body, caller, params }) {
-        await audit.change(caller, (tx) => bots.update(tx, caller.tenantId, params.id, body), {
+        refuseEmpty(body);
+        await audit.change(caller, (tx) => bots.update(tx, caller.tenantId, idOf(params), body), {
           act: 'bot.update',
-          target: `bot ${params.id}`,
+          target: `bot ${idOf(params)}`,
           detail: body,
         });
-        return show(caller.tenantId, params.id);
+        return show(caller.tenantId, idOf(params));
       },
     }),
 
     defineRoute(api.bots.remove, {
       access: operators('operator'),
       async handler({ caller, params, reply }) {
-        await audit.change(caller, (tx) => bots.remove(tx, caller.tenantId, params.id), {
+        await audit.change(caller, (tx) => bots.remove(tx, caller.tenantId, idOf(params)), {
           act: 'bot.delete',
-          target: `bot ${params.id}`,
+          target: `bot ${idOf(params)}`,
         });
         return gone(reply);
       },
@@ -73,12 +87,12 @@ export function botRoutes(tools: { audit: Audit; bots: Bots; db: Database; queri
     defineRoute(api.bots.rotateToken, {
       access: operators('operator'),
       async handler({ caller, params, reply }) {
-        const botToken = await audit.change(caller, (tx) => bots.rotateToken(tx, caller, params.id), {
+        const botToken = await audit.change(caller, (tx) => bots.rotateToken(tx, caller, idOf(params)), {
           act: 'token.rotate',
-          target: `bot ${params.id}`,
+          target: `bot ${idOf(params)}`,
         });
         created(reply);
-        return { id: params.id, botToken };
+        return { id: idOf(params), botToken };
       },
     }),
 
@@ -86,14 +100,14 @@ export function botRoutes(tools: { audit: Audit; bots: Bots; db: Database; queri
       access: operators('operator', 'bot'),
       async handler({ caller, params, reply }) {
         const { tenantId } = caller;
-        if (caller.kind === 'bot' && (caller.restriction as { botId: string }).botId !== params.id)
-          throw orderError('MUSTER_WRONG_BOT', 'This token is that of another bot.');
-        const got = await bots.claim(tenantId, params.id);
+        if (caller.kind === 'bot' && (caller.restriction as { botId: string }).botId !== idOf(params))
+          throw orderError('MUSTER_WRONG_BOT', 'This token belongs to another bot.');
+        const got = await bots.claim(tenantId, idOf(params));
         if (got.kind === 'empty') return null;
         const order = showOrder(got.order);
         if (got.kind === 'claimed') return order;
         reply.code(409);
-        return { error: 'The bot processes an order already.', code: 'MUSTER_BOT_BUSY', order };
+        return { error: 'The bot is already processing an order.', code: 'BOT_BUSY', order };
       },
     }),
   ];

@@ -77,16 +77,17 @@ export function createBots(tools: {
 
     async update(tx: Transaction, tenantId: number, id: string, to: BotPatch): Promise<void> {
       const row = await known(tx, tenantId, id);
+      await queries.touch(tx, tenantId, id);
       if (row.deleted_at) {
         if (to.deletedAt !== null) throw unknownBot();
         await queries.setDeleted(tx, tenantId, id, false);
         await engine.unblockLane(tx, { tenantId, laneId: row.lane_id });
       }
       if (to.status === 'PROCESSING' && !row.action_id)
-        throw refused('A bot is PROCESSING when it has claimed an order, or was given one.');
+        throw refused('A bot becomes PROCESSING by claiming an order or being given one.');
       if (to.status === 'IDLE') await giveBack(tx, row);
       else if (to.currentOrderId === null && row.action_id)
-        throw refused('The bot processes an order. Set it IDLE to take it back.');
+        throw refused('The bot is processing an order. Set it IDLE to take the order back.');
     },
 
     /** Nothing is handed out to it any more, and what it had waits for others in its old place. */
@@ -97,7 +98,7 @@ export function createBots(tools: {
       // after the block nobody claims for it: what it has now is all
       await giveBack(tx, (await queries.get(tx, tenantId, id)) as BotRow);
       await queries.setDeleted(tx, tenantId, id, true);
-      await tokens.revokeOf(tx, tenantId, 'bot', row.bot_number);
+      await tokens.revokeOf(tx, tenantId, 'bot', [row.bot_number]);
     },
   };
 }

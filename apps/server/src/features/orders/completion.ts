@@ -1,7 +1,7 @@
 import type { ClaimedAction, Engine, Queryable, Transaction } from '@muster/engine';
 import type { Callbacks } from '../../callbacks/callbacks.ts';
 import type { Log } from '../../http/logging.ts';
-import type { OrderQueries } from './order-queries.ts';
+import type { OrderQueries, ProcessedOrder } from './order-queries.ts';
 import { CHANNEL, type OrderRow } from './wire.ts';
 
 /**
@@ -20,8 +20,14 @@ interface Claim {
   readonly startedAt: Date;
 }
 
-/** The seed's: the same however often it is scheduled for this claim. */
+/** The same however often it is scheduled for this claim. */
 const idOf = ({ orderId, startedAt }: Claim) => `${orderId}-${startedAt.getTime()}`;
+
+/** Whose action is cancelled ends with that; nothing counts as failed. */
+export const unreached = (tenantId: number, held: readonly ProcessedOrder[]) =>
+  held.map(({ action_id: actionId, attempt }) => ({
+    ...{ tenantId, actionId, attempt, status: 'unreached' as const },
+  }));
 
 export function createCompletion(tools: {
   callbacks: Callbacks;
@@ -65,13 +71,23 @@ export function createCompletion(tools: {
     },
 
     /** It is given back or gone: nobody has to be told that its time is over. */
-    async unschedule(tx: Transaction, row: OrderRow): Promise<void> {
+    async unschedule(
+      tx: Transaction,
+      row: Pick<OrderRow, 'leased_at' | 'order_id' | 'tenant_id'>,
+    ): Promise<void> {
       if (row.leased_at)
         await callbacks.unschedule(
           tx,
           row.tenant_id,
           idOf({ orderId: row.order_id, startedAt: row.leased_at }),
         );
+    },
+
+    /** Of orders that were cancelled: no bot has them any more. */
+    async giveUp(tx: Transaction, tenantId: number, held: readonly ProcessedOrder[]): Promise<void> {
+      await engine.reportMany(tx, unreached(tenantId, held));
+      const claims = held.map((one) => idOf({ orderId: one.order_id, startedAt: one.leased_at }));
+      await callbacks.unscheduleMany(tx, tenantId, claims);
     },
 
     async unscheduleAll(tx: Transaction, tenantId: number, claims: readonly Claim[]): Promise<void> {

@@ -5,6 +5,7 @@ import { createBotQueries } from './bot-queries.ts';
 import { botRoutes } from './bot-routes.ts';
 import { createBots } from './bots.ts';
 import { createCompletion } from './completion.ts';
+import { freeCancelled } from './free-cancelled.ts';
 import { gatherNewOrders } from './new-orders.ts';
 import { orderEvents } from './order-events.ts';
 import { createOrderQueries } from './order-queries.ts';
@@ -19,7 +20,7 @@ import { writeEndings } from './write-endings.ts';
  * processes what only the engine knows, so a bot cannot be busy without an order nor an order be processed by nobody.
  */
 export const orders: CreateFeature = (shell) => {
-  const { audit, callbacks, config, copying, db, doorEvents, engine, log, repeats, tokens } = shell;
+  const { audit, callbacks, config, copying, db, doorEvents, engine, log, moving, repeats, tokens } = shell;
   const seconds = config.MUSTER_ORDER_SECONDS;
   const queries = createOrderQueries(engine.schema, engine.now, seconds);
   const botQueries = createBotQueries(engine.schema, engine.now);
@@ -32,11 +33,21 @@ export const orders: CreateFeature = (shell) => {
     ...{ queries: botQueries, tokens },
   });
   writeEndings(engine);
-  doorEvents.of(CHANNEL, orderEvents(engine));
+  freeCancelled({ completion, db, engine, log, queries });
+  doorEvents.of(CHANNEL, orderEvents(engine, seconds));
   engine.addDuty(createPruneDeleted(engine, config.MUSTER_SOFT_DELETE_DAYS));
   copying.of(CHANNEL, () => {
-    throw new MusterError('MUSTER_NOT_COPIED', 409, 'Orders are not copied. Make a new one.');
+    throw new MusterError('MUSTER_NOT_COPIED', 409, 'Orders cannot be copied. Create a new one.');
   });
+  moving.refuse(
+    CHANNEL,
+    () =>
+      new MusterError(
+        'MUSTER_NOT_MOVED',
+        409,
+        'Orders are served by type and number. To prefer one, give it to a bot: PATCH /api/orders/:id with PROCESSING and botId.',
+      ),
+  );
   return {
     name: 'orders',
     errors: ORDER_ERRORS,

@@ -1,4 +1,4 @@
-import type { OrderType } from '@muster/contracts/words';
+import type { OrderStatus, OrderType } from '@muster/contracts/words';
 import type { Queryable } from '@muster/engine';
 import { isUuid } from './uuid.ts';
 import type { OrderRow } from './wire.ts';
@@ -6,10 +6,18 @@ import type { OrderRow } from './wire.ts';
 /** Statements about orders. What waits and what is processed they ask the engine's views. */
 export type OrderQueries = ReturnType<typeof createOrderQueries>;
 
-/** Where a list goes on: behind the order of this number, in this group of section 2 of the seed (1 to 4). */
+/** Where a list goes on: behind the order of this number, in this group of the list (1 to 4). */
 export interface Place {
   readonly group: number;
   readonly number: string;
+}
+
+export interface Listing {
+  readonly after: Place | null;
+  readonly deleted: boolean;
+  readonly limit: number;
+  /** All of them unless said. */
+  readonly status?: OrderStatus | undefined;
 }
 
 export interface NewNumber {
@@ -17,6 +25,9 @@ export interface NewNumber {
   readonly id: string;
   readonly at: Date;
 }
+
+/** More than any number of an order. */
+const MOST = '9223372036854775807';
 
 export type ProcessedOrder = Pick<OrderRow, 'order_id' | 'action_id'> & { attempt: number; leased_at: Date };
 
@@ -34,19 +45,26 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
     ) l on true`;
   const columns = 'o.*, l.worker, l.attempt, l.leased_at, l.ends_at';
 
+  // one bound, and not "a later group, or this one behind the number": that would be read and thrown away, row by row, up to the place
+  const behind = (n: number, order: 'asc' | 'desc') => {
+    const [all, none] = order === 'asc' ? ['0', MOST] : [MOST, '0'];
+    return `case when $3::int < ${n} then ${all} when $3::int = ${n} then $4::bigint else ${none} end`;
+  };
   /** One group of the list; `$2` the tenant, `$3` and `$4` the place behind which it goes on, `$5` how many. */
   const group = (n: number, order: 'asc' | 'desc', from: string, where: string) => `(
       select ${n} as list_group, ${order === 'asc' ? '' : '-'}o.order_number as list_place, ${columns}
       from ${from} ${lease}
-      where o.tenant_id = $2 and o.deleted_at is null and ${where}
-        and ($3::int < ${n} or ($3::int = ${n} and o.order_number ${order === 'asc' ? '>' : '<'} $4::bigint))
+      where o.tenant_id = $2 and ${where}
+        and o.order_number ${order === 'asc' ? '>' : '<'} ${behind(n, order)}
       order by o.order_number ${order} limit $5)`;
-  const waiting = (n: number, type: OrderType) =>
+  const isThere = 'o.deleted_at is null';
+  const isDeleted = 'o.deleted_at is not null';
+  const waiting = (n: number, type: OrderType, which: string) =>
     group(
       n,
       'asc',
       `${s}.orders o`,
-      `o.type = '${type}' and o.completed_at is null and ${s}.sought_by(o.order_number) and l.leased_at is null`,
+      `o.type = '${type}' and o.completed_at is null and ${which} and ${s}.sought_by(o.order_number) and l.leased_at is null`,
     );
   // found by the bots: there are not many
   const processing = group(
@@ -58,14 +76,30 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       cross join lateral (
         select * from ${s}.orders o where o.tenant_id = h.tenant_id and o.action_id = h.action_id and ${s}.sought_by(o.action_id) limit 1
       ) o`,
-    'o.completed_at is null',
+    `o.completed_at is null and ${isThere}`,
   );
-  const complete = group(
-    4,
-    'desc',
-    `${s}.orders o`,
-    `o.completed_at is not null and ${s}.sought_by(o.order_number)`,
-  );
+  const complete = (which: string) =>
+    group(
+      4,
+      'desc',
+      `${s}.orders o`,
+      `o.completed_at is not null and ${which} and ${s}.sought_by(o.order_number)`,
+    );
+  const groupsOf = (which: string) => ({
+    PENDING: [waiting(1, 'VIP', which), waiting(2, 'NORMAL', which)],
+    PROCESSING: which === isThere ? [processing] : [],
+    COMPLETE: [complete(which)],
+  });
+  const listed = { there: groupsOf(isThere), deleted: groupsOf(isDeleted) };
+
+  const oneBy =
+    (name: string, key: string) =>
+    async (client: Queryable, tenantId: number, value: string): Promise<OrderRow | null> => {
+      const text = `select ${columns} from ${s}.orders o ${lease} where o.tenant_id = $1 and ${key}`;
+      const { rows } = await client.query({ name, text, values: [tenantId, value] });
+      return rows[0] ?? null;
+    };
+  const ofId = oneBy('muster_get_order', 'o.order_id = $2');
 
   return {
     /** The next numbers of the tenant, ids, and the time that goes with them; whoever comes next waits for the commit. */
@@ -118,34 +152,10 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
     },
 
     async get(client: Queryable, tenantId: number, id: string): Promise<OrderRow | null> {
-      if (!isUuid(id)) return null;
-      const { rows } = await client.query({
-        name: 'muster_get_order',
-        text: `select ${columns} from ${s}.orders o ${lease} where o.tenant_id = $1 and o.order_id = $2`,
-        values: [tenantId, id],
-      });
-      return rows[0] ?? null;
+      return isUuid(id) ? ofId(client, tenantId, id) : null;
     },
-
-    async ofNumber(client: Queryable, tenantId: number, number: string): Promise<OrderRow | null> {
-      const { rows } = await client.query({
-        name: 'muster_order_of_number',
-        text: `select ${columns} from ${s}.orders o ${lease}
-          where o.tenant_id = $1 and o.order_number = $2 and ${s}.sought_by(o.order_number)`,
-        values: [tenantId, number],
-      });
-      return rows[0] ?? null;
-    },
-
-    async ofAction(client: Queryable, tenantId: number, actionId: string): Promise<OrderRow | null> {
-      const { rows } = await client.query({
-        name: 'muster_order_of_action',
-        text: `select ${columns} from ${s}.orders o ${lease}
-          where o.tenant_id = $1 and o.action_id = $2 and ${s}.sought_by(o.action_id)`,
-        values: [tenantId, actionId],
-      });
-      return rows[0] ?? null;
-    },
+    ofNumber: oneBy('muster_order_of_number', `o.order_number = $2 and ${s}.sought_by(o.order_number)`),
+    ofAction: oneBy('muster_order_of_action', `o.action_id = $2 and ${s}.sought_by(o.action_id)`),
 
     /** One change of it at a time. */
     async lock(client: Queryable, tenantId: number, id: string): Promise<boolean> {
@@ -170,6 +180,35 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
         values: [tenantId],
       });
       return rows;
+    },
+
+    /** Those of these actions that a bot has now. */
+    async stillProcessed(
+      client: Queryable,
+      tenantId: number,
+      actionIds: readonly string[],
+    ): Promise<ProcessedOrder[]> {
+      const { rows } = await client.query({
+        name: 'muster_orders_still_processed',
+        text: `select o.order_id, i.action_id, a.attempt, a.leased_at from unnest((select $2::bigint[])) i(action_id)
+          cross join lateral (
+            select * from ${s}.action_states a where a.tenant_id = $1 and a.action_id = i.action_id and a.state = 'claimed' limit 1
+          ) a
+          cross join lateral (
+            select * from ${s}.orders o where o.tenant_id = $1 and o.action_id = i.action_id and ${s}.sought_by(o.action_id) limit 1
+          ) o`,
+        values: [tenantId, actionIds],
+      });
+      return rows;
+    },
+
+    /** Unless somebody changes it at this moment, who notes it himself: locks of orders are not waited for by who has their lane. */
+    async touch(client: Queryable, tenantId: number, id: string): Promise<void> {
+      await client.query({
+        text: `update ${s}.orders o set updated_at = greatest(o.updated_at, ${NOW}) where o.tenant_id = $2 and o.order_id = (
+          select i.order_id from ${s}.orders i where i.tenant_id = $2 and i.order_id = $3 for no key update skip locked)`,
+        values: [now(), tenantId, id],
+      });
     },
 
     async markDeleted(client: Queryable, tenantId: number, id: string): Promise<void> {
@@ -198,10 +237,14 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       return rows[0].many;
     },
 
-    async list(client: Queryable, tenantId: number, after: Place | null, limit: number) {
+    /** Deleted ones in the same order; no bot has any of them. */
+    async list(client: Queryable, tenantId: number, { after, deleted, limit, status }: Listing) {
+      const which = deleted ? 'deleted' : 'there';
+      const groups = status ? listed[which][status] : Object.values(listed[which]).flat();
+      if (groups.length === 0) return [];
       const { rows } = await client.query({
-        name: 'muster_list_orders',
-        text: `select * from (${[waiting(1, 'VIP'), waiting(2, 'NORMAL'), processing, complete].join(' union all ')}) x
+        name: `${deleted ? 'muster_list_deleted_orders' : 'muster_list_orders'}${status ? `_${status}` : ''}`,
+        text: `select * from (${groups.join(' union all ')}) x
           where ${NOW} is not null order by x.list_group, x.list_place limit $5`,
         values: [now(), tenantId, after?.group ?? 0, after?.number ?? '0', limit],
       });

@@ -10,10 +10,11 @@ import { readPage } from '../../http/page.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Completion } from './completion.ts';
-import { orderError, unknownOrder } from './errors.ts';
+import { orderError, refuseEmpty, unknownOrder } from './errors.ts';
 import type { NewOrders } from './new-orders.ts';
 import type { OrderQueries, Place } from './order-queries.ts';
 import type { Orders } from './orders.ts';
+import { idOf } from './uuid.ts';
 import { showOrder } from './wire.ts';
 
 const PAGE = 200;
@@ -71,10 +72,23 @@ export function orderRoutes(tools: {
       async handler({ caller, query }) {
         const { items, cursor } = await readPage(
           query.limit ?? PAGE,
-          (limit) => queries.list(db, caller.tenantId, placeOf(query.cursor), limit),
+          (limit) =>
+            queries.list(db, caller.tenantId, {
+              ...{ after: placeOf(query.cursor), deleted: query.deleted === true, limit },
+              status: query.status,
+            }),
           (row) => `${row.list_group}${row.order_number}`,
         );
         return { orders: items.map(showOrder), cursor };
+      },
+    }),
+
+    defineRoute(api.orders.get, {
+      access: operators('viewer'),
+      async handler({ caller, params }) {
+        const order = await show(caller.tenantId, idOf(params));
+        if (order.deletedAt) throw unknownOrder();
+        return order;
       },
     }),
 
@@ -85,7 +99,7 @@ export function orderRoutes(tools: {
         const signature = String(request.headers['upstash-signature'] ?? '');
         const tenantId = await completion.tenantOf({ url: request.url, signature, body });
         if (tenantId === null)
-          throw orderError('MUSTER_BAD_SIGNATURE', 'The callback needs a valid signature for its tenant.');
+          throw orderError('MUSTER_BAD_SIGNATURE', 'The callback has no valid signature for its tenant.');
         const isDone = await completion.complete(tenantId, readCompletion(body));
         return { message: isDone ? 'Order completed' : 'Order already finalized' };
       },
@@ -107,21 +121,26 @@ export function orderRoutes(tools: {
     defineRoute(api.orders.update, {
       access: operators('operator'),
       async handler({ body, caller, params }) {
-        await audit.change(caller, (tx) => orders.update(tx, caller.tenantId, params.id, body, caller.name), {
-          act: 'order.update',
-          target: `order ${params.id}`,
-          detail: body,
-        });
-        return show(caller.tenantId, params.id);
+        refuseEmpty(body);
+        await audit.change(
+          caller,
+          (tx) => orders.update(tx, caller.tenantId, idOf(params), body, caller.name),
+          {
+            act: 'order.update',
+            target: `order ${idOf(params)}`,
+            detail: body,
+          },
+        );
+        return show(caller.tenantId, idOf(params));
       },
     }),
 
     defineRoute(api.orders.remove, {
       access: operators('operator'),
       async handler({ caller, params, reply }) {
-        await audit.change(caller, (tx) => orders.remove(tx, caller.tenantId, params.id), {
+        await audit.change(caller, (tx) => orders.remove(tx, caller.tenantId, idOf(params)), {
           act: 'order.delete',
-          target: `order ${params.id}`,
+          target: `order ${idOf(params)}`,
         });
         return gone(reply);
       },

@@ -8,7 +8,7 @@ import {
   type Transaction,
 } from '@muster/engine';
 import type { BotQueries } from './bot-queries.ts';
-import type { Completion } from './completion.ts';
+import { type Completion, unreached } from './completion.ts';
 import { orderError, refused, unknownOrder } from './errors.ts';
 import type { NewNumber, OrderQueries } from './order-queries.ts';
 import { CHANNEL, type OrderRow, POOL, POOLS, statusOf } from './wire.ts';
@@ -49,6 +49,15 @@ export function createOrders(tools: {
     ...{ createdBy: order.createdBy, placeOf: order.placeOf },
   });
 
+  /** In the words of who has asked for an order: he knows of no lane. */
+  const full = (error: EngineError) =>
+    error.code === 'MUSTER_LANE_FULL'
+      ? new EngineError(
+          'MUSTER_LANE_FULL',
+          `There are already ${limit} unfinished orders, as many as MUSTER_ORDER_LIMIT allows.`,
+        )
+      : error;
+
   async function known(tx: Queryable, tenantId: number, id: string): Promise<OrderRow> {
     const row = (await queries.lock(tx, tenantId, id)) && (await queries.get(tx, tenantId, id));
     if (!row) throw unknownOrder();
@@ -61,14 +70,16 @@ export function createOrders(tools: {
     if (attempt === null) return;
     await engine.release(tx, { tenantId, actionId, attempt });
     await completion.unschedule(tx, row);
+    await queries.touch(tx, tenantId, row.order_id);
+    if (row.worker !== null) await bots.touch(tx, tenantId, row.worker);
   }
 
   async function assign(tx: Transaction, row: OrderRow, botId: string | null | undefined): Promise<void> {
     const { tenant_id: tenantId } = row;
-    if (!botId) throw refused('An order is PROCESSING at a bot: say which, as botId.');
+    if (!botId) throw refused('PROCESSING needs a bot: send botId.');
     if (statusOf(row) === 'PROCESSING') {
       if (row.worker === botId) return;
-      throw refused('Another bot processes this order. Set it PENDING first.');
+      throw refused('Another bot is processing this order. Set it PENDING first.');
     }
     const bot = await bots.lock(tx, tenantId, botId);
     if (!bot || bot.deleted_at) throw orderError('MUSTER_UNKNOWN_BOT', 'There is no bot with this id.');
@@ -76,9 +87,9 @@ export function createOrders(tools: {
       ...{ tenantId, poolId: await pool(tx, tenantId), laneId: bot.lane_id, channel: CHANNEL, worker: botId },
       ...{ leaseMs, actionId: row.action_id },
     });
-    if (got.kind === 'held') throw refused('The bot processes another order.');
+    if (got.kind === 'held') throw refused('The bot is processing another order.');
     if (got.kind === 'empty')
-      throw refused('The order is not to be had now: orders are paused, or it has ended.');
+      throw refused('The order is not available now: orders are paused, or it has ended.');
     await completion.schedule(tx, row.order_id, got.action);
   }
 
@@ -110,11 +121,12 @@ export function createOrders(tools: {
           return action instanceof EngineError ? [] : [{ at, id, number, type, userId, actionId: action.id }];
         }),
       );
-      return queued.map((one) => (one instanceof EngineError ? one : (rows.shift() as OrderRow)));
+      return queued.map((one) => (one instanceof EngineError ? full(one) : (rows.shift() as OrderRow)));
     },
 
     async update(tx: Transaction, tenantId: number, id: string, to: OrderPatch, by: string): Promise<void> {
       let row = await known(tx, tenantId, id);
+      const botId = to.botId?.toLowerCase() ?? to.botId;
       if (row.deleted_at) {
         if (to.deletedAt !== null) throw unknownOrder();
         const { order_id: orderId, order_number: orderNumber, place: placeOf, type } = row;
@@ -122,20 +134,24 @@ export function createOrders(tools: {
           { orderId, orderNumber, type, createdBy: by, placeOf },
           { tenantId, laneId: await pool(tx, tenantId) },
         );
-        const actionId = row.completed_at ? row.action_id : (await engine.enqueue(tx, action)).id;
+        const queue = () =>
+          engine.enqueue(tx, action).catch((error) => {
+            throw error instanceof EngineError ? full(error) : error;
+          });
+        const actionId = row.completed_at ? row.action_id : (await queue()).id;
         await queries.restore(tx, tenantId, id, actionId);
         row = await known(tx, tenantId, id);
       }
-      if (to.status === undefined) {
-        if (to.botId) throw refused('A bot gets an order with status PROCESSING.');
-        return;
-      }
       const status = statusOf(row);
-      if (status === 'COMPLETE' && to.status !== 'COMPLETE')
-        throw refused('The order is COMPLETE, and stays so.');
-      if (to.status === 'PROCESSING') return assign(tx, row, to.botId);
+      if (status === 'COMPLETE' && to.status !== undefined && to.status !== 'COMPLETE')
+        throw refused('A COMPLETE order cannot change.');
+      if (to.status === 'PROCESSING') return assign(tx, row, botId);
+      const bot = to.status === 'PENDING' ? null : (row.bot_id ?? row.worker);
+      if (botId !== undefined && botId !== bot)
+        throw refused('Send botId with status PROCESSING; with PENDING, botId must be null.');
+      if (to.status === undefined) return;
       if (to.status === 'PENDING') return giveBack(tx, row);
-      if (status === 'PENDING') throw refused('Only an order that is PROCESSING becomes COMPLETE.');
+      if (status === 'PENDING') throw refused('Only a PROCESSING order can become COMPLETE.');
       if (status !== 'PROCESSING') return;
       await engine.report(tx, {
         ...{ tenantId, actionId: row.action_id, attempt: row.attempt as number },
@@ -161,15 +177,7 @@ export function createOrders(tools: {
       // in this order: what goes home to be cancelled could be claimed before it is
       const { cancelled, requested } = await engine.cancelMatching(tx, { tenantId, laneId });
       const held = await queries.processing(tx, tenantId);
-      await engine.reportMany(
-        tx,
-        held.map(({ action_id: actionId, attempt }) => ({
-          tenantId,
-          actionId,
-          attempt,
-          status: 'unreached',
-        })),
-      );
+      await engine.reportMany(tx, unreached(tenantId, held));
       await completion.unscheduleAll(
         tx,
         tenantId,

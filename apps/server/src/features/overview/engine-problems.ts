@@ -1,13 +1,14 @@
 import type { Problem } from '@muster/contracts';
 import type { ActionView, Engine, Queryable } from '@muster/engine';
 import { groupFailures } from '../../failures/failures.ts';
+import { DEVICE_SPACE, type Fleet } from '../../fleet/index.ts';
 import type { FindProblems } from '../../problems/problems.ts';
 
 /** What the queue itself knows: what failed for good, what is paused, what waits for too long. */
 const NEWEST = 200;
 const WAITS_TOO_LONG_MS = 3_600_000;
 
-export function engineProblems(engine: Engine): FindProblems {
+export function engineProblems(engine: Engine, fleet: Fleet): FindProblems {
   return async (client, tenantId) => [
     ...(await deadLetters(client, tenantId)),
     ...(await oldest(client, tenantId)),
@@ -31,7 +32,7 @@ export function engineProblems(engine: Engine): FindProblems {
         example: {
           type: 'action',
           id,
-          name: nameOf({ laneName: lane, space }),
+          name: await nameOf(client, tenantId, { laneName: lane, space }),
           kind: largest.kind,
           ...(error === null ? {} : { error }),
         },
@@ -42,13 +43,14 @@ export function engineProblems(engine: Engine): FindProblems {
   async function oldest(client: Queryable, tenantId: number): Promise<Problem[]> {
     const action = await engine.oldestUnfinished(client, tenantId);
     if (!action || engine.now().getTime() - action.createdAt.getTime() < WAITS_TOO_LONG_MS) return [];
+    const name = await nameOf(client, tenantId, action);
     return [
       {
         code: 'OLDEST_WAITING',
         count: 1,
         since: action.createdAt.toISOString(),
-        text: `${action.kind}, ${nameOf(action)}: ${action.waitingFor?.text ?? ''}`,
-        example: { type: 'action', id: action.id, name: nameOf(action), kind: action.kind },
+        text: `${action.kind} ${action.space === DEVICE_SPACE ? 'on' : 'in'} ${name}: ${action.waitingFor?.text ?? ''}`,
+        example: { type: 'action', id: action.id, name, kind: action.kind },
       },
     ];
   }
@@ -74,6 +76,17 @@ export function engineProblems(engine: Engine): FindProblems {
     }
     return problems;
   }
-}
 
-const nameOf = ({ laneName, space }: Pick<ActionView, 'laneName' | 'space'>) => `${space}:${laneName}`;
+  /** As people call it: a device by its name, a lane that is nobody's by its own. */
+  async function nameOf(
+    client: Queryable,
+    tenantId: number,
+    { laneName, space }: Pick<ActionView, 'laneName' | 'space'>,
+  ): Promise<string> {
+    const names =
+      space === DEVICE_SPACE && laneName !== null
+        ? await fleet.namesOf(client, tenantId, [laneName])
+        : new Map();
+    return names.get(laneName) ?? (space === 'generic' ? `${laneName}` : `${space} ${laneName}`);
+  }
+}

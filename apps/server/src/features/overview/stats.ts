@@ -25,7 +25,7 @@ export function createStats({ db, now, schema: s }: Engine) {
       if (steps <= 0 || steps > MOST_STEPS)
         throw httpError(
           'MUSTER_BAD_QUERY',
-          `From \`from\` to \`to\` there must be up to ${MOST_STEPS} steps.`,
+          `From \`from\` to \`to\` there must be at most ${MOST_STEPS} steps.`,
         );
       const { rows } = await db.query({
         name: 'muster_stats',

@@ -67,7 +67,7 @@ interface Queued {
   readonly actionId: string;
 }
 
-/** As in the seed: an execution fails, the action has three. */
+/** An execution fails, the action has three. */
 const ATTEMPTS = 3;
 export const MOST_DEVICES = 10_000;
 /** Of an id that is none, as much is kept as tells which it was. */
@@ -96,7 +96,7 @@ export function createAssign(tools: Tools) {
     const type = isId(actionId) ? typeOf(Number(actionId)) : undefined;
     if (!type) return pipelineError('ACTION_NOT_FOUND', 'There is no action type with this number.');
     if (type.way === 'device')
-      return pipelineError('NOT_ASSIGNABLE', `Devices do ${type.name} of their own accord.`);
+      return pipelineError('NOT_ASSIGNABLE', `${type.name} cannot be assigned; devices do it on their own.`);
     if (messageTemplateId === null && type.needsTemplate)
       return pipelineError('TEMPLATE_REQUIRED', `${type.name} needs a message template.`);
     const template = messageTemplateId === null ? null : (known.get(messageTemplateId) ?? undefined);

@@ -59,7 +59,7 @@ export function createChanges(tools: Tools) {
 
     async assignBulkAction(caller: Caller, given: Given & { deviceIds: readonly string[] }) {
       if (given.deviceIds.length > MOST_DEVICES)
-        throw pipelineError('TOO_MANY_DEVICES', `A bulk takes ${MOST_DEVICES} devices at most.`);
+        throw pipelineError('TOO_MANY_DEVICES', `A bulk assignment takes at most ${MOST_DEVICES} devices.`);
       const { deviceIds, ...rest } = given;
       return audit.change(
         caller,

@@ -7,7 +7,7 @@ import { CHECKIN_HANDLER, PIPELINE } from './channel.ts';
 import type { DeviceQueries, PipelineDevice } from './device-queries.ts';
 import type { Dispatcher } from './dispatch.ts';
 import type { CommandOf, ExecutionQueries } from './execution-queries.ts';
-import { RELEASE, typeOf } from './transitions.ts';
+import { MANAGED, RELEASE, typeOf } from './transitions.ts';
 
 /**
  * What devices said and did, as their makers' layers tell it. Everything that follows from a message is in the transaction in which
@@ -24,15 +24,16 @@ interface Tools {
 type Of<Type extends CheckinEvent['event_type']> = Extract<CheckinEvent, { event_type: Type }>;
 type Failed = Of<'ACTION_FAILED'>;
 
-/** Devices that left by themselves had come so far. */
-const MANAGED: readonly Policy[] = ['enrolled', 'active', 'locked'];
-
 interface Said {
   readonly event: CheckinEvent;
   readonly device: PipelineDevice;
   /** The execution that it is about, if any. */
   readonly command: CommandOf | undefined;
 }
+
+const isOfThisLife = ({ policy, lifeBeganAt }: PipelineDevice, { dispatchedAt }: CommandOf) =>
+  MANAGED.includes(policy) &&
+  (lifeBeganAt === null || (dispatchedAt !== null && dispatchedAt >= lifeBeganAt));
 
 export function subscribeCheckins(tools: Tools): void {
   const { bus, devices, dispatcher, engine, executions } = tools;
@@ -113,8 +114,11 @@ export function subscribeCheckins(tools: Tools): void {
         ...request,
       })),
     );
-    // The device has done it, whatever had become of the action by then.
-    const late = told.filter(({ request }, n) => request.status === 'succeeded' && !answers[n]?.accepted);
+    // The device has done it, whatever had become of the action by then; in a former life, or before it left, it was another one.
+    const late = told.filter(
+      ({ device, command, request }, n) =>
+        request.status === 'succeeded' && !answers[n]?.accepted && isOfThisLife(device, command),
+    );
     const asTheyStay = await executions.byCommand(
       tx,
       tenantId,
@@ -141,14 +145,20 @@ export function subscribeCheckins(tools: Tools): void {
 
   /** It is another phone from now on, or none: what was unfinished ends. An open release is what the device has just done. */
   async function endLife(tx: Queryable, tenantId: number, device: PipelineDevice): Promise<void> {
-    const { laneId, deviceId } = device;
+    const { deviceId } = device;
     const held = await executions.heldBy(tx, tenantId, deviceId);
     if (held?.typeId === RELEASE)
       await engine.report(tx, {
         ...{ tenantId, actionId: held.actionId, attempt: held.attempt },
         ...{ channel: PIPELINE, status: 'succeeded' },
       });
+    await beginLife(tx, tenantId, device);
+  }
+
+  /** What was unfinished ends, and what the device did until now no longer says what it is. */
+  async function beginLife(tx: Queryable, tenantId: number, { deviceId, laneId }: PipelineDevice) {
     await engine.raiseGeneration(tx, { tenantId, laneId });
+    await devices.beginLife(tx, tenantId, deviceId);
   }
 
   async function live(tx: Queryable, tenantId: number, { event, device }: Said): Promise<void> {
@@ -161,7 +171,7 @@ export function subscribeCheckins(tools: Tools): void {
           ...{ udid: event.udid, serial, model, osVersion: os_version },
           ...(new_life ? { hasUnlockToken: null } : {}),
         });
-        if (new_life) await engine.raiseGeneration(tx, { tenantId, laneId: device.laneId });
+        if (new_life) await beginLife(tx, tenantId, device);
         // whoever was invited otherwise than by Register has come all the same
         if (new_life || policy === 'registered' || policy === 'uploaded')
           await devices.movePolicy(tx, [moved(tenantId, device, 'enrolled')]);
@@ -171,7 +181,7 @@ export function subscribeCheckins(tools: Tools): void {
         const { new_life, has_unlock_token } = event.payload;
         await devices.describe(tx, tenantId, deviceId, { hasUnlockToken: has_unlock_token });
         if (new_life) {
-          await engine.raiseGeneration(tx, { tenantId, laneId: device.laneId });
+          await beginLife(tx, tenantId, device);
           await devices.movePolicy(tx, [moved(tenantId, device, 'enrolled')]);
         } else if (policy === 'enrolled') await devices.movePolicy(tx, [moved(tenantId, device, 'active')]);
         return;
@@ -194,7 +204,7 @@ export function subscribeCheckins(tools: Tools): void {
       const ofTenant = new Map<number, CheckinEvent[]>();
       for (const { tenantId, body } of messages) {
         const { data, error } = checkinEvent.safeParse(body);
-        if (!data) throw new Unusable(`It is no check-in event: ${error.message}`);
+        if (!data) throw new Unusable(`This is not a check-in event: ${error.message}`);
         ofTenant.set(tenantId, [...(ofTenant.get(tenantId) ?? []), data]);
       }
       for (const [tenantId, events] of ofTenant) {

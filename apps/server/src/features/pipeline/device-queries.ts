@@ -12,12 +12,13 @@ export interface PipelineDevice {
   readonly policy: Policy;
   readonly udid: string | null;
   readonly hasUnlockToken: boolean | null;
+  readonly lifeBeganAt: Date | null;
 }
 
 export type DeviceQueries = ReturnType<typeof createDeviceQueries>;
 
 export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note' | 'now' | 'schema'>) {
-  const COLUMNS = 'd.device_id, d.lane_id, d.policy, d.udid, d.has_unlock_token';
+  const COLUMNS = 'd.device_id, d.lane_id, d.policy, d.udid, d.has_unlock_token, d.life_began_at';
   // biome-ignore lint/suspicious/noExplicitAny: a row of the columns above
   const device = (row: any): PipelineDevice => ({
     deviceId: row.device_id,
@@ -25,6 +26,7 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
     policy: row.policy,
     udid: row.udid,
     hasUnlockToken: row.has_unlock_token,
+    lifeBeganAt: row.life_began_at,
   });
 
   return {
@@ -161,6 +163,13 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
         text: `update ${s}.devices set ${given.map(({ column }, n) => `${column} = $${n + 3}`).join(', ')}
           where tenant_id = $1 and device_id = $2`,
         values: [tenantId, deviceId, ...given.map(({ value }) => value)],
+      });
+    },
+
+    async beginLife(client: Queryable, tenantId: number, deviceId: string): Promise<void> {
+      await client.query({
+        text: `update ${s}.devices set life_began_at = $3 where tenant_id = $1 and device_id = $2`,
+        values: [tenantId, deviceId, now()],
       });
     },
 

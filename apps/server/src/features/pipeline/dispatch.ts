@@ -8,7 +8,7 @@ import type { Fleet } from '../../fleet/index.ts';
 import { ACTION_TRIGGER, PIPELINE, type Trigger } from './channel.ts';
 import type { DeviceQueries, PipelineDevice } from './device-queries.ts';
 import type { ExecutionQueries, PipelineAction } from './execution-queries.ts';
-import { isAllowed, REGISTER, typeOf } from './transitions.ts';
+import { DEREGISTER, isAllowed, REGISTER, typeOf } from './transitions.ts';
 
 /**
  * What stands first in the lanes of devices gets to them: the lane is leased, the execution begins, the command is published, in one
@@ -145,6 +145,13 @@ export function createDispatcher(tools: Tools): Dispatcher {
             )
           : [];
         for (const [deviceId, secret] of secrets) enrolmentTokens.set(deviceId, secret);
+        await fleet.endEnrolmentTokens(
+          tx,
+          tenantId,
+          over
+            .filter((one) => faultOf(one) === null && one.type?.id === DEREGISTER)
+            .map(({ device }) => device.deviceId),
+        );
         if (over.length > 0)
           await engine.reportMany(
             tx,
@@ -190,7 +197,7 @@ export function subscribeDispatch(
     async take(tx, messages) {
       const ofTenant = new Map<number, string[]>();
       for (const { tenantId, body } of messages) {
-        if (typeof body?.device_id !== 'string') throw new Unusable('It names no device.');
+        if (typeof body?.device_id !== 'string') throw new Unusable('It does not name a device.');
         ofTenant.set(tenantId, [...(ofTenant.get(tenantId) ?? []), body.device_id]);
       }
       for (const [tenantId, deviceIds] of ofTenant) await dispatcher.dispatch(tx, tenantId, deviceIds);

@@ -33,10 +33,18 @@ export interface CommandOf {
   readonly actionId: string;
   readonly deviceId: string;
   readonly attempt: number;
+  readonly dispatchedAt: Date | null;
   readonly typeId: number;
   readonly offline: 'QUEUE' | 'FAIL';
   readonly status: ExecutionStatus;
   readonly failedReason: string | null;
+}
+
+export interface Withdrawn {
+  readonly tenantId: number;
+  readonly commandUuid: string;
+  readonly typeId: number;
+  readonly udid: string;
 }
 
 export type ExecutionQueries = ReturnType<typeof createExecutionQueries>;
@@ -154,7 +162,7 @@ export function createExecutionQueries(s: string, now: () => Date) {
         name: 'muster_pipeline_commands',
         text: `select e.*, a.type_id, a.offline from unnest((select $2::uuid[])) i(command_uuid)
           cross join lateral (
-            select e.command_uuid, e.execution_id, e.action_id, e.device_id, e.attempt, e.status, e.failed_reason from ${s}.executions e
+            select e.command_uuid, e.execution_id, e.action_id, e.device_id, e.attempt, e.dispatched_at, e.status, e.failed_reason from ${s}.executions e
             where e.tenant_id = $1 and e.command_uuid = i.command_uuid and ${s}.sought_by(e.command_uuid) and e.attempt is not null limit 1
           ) e
           cross join lateral (
@@ -168,7 +176,7 @@ export function createExecutionQueries(s: string, now: () => Date) {
           {
             ...{ commandUuid: row.command_uuid, executionId: row.execution_id, actionId: row.action_id },
             ...{ deviceId: row.device_id, attempt: row.attempt, typeId: row.type_id, offline: row.offline },
-            ...{ status: row.status, failedReason: row.failed_reason },
+            ...{ dispatchedAt: row.dispatched_at, status: row.status, failedReason: row.failed_reason },
           },
         ]),
       );
@@ -250,6 +258,31 @@ export function createExecutionQueries(s: string, now: () => Date) {
         values: [tenantId, actionId],
       });
       return rows.length > 0;
+    },
+
+    /** Commands of executions that were cancelled, so many at most; each is told once. */
+    async withdraw(client: Queryable, most: number): Promise<Withdrawn[]> {
+      const { rows } = await client.query({
+        name: 'muster_pipeline_withdraw',
+        text: `with w as materialized (
+            select e.tenant_id, e.execution_id from ${s}.executions e where e.withdrawn order by e.tenant_id, e.execution_id limit ${most} for update skip locked
+          ), u as (
+            update ${s}.executions e set withdrawn = false from w
+            where e.tenant_id = any(array[w.tenant_id]) and e.execution_id = w.execution_id
+            returning e.tenant_id, e.action_id, e.device_id, e.command_uuid, e.ended_at
+          )
+          select u.tenant_id, u.command_uuid, a.type_id, d.udid from u
+          cross join lateral (
+            select a.type_id from ${s}.pipeline_actions a where a.tenant_id = u.tenant_id and a.action_id = u.action_id limit 1
+          ) a
+          cross join lateral (
+            select d.udid from ${s}.devices d where d.tenant_id = u.tenant_id and d.device_id = u.device_id and d.udid is not null limit 1
+          ) d
+          where u.ended_at is null`,
+      });
+      return rows.map((row) => ({
+        ...{ tenantId: row.tenant_id, commandUuid: row.command_uuid, typeId: row.type_id, udid: row.udid },
+      }));
     },
 
     /** What is known of actions that are no longer kept. */

@@ -11,11 +11,13 @@ import { createDispatcher, subscribeDispatch } from './dispatch.ts';
 import { createDispatchWaiting } from './dispatch-waiting.ts';
 import { createExecutionQueries } from './execution-queries.ts';
 import { createGraphql, graphqlRoutes } from './graphql/http.ts';
+import { ReadTurns } from './graphql/read-turns.ts';
 import { createReads } from './graphql/reads.ts';
 import { createResolvers } from './graphql/resolvers.ts';
 import { graphqlUpgrade } from './graphql/websocket.ts';
 import { addOutcomes } from './outcome-effect.ts';
 import { createTemplates } from './templates.ts';
+import { createWithdrawCancelled } from './withdraw-cancelled.ts';
 
 const EVERY_TEN_MINUTES = 600_000;
 const MOST_PRUNED = 5_000;
@@ -34,6 +36,7 @@ export const pipeline: CreateFeature = (shell) => {
   subscribeDispatch({ bus, engine, executions }, dispatcher);
   subscribeCheckins({ bus, devices, dispatcher, engine, executions });
   engine.addDuty(createDispatchWaiting(engine, bus, dispatcher));
+  engine.addDuty(createWithdrawCancelled(engine, bus, executions));
   engine.addDuty({
     name: 'prune-executions',
     everyMs: EVERY_TEN_MINUTES,
@@ -44,14 +47,15 @@ export const pipeline: CreateFeature = (shell) => {
     throw new MusterError(
       'MUSTER_NOT_COPIED',
       409,
-      'Actions of the pipeline are not copied. Assign anew with assignAction.',
+      'Actions of the pipeline cannot be copied. Use assignAction again.',
     );
   });
 
   const assign = createAssign({ devices, dispatcher, engine, executions, fleet, templates });
   const changes = createChanges({ ...shell, assign, dispatcher, templates });
   const resolvers = createResolvers({ ...shell, changes, reads: createReads(engine), templates });
-  const yoga = createGraphql(resolvers, log);
+  const turns = new ReadTurns(engine.db.deadlineMs);
+  const yoga = createGraphql(resolvers, turns, log);
   return {
     name: 'pipeline',
     errors: PIPELINE_ERRORS,

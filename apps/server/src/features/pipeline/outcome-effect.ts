@@ -2,15 +2,18 @@ import { type Engine, EVENT_TYPES } from '@muster/engine';
 import { days, unfinishedDays } from '../../fleet/index.ts';
 import { PIPELINE } from './channel.ts';
 import { NOTE } from './state-note.ts';
-import { policyInSql } from './transitions.ts';
+import { ofThisLife, policyInSql } from './transitions.ts';
 
 /**
  * The end of an attempt, whoever ends it (a report, the end of its lease, a cancel, a raised generation): its execution, the
  * policy, the milestone and the event that tells of it are part of the statement that makes the transition. So nothing that ends an
- * action can forget them, and the seed's scan for timeouts is the engine's own.
+ * action can forget them, and no scan for timeouts is needed: the engine ends leases.
  *
  * An execution ends once: a success that comes after its time completes the action and moves the policy, and the execution stays
  * failed; so says the event. A redrive is an operator's wish to have it tried now, so a new execution waits for its dispatch.
+ *
+ * What a device did in a former life, or after it had left, says nothing of what it is now. And one that is cancelled while its
+ * command is on its way is to be withdrawn (`withdraw-cancelled.ts`).
  */
 export function addOutcomes({ addEffect, schema: s }: Engine): void {
   const X = 'x.tenant_id, x.device_id';
@@ -20,7 +23,8 @@ export function addOutcomes({ addEffect, schema: s }: Engine): void {
     sql: (own) => ({
       steps: `${own('x')} as materialized (
         select t.n, t.tenant_id, t.lane_id, t.action_id, t.at, t.state, a.device_id, d.policy as previous_policy, d.expires_at,
-          coalesce(case when t.state = 'succeeded' then ${policyInSql('a.type_id')} end, d.policy) as policy, e.execution_id,
+          coalesce(case when t.state = 'succeeded' and ${ofThisLife('a.type_id', 'd', 'e')} then ${policyInSql('a.type_id')} end, d.policy) as policy,
+          e.execution_id,
           case when e.ended_at is not null then e.status when t.state = 'succeeded' then 'ACTION_COMPLETED' else 'ACTION_FAILED' end as status,
           case when e.ended_at is not null then e.failed_reason when t.state = 'succeeded' then null
             when t.events[1] = ${EVENT_TYPES.TIMEOUT} then 'device_timeout'
@@ -30,10 +34,10 @@ export function addOutcomes({ addEffect, schema: s }: Engine): void {
           select a.device_id, a.type_id from ${s}.pipeline_actions a where a.tenant_id = t.tenant_id and a.action_id = t.action_id limit 1
         ) a
         cross join lateral (
-          select d.policy, d.expires_at from ${s}.devices d where d.tenant_id = t.tenant_id and d.device_id = a.device_id limit 1
+          select d.policy, d.expires_at, d.life_began_at from ${s}.devices d where d.tenant_id = t.tenant_id and d.device_id = a.device_id limit 1
         ) d
         cross join lateral (
-          select e.execution_id, e.ended_at, e.status, e.failed_reason from ${s}.executions e
+          select e.execution_id, e.ended_at, e.dispatched_at, e.status, e.failed_reason from ${s}.executions e
           where e.tenant_id = t.tenant_id and e.action_id = t.action_id and ${s}.sought_by(e.action_id)
             and (e.attempt = t.attempt or (e.attempt is null and e.ended_at is null))
           order by e.attempt nulls last limit 1
@@ -61,6 +65,11 @@ export function addOutcomes({ addEffect, schema: s }: Engine): void {
             select a.device_id from ${s}.pipeline_actions a where a.tenant_id = t.tenant_id and a.action_id = t.action_id limit 1
           ) a
           where ${EVENT_TYPES.REDRIVEN} = any(t.events)
+      ), ${own('withdrawn')} as (
+        update ${s}.executions e set withdrawn = true from ${own('tr')} t
+        where t.before = 'claimed' and t.state = 'claimed' and ${EVENT_TYPES.CANCEL_REQUESTED} = any(t.events)
+          and e.tenant_id = any(array[t.tenant_id]) and e.action_id = t.action_id and ${s}.sought_by(e.action_id)
+          and e.attempt = t.attempt and e.ended_at is null
       )`,
     }),
   });

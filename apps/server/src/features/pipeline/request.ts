@@ -1,6 +1,7 @@
 import { encodeJson, type Queryable } from '@muster/engine';
 import { httpError } from '../../http/errors.ts';
 import type { Assigned, Assignment } from './assign.ts';
+import { checkCarried } from './carried-text.ts';
 import { refused } from './transitions.ts';
 
 /** An assignment as it comes over GraphQL. */
@@ -18,6 +19,7 @@ export function assignmentOf(given: Given & { readonly deviceIds: readonly strin
   const { actionId, deviceIds, messageTemplateId = null, offline, phoneNumber = null } = given;
   if (phoneNumber !== null && phoneNumber.length > LONGEST_NUMBER)
     throw httpError('MUSTER_BAD_REQUEST', `phoneNumber must have at most ${LONGEST_NUMBER} characters.`);
+  if (phoneNumber !== null) checkCarried('phoneNumber', phoneNumber);
   const assignment = {
     ...{ actionId, deviceIds, messageTemplateId, offline, phoneNumber },
     ...{ priority: given.priority, whenBusy: given.whenBusy },

@@ -1,6 +1,7 @@
 import type { Queryable } from '@muster/engine';
 import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
+import { checkCarried } from './carried-text.ts';
 import { pipelineError } from './errors.ts';
 
 /** Texts for messages. What a template says goes to the device as it is. */
@@ -22,8 +23,13 @@ function check(given: { name?: string | null | undefined; content?: string | nul
     ['content', LONGEST_CONTENT],
   ] as const) {
     const text = given[field];
-    if (typeof text === 'string' && (text === '' || text.length > longest))
-      throw httpError('MUSTER_BAD_REQUEST', `${field} must have from 1 to ${longest} characters.`);
+    if (typeof text !== 'string') continue;
+    if (text.trim() === '' || text.length > longest)
+      throw httpError(
+        'MUSTER_BAD_REQUEST',
+        `${field} must have from 1 to ${longest} characters, and not only blanks.`,
+      );
+    checkCarried(field, text);
   }
 }
 

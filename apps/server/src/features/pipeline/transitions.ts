@@ -7,6 +7,7 @@ export const typeOf = (id: number): ActionType | undefined => BY_ID.get(id);
 export const UNLOCK = 6;
 export const RELEASE = 9;
 export const REGISTER = 2;
+export const DEREGISTER = 10;
 
 /** What the engine calls it. */
 export const kindOf = (type: ActionType) => `pipeline.${type.name.toLowerCase().replace(' ', '-')}`;
@@ -21,6 +22,17 @@ export function policyAfter(policy: Policy, typeIds: readonly number[]): Policy 
 /** The same table in SQL: the policy that an action of type `typeId` leads to, or null. */
 export const policyInSql = (typeId: string) =>
   `case ${typeId} ${ACTION_TYPES.flatMap(({ id, to }) => (to ? [`when ${id} then '${to}'`] : [])).join(' ')} end`;
+
+/** Policies of devices that a maker's layer speaks to. */
+export const MANAGED: readonly Policy[] = ['enrolled', 'active', 'locked'];
+
+/**
+ * Whether what the device did for an action of type `typeId` counts for what it is now, in SQL of a device `d` and an execution
+ * `e`: it is still managed, and has not begun anew since it was told. What is done without the device counts always.
+ */
+export const ofThisLife = (typeId: string, d: string, e: string) =>
+  `(${typeId} not in (${ACTION_TYPES.filter(({ way }) => way === 'command').map(({ id }) => id)})
+    or (${d}.policy in (${MANAGED.map((policy) => `'${policy}'`)}) and (${d}.life_began_at is null or ${e}.dispatched_at >= ${d}.life_began_at)))`;
 
 /** What a device is for an assignment. */
 export interface Standing {
@@ -66,5 +78,5 @@ export function refused(code: string): Refusal {
   const known = Object.hasOwn(PIPELINE_ERRORS, code)
     ? PIPELINE_ERRORS[code as keyof typeof PIPELINE_ERRORS]
     : undefined;
-  return { code, message: known?.meaning ?? 'The action could not be put into the lane of the device.' };
+  return { code, message: known?.meaning ?? 'The action could not be queued for the device.' };
 }

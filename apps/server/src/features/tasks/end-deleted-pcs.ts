@@ -19,7 +19,7 @@ export function createEndDeletedPcs(
   const isIdle = `exists (select 1 from ${s}.runner_loads r where r.tenant_id = t.tenant_id
       and r.runner_id = (t.restriction->>'runnerId')::bigint and r.running = 0)`;
   async function end(client: Queryable, tenantId: number, pcId: string): Promise<void> {
-    await tools.tokens.revokeOf(client, tenantId, 'runner', pcId);
+    await tools.tokens.revokeOf(client, tenantId, 'runner', [pcId]);
     await tools.contacts.forget(client, tenantId, pcId);
   }
   return {

@@ -11,26 +11,26 @@ export function createMetrics(registry: Registry) {
   const registers = [registry];
   const claims = new Counter({
     name: 'muster_task_claims_total',
-    help: 'Claims of runners, by whether they brought work.',
+    help: 'Claims of runners, by whether they returned work.',
     labelNames: ['tenant', 'outcome'] as const,
     registers,
   });
   const waits = new Histogram({
     name: 'muster_task_claim_wait_seconds',
-    help: 'How long claims took until they were answered.',
+    help: 'How long claims took.',
     labelNames: ['tenant'] as const,
     buckets: WAITS,
     registers,
   });
   const handedOut = new Counter({
     name: 'muster_task_devices_handed_out_total',
-    help: 'Attempts handed out to runners, by whether they are the first of their device.',
+    help: 'Attempts handed out to runners, by whether they are the first for their device.',
     labelNames: ['tenant', 'attempt'] as const,
     registers,
   });
   const processing = new Histogram({
     name: 'muster_task_processing_seconds',
-    help: 'From handed out to reported.',
+    help: 'Time from handed out to reported.',
     labelNames: ['tenant', 'status'] as const,
     buckets: DURATIONS,
     registers,

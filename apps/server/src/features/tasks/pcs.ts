@@ -55,7 +55,7 @@ export function createPcs(tools: {
     return tokens.issueFor(tx, { tenantId, kind: 'runner', owner: pcId, name, restriction, createdBy });
   }
 
-  const nameTaken = () => taskError('MUSTER_PC_EXISTS', 'There is a PC with this name. Choose another one.');
+  const nameTaken = () => taskError('MUSTER_PC_EXISTS', 'A PC with this name already exists.');
 
   return {
     create: (caller: Caller, given: { name: string; slots?: number | undefined }) =>
@@ -146,7 +146,7 @@ export function createPcs(tools: {
         caller,
         async (tx) => {
           await locked(tx, caller.tenantId, pcId);
-          if ((await tokens.revokeOf(tx, caller.tenantId, 'runner', pcId)) === 0)
+          if ((await tokens.revokeOf(tx, caller.tenantId, 'runner', [pcId])) === 0)
             throw taskError('MUSTER_NO_RUNNER_TOKEN', 'This PC has no valid token.');
         },
         { act: 'token.revoke', target: `pc ${pcId}` },
@@ -165,7 +165,7 @@ export function createPcs(tools: {
           if (!pc) throw unknownPc();
           // claims hold the row of the PC: nothing is handed out between this look and the deletion
           const held = await engine.held(tx, { tenantId, runnerId: pc.runnerId });
-          if (held.length === 0) await tokens.revokeOf(tx, tenantId, 'runner', pcId);
+          if (held.length === 0) await tokens.revokeOf(tx, tenantId, 'runner', [pcId]);
           else await deletedPcs.tell(tx, tenantId, pcId);
           const lanes = await queries.lanesOf(tx, tenantId, pcId);
           await engine.assignRunners(

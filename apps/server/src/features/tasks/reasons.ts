@@ -52,23 +52,21 @@ export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void
     if (row.task_id !== null && row.task_id !== row.active_id)
       return held(
         'TASK_NOT_ACTIVE',
-        row.active_id === null ? 'Its task is not active.' : `Its task waits for task ${row.active_id}.`,
+        row.active_id === null ? 'Its task is not active.' : `Its task is waiting for task ${row.active_id}.`,
       );
-    if (row.deleted) return held('DEVICE_DELETED', 'The device is deleted.');
+    if (row.deleted) return held('DEVICE_DELETED', 'The device was deleted.');
     if (row.state === 'error')
       return held('DEVICE_IN_ERROR', `The device is in error: ${row.state_reason ?? 'unknown'}`);
     if (row.pc_id === null) return held('NO_PC', 'The device belongs to no PC.');
     if (row.absent_since !== null)
-      return held(
-        'DEVICE_ABSENT',
-        `Its PC says that the device is not there since ${row.absent_since.toISOString()}.`,
-        { since: row.absent_since },
-      );
+      return held('DEVICE_ABSENT', `Absent since ${row.absent_since.toISOString()}, according to its PC.`, {
+        since: row.absent_since,
+      });
     const seenAt = contacts.latest(row.tenant_id, row.pc_id, row.seen_at);
     if (contacts.isOnline(seenAt)) return null;
     const text = seenAt
-      ? `The runner of its PC is offline since ${seenAt.toISOString()}.`
-      : 'The runner of its PC has never been heard of.';
+      ? `The runner of its PC has been offline since ${seenAt.toISOString()}.`
+      : 'The runner of its PC has never connected.';
     return { place: 'offline', code: 'OFFLINE', text, ...(seenAt ? { since: seenAt } : {}) };
   }
 }

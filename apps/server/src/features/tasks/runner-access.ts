@@ -21,7 +21,7 @@ export interface Runner extends RunnerOf {
 export function runnerOf(caller: Caller, request: FastifyRequest, pcId?: string): Runner {
   const own = caller.restriction as RunnerOf;
   if (pcId !== undefined && pcId !== own.pcId)
-    throw taskError('MUSTER_WRONG_PC', 'This token is that of the runner of another PC.');
+    throw taskError('MUSTER_WRONG_PC', 'This token belongs to the runner of another PC.');
   const instance = instanceOf(request);
   const worker = workerOf(holderOf(own.pcId), instance);
   return { tenantId: caller.tenantId, pcId: own.pcId, runnerId: own.runnerId, instance, worker };

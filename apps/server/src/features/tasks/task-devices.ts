@@ -1,5 +1,6 @@
 import type { DeviceStatus, DeviceWord } from '@muster/contracts/words';
 import { type ActionEvent, behindUrgent, type Engine, type Queryable } from '@muster/engine';
+import { hideFields } from '../../http/hidden-fields.ts';
 import { isId } from '../../http/ids.ts';
 import { unknownTaskDevice } from './errors.ts';
 import { notActive } from './reasons.ts';
@@ -122,7 +123,7 @@ export function createTaskDevices(engine: Engine) {
         timeoutAt: action.leaseUntil ?? undefined,
         worker: action.worker ?? undefined,
         cancelRequested: action.cancelRequested || undefined,
-        result: action.result ?? undefined,
+        result: hideFields(action.result ?? undefined).shown,
         waitingFor: action.waitingFor,
       };
     },

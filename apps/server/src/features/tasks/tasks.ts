@@ -3,6 +3,7 @@ import { type Engine, type Queryable, whileLocked } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
 import { type Fleet, type Pcs as PlacesOfPcs, unknownPc, WHOLE_FLEET } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
+import { hideFields } from '../../http/hidden-fields.ts';
 import { isId } from '../../http/ids.ts';
 import { refusePast } from '../../http/past-times.ts';
 import type { RunSoon } from '../../http/run-soon.ts';
@@ -104,7 +105,7 @@ export function createTasks(tools: {
         async (tx) => {
           await lockAdvance(tx, engine.schema, tenantId);
           const task = (await queries.get(tx, tenantId, taskId)) as TaskRow;
-          if (task.endedAt) throw httpError('MUSTER_FINISHED', 'This task has ended already.');
+          if (task.endedAt) throw httpError('MUSTER_FINISHED', 'This task has already ended.');
           const activated = task.activatedAt !== null;
           await queries.markCancelled(tx, tenantId, taskId, reason);
           await queries.endWaiting(
@@ -141,7 +142,7 @@ export function createTasks(tools: {
         id: task.taskId,
         name: task.name,
         kind: task.kind,
-        payload: task.payload,
+        payload: hideFields(task.payload).shown,
         targets: task.targets,
         status: task.status,
         reason: task.reason ?? undefined,

@@ -25,7 +25,7 @@ export const tenants: CreateFeature = ({ audit, db, engine }) => {
             async (tx) => {
               const tenant = await queries.create(tx, name);
               if (!tenant)
-                throw tenantError('MUSTER_TENANT_EXISTS', 'There is a tenant with this name already.');
+                throw tenantError('MUSTER_TENANT_EXISTS', 'A tenant with this name already exists.');
               return tenant;
             },
             ({ tenantId }) => ({ act: 'tenant.create', target: `tenant ${tenantId}`, detail: { name } }),

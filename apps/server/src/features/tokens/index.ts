@@ -120,8 +120,7 @@ export const tokenRoutes: CreateFeature = ({ audit, db, engine, tokens }) => {
 
 function roleOf({ kind, role }: NewToken) {
   if (kind === 'operator') {
-    if (!role)
-      throw httpError('MUSTER_BAD_BODY', 'role is missing in the body: an operator token needs one.');
+    if (!role) throw httpError('MUSTER_BAD_BODY', 'role is missing: an operator token needs one.');
     return role;
   }
   if (role) throw httpError('MUSTER_BAD_BODY', 'role is for operator tokens only.');

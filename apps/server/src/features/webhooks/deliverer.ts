@@ -1,8 +1,9 @@
-import type { ClaimedAction, Engine, Queryable } from '@muster/engine';
+import { type ClaimedAction, type Engine, isTransaction, type Queryable } from '@muster/engine';
 import type { Log } from '../../http/logging.ts';
 import { LaneSender } from '../../outgoing/lane-sender.ts';
 import type { Outgoing, OutgoingAnswer, OutgoingRequest } from '../../outgoing/outgoing.ts';
 import { DEAD_MS, LEASE_MS, SLOTS, TIMEOUT_MS, WEBHOOKS } from './channel.ts';
+import type { Metrics } from './metrics.ts';
 import type { WebhookKey, WebhookQueries, WebhookRow } from './queries.ts';
 import type { StoredDelivery } from './queueing.ts';
 import type { SecretsOf } from './secrets.ts';
@@ -13,6 +14,7 @@ import { type Tries, tryOf } from './tries.ts';
 export interface DelivererTools {
   readonly engine: Engine;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly outgoing: Outgoing;
   readonly queries: WebhookQueries;
   readonly secretsOf: SecretsOf;
@@ -29,7 +31,7 @@ const GONE = 410;
 
 /** Sends what is due in the lanes of one webhook. */
 export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): LaneSender {
-  const { engine, log, outgoing, queries, secretsOf, tries, worker } = tools;
+  const { engine, log, metrics, outgoing, queries, secretsOf, tries, worker } = tools;
 
   async function request(action: ClaimedAction): Promise<Omit<OutgoingRequest, 'signal'> | OutgoingAnswer> {
     const row = await queries.get(engine.db, webhook);
@@ -48,17 +50,20 @@ export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): Lane
 
   /** The end of the try and its line in the log. */
   async function settle(tx: Queryable, action: ClaimedAction, answer: OutgoingAnswer): Promise<void> {
-    const { id: actionId, attempt, tenantId } = action;
+    const { id: actionId, attempt, laneId: leasedIn, tenantId } = action;
     const one = tryOf(answer);
     const { error, status } = one;
     const { accepted, repeated, state } = await engine.report(tx, {
-      ...{ tenantId, actionId, attempt, worker },
+      ...{ tenantId, actionId, attempt, leasedIn, worker },
       ...(error === null ? { status: 'succeeded', result: { status } } : { status: 'failed', error }),
     });
     // the lease has ended meanwhile: whoever has it now says what came of it
     if (!accepted || repeated) return;
     await tries.add(tx, { tenantId, actionId, attempt }, one);
-    await queries.noteTry(tx, webhook, { actionId, error, givenUp: state === 'failed', status });
+    const givenUp = state === 'failed';
+    await queries.noteTry(tx, webhook, { actionId, error, givenUp, status });
+    const outcome = error === null ? 'delivered' : givenUp ? 'given_up' : 'failed';
+    if (isTransaction(tx)) tx.afterCommit(() => metrics.tried(tenantId, outcome));
   }
 
   /** After the try is settled: whoever dies before this leaves it to the next one. */
@@ -66,12 +71,12 @@ export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): Lane
     const { error, status } = tryOf(answer);
     if (error === null) return;
     if (status === GONE)
-      return tools.pause(webhook, `The endpoint answered ${GONE}: it is gone for good. Last try: ${error}`);
+      return tools.pause(webhook, `The endpoint answered ${GONE}: gone for good. Last try: ${error}`);
     const row = await queries.get(engine.db, webhook);
-    if (row?.failingSince && engine.now().getTime() - row.failingSince.getTime() >= DEAD_MS)
+    if (row?.failingSince && row.lastAt && row.lastAt.getTime() - row.failingSince.getTime() >= DEAD_MS)
       await tools.pause(
         webhook,
-        `Nothing was taken since ${row.failingSince.toISOString()}. Last try: ${error}`,
+        `Nothing was accepted since ${row.failingSince.toISOString()}. Last try: ${error}`,
       );
   }
 

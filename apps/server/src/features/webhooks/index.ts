@@ -1,17 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { WEBHOOK_ERRORS } from '@muster/contracts/words';
 import { whileLocked } from '@muster/engine';
+import { MusterError } from '../../errors.ts';
 import type { CreateFeature, Feature, Shell } from '../../feature.ts';
 import { WEBHOOKS } from './channel.ts';
 import { startDeliverer } from './deliverer.ts';
 import { createDeliveries } from './deliveries.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
+import { createMetrics } from './metrics.ts';
+import { createPausedProblem } from './paused-problem.ts';
 import { createPlaceQueries } from './place-queries.ts';
 import { pruneWebhooks } from './prune-webhooks.ts';
 import { createWebhookQueries } from './queries.ts';
 import { createQueueing } from './queueing.ts';
 import { Reader } from './reader.ts';
 import { createReading } from './reading.ts';
+import { givePausedReasons } from './reasons.ts';
 import { webhookRoutes } from './routes.ts';
 import { createSecretsOf } from './secrets.ts';
 import { Senders } from './senders.ts';
@@ -27,7 +31,10 @@ import { createWebhooks } from './webhooks.ts';
  * endpoint has lanes and senders of its own, so one that is slow or dead holds up nobody else.
  */
 function create(shell: Shell): Feature {
-  const { alerts, config, db, doorEvents: doors, engine, log, outgoing, secrets } = shell;
+  const { alerts, config, db, doorEvents: doors, engine, log, outgoing, registry, secrets } = shell;
+  shell.internalChannels.add(WEBHOOKS);
+  givePausedReasons(engine);
+
   const queries = createWebhookQueries(engine.schema, engine.now);
   const places = createPlaceQueries(engine.schema, engine.now);
   const queue = createQueueing(engine);
@@ -45,6 +52,7 @@ function create(shell: Shell): Feature {
     ...{ alerts, changed, deliveries, engine, outgoing, places, queries, queue, secrets },
   });
   const tools = {
+    metrics: createMetrics({ engine, log, registry }),
     ...{ engine, log, outgoing, queries, secretsOf, tries, worker: `webhooks-${randomUUID()}` },
     lookSoon: () => senders.lookSoon(),
     pause: (webhook: { tenantId: number; webhookId: string }, reason: string) =>
@@ -54,6 +62,11 @@ function create(shell: Shell): Feature {
     ...{ db, log, places, queries },
     begin: (webhook) => startDeliverer(tools, webhook),
   });
+  // what is signed with a webhook's secret has happened: nobody writes an event himself
+  shell.copying.of(WEBHOOKS, () => {
+    throw new MusterError('MUSTER_NOT_COPIED', 409, 'Webhook deliveries cannot be copied. Replay them.');
+  });
+  shell.problems.add(createPausedProblem(engine.schema));
   engine.addDuty(pruneWebhooks(engine, config.MUSTER_RETENTION_DAYS));
 
   return {

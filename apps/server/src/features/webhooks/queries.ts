@@ -160,7 +160,7 @@ export function createWebhookQueries(s: string, now: () => Date) {
       return rows.length > 0;
     },
 
-    /** Goes on from its own place, or from the given one. */
+    /** Goes on from its own place, or from the given one: then with nothing older, which may lie behind it while an older transaction is open. */
     async resume(
       client: Queryable,
       { tenantId, webhookId }: WebhookKey,
@@ -169,7 +169,7 @@ export function createWebhookQueries(s: string, now: () => Date) {
       const { rows } = await client.query({
         text: `with h as (update ${s}.webhook_health set failing_since = null where ${OF})
           update ${s}.webhooks set paused_at = null, paused_by = null, paused_reason = null, cursor = coalesce($4, cursor),
-            cursor_at = case when $4::text is null then cursor_at else $3 end
+            cursor_at = case when $4::text is null then cursor_at else $3 end, from_at = case when $4::text is null then from_at else $3 end
           where ${OF} and paused_at is not null returning 1`,
         values: [tenantId, webhookId, now(), from],
       });

@@ -57,7 +57,7 @@ export function createReading(tools: {
   async function pageOf(tx: Queryable, from: { cursor: string; tenantId?: number }, matching: Matching) {
     const page = await readFeed(engine, tx, { ...from, limit: PAGE });
     const events = page.events.filter(({ tenantId }) => matching.isFor(tenantId));
-    return { ...page, told: await toldOf(tx, doors, events) };
+    return { ...page, told: await toldOf(tx, { doors, engine }, events) };
   }
 
   async function readOn(tx: Queryable, place: Place): Promise<Read> {

@@ -1,9 +1,10 @@
 import { WEBHOOK_EVENTS, type WebhookEvent } from '@muster/contracts/words';
-import type { EventType, Queryable } from '@muster/engine';
+import type { ActionState, Engine, EventType, Queryable } from '@muster/engine';
 import { BUS } from '../../bus/subscription.ts';
 import { CALLBACKS } from '../../callbacks/message.ts';
 import type { DoorEvents } from '../../events/door-events.ts';
 import type { StreamEvent } from '../../events/stream-event.ts';
+import { type Facts, factsOf } from './action-facts.ts';
 import { WEBHOOKS } from './channel.ts';
 
 /** Something that webhooks tell of, in their words. */
@@ -25,14 +26,14 @@ export interface Told {
   readonly device: string | null;
 }
 
-const OF_ACTIONS: { readonly [Type in EventType]?: WebhookEvent } = {
-  CREATED: 'action.created',
-  SENT: 'action.started',
-  SUCCEEDED: 'action.succeeded',
-  FAILED_FINAL: 'action.failed',
-  CANCELLED: 'action.cancelled',
-  SUPERSEDED: 'action.cancelled',
-  EXPIRED: 'action.expired',
+const OF_ACTIONS: { readonly [Type in EventType]?: { type: WebhookEvent; state: ActionState } } = {
+  CREATED: { type: 'action.created', state: 'pending' },
+  SENT: { type: 'action.started', state: 'claimed' },
+  SUCCEEDED: { type: 'action.succeeded', state: 'succeeded' },
+  FAILED_FINAL: { type: 'action.failed', state: 'failed' },
+  CANCELLED: { type: 'action.cancelled', state: 'cancelled' },
+  SUPERSEDED: { type: 'action.cancelled', state: 'cancelled' },
+  EXPIRED: { type: 'action.expired', state: 'expired' },
 };
 /** Notes that are told as they are. */
 const NOTES: readonly string[] = ['alert.raised', 'batch.finished', 'device.state_changed', 'task.finished'];
@@ -43,16 +44,17 @@ const INTERNAL: readonly (string | null)[] = [BUS, CALLBACKS, WEBHOOKS];
 /** What webhooks tell of these events, in their order. */
 export async function toldOf(
   client: Queryable,
-  doors: DoorEvents,
+  { doors, engine }: { doors: DoorEvents; engine: Pick<Engine, 'schema'> },
   events: readonly StreamEvent[],
 ): Promise<Told[]> {
   const open = events.filter(
     ({ channel, space }) => !INTERNAL.includes(channel) && !INTERNAL.includes(space),
   );
   const said = await doors.say(client, open);
+  const facts = await factsOf(client, engine, open);
   return open.flatMap((event, n) => {
     const door = said[n];
-    const own = event.type === 'NOTED' ? noteOf(event) : actionOf(event);
+    const own = event.type === 'NOTED' ? noteOf(event) : actionOf(event, facts[n] as Facts);
     return [
       ...(own ? [told(event, own)] : []),
       ...(door && isKnown(door.type) ? [told(event, { ...door, type: door.type })] : []),
@@ -74,24 +76,25 @@ function told(event: StreamEvent, said: Said): Told {
   };
 }
 
-function actionOf(event: StreamEvent): Said | null {
-  const type = OF_ACTIONS[event.type];
-  if (!type || event.channel === null) return null;
-  const { actionId, attempt, channel, kind, laneName, reason, space, tags, worker } = event;
+function actionOf(event: StreamEvent, facts: Facts): Said | null {
+  const of = OF_ACTIONS[event.type];
+  if (!of || event.channel === null) return null;
+  const { actionId, at, attempt, channel, kind, laneName, reason, space, tags, worker } = event;
+  const { type, state } = of;
+  const isOpen = state === 'pending' || state === 'claimed';
+  const startedAt = state === 'claimed' ? at : facts.startedAt;
   return {
     type,
     subject: `action/${actionId}`,
     data: {
-      ...{
-        actionId,
-        target: laneName === null ? null : `${space}:${laneName}`,
-        kind,
-        channel,
-        tags,
-        attempt,
-      },
+      ...{ actionId, target: laneName === null ? null : `${space}:${laneName}`, kind, channel },
+      ...{ state, tags, attempt },
       ...(worker === null ? {} : { worker }),
       ...(reason === null ? {} : { reason }),
+      ...(facts.error === null ? {} : { error: facts.error }),
+      createdAt: facts.createdAt?.toISOString() ?? null,
+      ...(startedAt === null ? {} : { startedAt: startedAt.toISOString() }),
+      ...(isOpen ? {} : { endedAt: at.toISOString() }),
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { NewWebhook, ReplayWebhook, WebhookPatch } from '@muster/contracts';
 import { type Engine, isTransaction, type Queryable } from '@muster/engine';
 import type { Alerts } from '../../alerts/alerts.ts';
+import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
 import type { Outgoing } from '../../outgoing/outgoing.ts';
 import type { Secrets } from '../../secrets/secrets.ts';
@@ -11,6 +12,19 @@ import type { Place, PlaceQueries } from './place-queries.ts';
 import type { WebhookKey, WebhookQueries, WebhookRow } from './queries.ts';
 import type { Queueing } from './queueing.ts';
 import { makeSecret } from './secrets.ts';
+
+/** Orders are actions of this kind, of no host or device and without tags: another filter would keep all of them away, unnoticed. */
+function refuseVain({
+  events,
+  filter: { devices, hosts, kinds, tags },
+}: Pick<WebhookRow, 'events' | 'filter'>) {
+  const isVain = devices || hosts || tags || (kinds && !kinds.includes('order'));
+  if (isVain && events.every((event) => event.startsWith('order.')))
+    throw httpError(
+      'MUSTER_BAD_BODY',
+      'No event of an order matches this filter: orders only have the kind order.',
+    );
+}
 
 /** What can be done with a webhook. Every change holds the place of all, so it lies between two pages of the feed. */
 const MOST_REPLAYED = 500;
@@ -82,9 +96,13 @@ export function createWebhooks(tools: {
     /** From now on: its place is the end of the feed, where the others are or will be. */
     async create(tx: Queryable, tenantId: number, given: NewWebhook, createdBy: string) {
       const url = checkUrl(given.url);
+      refuseVain({ events: given.events, filter: given.filter ?? {} });
       await hold(tx);
       if ((await queries.count(tx, tenantId)) >= MOST_WEBHOOKS)
-        throw webhookError('MUSTER_TOO_MANY_WEBHOOKS', `A tenant may have ${MOST_WEBHOOKS} webhooks.`);
+        throw webhookError(
+          'MUSTER_TOO_MANY_WEBHOOKS',
+          `A tenant can have at most ${MOST_WEBHOOKS} webhooks.`,
+        );
       const webhookId = await queries.newId(tx);
       const key = { tenantId, webhookId };
       const { sealed, secret } = makeSecret(secrets, key);
@@ -108,7 +126,9 @@ export function createWebhooks(tools: {
     async update(tx: Queryable, tenantId: number, id: string, to: WebhookPatch): Promise<void> {
       const url = to.url === undefined ? undefined : checkUrl(to.url);
       await hold(tx);
-      await queries.update(tx, await known(tx, tenantId, id), { ...to, url });
+      const row = await known(tx, tenantId, id);
+      refuseVain({ events: to.events ?? row.events, filter: to.filter ?? row.filter });
+      await queries.update(tx, row, { ...to, url });
     },
 
     /** What waits for it is not sent any more, and its lanes are nobody's. */
@@ -165,7 +185,7 @@ export function createWebhooks(tools: {
       if (!delivery) throw unknownDelivery();
       const [actionId] = await queue(tx, again(row, delivery));
       if (actionId === undefined)
-        throw webhookError('MUSTER_DELIVERY_FORGOTTEN', 'What was sent is not kept any more.');
+        throw webhookError('MUSTER_DELIVERY_FORGOTTEN', 'The delivery is no longer kept.');
       return actionId;
     },
 
@@ -177,6 +197,7 @@ export function createWebhooks(tools: {
       { cursor: after, failed = false, from, to }: ReplayWebhook,
     ) {
       const row = await known(tx, tenantId, id);
+      if (Date.parse(from) > Date.parse(to)) throw httpError('MUSTER_BAD_BODY', 'from must not be after to.');
       const found = await deliveries.inRange(tx, row, { from, to, failed, after, limit: MOST_REPLAYED });
       const ids = await queue(
         tx,

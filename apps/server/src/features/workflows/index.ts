@@ -4,12 +4,14 @@ import { createPruneNotices, createPruneSets } from '../../fleet/index.ts';
 import { runSoon } from '../../http/run-soon.ts';
 import { findNamed } from '../../searching/searching.ts';
 import { createBeginRuns, createSupplyRuns, SUPPLY_RUNS } from './duties.ts';
+import { createMissedProblem } from './missed-problem.ts';
 import { createWorkflowQueries } from './queries.ts';
 import { workflowRoutes } from './routes.ts';
 
 /** Actions that come by themselves, at their time. */
 export const workflows: CreateFeature = (shell) => {
-  const { audit, config, engine, fleet, log, repeats, searching } = shell;
+  const { audit, config, engine, fleet, log, problems, repeats, searching } = shell;
+  problems.add(createMissedProblem(engine.schema));
   searching.add(
     findNamed(engine.schema, {
       type: 'workflow',

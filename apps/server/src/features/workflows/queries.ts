@@ -233,6 +233,19 @@ export function createWorkflowQueries(s: string) {
     },
 
     /** Newest first. */
+    /** The newest run of each that had one. */
+    async lastRuns(client: Queryable, tenantId: number, workflowIds: readonly string[]): Promise<RunRow[]> {
+      const { rows } = await client.query({
+        name: 'muster_last_runs',
+        text: `select r.* from unnest((select $2::bigint[])) i(id)
+          cross join lateral (
+            select * from ${s}.workflow_runs r where r.tenant_id = $1 and r.workflow_id = i.id order by r.run_id desc limit 1
+          ) r`,
+        values: [tenantId, workflowIds],
+      });
+      return rows.map(run);
+    },
+
     async listRuns(
       client: Queryable,
       tenantId: number,

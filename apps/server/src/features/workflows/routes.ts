@@ -1,9 +1,10 @@
-import { api, type DeviceAction, type Targets } from '@muster/contracts';
+import { api, type DeviceAction, type Targets, type WorkflowChange } from '@muster/contracts';
 import type { Engine, Queryable } from '@muster/engine';
 import type { Audit } from '../../audit/audit.ts';
 import { type Fleet, type TargetSets, WHOLE_FLEET } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { hidePayload, withHidden } from '../../http/hidden-fields.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { isId } from '../../http/ids.ts';
 import { readPage } from '../../http/page.ts';
@@ -63,6 +64,14 @@ export function workflowRoutes(tools: {
     });
   }
 
+  async function shown(tenantId: number, rows: readonly WorkflowRow[]) {
+    const ids = rows.map(({ workflowId }) => workflowId);
+    const last = await queries.lastRuns(db, tenantId, ids);
+    const runs = await wireRuns(tenantId, last);
+    const ofWorkflow = new Map(last.map(({ workflowId }, n) => [workflowId, runs[n]]));
+    return rows.map((row) => wire(row, ofWorkflow.get(row.workflowId) ?? null));
+  }
+
   return [
     defineRoute(api.workflows.create, {
       access: operators('operator'),
@@ -92,7 +101,7 @@ export function workflowRoutes(tools: {
           }),
         );
         created(reply);
-        return wire(row);
+        return wire(row, null);
       },
     }),
 
@@ -104,35 +113,39 @@ export function workflowRoutes(tools: {
           (limit) => queries.list(db, caller.tenantId, { after: query.cursor, limit }),
           (row) => row.workflowId,
         );
-        return { workflows: items.map(wire), cursor };
+        return { workflows: await shown(caller.tenantId, items), cursor };
       },
     }),
 
     defineRoute(api.workflows.get, {
       access: operators('viewer'),
-      handler: async ({ caller, params }) => wire(await known(db, caller.tenantId, params.id)),
+      async handler({ caller, params }) {
+        const row = await known(db, caller.tenantId, params.id);
+        return (await shown(caller.tenantId, [row]))[0];
+      },
     }),
 
     defineRoute(api.workflows.update, {
       access: operators('operator'),
       async handler({ body, caller, params }) {
-        return audit.change(
+        const changed = await audit.change(
           caller,
-          async (tx) => {
+          async (tx): Promise<WorkflowRow> => {
             const before = await known(tx, caller.tenantId, params.id, 'for update');
             const now = engine.now();
             await refusePast(now, timesOf(body.action));
             await refuseUnknownTargets(tx, caller.tenantId, body.targets);
-            const row = { ...before, ...body } as WorkflowRow;
+            const row = { ...before, ...body, action: editedAction(before, body.action) } as WorkflowRow;
             const isNew = body.schedule !== undefined || (row.enabled && !before.enabled);
             const isPast =
               'at' in row.schedule && body.schedule === undefined && new Date(row.schedule.at) <= now;
             const nextAt = !isNew ? before.nextAt : isPast ? null : firstTime(row.schedule, now);
             await queries.update(tx, { ...row, nextAt });
-            return wire({ ...row, nextAt });
+            return { ...row, nextAt };
           },
-          { act: 'workflow.update', target: `workflow ${params.id}`, detail: body },
+          { act: 'workflow.update', target: `workflow ${params.id}`, detail: auditedChange(body) },
         );
+        return readBack(`workflow ${params.id}`, async () => (await shown(caller.tenantId, [changed]))[0]);
       },
     }),
 
@@ -202,17 +215,27 @@ function timesOf(action: DeviceAction | undefined) {
   return { 'action.deliverBy': action?.deliverBy, 'action.deadline': action?.deadline };
 }
 
-function wire(row: WorkflowRow) {
+/** What says hidden keeps its value: whoever changes a workflow has been shown it so. */
+function editedAction({ action }: WorkflowRow, edited: DeviceAction | undefined): DeviceAction {
+  if (edited?.payload === undefined) return edited ?? action;
+  return { ...edited, payload: withHidden(edited.payload, action.payload) };
+}
+
+const auditedChange = (body: WorkflowChange) =>
+  body.action === undefined ? body : { ...body, action: hidePayload(body.action) };
+
+function wire(row: WorkflowRow, lastRun: object | null) {
   return {
     id: row.workflowId,
     name: row.name,
     schedule: row.schedule,
     scheduleText: scheduleText(row.schedule),
     targets: row.targets,
-    action: row.action,
+    action: hidePayload(row.action),
     enabled: row.enabled,
     catchUp: row.catchUp,
     nextAt: row.enabled ? row.nextAt : null,
+    lastRun,
     createdAt: row.createdAt,
     createdBy: row.createdBy,
   };

@@ -35,7 +35,7 @@ export function firstTime(schedule: Schedule, now: Date): Date {
   }
   if (!isCron(schedule.cron)) throw badSchedule(schedule);
   const first = nextTime(schedule, now);
-  if (!first) throw workflowError('MUSTER_BAD_SCHEDULE', 'schedule.cron names a time that never comes.');
+  if (!first) throw workflowError('MUSTER_BAD_SCHEDULE', 'schedule.cron never comes due.');
   return first;
 }
 

@@ -34,8 +34,7 @@ export class CsvRows {
 
   /** The last row need not end with a line break. */
   *end(): Generator<CsvRow> {
-    if (this.#state === 'quoted')
-      throw new BrokenUpload(this.#begin, 'The row has a quote that is never closed.');
+    if (this.#state === 'quoted') throw new BrokenUpload(this.#begin, 'The row has an unclosed quote.');
     if (this.#begun) yield this.#row();
   }
 

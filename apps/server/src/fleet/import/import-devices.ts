@@ -34,10 +34,10 @@ interface Wanted {
 }
 
 const REFUSALS = {
-  EXISTS: 'There is a device with this externalId already.',
+  EXISTS: 'A device with this externalId already exists.',
   RACED: 'Another request registered this externalId at the same moment. Send the row again.',
   UNKNOWN_PC: 'There is no PC with this pcId.',
-  TOKEN_TAKEN: 'This tokenSha256 is in use, or was.',
+  TOKEN_TAKEN: 'This tokenSha256 is or was already in use.',
 } satisfies Record<Extract<Registered, { refused: string }>['refused'], string>;
 
 export async function* importDevices(
@@ -63,7 +63,8 @@ export async function* importDevices(
   try {
     for await (const record of records) {
       count += 1;
-      if (count > MOST_ROWS) throw new BrokenUpload(record.line, `More than ${MOST_ROWS} rows are too many.`);
+      if (count > MOST_ROWS)
+        throw new BrokenUpload(record.line, `An import can have at most ${MOST_ROWS} rows.`);
       const read = readRow(record);
       if ('error' in read) rejected.push(read);
       else {
@@ -126,15 +127,15 @@ function sentence({ issues: [issue] }: z.ZodError): string {
   const field = issue?.path.join('.') ?? '';
   switch (issue?.code) {
     case 'unrecognized_keys':
-      return `There is no field ${JSON.stringify(issue.keys[0])}.`;
+      return `Unknown field ${JSON.stringify(issue.keys[0])}.`;
     case 'invalid_type':
-      return `${field} is missing or of a wrong type.`;
+      return `${field} is missing or has the wrong type.`;
     case 'invalid_format':
-      return `${field} has a wrong form.`;
+      return `${field} has the wrong form.`;
     case 'custom':
       return `${field} ${issue.message}.`;
     default:
-      return `${field} has a wrong value.`;
+      return `${field} is invalid.`;
   }
 }
 

@@ -34,7 +34,7 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
         reply.header('connection', 'close'); // its body is not read
         throw deviceError(
           'MUSTER_IMPORT_RUNNING',
-          'Another import of this tenant is running. Send this one when it has ended.',
+          'Another import of this tenant is running. Wait until it has ended.',
         );
       }
       const owner = { tenantId, by: caller.name };
@@ -58,7 +58,7 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
           count(line);
           answer.write(asText(line));
           if (!(error instanceof BrokenUpload) && !request.raw.aborted)
-            log.warn({ err: error }, 'An import did not come to its end.');
+            log.warn({ err: error }, 'An import did not finish.');
         }
         await complete(done);
       };
@@ -79,7 +79,9 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
         const records = await readFirst(isCsv ? csvRecords(text) : jsonRecords(text));
         const complete = await audit.begin(caller, { act: 'device.import', target: 'devices' });
         void work(records, complete)
-          .catch((error) => log.error({ err: error }, 'The end of an import is not in the audit log.'))
+          .catch((error) =>
+            log.error({ err: error }, 'The end of an import could not be written to the audit log.'),
+          )
           .then(finish);
       } catch (error) {
         const refused = whyRefused(error);
@@ -110,6 +112,6 @@ function asLine(error: unknown, aborted: boolean): { line: number; error: string
     line: 0,
     error: aborted
       ? 'The upload broke off. Send it again.'
-      : 'The import could not go on. Send the upload again.',
+      : 'The import could not continue. Send the upload again.',
   };
 }

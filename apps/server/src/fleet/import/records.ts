@@ -28,7 +28,7 @@ export async function* csvRecords(chunks: AsyncIterable<string>): AsyncGenerator
       continue;
     }
     if (fields.length !== header.length) {
-      yield { line, error: `The row has ${fields.length} fields, and the header has ${header.length}.` };
+      yield { line, error: `The row has ${fields.length} fields, but the header has ${header.length}.` };
       continue;
     }
     const named = header
@@ -51,7 +51,8 @@ export async function readFirst(records: AsyncGenerator<RawRecord>): Promise<Asy
 function readHeader(line: number, fields: string[]): string[] {
   const names = fields.map((name) => name.trim());
   if (!names.includes('name')) throw new BrokenUpload(line, 'The header has no column "name".');
-  if (new Set(names).size < names.length) throw new BrokenUpload(line, 'The header names a column twice.');
+  if (new Set(names).size < names.length)
+    throw new BrokenUpload(line, 'The header has the same column twice.');
   return names;
 }
 

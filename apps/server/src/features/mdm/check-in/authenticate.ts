@@ -1,6 +1,6 @@
 import type { Queryable } from '@muster/engine';
 import type { Authenticate, Identity } from '@muster/mdm';
-import type { EnrolmentRow } from '../enrolments.ts';
+import { type EnrolmentRow, isEnrolmentId } from '../enrolments.ts';
 import { refused } from '../errors.ts';
 import type { PhoneEvent } from '../events.ts';
 import type { PhoneRow } from '../phones.ts';
@@ -10,26 +10,28 @@ import type { CheckInTools } from './tools.ts';
  * A phone begins. Which device it is, its enrolment says, by the name in its certificate or by the address in its profile.
  *
  *   unknown phone ────────────────────► first life
- *   known, same device, not released ─► renewal: the new certificate is added, nothing else changes
- *   known, released, new enrolment ───► new life: what was kept of the old one is forgotten
+ *   known, same device, not released ─► renewal: the new certificate is added, nothing else changes. By an enrolment that it has
+ *                                       used the certificate must be one of its own, or have the name of the enrolment
+ *   known, released or erased, new enrolment
+ *                                 ────► new life: what was kept of the old one is forgotten
  *   anything else ────────────────────► refused: nobody takes over a phone by saying its UDID
  */
 export function createAuthenticate(tools: CheckInTools) {
-  const { commands, enrolments, fleet, phones, publish, pushes } = tools;
+  const { enrolments, fleet, lives, phones, publish, pushes } = tools;
 
+  /** A certificate that has the name of an enrolment is of that one alone; the address counts for what other authorities issue. */
   async function enrolmentOf(
     tx: Queryable,
     tenantId: number,
-    identity: Identity,
+    named: string | null,
     addressed: string | null,
   ): Promise<EnrolmentRow> {
-    const named = commonNameOf(identity);
-    const byName = named === null ? null : await enrolments.find(tx, tenantId, named);
-    const byAddress = addressed === null ? null : await enrolments.find(tx, tenantId, addressed);
-    if (byName && byAddress && byName.enrolmentId !== byAddress.enrolmentId)
-      throw refused('The certificate is of another enrolment than the address.');
-    const found = byName ?? byAddress;
-    if (!found) throw refused('This enrolment is not known.');
+    const ofCertificate = named !== null && isEnrolmentId(named) ? named : null;
+    if (ofCertificate !== null && addressed !== null && ofCertificate !== addressed)
+      throw refused('The certificate belongs to another enrolment than the URL.');
+    const enrolmentId = ofCertificate ?? addressed;
+    const found = enrolmentId === null ? null : await enrolments.find(tx, tenantId, enrolmentId);
+    if (!found) throw refused('This enrolment is unknown.');
     return found;
   }
 
@@ -38,16 +40,20 @@ export function createAuthenticate(tools: CheckInTools) {
     known: PhoneRow | null,
     enrolment: EnrolmentRow,
     udid: string,
+    isItsCertificate: boolean,
   ): 'first' | 'renewal' | 'new' {
     if (enrolment.udid !== null && enrolment.udid !== udid)
       throw refused('This enrolment was used by another phone.');
+    // its address is no secret once a phone has used it
+    if (enrolment.udid !== null && !isItsCertificate)
+      throw refused('The certificate belongs neither to this phone nor to its enrolment.');
     if (!known) return 'first';
     if (known.releasedAt !== null) {
-      if (enrolment.udid !== null) throw refused('The phone was released: it needs a new enrolment.');
+      if (enrolment.udid !== null) throw refused('The phone was released and needs a new enrolment.');
       return 'new';
     }
     if (known.deviceId !== enrolment.deviceId) throw refused('The phone is enrolled as another device.');
-    return 'renewal';
+    return known.erasedAt !== null && enrolment.udid === null ? 'new' : 'renewal';
   }
 
   return async (
@@ -59,37 +65,43 @@ export function createAuthenticate(tools: CheckInTools) {
   ): Promise<void> => {
     const { deviceId: udid, byod, user } = message.channel;
     if (user) return;
-    const enrolment = await enrolmentOf(tx, tenantId, identity, addressed);
+    if (!(await pushes.knowsTopic(tx, tenantId, message.topic)))
+      throw refused('There is no push certificate for this topic.');
+    const named = commonNameOf(identity);
+    const enrolment = await enrolmentOf(tx, tenantId, named, addressed);
     const { deviceId } = enrolment;
     const laneId = await fleet.laneOf(tx, tenantId, deviceId).catch(() => {
       throw refused('The device of this enrolment was deleted.');
     });
     const known = await phones.lock(tx, tenantId, udid);
-    const beginning = beginningOf(known, enrolment, udid);
+    const isItsCertificate =
+      named === enrolment.enrolmentId || (await phones.ownerOf(tx, tenantId, identity.hash)) === udid;
+    const beginning = beginningOf(known, enrolment, udid, isItsCertificate);
     const events: PhoneEvent[] = [];
     let isNewLife = beginning === 'new';
 
     // another phone that was this device, or the same one of somebody's own under its former id
     const former = await phones.ofDevice(tx, tenantId, deviceId);
     if (former && former.udid !== udid) {
-      if (enrolment.udid !== null) throw refused('Another phone is this device now.');
+      if (enrolment.udid !== null) throw refused('Another phone is enrolled as this device now.');
       await phones.forget(tx, tenantId, former.udid);
       await pushes.forget(tx, tenantId, deviceId);
+      await fleet.notePhoneReplaced(tx, tenantId, deviceId);
       isNewLife = true;
     }
     await phones.put(tx, tenantId, {
       ...{ udid, deviceId, laneId, enrolmentId: enrolment.enrolmentId, byod, topic: message.topic },
       ...{ serial: message.serialNumber, facts: factsOf(message) },
     });
+    if (isNewLife) await lives.begin(tx, tenantId, { udid, laneId });
     if (beginning === 'new') {
-      await commands.closeAll(tx, tenantId, udid);
       await phones.change(tx, tenantId, udid, {
         ...{ sealedUnlockToken: null, sealedBootstrapToken: null, enrolledAt: null, tokenUpdatedAt: null },
         releasedAt: null,
       });
     }
-    if (!(await phones.pin(tx, tenantId, identity.hash, udid)))
-      throw refused('The certificate is that of another phone.');
+    if (!(await phones.pin(tx, tenantId, udid, identity)))
+      throw refused('The certificate belongs to another phone.');
     await enrolments.used(tx, tenantId, enrolment.enrolmentId, udid);
     const model = message.productName ?? message.model;
     events.push({

@@ -13,7 +13,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** Check-ins of phones: each in one transaction with what it tells others. Gives the body of the answer. */
 export function createCheckIns(db: Database, tools: CheckInTools) {
-  const { commands, phones, publish, pushes, secrets } = tools;
+  const { lives, phones, publish, secrets } = tools;
   const authenticate = createAuthenticate(tools);
   const tokenUpdate = createTokenUpdate(tools);
 
@@ -25,19 +25,10 @@ export function createCheckIns(db: Database, tools: CheckInTools) {
     udid: string,
   ): Promise<PhoneRow> {
     if ((await phones.ownerOf(tx, tenantId, hash)) !== udid)
-      throw refused('The certificate is not one of this phone.');
+      throw refused('The certificate does not belong to this phone.');
     const phone = await phones.lock(tx, tenantId, udid);
-    if (!phone) throw refused('This phone is not known.');
+    if (!phone) throw refused('This phone is unknown.');
     return phone;
-  }
-
-  /** It leaves, and says so once; what waited for it ends. */
-  async function checkOut(tx: Queryable, tenantId: number, phone: PhoneRow): Promise<void> {
-    if (phone.releasedAt !== null) return;
-    await commands.closeAll(tx, tenantId, phone.udid);
-    await phones.change(tx, tenantId, phone.udid, { releasedAt: tools.now() });
-    await pushes.forget(tx, tenantId, phone.deviceId);
-    await publish(tx, tenantId, [{ type: 'DEVICE_RELEASED', udid: phone.udid }]);
   }
 
   async function run(
@@ -60,7 +51,7 @@ export function createCheckIns(db: Database, tools: CheckInTools) {
         await tokenUpdate(tx, tenantId, phone, message);
         return NOTHING;
       case 'CheckOut':
-        await checkOut(tx, tenantId, phone);
+        await publish(tx, tenantId, await lives.leave(tx, tenantId, udid));
         return NOTHING;
       case 'SetBootstrapToken': {
         const { bootstrapToken: token } = message;
@@ -76,7 +67,7 @@ export function createCheckIns(db: Database, tools: CheckInTools) {
         return buildPlist({ BootstrapToken: secrets.open(kept, sealed.bootstrapToken(tenantId, udid)) });
       }
       default:
-        throw refused('This message is not known here.');
+        throw refused('This message type is not supported.');
     }
   }
 
@@ -88,7 +79,7 @@ export function createCheckIns(db: Database, tools: CheckInTools) {
   ): Promise<Buffer> => {
     const message = parseCheckIn(body);
     if (message.type === 'Unknown')
-      throw refused(`Messages of the type ${message.messageType} are not known here.`);
+      throw refused(`Messages of the type ${message.messageType} are not supported.`);
     if (message.channel.deviceId.length > LONGEST_UDID) throw refused('The id of the device is too long.');
     if (message.type === 'UserAuthenticate')
       throw mdmError('MUSTER_MDM_USER_NOT_MANAGED', 'Users are not managed here.');

@@ -11,15 +11,17 @@ import type { CheckInTools } from './tools.ts';
  * the first message since its Authenticate that says so begins a new life. The same message may come twice.
  */
 export function createTokenUpdate(tools: CheckInTools) {
-  const { arrivals, commands, now, phones, publish, pushes, secrets } = tools;
+  const { arrivals, commands, lives, now, phones, publish, pushes, secrets } = tools;
 
   return async (tx: Queryable, tenantId: number, phone: PhoneRow, message: TokenUpdate): Promise<void> => {
     const { udid, deviceId } = phone;
     const { awaitingConfiguration, pushMagic: magic, token, topic, unlockToken } = message;
-    if (phone.releasedAt !== null) throw refused('The phone was released: it needs a new enrolment.');
+    if (phone.releasedAt !== null) throw refused('The phone was released and needs a new enrolment.');
+    // whoever pushes by another one does so in vain, and would stop the pushes of a topic that is not ours
+    if (topic !== phone.topic) throw refused('The topic differs from that of its Authenticate.');
     const isFirst = phone.tokenUpdatedAt === null;
     const isNewLife = awaitingConfiguration && isFirst && phone.enrolledAt !== null;
-    if (isNewLife) await commands.closeAll(tx, tenantId, udid);
+    if (isNewLife) await lives.begin(tx, tenantId, phone);
     await phones.change(tx, tenantId, udid, {
       topic,
       tokenUpdatedAt: now(),

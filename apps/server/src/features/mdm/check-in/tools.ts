@@ -4,6 +4,7 @@ import type { Arrivals } from '../commands/arrivals.ts';
 import type { CommandCache } from '../commands/cache.ts';
 import type { Enrolments } from '../enrolments.ts';
 import type { Publish } from '../events.ts';
+import type { Lives } from '../lives.ts';
 import type { Phones } from '../phones.ts';
 import type { Pushes } from '../push/index.ts';
 
@@ -12,7 +13,8 @@ export interface CheckInTools {
   readonly arrivals: Arrivals;
   readonly commands: CommandCache;
   readonly enrolments: Enrolments;
-  readonly fleet: Pick<Fleet, 'laneOf'>;
+  readonly lives: Lives;
+  readonly fleet: Pick<Fleet, 'laneOf' | 'notePhoneReplaced'>;
   readonly now: () => Date;
   readonly phones: Phones;
   readonly publish: Publish;

@@ -1,4 +1,6 @@
 import type { Queryable } from '@muster/engine';
+import { ERASE } from '../written-commands.ts';
+import { calledAgain } from './settle.ts';
 
 /** A command to hand out. */
 export interface NewCommand {
@@ -38,14 +40,19 @@ export function createCommandCache(s: string, now: () => Date) {
     'm.tenant_id, m.udid, m.command_uuid, m.source, m.action_id, m.attempt, m.fetched_at, m.not_now_at';
 
   return {
-    /** Says which were added: one that is known stays as it is, whatever became of it. */
+    /**
+     * Says which were added: one that is known stays as it is, whatever became of it. If it comes with an earlier end, that is its
+     * end: it was withdrawn. What a phone that has fetched it says counts all the same.
+     */
     async add(tx: Queryable, tenantId: number, commands: readonly NewCommand[]): Promise<Set<string>> {
       const { rows } = await tx.query({
         name: 'muster_mdm_add_commands',
-        text: `insert into ${s}.mdm_commands (created_at, tenant_id, udid, command_uuid, source, request_type, payload, expires_at)
+        text: `insert into ${s}.mdm_commands as m (created_at, tenant_id, udid, command_uuid, source, request_type, payload, expires_at)
           select $1::timestamptz, $2::int, i.* from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::jsonb[], $8::timestamptz[])
             i(udid, command_uuid, source, request_type, payload, expires_at)
-          on conflict (tenant_id, udid, command_uuid) do nothing returning command_uuid`,
+          on conflict (tenant_id, udid, command_uuid) do update set expires_at = excluded.expires_at
+            where m.closed_at is null and m.expires_at > excluded.expires_at
+          returning command_uuid, xmax = 0 as is_new`,
         values: [
           now(),
           tenantId,
@@ -57,7 +64,7 @@ export function createCommandCache(s: string, now: () => Date) {
           commands.map((one) => one.expiresAt ?? null),
         ],
       });
-      return new Set(rows.map((row) => row.command_uuid));
+      return new Set(rows.filter((row) => row.is_new).map((row) => row.command_uuid));
     },
 
     /** Whatever waits for a phone that has left or cannot be reached; commands of lanes end with their actions. */
@@ -101,14 +108,29 @@ export function createCommandCache(s: string, now: () => Date) {
       return rows.map(closed);
     },
 
-    /** An attempt of an action is with the phone from now on; one of the same command that was there before is over. */
+    /**
+     * An attempt of an action is with the phone from now on; one of the same command that was there before is over. The phone is
+     * watched until it has answered: one that gets it again has come and not done it.
+     */
     async hand(
       tx: Queryable,
       tenantId: number,
-      command: NewCommand & { readonly actionId: string; readonly attempt: number },
+      command: NewCommand & { readonly actionId: string; readonly attempt: number; readonly again: boolean },
     ): Promise<void> {
       await tx.query({
-        text: `insert into ${s}.mdm_commands (created_at, fetched_at, tenant_id, udid, command_uuid, source, request_type, payload, action_id, attempt, expires_at)
+        text: `with watched as (
+            update ${s}.mdm_devices d set watched_at = case when w.is_seen then $1 else d.watched_at end, refusals = d.refusals + w.again::int,
+              erased_at = case when w.is_erase then $1 else d.erased_at end,
+              call_after = case when w.again then $1::timestamptz + ${calledAgain('d.refusals')} when $10 then d.call_after end
+            from (
+              select a.again, $5 = '${ERASE}' as is_erase, a.again or d.watched_at is null or (not $10 and d.call_after is not null) as is_seen
+              from ${s}.mdm_devices d
+              cross join lateral (select $10::boolean and (d.call_after is null or d.call_after <= $1::timestamptz) as again) a
+              where d.tenant_id = $2 and d.udid = $3
+            ) w
+            where d.tenant_id = $2 and d.udid = $3 and (w.is_seen or w.is_erase)
+          )
+          insert into ${s}.mdm_commands (created_at, fetched_at, tenant_id, udid, command_uuid, source, request_type, payload, action_id, attempt, expires_at)
           values ($1, $1, $2, $3, $4, 'lane', $5, $6, $7, $8, $9)
           on conflict (tenant_id, udid, command_uuid) do update set fetched_at = excluded.fetched_at, action_id = excluded.action_id,
             attempt = excluded.attempt, expires_at = excluded.expires_at, not_now_at = null, closed_at = null, answered_at = null, answer = null, status = null`,
@@ -121,9 +143,30 @@ export function createCommandCache(s: string, now: () => Date) {
             command.requestType,
             JSON.stringify(command.payload),
           ],
-          ...[command.actionId, command.attempt, command.expiresAt ?? null],
+          ...[command.actionId, command.attempt, command.expiresAt ?? null, command.again],
         ],
       });
+    },
+
+    async isKnown(client: Queryable, tenantId: number, udid: string, commandUuid: string): Promise<boolean> {
+      const { rows } = await client.query({
+        text: `select 1 from ${s}.mdm_commands where tenant_id = $1 and udid = $2 and command_uuid = $3`,
+        values: [tenantId, udid, commandUuid],
+      });
+      return rows.length > 0;
+    },
+
+    async wasRefused(
+      client: Queryable,
+      tenantId: number,
+      udid: string,
+      commandUuid: string,
+    ): Promise<boolean> {
+      const { rows } = await client.query({
+        text: `select 1 from ${s}.mdm_commands where tenant_id = $1 and udid = $2 and command_uuid = $3 and status = 'NotNow'`,
+        values: [tenantId, udid, commandUuid],
+      });
+      return rows.length > 0;
     },
 
     /** What the phone said, before anybody is told: if this node dies in between, the phone says it again. */

@@ -1,6 +1,7 @@
 import { type Database, gather, whileLocked } from '@muster/engine';
 import type { ErrorLink } from '@muster/mdm';
 import type { PhoneEvent, Publish } from '../events.ts';
+import type { Lives } from '../lives.ts';
 import type { createSettle, Said, Settled } from './settle.ts';
 
 /** A report, with what a failure said. */
@@ -12,7 +13,11 @@ export interface Reported extends Said {
  * Reports of phones that come at the same moment, in one transaction with what is told of them: four round trips for all.
  * Each phone is in a statement once; whoever says two things at once is heard one after the other.
  */
-export function gatherSettles(db: Database, settle: ReturnType<typeof createSettle>, publish: Publish) {
+export function gatherSettles(
+  db: Database,
+  settle: ReturnType<typeof createSettle>,
+  { lives, publish }: { lives: Lives; publish: Publish },
+) {
   return gather<Reported, Settled>({
     name: 'mdm-settle',
     inFlightAtOnce: db.writers,
@@ -27,18 +32,29 @@ export function gatherSettles(db: Database, settle: ReturnType<typeof createSett
             tx,
             round.map(({ item }) => item),
           );
-          round.forEach(({ item, n }, at) => {
+          for (const [at, { item, n }] of round.entries()) {
             const one = settled[at] ?? null;
             answers[n] = one;
-            const told = one === null ? [] : eventsOf(item, one);
+            if (one === null) continue;
+            const told = eventsOf(item, one);
+            // an attempt of a lane is answered by its report, and the phone leaves with that
+            if (one.answered?.source !== 'lane' && isLeaving(item, one))
+              told.push(...(await lives.leave(tx, item.tenantId, one.udid)));
             if (told.length > 0) events.set(item.tenantId, [...(events.get(item.tenantId) ?? []), ...told]);
-          });
+          }
         }
         for (const [tenantId, told] of events) await publish(tx, tenantId, told);
         return answers;
       }),
   });
 }
+
+/**
+ * It has removed the profile of its enrolment: its CheckOut may get lost, and then nobody could enrol it again. What it says is
+ * heard once, so it leaves in the transaction in which that is heard, or says it again.
+ */
+export const isLeaving = ({ status }: Said, { answered }: NonNullable<Settled>) =>
+  answered?.isToLeave === true && status === 'Acknowledged';
 
 function roundsOf(items: readonly Reported[]): { item: Reported; n: number }[][] {
   const rounds: { item: Reported; n: number }[][] = [];

@@ -1,4 +1,6 @@
 import type { Queryable } from '@muster/engine';
+import { PROFILE_IDENTIFIER } from '../profile.ts';
+import { ERASE } from '../written-commands.ts';
 
 /** What a phone says when it comes. */
 export interface Said {
@@ -17,6 +19,8 @@ export interface Answered {
   readonly requestType: string;
   readonly actionId: string | null;
   readonly attempt: number | null;
+  /** Whoever does it leaves: it removes the profile of its enrolment. */
+  readonly isToLeave: boolean;
 }
 
 export interface NextCommand {
@@ -36,6 +40,8 @@ export type Settled = null | {
   readonly deviceId: string;
   readonly laneId: string;
   readonly isReleased: boolean;
+  /** It has begun a new life, and may have something of its lane from this generation on. */
+  readonly awaitedGeneration: number | null;
   /** Null: the command is unknown, or was answered before. */
   readonly answered: Answered | null;
   readonly next: NextCommand | null;
@@ -47,6 +53,14 @@ export type Settled = null | {
 
 /** DEVICE_CONNECTED is told at most so often. */
 const NEWS_EVERY = `interval '30 seconds'`;
+/**
+ * A phone that refused, or comes again and has not done what it was given, is called after 30 s, 2, 8, 30 min, then daily: as one
+ * that does not come. Whatever it says until then is of the same refusal; something else that it gets is none.
+ */
+export const calledAgain = (
+  refusals: string,
+) => `case ${refusals} when 0 then interval '30 seconds' when 1 then interval '2 minutes' when 2 then interval '8 minutes'
+  when 3 then interval '30 minutes' else interval '1 day' end`;
 
 /**
  * The whole of a report in one statement, for many phones at once: whose it is, what becomes of the command it is about, and
@@ -55,14 +69,17 @@ const NEWS_EVERY = `interval '30 seconds'`;
  *
  * The statement sees the commands as they were before it, so each phone may be in it once, and the command that is reported
  * is not looked at again.
+ *
+ * Whoever comes is taken out of the ledger of pushes, so whoever was in it, or gets something, is watched from here on
+ * (`watch-phones.ts`): nobody is ever without a push and without somebody who looks.
  */
 export function createSettle(s: string, now: () => Date) {
   const text = `with given as (
       select g.* from unnest((select $2::int[]), (select $3::text[]), (select $4::text[]), (select $5::text[]), (select $6::text[]))
         with ordinality as g(tenant_id, udid, hash, status, command_uuid, n)
     ), who as materialized (
-      select g.n, g.tenant_id, g.status, g.command_uuid, d.udid, d.device_id, d.lane_id, d.released_at, d.connected_at,
-        d.sealed_unlock_token, l.want
+      select g.n, g.tenant_id, g.status, g.command_uuid, d.udid, d.device_id, d.lane_id, d.released_at, d.connected_at, d.call_after,
+        d.sealed_unlock_token, d.awaited_generation, l.want
       from given g
       cross join lateral (
         select c.udid from ${s}.mdm_certificates c where c.tenant_id = g.tenant_id and c.hash = g.hash limit 1
@@ -81,7 +98,8 @@ export function createSettle(s: string, now: () => Date) {
         answered_at = case when w.status = 'NotNow' or m.source = 'lane' then m.answered_at else $1::timestamptz end
       from who w
       where m.tenant_id = any(array[w.tenant_id]) and m.udid = w.udid and m.command_uuid = w.command_uuid and m.answered_at is null
-      returning w.n, m.source, m.action_id, m.attempt, m.request_type
+      returning w.n, m.source, m.action_id, m.attempt, m.request_type,
+        m.request_type = 'RemoveProfile' and m.payload->>'Identifier' = '${PROFILE_IDENTIFIER}' as is_to_leave
     ), next as materialized (
       select w.n, w.tenant_id, w.udid, m.command_uuid, m.request_type, m.payload, m.source, m.fetched_at
       from who w
@@ -95,16 +113,28 @@ export function createSettle(s: string, now: () => Date) {
     ), fetched as (
       update ${s}.mdm_commands m set fetched_at = $1::timestamptz from next x
       where m.tenant_id = any(array[x.tenant_id]) and m.udid = x.udid and m.command_uuid = x.command_uuid and m.fetched_at is null
+    ), came as materialized (
+      select w.n, w.tenant_id, w.udid, w.want is not null as was_wanted, x.n is not null as is_given, x.n is not null and x.fetched_at is null as is_new,
+        (w.status = 'NotNow' or (w.status = 'Idle' and x.fetched_at is not null))
+          and (w.call_after is null or w.call_after <= $1::timestamptz) as is_refusal, w.status <> 'NotNow' and w.command_uuid is not null as is_done,
+        w.status <> 'NotNow' and x.n is null and (w.connected_at is null or w.connected_at <= $1::timestamptz - ${NEWS_EVERY}) as is_news,
+        coalesce(x.request_type = '${ERASE}', false) as is_erase, coalesce(t.request_type = '${ERASE}' and w.status <> 'Acknowledged', false) as is_spared
+      from who w left join next x on x.n = w.n left join told t on t.n = w.n where w.released_at is null
     ), news as (
-      update ${s}.mdm_devices d set connected_at = $1::timestamptz from who w
-      where d.tenant_id = any(array[w.tenant_id]) and d.udid = w.udid and w.status <> 'NotNow' and w.released_at is null
-        and not exists (select 1 from next x where x.n = w.n)
-        and (d.connected_at is null or d.connected_at <= $1::timestamptz - ${NEWS_EVERY})
-      returning w.n
+      update ${s}.mdm_devices d set connected_at = case when w.is_news then $1::timestamptz else d.connected_at end,
+        watched_at = case when w.was_wanted or w.is_refusal or (w.is_given and d.watched_at is null) then $1::timestamptz else d.watched_at end,
+        call_after = case when w.is_new then null when w.is_refusal then $1::timestamptz + ${calledAgain('d.refusals')} when w.is_done then null else d.call_after end,
+        refusals = case when w.is_refusal then d.refusals + 1 when w.is_done then 0 else d.refusals end,
+        erased_at = case when w.is_erase then $1::timestamptz when w.is_spared then null else d.erased_at end
+      from came w
+      where d.tenant_id = any(array[w.tenant_id]) and d.udid = w.udid
+        and (w.is_news or w.was_wanted or w.is_refusal or (w.is_given and d.watched_at is null) or (w.is_done and d.refusals > 0)
+          or (w.is_new and d.call_after is not null) or w.is_erase or w.is_spared)
+      returning w.n, w.is_news
     )
-    select w.n::int, w.udid, w.device_id, w.lane_id, w.released_at, w.want, t.source as told_source, t.request_type as told_type,
-      t.action_id as told_action, t.attempt as told_attempt, x.command_uuid, x.request_type, x.payload, x.source, x.fetched_at,
-      case when x.request_type = 'ClearPasscode' then w.sealed_unlock_token end as sealed_unlock_token, (c.n is not null) as is_news
+    select w.n::int, w.udid, w.device_id, w.lane_id, w.released_at, w.awaited_generation, w.want, t.source as told_source, t.request_type as told_type,
+      t.action_id as told_action, t.attempt as told_attempt, coalesce(t.is_to_leave, false) as is_to_leave, x.command_uuid, x.request_type, x.payload, x.source, x.fetched_at,
+      case when x.request_type = 'ClearPasscode' then w.sealed_unlock_token end as sealed_unlock_token, coalesce(c.is_news, false) as is_news
     from who w left join told t on t.n = w.n left join next x on x.n = w.n left join news c on c.n = w.n`;
 
   /** One answer per item, in their order. */
@@ -133,6 +163,7 @@ function settledOf(row: any): NonNullable<Settled> {
     deviceId: row.device_id,
     laneId: row.lane_id,
     isReleased: row.released_at !== null,
+    awaitedGeneration: row.awaited_generation,
     want: row.want,
     isNews: row.is_news,
     answered:
@@ -143,6 +174,7 @@ function settledOf(row: any): NonNullable<Settled> {
             requestType: row.told_type,
             actionId: row.told_action,
             attempt: row.told_attempt,
+            isToLeave: row.is_to_leave,
           },
     next:
       row.command_uuid === null

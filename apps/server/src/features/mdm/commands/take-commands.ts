@@ -4,6 +4,7 @@ import { checkCommand, MdmError, plistFromJson } from '@muster/mdm';
 import type { Bus } from '../../../bus/bus.ts';
 import { type Received, Unusable } from '../../../bus/subscription.ts';
 import type { PhoneEvent, Publish } from '../events.ts';
+import type { Lives } from '../lives.ts';
 import type { PhoneRow, Phones } from '../phones.ts';
 import { PROFILE_IDENTIFIER } from '../profile.ts';
 import type { Pushes } from '../push/index.ts';
@@ -14,12 +15,13 @@ interface Tools {
   readonly arrivals: Arrivals;
   readonly bus: Bus;
   readonly commands: CommandCache;
+  readonly lives: Lives;
   readonly phones: Phones;
   readonly publish: Publish;
   readonly pushes: Pushes;
 }
 
-/** As seed 002 calls it. */
+/** The name of the subscription, and of its lanes. */
 const NAME = 'apple-process-action';
 const MESSAGE = 'SendMessage';
 
@@ -27,7 +29,7 @@ const MESSAGE = 'SendMessage';
  * Takes what phones are to be told, keeps it until they come, and has them woken up. Devices that are no phones of ours are
  * somebody else's business: whoever speaks for them gets the same message.
  */
-export function takeCommands({ arrivals, bus, commands, phones, publish, pushes }: Tools): void {
+export function takeCommands({ arrivals, bus, commands, lives, phones, publish, pushes }: Tools): void {
   const failed = (message: CommandMessage, code?: string): PhoneEvent => ({
     type: 'ACTION_FAILED',
     udid: message.device_udid,
@@ -42,7 +44,8 @@ export function takeCommands({ arrivals, bus, commands, phones, publish, pushes 
     for (const message of messages) {
       const phone = known.get(message.device_udid);
       if (!phone) continue;
-      const why = refusalOf(phone, message);
+      // what comes before the old life is over is of the old one
+      const why = (await lives.isBegun(tx, tenantId, phone)) ? refusalOf(phone, message) : {};
       if (why) events.push(failed(message, why.code));
       else if (message.request_type === MESSAGE)
         await pushes.message(tx, tenantId, phone.deviceId, {
@@ -120,7 +123,7 @@ function whyNotSent(code: string): object {
 
 function bodyOf({ body }: Received<CommandMessage>): CommandMessage {
   const read = commandMessage.safeParse(body);
-  if (!read.success) throw new Unusable(`The message has not the form of a command: ${read.error.message}`);
+  if (!read.success) throw new Unusable(`The message is not a valid command: ${read.error.message}`);
   return read.data;
 }
 

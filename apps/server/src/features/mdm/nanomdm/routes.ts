@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { api } from '@muster/contracts';
-import { atLeast } from '@muster/contracts/words';
 import type { Database } from '@muster/engine';
-import { MdmError, MOST_COMMAND_BYTES, type PushOutcome, parseCommand } from '@muster/mdm';
+import { MdmError, MOST_COMMAND_BYTES, parseCommand } from '@muster/mdm';
 import type { Audit } from '../../../audit/audit.ts';
 import { MusterError } from '../../../errors.ts';
 import { operatorsByBasic } from '../../../http/access.ts';
@@ -12,7 +11,9 @@ import { httpError } from '../../../http/errors.ts';
 import type { Caller } from '../../../tokens/caller.ts';
 import type { Phones } from '../phones.ts';
 import type { Pushes } from '../push/index.ts';
+import { pushNow } from '../push-now.ts';
 import type { RawCommands, RawRequest } from '../raw-commands.ts';
+import { refuseErasing } from '../written-commands.ts';
 
 interface Tools {
   readonly audit: Audit;
@@ -24,8 +25,10 @@ interface Tools {
 
 type Each = Record<string, { push_result?: string; push_error?: string; command_error?: string }>;
 
-/** APNs has not said anything by then; the push is repeated all the same. */
-const PATIENCE_MS = 10_000;
+/** Of a thousand ids; each is a transaction of its own. */
+const AT_ONCE = 8;
+/** Any word may be an id, those of the language too. */
+const newStatus = (): Each => Object.create(null);
 
 /** What programs that were made for NanoMDM send, and the answers they know. */
 export function nanomdmRoutes({ audit, db, phones, pushes, raw }: Tools): Route[] {
@@ -43,8 +46,8 @@ export function nanomdmRoutes({ audit, db, phones, pushes, raw }: Tools): Route[
 
   async function push(tenantId: number, found: ReadonlyMap<string, string>, status: Each): Promise<void> {
     if (found.size === 0) return;
-    const outcomes = await within(pushes.now(tenantId, [...found.values()]), PATIENCE_MS);
-    for (const [id, deviceId] of found) status[id] = outcomes ? said(outcomes.get(deviceId)) : NO_ANSWER;
+    const said = await pushNow(pushes, tenantId, [...found.values()]);
+    for (const [id, deviceId] of found) status[id] = said(deviceId);
   }
 
   function enqueue(
@@ -56,11 +59,14 @@ export function nanomdmRoutes({ audit, db, phones, pushes, raw }: Tools): Route[
     return audit.change(
       caller,
       (tx) => raw.enqueue(tx, { tenantId, deviceId, by, ...request }),
-      ({ id }) => ({
-        act: 'command.enqueue',
-        target: `device ${deviceId}`,
-        detail: { actionId: id, requestType: request.command.requestType },
-      }),
+      ({ id, outcome }) =>
+        outcome === 'created'
+          ? {
+              act: 'command.enqueue',
+              target: `device ${deviceId}`,
+              detail: { actionId: id, requestType: request.command.requestType },
+            }
+          : null,
     );
   }
 
@@ -68,11 +74,11 @@ export function nanomdmRoutes({ audit, db, phones, pushes, raw }: Tools): Route[
     defineRoute(api.nanomdm.enqueue, {
       access: operatorsByBasic('operator'),
       bodyLimit: MOST_COMMAND_BYTES,
+      takesLists: true,
       async handler({ caller, params, query, reply, request }) {
         const { commandUuid, ...command } = read(bytesOf(request.body));
         const { requestType } = command;
-        if (requestType === 'EraseDevice' && (caller.role === null || !atLeast(caller.role, 'admin')))
-          throw httpError('MUSTER_FORBIDDEN', 'Erasing a phone needs the role admin.');
+        refuseErasing(caller, requestType);
         const isQuiet = Boolean(query.nopush);
         const of = {
           command,
@@ -80,18 +86,24 @@ export function nanomdmRoutes({ audit, db, phones, pushes, raw }: Tools): Route[
           serial: query.serial,
           wake: isQuiet ? ('never' as const) : ('quietly' as const),
         };
-        const status: Each = {};
+        const status = newStatus();
         const queued = new Map<string, string>();
-        for (const [id, deviceId] of await who(caller.tenantId, idsOf(params.ids), status, 'command_error'))
-          try {
-            await enqueue(caller, deviceId, of);
-            queued.set(id, deviceId);
-            status[id] = {};
-          } catch (error) {
-            // what is wrong with one phone is no reason to refuse the others
-            if (!(error instanceof MusterError) || error.status >= 500) throw error;
-            status[id] = { command_error: error.message };
+        const left = [...(await who(caller.tenantId, idsOf(params.ids), status, 'command_error'))];
+        const queueOn = async () => {
+          for (let next = left.shift(); next; next = left.shift()) {
+            const [id, deviceId] = next;
+            try {
+              await enqueue(caller, deviceId, of);
+              queued.set(id, deviceId);
+              status[id] = {};
+            } catch (error) {
+              // what is wrong with one phone is no reason to refuse the others
+              if (!(error instanceof MusterError) || error.status >= 500) throw error;
+              status[id] = { command_error: error.message };
+            }
           }
+        };
+        await Promise.all(Array.from({ length: AT_ONCE }, queueOn));
         if (!isQuiet) await push(caller.tenantId, queued, status);
         reply.code(isAllRight(status) ? 200 : 207);
         const answer = { status, command_uuid: of.commandUuid, request_type: requestType };
@@ -101,8 +113,9 @@ export function nanomdmRoutes({ audit, db, phones, pushes, raw }: Tools): Route[
 
     defineRoute(api.nanomdm.push, {
       access: operatorsByBasic('operator'),
+      takesLists: true,
       async handler({ caller, params, reply }) {
-        const status: Each = {};
+        const status = newStatus();
         const found = await who(caller.tenantId, idsOf(params.ids), status, 'push_error');
         await push(caller.tenantId, found, status);
         reply.code(isAllRight(status) ? 200 : 207);
@@ -110,14 +123,6 @@ export function nanomdmRoutes({ audit, db, phones, pushes, raw }: Tools): Route[
       },
     }),
   ];
-}
-
-const NO_ANSWER = { push_error: 'APNs has not answered yet; the push is repeated.' };
-
-function said(outcome: PushOutcome | undefined): Each[string] {
-  if (!outcome) return { push_result: 'A push is on its way already, or waits for a token.' };
-  if (outcome.kind === 'accepted') return { push_result: outcome.apnsId ?? 'accepted' };
-  return { push_error: outcome.reason };
 }
 
 function read(body: Buffer) {
@@ -132,11 +137,3 @@ function read(body: Buffer) {
 const idsOf = (text: string) => [...new Set(text.split(',').filter(Boolean))];
 const isAllRight = (status: Each) =>
   Object.values(status).every((one) => one.push_error === undefined && one.command_error === undefined);
-
-/** Null: it takes longer. */
-function within<T>(work: Promise<T>, ms: number): Promise<T | null> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(null), ms);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}

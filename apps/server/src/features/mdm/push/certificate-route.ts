@@ -1,9 +1,12 @@
 import { api } from '@muster/contracts';
+import type { Database } from '@muster/engine';
 import type { Audit } from '../../../audit/audit.ts';
-import { operatorsByBasic } from '../../../http/access.ts';
+import { operators, operatorsByBasic } from '../../../http/access.ts';
 import { bytesOf } from '../../../http/bytes-body.ts';
 import { defineRoute, type Route } from '../../../http/define-route.ts';
 import type { Certificates } from './certificates.ts';
+import type { Providers } from './providers.ts';
+import type { Topics } from './topics.ts';
 
 /** A push certificate is renewed each year, without a restart; by the route that NanoMDM has for it. */
 export function certificateRoute(audit: Audit, certificates: Certificates): Route {
@@ -21,6 +24,24 @@ export function certificateRoute(audit: Audit, certificates: Certificates): Rout
         }),
       );
       return { topic, not_after: notAfter.toISOString() };
+    },
+  });
+}
+
+/** Until when phones can be woken up, and whether something is wrong with it. */
+export function certificatesRoute(db: Database, providers: Providers, topics: Topics): Route {
+  return defineRoute(api.push.certificates, {
+    access: operators('viewer'),
+    async handler({ caller: { tenantId } }) {
+      const all = await topics.ofTenant(db, tenantId);
+      return {
+        certificates: all.map((one) => ({
+          topic: one.topic,
+          own: one.certificate !== null,
+          notAfter: providers.notAfter(one)?.toISOString() ?? null,
+          stopReason: one.stopReason,
+        })),
+      };
     },
   });
 }

@@ -15,7 +15,7 @@ type PemSetting = 'APNS_CA' | 'APNS_CERT' | 'APNS_KEY' | 'APNS_MESSAGE_CERT' | '
 export function certificatesOfSettings(config: Config): CertificatesOfSettings {
   const mdm = certificate(config, 'APNS_CERT', 'APNS_KEY');
   if (mdm && !mdm.topic.startsWith('com.apple.mgmt.'))
-    throw new SettingError('APNS_CERT', `is not for device management, but for ${mdm.topic}.`);
+    throw new SettingError('APNS_CERT', `is for ${mdm.topic}, not for device management.`);
   const topic = config.APNS_MESSAGE_TOPIC;
   const message = certificate(config, 'APNS_MESSAGE_CERT', 'APNS_MESSAGE_KEY');
   if (message && topic === null)
@@ -31,7 +31,10 @@ function certificate(config: Config, cert: PemSetting, key: PemSetting): PushCer
   const [certificatePem, keyPem] = [pem(config, cert), pem(config, key)];
   if (certificatePem === null && keyPem === null) return null;
   if (certificatePem === null || keyPem === null)
-    throw new SettingError(certificatePem === null ? cert : key, 'is missing; the other half is set.');
+    throw new SettingError(
+      certificatePem === null ? cert : key,
+      'is missing; certificate and key must be set together.',
+    );
   try {
     return readPushCertificate({ certificate: certificatePem, key: keyPem });
   } catch (error) {
@@ -46,6 +49,6 @@ function pem(config: Config, name: PemSetting): string | null {
   try {
     return readFileSync(value, 'utf8');
   } catch (error) {
-    throw new SettingError(name, `is no file that can be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new SettingError(name, `is not a readable file (${(error as NodeJS.ErrnoException).code}).`);
   }
 }

@@ -31,9 +31,7 @@ function readBoth(text: string): PushCertificate {
   const certificate = part('CERTIFICATE');
   const key = part('(?:[A-Z]+ )?PRIVATE KEY');
   if (!certificate || !key)
-    throw unusable(
-      `There is no ${certificate ? 'key without a password' : 'certificate'} in PEM in the body.`,
-    );
+    throw unusable(`The body has no ${certificate ? 'key without a password' : 'certificate'} in PEM.`);
   let read: PushCertificate;
   try {
     read = readPushCertificate({ certificate: `${certificate}\n`, key: `${key}\n` });
@@ -42,7 +40,7 @@ function readBoth(text: string): PushCertificate {
     throw error;
   }
   if (!read.topic.startsWith(MDM_TOPIC))
-    throw unusable(`The certificate is not for device management, but for ${read.topic}.`);
+    throw unusable(`The certificate is for ${read.topic}, not for device management.`);
   return read;
 }
 

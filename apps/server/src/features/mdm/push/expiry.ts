@@ -23,8 +23,9 @@ const HOUR_MS = 3_600_000;
 /** Push certificates end every year, and with them every push: seen in the metrics, and told in time. */
 export function watchExpiry({ alerts, db, log, now, providers, registry, topics }: Options): Duty {
   new Gauge({
+    aggregator: 'max', // the same at every process
     name: 'muster_push_certificate_not_after_seconds',
-    help: 'When the push certificate of a topic ends, in seconds since 1970.',
+    help: 'When the push certificate of a topic expires, in seconds since 1970.',
     labelNames: ['tenant', 'topic'],
     registers: [registry],
     async collect() {
@@ -40,8 +41,9 @@ export function watchExpiry({ alerts, db, log, now, providers, registry, topics 
     },
   });
   new Gauge({
+    aggregator: 'max', // the same at every process
     name: 'muster_pushes_stopped',
-    help: 'Whether pushes of a topic are stopped because something is wrong with the set-up.',
+    help: 'Whether pushes of a topic are stopped because of a configuration problem.',
     labelNames: ['tenant', 'topic'],
     registers: [registry],
     async collect() {
@@ -75,7 +77,7 @@ export function watchExpiry({ alerts, db, log, now, providers, registry, topics 
           await alerts.raise(tx, {
             tenantId: topic.tenantId,
             name: 'push.certificate-ends',
-            text: `The push certificate for ${topic.topic} ${when} (${notAfter.toISOString()}). Renew it with the same Apple Account, or every device has to enrol anew.`,
+            text: `The push certificate for ${topic.topic} ${when} (${notAfter.toISOString()}). Renew it with the same Apple Account, or every device must enrol again.`,
             data: { topic: topic.topic, notAfter: notAfter.toISOString(), days },
           });
         });

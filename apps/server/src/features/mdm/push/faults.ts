@@ -62,7 +62,7 @@ export class Faults {
 const SENTENCES: Readonly<Record<string, string>> = {
   NoCertificate: 'there is no push certificate for it.',
   CertificateUnreadable: 'its push certificate cannot be opened with MUSTER_SECRETS_KEY.',
-  BadDeviceToken: 'APNs knows none of the tokens, so the certificate may be for something else.',
+  BadDeviceToken: 'APNs rejects all tokens, so the certificate may be for another app.',
 };
 
 const keyOf = ({ tenantId, topic }: Of) => `${tenantId}:${topic}`;

@@ -8,7 +8,7 @@ import { defineRoute } from '../../../http/define-route.ts';
 import { isId } from '../../../http/ids.ts';
 import { gone } from '../../../http/replies.ts';
 import { DEFAULT_TENANT } from '../../../tenants/default-tenant.ts';
-import { certificateRoute } from './certificate-route.ts';
+import { certificateRoute, certificatesRoute } from './certificate-route.ts';
 import { type Certificates, createCertificates } from './certificates.ts';
 import { certificatesOfSettings } from './certificates-of-settings.ts';
 import { watchExpiry } from './expiry.ts';
@@ -17,6 +17,7 @@ import { createLedger } from './ledger.ts';
 import { createMessages } from './messages.ts';
 import { Providers } from './providers.ts';
 import { createPushMetrics } from './push-metrics.ts';
+import { createPushProblems } from './push-problems.ts';
 import { Pusher } from './pusher.ts';
 import type { OnDead, OnMessage, Pushes } from './pushes.ts';
 import { createTopics } from './topics.ts';
@@ -35,7 +36,7 @@ export interface PushPart extends Required<Pick<Feature, 'errors' | 'routes'>> {
 export const PUSH_DEVICES = 'push-devices';
 
 export function createPushPart(shell: Shell): PushPart {
-  const { alerts, audit, config, db, engine, log, registry, secrets } = shell;
+  const { alerts, audit, config, db, engine, log, problems, registry, secrets } = shell;
   const { now, schema } = engine;
   const ofSettings = certificatesOfSettings(config);
   const ledger = createLedger(schema, now);
@@ -68,6 +69,7 @@ export function createPushPart(shell: Shell): PushPart {
       return dutyRun(taken, 1);
     },
   });
+  problems.add(createPushProblems(providers, topics, now));
   engine.addDuty(watchExpiry({ alerts, db, log, now, providers, registry, topics }));
 
   const seen = gather({
@@ -105,6 +107,8 @@ export function createPushPart(shell: Shell): PushPart {
     now: (tenantId, deviceIds) => pusher.now(tenantId, deviceIds.filter(isId)),
     topicOf: async (client, tenantId) =>
       (await topics.newest(client, tenantId)) ?? ofSettings.mdm?.topic ?? null,
+    knowsTopic: async (client, tenantId, topic) =>
+      topic === ofSettings.mdm?.topic || (await topics.get(client, tenantId, topic)) !== null,
   };
 
   return {
@@ -117,6 +121,7 @@ export function createPushPart(shell: Shell): PushPart {
     },
     routes: [
       certificateRoute(audit, certificates),
+      certificatesRoute(db, providers, topics),
       defineRoute(api.push.putToken, {
         access: only('device'),
         async handler({ body, caller, reply }) {

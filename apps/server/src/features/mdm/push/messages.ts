@@ -134,7 +134,7 @@ export function createMessages(options: Options) {
     const rows = await take(client);
     for (const row of rows) {
       const one = send(row)
-        .catch((error) => log.warn({ err: error }, 'What became of a message could not be written.'))
+        .catch((error) => log.warn({ err: error }, 'The outcome of a message could not be written.'))
         .finally(() => sending.delete(one));
       sending.add(one);
     }
@@ -164,7 +164,7 @@ export function createMessages(options: Options) {
     look,
     soon: () =>
       void look(db).catch((error) =>
-        log.warn({ err: error }, 'Messages could not be looked at now; housekeeping will.'),
+        log.warn({ err: error }, 'Messages could not be checked now; housekeeping will do it.'),
       ),
     async idle(): Promise<void> {
       await round.catch(() => 0);

@@ -9,7 +9,7 @@ export interface PushMetrics {
 export function createPushMetrics(registry: Registry): PushMetrics {
   const pushes = new Counter({
     name: 'muster_pushes_total',
-    help: 'Pushes to APNs, by what they are for and what became of them.',
+    help: 'Pushes to APNs, by purpose and outcome.',
     labelNames: ['app', 'outcome'],
     registers: [registry],
   });

@@ -139,7 +139,7 @@ export class Pusher {
       }
     } catch (error) {
       this.#wanted.clear();
-      log.warn({ err: error }, 'Pushes could not be looked at now; housekeeping will.');
+      log.warn({ err: error }, 'Pushes could not be checked now; housekeeping will do it.');
     }
     this.#looking = undefined;
   }
@@ -209,7 +209,7 @@ export class Pusher {
     const outcome = this.#send(sent).catch((error) => {
       // the row is due again when its turn is over
       const what = { err: error, deviceId: sent.deviceId };
-      this.#options.log.warn(what, 'What became of a push could not be written.');
+      this.#options.log.warn(what, 'The outcome of a push could not be written.');
       return null;
     });
     this.#outcomes.set(device, outcome);

@@ -79,4 +79,6 @@ export interface Pushes {
   now(tenantId: number, deviceIds: readonly string[]): Promise<Map<string, PushOutcome>>;
   /** The topic that new devices of the tenant enrol with: that of its newest push certificate, or of the settings; null: there is none. */
   topicOf(client: Queryable, tenantId: number): Promise<string | null>;
+  /** Whether devices of the tenant may have this topic: that of a certificate that it has or had. */
+  knowsTopic(client: Queryable, tenantId: number, topic: string): Promise<boolean>;
 }

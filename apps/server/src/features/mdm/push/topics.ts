@@ -55,6 +55,14 @@ export function createTopics(s: string, now: () => Date) {
       return rows.map(topicOf);
     },
 
+    async ofTenant(client: Queryable, tenantId: number): Promise<Topic[]> {
+      const { rows } = await client.query({
+        text: `select ${COLUMNS} from ${s}.push_topics where tenant_id = $1 order by topic`,
+        values: [tenantId],
+      });
+      return rows.map(topicOf);
+    },
+
     /** That of the newest certificate. */
     async newest(client: Queryable, tenantId: number): Promise<string | null> {
       const { rows } = await client.query({

@@ -1,16 +1,20 @@
 import { api } from '@muster/contracts';
+import { overloaded } from '@muster/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { getOperationAST, parse } from 'graphql';
+import { type GraphQLError, getOperationAST, parse } from 'graphql';
 import { createSchema, createYoga, type Plugin } from 'graphql-yoga';
 import type { StreamPlaces } from '../../../events/stream-places.ts';
 import { operators } from '../../../http/access.ts';
 import { defineRoute, type Route } from '../../../http/define-route.ts';
+import { drained } from '../../../http/drained.ts';
 import { httpError } from '../../../http/errors.ts';
 import type { Log } from '../../../http/logging.ts';
 import type { LongPolls } from '../../../http/long-poll.ts';
 import type { Caller } from '../../../tokens/caller.ts';
+import { boundedReads } from './bounded-reads.ts';
 import { limitRule } from './limits.ts';
-import type { Context } from './refusals.ts';
+import type { ReadTurns } from './read-turns.ts';
+import { type Context, errorOf } from './refusals.ts';
 import type { createResolvers } from './resolvers.ts';
 import { SDL } from './schema.ts';
 
@@ -25,7 +29,7 @@ const BODY_LIMIT = 1_048_576;
 
 export type Yoga = ReturnType<typeof createGraphql>;
 
-export function createGraphql(resolvers: ReturnType<typeof createResolvers>, log: Log) {
+export function createGraphql(resolvers: ReturnType<typeof createResolvers>, turns: ReadTurns, log: Log) {
   const limits: Plugin = { onValidate: ({ addValidationRule }) => addValidationRule(limitRule) };
   return createYoga<Context>({
     schema: createSchema({ typeDefs: SDL, resolvers: resolvers as never }),
@@ -35,8 +39,8 @@ export function createGraphql(resolvers: ReturnType<typeof createResolvers>, log
     batching: false,
     cors: false,
     multipart: false,
-    plugins: [limits],
-    maskedErrors: { errorMessage: 'The server could not do this. Its log says why.', isDev: false },
+    plugins: [limits, boundedReads(turns)],
+    maskedErrors: { errorMessage: 'Something went wrong in the server. See its log.', isDev: false },
     logging: {
       debug: () => {},
       info: () => {},
@@ -56,7 +60,7 @@ export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls, places: StreamPl
     const said = request.headers.accept ?? 'application/json';
     const streams = isSubscription(asked.operation);
     if (streams && !/text\/event-stream|text\/\*|\*\/\*/i.test(said))
-      throw httpError('MUSTER_BAD_REQUEST', 'A subscription is answered as text/event-stream: accept that.');
+      throw httpError('MUSTER_BAD_REQUEST', 'Subscriptions need "Accept: text/event-stream".');
     // while there is still a status to be answered
     if (streams) places.enter(caller.tenantId)();
     const accept = streams ? 'text/event-stream' : said;
@@ -69,10 +73,13 @@ export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls, places: StreamPl
           ...(asked.body === undefined ? {} : { body: asked.body }),
           ...(signal ? { signal } : {}),
         },
-        { caller, requestId: request.id, log: request.log },
+        { caller, requestId: request.id, log: request.log, signal },
       );
     if (!/text\/event-stream/i.test(accept)) {
       const response = await ask(null);
+      if (response.status === 406)
+        throw httpError('MUSTER_BAD_REQUEST', 'The answer is application/json: accept that.');
+      if (response.status === 503) throw overloaded(); // in the words of all routes
       reply
         .code(response.status)
         .header('content-type', response.headers.get('content-type') ?? 'application/json');
@@ -87,6 +94,8 @@ export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls, places: StreamPl
       )
       .catch((error) => {
         if (!reply.raw.headersSent) throw error;
+        const said = errorOf(error, { id: request.id, reads: true, log: request.log }).error;
+        if (reply.raw.writable) reply.raw.write(lastWords(said));
       })
       .finally(() => {
         if (reply.raw.headersSent) reply.raw.end();
@@ -135,10 +144,14 @@ function refuseNoObject(name: string, text: string | undefined): void {
     value = undefined;
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value))
-    throw httpError('MUSTER_BAD_REQUEST', `${name} must be an object of JSON.`);
+    throw httpError('MUSTER_BAD_REQUEST', `${name} must be a JSON object.`);
 }
 
-/** As fast as the client reads, until one of the two has had enough. */
+/** Why a stream is over, as clients of the protocol read it: they come back after a stream that broke off, and not after this. */
+const lastWords = (error: GraphQLError) =>
+  `event: next\ndata: ${JSON.stringify({ errors: [error] })}\n\nevent: complete\ndata:\n\n`;
+
+/** As fast as the client reads, until one of the two has had enough. What comes after that is not sent. */
 async function pipe(response: Response, reply: FastifyReply, signal: AbortSignal): Promise<void> {
   const { raw } = reply;
   reply.hijack();
@@ -151,17 +164,14 @@ async function pipe(response: Response, reply: FastifyReply, signal: AbortSignal
   raw.flushHeaders();
   const reader = response.body?.getReader();
   if (!reader) return;
-  const stop = () => void reader.cancel().catch(() => {});
-  signal.addEventListener('abort', stop, { once: true });
   try {
     while (!signal.aborted) {
+      // ends with the signal, as what it reads from does: `cancel` would wait for a read under way, up to the next sign of life
       const { done, value } = await reader.read();
-      if (done) return;
-      if (!raw.write(value))
-        await new Promise((resolve) => raw.once('drain', resolve).once('close', resolve));
+      if (done || signal.aborted) return;
+      if (!raw.write(value)) await drained(raw, signal);
     }
   } finally {
-    signal.removeEventListener('abort', stop);
-    stop();
+    void reader.cancel().catch(() => {});
   }
 }

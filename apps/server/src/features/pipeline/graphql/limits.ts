@@ -13,8 +13,9 @@ import {
 } from 'graphql';
 
 /**
- * How much a document may ask for: it nests ten levels at most and costs 1,000 at most. A field costs one; what stands under a
- * page or a list costs as often as it may have entries; a change costs ten, one of many devices a hundred. Questions about the schema
+ * How much a document may ask for: it nests ten levels at most and costs 1,000 at most. A field costs one, one that
+ * is read by a statement of its own five; what stands under a page or a list costs as often as it may have entries; a change costs ten,
+ * one of many devices a hundred. Questions about the schema
  * itself touch no data: their depth is not counted.
  */
 export const MOST_DEPTH = 10;
@@ -27,6 +28,7 @@ const A_FEW = 10;
 const A_FEW_OF_SCHEMA = 3;
 /** Arguments that say how many entries there are at most. */
 const LENGTHS = new Set(['first', 'last']);
+const READ = 5;
 const CHANGE = 10;
 const CHANGE_OF_MANY = 100;
 
@@ -57,18 +59,22 @@ export function limitRule(context: ValidationContext): ASTVisitor {
     return value.kind === 'IntValue' ? Math.max(1, Number(value.value)) : MOST_PER_PAGE;
   }
 
+  function ownCost(name: string, parent: Parent): number {
+    if (parent === schema.getMutationType()) return name === 'assignBulkAction' ? CHANGE_OF_MANY : CHANGE;
+    const isRead = parent === schema.getQueryType() && name !== 'actionTypes' && !name.startsWith('__');
+    return isRead || (parent?.name === 'Batch' && name === 'devices') ? READ : 1;
+  }
+
   function ofField(field: FieldNode, parent: Parent): Measure {
     const name = field.name.value;
     const definition = parent?.getFields()[name];
     const type = definition && getNamedType(definition.type);
     const inner = field.selectionSet ? ofSet(field.selectionSet, isObjectType(type) ? type : null) : NOTHING;
-    const own =
-      parent !== schema.getMutationType() ? 1 : name === 'assignBulkAction' ? CHANGE_OF_MANY : CHANGE;
     // a page has its entries in `nodes`: they are counted once, by the page
     const entries = name === 'nodes' ? 1 : entriesOf(field, definition, parent);
     return {
       depth: name.startsWith('__') ? 0 : inner.depth + 1,
-      cost: own + entries * inner.cost,
+      cost: ownCost(name, parent) + entries * inner.cost,
     };
   }
 
@@ -111,8 +117,8 @@ export function limitRule(context: ValidationContext): ASTVisitor {
         context.reportError(
           new GraphQLError(
             depth > MOST_DEPTH
-              ? `The document is ${depth} levels deep, and ${MOST_DEPTH} are allowed.`
-              : `The document costs ${cost}, and ${MOST_COST} is allowed. Ask for smaller pages.`,
+              ? `The document is ${depth} levels deep; ${MOST_DEPTH} are allowed.`
+              : `The document costs ${cost}; ${MOST_COST} is allowed. Ask for smaller pages.`,
             { nodes: node, extensions: { code: 'QUERY_TOO_COSTLY' } },
           ),
         );

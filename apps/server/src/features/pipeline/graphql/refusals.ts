@@ -6,12 +6,17 @@ import { isStorable, unstorable } from '../../../http/json-body.ts';
 import type { Log } from '../../../http/logging.ts';
 import type { Caller } from '../../../tokens/caller.ts';
 import { RefusedAssignment } from '../errors.ts';
+import { DocumentOver, type DocumentReads } from './read-turns.ts';
 
 /** Who asks, and what the request is called in the log. */
 export interface Context {
   readonly caller: Caller;
   readonly requestId: string;
   readonly log: Log;
+  /** Of a stream over HTTP: when its client or its token is gone. */
+  readonly signal?: AbortSignal | null;
+  /** Of a query: when it may read. */
+  readonly turn?: DocumentReads;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: arguments are checked against the schema before
@@ -21,14 +26,21 @@ export type Resolve = (parent: Args, args: Args, context: Context) => unknown;
 /** As the client hears it: refusals with their code, a fault of ours with the name of the request in the log. */
 export function errorOf(error: unknown, asked: { id: string; reads: boolean; log: Log }) {
   const { code, status, message } = failureOf(error as Error, asked);
-  if (status >= 500)
+  if (code === 'MUSTER_OVERLOADED') asked.log.warn({ reqId: asked.id, code }, 'The request was refused.');
+  else if (status >= 500)
     asked.log[status === 500 ? 'error' : 'warn'](
       { reqId: asked.id, err: error, code },
       'The request failed.',
     );
   const batch = error instanceof RefusedAssignment ? { batchId: error.batchId } : {};
-  return { code, message, error: new GraphQLError(message, { extensions: { code, ...batch } }) };
+  return { code, message, status, error: new GraphQLError(message, { extensions: { code, ...batch } }) };
 }
+
+/** A statement of its own, in its turn. */
+export const inTurn =
+  (resolve: (...asked: Parameters<Resolve>) => Promise<unknown>): Resolve =>
+  (...asked) =>
+    asked[2].turn ? asked[2].turn.read(() => resolve(...asked)) : resolve(...asked);
 
 /** Every resolver that touches data. Texts in a document are not those of a JSON body: they are looked at here. */
 export const refusable =
@@ -39,11 +51,12 @@ export const refusable =
       if (caller.role === null || !atLeast(caller.role, role))
         throw httpError(
           'MUSTER_FORBIDDEN',
-          `This needs the role ${role}, and the token has the role ${caller.role}.`,
+          `This requires the role ${role}; the token has the role ${caller.role}.`,
         );
       if (!isStorable(args)) throw unstorable('document');
       return await resolve(parent, args, context);
     } catch (error) {
+      if (error instanceof DocumentOver) throw error;
       throw errorOf(error, { id: context.requestId, reads, log: context.log }).error;
     }
   };

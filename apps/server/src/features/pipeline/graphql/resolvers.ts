@@ -11,7 +11,7 @@ import type { Templates } from '../templates.ts';
 import { typeOf } from '../transitions.ts';
 import { DEFAULT_PER_PAGE, MOST_PER_PAGE } from './limits.ts';
 import { type execution, isUuid, type Reads } from './reads.ts';
-import { type Args, type Context, type Resolve, refusable } from './refusals.ts';
+import { type Args, type Context, inTurn, type Resolve, refusable } from './refusals.ts';
 import { stateChanges } from './state-changes.ts';
 
 interface Tools extends Pick<Shell, 'db' | 'engine' | 'events' | 'fleet' | 'streamPlaces'> {
@@ -25,6 +25,9 @@ const each = (role: Role, resolvers: Record<string, Resolve>, reads = true) =>
   Object.fromEntries(
     Object.entries(resolvers).map(([name, resolve]) => [name, refusable(role, resolve, reads)]),
   );
+
+const inTurns = (resolvers: Record<string, Parameters<typeof inTurn>[0]>) =>
+  Object.fromEntries(Object.entries(resolvers).map(([name, resolve]) => [name, inTurn(resolve)]));
 
 /** A null that is said is no value of its own: it means what nothing said means. */
 const assignment = (args: Args) => ({
@@ -46,13 +49,22 @@ function atMost(name: 'first' | 'last', given: number | null | undefined): numbe
   return asked;
 }
 
+/** Nothing that is found by it is longer. */
+const LONGEST_SOUGHT = 1_000;
+
+function sought(name: 'search' | 'tag', given: string | null | undefined): string | null {
+  if (given && given.length > LONGEST_SOUGHT)
+    throw httpError('MUSTER_BAD_REQUEST', `${name} must have at most ${LONGEST_SOUGHT} characters.`);
+  return given ?? null;
+}
+
 function page(
   context: Context,
   { first, after }: { first?: number | null; after?: string | null },
   isCursor = isId,
 ) {
   if (typeof after === 'string' && !isCursor(after))
-    throw httpError('MUSTER_BAD_REQUEST', 'after must be the cursor of an earlier page.');
+    throw httpError('MUSTER_BAD_REQUEST', 'after must be a cursor from an earlier page.');
   return {
     tenantId: context.caller.tenantId,
     first: atMost('first', first),
@@ -76,39 +88,45 @@ export function createResolvers(tools: Tools) {
     }),
     JSON: new GraphQLScalarType({ name: 'JSON', serialize: (value) => value }),
 
-    Query: each('viewer', {
-      device: (_, { id }, { caller }) => reads.device(db, caller.tenantId, id),
-      devices: (_, args, context) =>
-        reads.devices(db, page(context, args), {
-          ...{ policy: args.policy ?? null, tag: args.tag ?? null, search: args.search ?? null },
+    Query: {
+      ...each('viewer', { actionTypes: () => ACTION_TYPES.map(wireType) }),
+      ...each(
+        'viewer',
+        inTurns({
+          device: async (_, { id }, { caller }) => reads.device(db, caller.tenantId, id),
+          devices: async (_, args, context) =>
+            reads.devices(db, page(context, args), {
+              ...{ policy: args.policy ?? null, tag: sought('tag', args.tag) },
+              search: sought('search', args.search),
+            }),
+          execution: async (_, { id }, { caller }) => reads.execution(db, caller.tenantId, id),
+          executions: async (_, args, context) =>
+            reads.executions(db, page(context, args, isUuid), {
+              ...{ deviceId: args.deviceId ?? null, status: args.status ?? null },
+            }),
+          batch: async (_, { id }, { caller }) => reads.batch(db, caller.tenantId, id),
+          batches: async (_, args, context) => reads.batches(db, page(context, args)),
+          messageTemplate: async (_, { id }, { caller }) =>
+            (await templates.find(db, caller.tenantId, [id])).get(id) ?? null,
+          async messageTemplates(_, args, context) {
+            const { tenantId, first, after } = page(context, args);
+            const rows = await templates.list(db, tenantId, {
+              ...{ after, limit: first + 1, isActive: args.isActive ?? null },
+            });
+            return { nodes: rows.slice(0, first), cursor: rows.length > first ? rows[first - 1]?.id : null };
+          },
+          async milestones(_, args, context) {
+            const { tenantId, first, after } = page(context, args);
+            const { deviceId } = args;
+            if (!isId(deviceId) || !(await reads.device(db, tenantId, deviceId)))
+              throw pipelineError('DEVICE_NOT_FOUND', 'There is no device with this id.');
+            const before = after ?? undefined;
+            const rows = await fleet.milestonesOf(db, tenantId, deviceId, { before, limit: first + 1 });
+            return { nodes: rows.slice(0, first), cursor: rows.length > first ? rows[first - 1]?.id : null };
+          },
         }),
-      execution: (_, { id }, { caller }) => reads.execution(db, caller.tenantId, id),
-      executions: (_, args, context) =>
-        reads.executions(db, page(context, args, isUuid), {
-          ...{ deviceId: args.deviceId ?? null, status: args.status ?? null },
-        }),
-      batch: (_, { id }, { caller }) => reads.batch(db, caller.tenantId, id),
-      batches: (_, args, context) => reads.batches(db, page(context, args)),
-      actionTypes: () => ACTION_TYPES.map(wireType),
-      messageTemplate: async (_, { id }, { caller }) =>
-        (await templates.find(db, caller.tenantId, [id])).get(id) ?? null,
-      async messageTemplates(_, args, context) {
-        const { tenantId, first, after } = page(context, args);
-        const rows = await templates.list(db, tenantId, {
-          ...{ after, limit: first + 1, isActive: args.isActive ?? null },
-        });
-        return { nodes: rows.slice(0, first), cursor: rows.length > first ? rows[first - 1]?.id : null };
-      },
-      async milestones(_, args, context) {
-        const { tenantId, first, after } = page(context, args);
-        const { deviceId } = args;
-        if (!isId(deviceId) || !(await reads.device(db, tenantId, deviceId)))
-          throw pipelineError('DEVICE_NOT_FOUND', 'There is no device with this id.');
-        const before = after ?? undefined;
-        const rows = await fleet.milestonesOf(db, tenantId, deviceId, { before, limit: first + 1 });
-        return { nodes: rows.slice(0, first), cursor: rows.length > first ? rows[first - 1]?.id : null };
-      },
-    }),
+      ),
+    },
 
     Action: {
       type: ({ typeId }: Args) => wireType(typeOf(typeId) as ActionType),
@@ -119,8 +137,11 @@ export function createResolvers(tools: Tools) {
       ),
     },
     Batch: {
-      devices: refusable('viewer', (parent, args, context) =>
-        reads.batchDevices(db, parent.id, page(context, args), args.status ?? null),
+      devices: refusable(
+        'viewer',
+        inTurn(async (parent, args, context) =>
+          reads.batchDevices(db, parent.id, page(context, args), args.status ?? null),
+        ),
       ),
     },
 
@@ -148,7 +169,7 @@ export function createResolvers(tools: Tools) {
 
     Subscription: {
       deviceStateChanged: {
-        subscribe: refusable('viewer', async (_, { deviceId }, { caller }) => {
+        subscribe: refusable('viewer', async (_, { deviceId }, { caller, signal }) => {
           const leave = places.enter(caller.tenantId);
           let isOver = false;
           const end = () => {
@@ -158,7 +179,8 @@ export function createResolvers(tools: Tools) {
           try {
             // from this moment on, however long it takes until somebody reads
             const cursor = await engine.feed.cursor(db, 'end');
-            return stateChanges(events, { tenantId: caller.tenantId, cursor }, deviceId ?? null, end);
+            const from = { tenantId: caller.tenantId, cursor, signal: signal ?? null };
+            return stateChanges(events, from, deviceId ?? null, end);
           } catch (error) {
             end();
             throw error;

@@ -6,25 +6,25 @@ scalar JSON
 
 enum Policy { uploaded registered enrolled active locked released deregistered }
 enum ExecutionStatus { ACTION_PENDING ACTION_COMPLETED ACTION_FAILED }
-"What became of the dispatch, not of the device's answer."
+"The outcome of the dispatch, not the answer of the device."
 enum DispatchStatus { IN_PROGRESS COMPLETED }
 enum DispatchRowStatus { PENDING SUCCESS FAILED }
-"What becomes of an action whose device cannot be reached: it waits for the next contact, or it has failed."
+"For a device that cannot be reached: wait for its next contact, or fail the action."
 enum Offline { QUEUE FAIL }
-"What becomes of an action for a device that is busy."
+"For a busy device: reject the action, or queue it."
 enum WhenBusy { REJECT QUEUE }
 enum Priority { URGENT NORMAL }
 enum AssignedStatus { PENDING COMPLETED }
 
 type Query {
   device(id: ID!): Device
-  "In the order of their ids."
+  "In order of id."
   devices(first: Int = 20, after: String, policy: Policy, tag: String, "A serial number, UDID or external id." search: String): DevicePage!
   execution(id: ID!): Execution
   "Newest first."
   executions(first: Int = 20, after: String, deviceId: ID, status: ExecutionStatus): ExecutionPage!
   batch(id: ID!): Batch
-  "Newest first, those of this interface."
+  "Newest first; only batches created here."
   batches(first: Int = 20, after: String): BatchPage!
   actionTypes: [ActionType!]!
   messageTemplate(id: ID!): MessageTemplate
@@ -34,7 +34,7 @@ type Query {
 }
 
 type Mutation {
-  "One action for one device. A batch of one; of a refusal it is in extensions.batchId."
+  "Assign an action to one device, as a batch of one. A refusal has it as extensions.batchId."
   assignAction(
     deviceId: ID!
     "The number of the action type, 1 to 10."
@@ -44,10 +44,10 @@ type Mutation {
     offline: Offline = QUEUE
     whenBusy: WhenBusy = REJECT
     priority: Priority = NORMAL
-    "Sent again, the same request is answered as the first time."
+    "Repeating a request with the same key returns the first result."
     idempotencyKey: String
   ): AssignedAction!
-  "One action for at most 10,000 devices. Each is valid or failed by itself."
+  "Assign an action to up to 10,000 devices. Each one is valid or failed on its own."
   assignBulkAction(
     deviceIds: [ID!]!
     actionId: ID!
@@ -64,16 +64,16 @@ type Mutation {
 }
 
 type Subscription {
-  "Every outcome of an execution, and every other change of a policy, as it happens; of one device or of all."
+  "Every outcome of an execution and every other policy change, for one device or all, as it happens."
   deviceStateChanged(deviceId: ID): DeviceState!
 }
 
 type AssignedAction {
   executionId: ID!
   batchId: ID!
-  "COMPLETED: nobody but the server took part."
+  "COMPLETED: the server did it alone."
   status: AssignedStatus!
-  "Of Register, if it was done at once: by this the device enrols. It is shown once."
+  "For Register, if done at once: the token with which the device enrols. Shown once."
   enrolmentToken: String
 }
 type AssignedBulk {
@@ -88,9 +88,9 @@ type DeviceState {
   deviceId: ID!
   policy: Policy!
   previousPolicy: Policy!
-  "Null: the device has done it of its own accord."
+  "Null: the device did it on its own."
   executionId: ID
-  "Of the execution. One that the device did after its time stays ACTION_FAILED; the policy has moved all the same."
+  "The status of the execution. One that finished after its timeout stays ACTION_FAILED, although the policy has changed."
   status: ExecutionStatus!
   failedReason: String
   at: DateTime!
@@ -106,7 +106,7 @@ type Device {
   serial: String
   model: String
   osVersion: String
-  "Something runs on it, or an action awaits its first dispatch."
+  "An action is running or waits for its first dispatch."
   isBusy: Boolean!
   createdAt: DateTime!
 }
@@ -127,7 +127,7 @@ type Execution {
 }
 type ExecutionPage { nodes: [Execution!]! cursor: String }
 
-"What was asked for. It has as many executions as it took."
+"An assigned action. Each dispatch is an execution."
 type Action {
   id: ID!
   "pending, claimed, succeeded, failed, cancelled or expired."
@@ -138,7 +138,7 @@ type Action {
   offline: Offline!
   priority: Priority!
   messageTemplateId: ID
-  "The last ones, in their order."
+  "The last ones, oldest first."
   executions(last: Int = 20): [Execution!]!
 }
 
@@ -165,7 +165,7 @@ type Batch {
 }
 type BatchPage { nodes: [Batch!]! cursor: String }
 type BatchDevice {
-  "As it was asked for."
+  "As requested."
   deviceId: ID!
   status: DispatchRowStatus!
   errorCode: String

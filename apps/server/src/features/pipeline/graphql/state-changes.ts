@@ -2,12 +2,12 @@ import type { EventStream } from '../../../events/event-stream.ts';
 import { NOTE, type StateNote } from '../state-note.ts';
 
 /**
- * What happens to devices from now on, out of the event feed. Ended by whoever reads it (`return`), also while it waits for
- * something to happen: a plain generator would only notice with the next event.
+ * What happens to devices from now on, out of the event feed. Ended by whoever reads it (`return`) or by the signal, also while it
+ * waits for something to happen: a plain generator would only notice with the next event.
  */
 export function stateChanges(
   stream: EventStream,
-  from: { tenantId: number; cursor: string },
+  { signal, ...from }: { tenantId: number; cursor: string; signal: AbortSignal | null },
   deviceId: string | null,
   onEnd: () => void,
 ): AsyncIterableIterator<{ deviceStateChanged: StateNote }> {
@@ -31,6 +31,8 @@ export function stateChanges(
     if (!isBegun) onEnd(); // a generator that was never asked has nothing to end
     isBegun = true;
   };
+  if (signal?.aborted) stop();
+  else signal?.addEventListener('abort', stop, { once: true });
   return {
     next() {
       isBegun = true;

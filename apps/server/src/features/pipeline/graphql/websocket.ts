@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql';
+import { GraphQLError, getOperationAST } from 'graphql';
 import { useServer } from 'graphql-ws/use/ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Shell } from '../../../feature.ts';
@@ -24,6 +24,19 @@ const LONGEST_GOODBYE_MS = 1_000;
 type Tools = Pick<Shell, 'failures' | 'log' | 'tokens'>;
 
 type Extra = { readonly request: Upgrading };
+
+const NO_OPERATION = { code: 'OPERATION_RESOLUTION_FAILURE' };
+
+/** With a code as over HTTP, and without the status that only HTTP has. */
+const told = (errors: readonly GraphQLError[], code?: string) =>
+  errors.map((error) => {
+    const { http: _, ...extensions } = error.extensions;
+    return new GraphQLError(error.message, {
+      ...{ nodes: error.nodes ?? null, source: error.source ?? null },
+      ...{ positions: error.positions ?? null, path: error.path ?? null },
+      extensions: { ...(code === undefined ? {} : { code }), ...extensions },
+    });
+  });
 
 export function graphqlUpgrade(yoga: Yoga, tools: Tools): Upgrade {
   const { log, tokens } = tools;
@@ -83,15 +96,26 @@ export function graphqlUpgrade(yoga: Yoga, tools: Tools): Upgrade {
           const { schema, execute, subscribe, contextFactory, parse, validate } = yoga.getEnveloped(context);
           const document = parse(query);
           const errors = validate(schema, document);
-          if (errors.length > 0) return [...errors];
+          if (errors.length > 0) return told(errors, 'GRAPHQL_VALIDATION_FAILED');
+          if (!getOperationAST(document, operationName))
+            return [
+              new GraphQLError('There is no such operation in the document.', { extensions: NO_OPERATION }),
+            ];
           return {
             ...{ schema, document, operationName, variableValues: variables },
             ...{ contextValue: await contextFactory(), rootValue: { execute, subscribe } },
           };
         } catch (error) {
-          return [error instanceof GraphQLError ? error : errorOf(error, { id, reads: true, log }).error];
+          return error instanceof GraphQLError
+            ? told([error], 'GRAPHQL_PARSE_FAILED')
+            : [errorOf(error, { id, reads: true, log }).error];
         }
       },
+      onNext: (_context, _id, _payload, _args, { data, errors }) =>
+        errors && {
+          ...(data === undefined ? {} : { data }),
+          errors: told(errors).map((error) => error.toJSON()),
+        },
       // biome-ignore lint/suspicious/noExplicitAny: what onSubscribe has put there
       execute: (args: any) => args.rootValue.execute({ ...args, rootValue: undefined }),
       // biome-ignore lint/suspicious/noExplicitAny: the same

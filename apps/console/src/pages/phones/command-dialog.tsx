@@ -1,0 +1,110 @@
+import type { Phone, RawCommand } from '@muster/contracts';
+import { useId, useState } from 'react';
+import { JsonText } from '../../api/ask.ts';
+import { useMay } from '../../session/session.tsx';
+import { Choice, Field, TextArea } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { isJsonObject } from '../../words/json-text.ts';
+
+const ERASE = 'EraseDevice';
+/** What is asked most; any other name works too. */
+const KNOWN = [
+  'DeviceInformation',
+  'SecurityInfo',
+  'ProfileList',
+  'InstalledApplicationList',
+  'CertificateList',
+  'DeviceLock',
+  'ClearPasscode',
+  'RestartDevice',
+  'ShutDownDevice',
+  'InstallProfile',
+  'RemoveProfile',
+];
+
+/** Any command of Apple's. To erase takes an admin and the serial number, typed. */
+export function CommandDialog(props: {
+  phone: Phone;
+  busy: boolean;
+  onClose: () => void;
+  onSend: (body: RawCommand) => void;
+}) {
+  const { busy, onClose, onSend, phone } = props;
+  const isAdmin = useMay('admin');
+  const [type, setType] = useState('DeviceInformation');
+  const [keys, setKeys] = useState('{"Queries": ["DeviceName", "OSVersion", "SerialNumber"]}');
+  const [priority, setPriority] = useState('normal');
+  const [serial, setSerial] = useState('');
+  const id = useId();
+  const isErase = type.trim() === ERASE;
+  const wanted = phone.serial ?? phone.udid;
+  const wrong = isJsonObject(keys) ? undefined : 'This is not a JSON object.';
+  const isForbidden = isErase && !isAdmin;
+  const isReady = type.trim() !== '' && !wrong && !isForbidden && (!isErase || serial.trim() === wanted);
+  return (
+    <FormDialog
+      title={`Command for ${phone.name}`}
+      about="It waits in the phone's lane like everything else; what the phone answers is its result."
+      verb={isErase ? 'Erase' : 'Send'}
+      danger={isErase}
+      busy={busy}
+      wrong={!isReady}
+      onClose={onClose}
+      onDone={() => {
+        const erased = isErase ? `, "serial": ${JSON.stringify(serial.trim())}` : '';
+        const text = `{"requestType": ${JSON.stringify(type.trim())}, "keys": ${keys}, "priority": ${JSON.stringify(priority)}${erased}}`;
+        // it has the form of one, written out
+        onSend(new JsonText(text) as unknown as RawCommand);
+      }}
+    >
+      <Field
+        label="RequestType"
+        required
+        autoFocus
+        list={id}
+        value={type}
+        autoComplete="off"
+        spellCheck={false}
+        onChange={(event) => setType(event.target.value)}
+        hint={
+          isForbidden ? 'Erasing a phone requires the role admin.' : 'As Apple has it, or one of the list.'
+        }
+      />
+      <datalist id={id}>
+        {[...KNOWN, ...(isAdmin ? [ERASE] : [])].map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
+      <TextArea
+        label="Keys"
+        rows={4}
+        spellCheck={false}
+        value={keys}
+        aria-invalid={wrong !== undefined}
+        hint={
+          wrong ??
+          'The keys beside RequestType. Write data as {"$data": "<base64>"}, a date as {"$date": "<time>"}.'
+        }
+        onChange={(event) => setKeys(event.target.value)}
+      />
+      <Choice
+        label="Priority"
+        value={priority}
+        onChange={(event) => setPriority(event.target.value)}
+        options={[
+          ['normal', 'normal: behind what waits'],
+          ['urgent', 'urgent: before what is normal'],
+        ]}
+      />
+      {isErase && isAdmin && (
+        <Field
+          label={`Type ${wanted} to erase this phone`}
+          value={serial}
+          autoComplete="off"
+          onChange={(event) => setSerial(event.target.value)}
+          hint="Everything on it is gone, and it does not come back to say so."
+        />
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,67 @@
+import type { Phone } from '@muster/contracts';
+import { useState } from 'react';
+import { ask } from '../../api/ask.ts';
+import { useAct } from '../../api/use-act.ts';
+import { useMay } from '../../session/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import { ShownOnce } from '../../ui/shown-once.tsx';
+import { CommandDialog } from './command-dialog.tsx';
+
+/** Wake it up, tell it something, enrol it again. */
+export function PhoneActs({ phone }: { phone: Phone }) {
+  const { act, busy } = useAct();
+  const may = useMay('operator');
+  const [isTelling, setTelling] = useState(false);
+  const [url, setUrl] = useState<string>();
+  if (!may) return null;
+  const params = { id: phone.id };
+  const isHere = phone.enrolledAt !== null && phone.releasedAt === null;
+  const push = () =>
+    void act(
+      () => ask('POST', '/api/devices/:id/mdm/push', { params, body: {} }),
+      ({ error, result }) => ({
+        text: error === null ? 'Pushed.' : `APNs did not take the push: ${error}.`,
+        ...(result === null ? {} : { detail: result }),
+        isError: error !== null,
+      }),
+    );
+  const enrol = async () => {
+    const made = await act(() => ask('POST', '/api/devices/:id/mdm/enrolment', { params }));
+    if (made) setUrl(made.url);
+  };
+  return (
+    <>
+      {isHere && (
+        <Button disabled={busy} onClick={push}>
+          Push now
+        </Button>
+      )}
+      {isHere && (
+        <Button look="first" onClick={() => setTelling(true)}>
+          Raw command
+        </Button>
+      )}
+      <Menu items={[{ word: 'New profile link', act: () => void enrol() }]} />
+      {isTelling && (
+        <CommandDialog
+          phone={phone}
+          busy={busy}
+          onClose={() => setTelling(false)}
+          onSend={(body) =>
+            void act(
+              () => ask('POST', '/api/devices/:id/mdm/commands', { params, body }),
+              ({ id }) => ({ text: `Queued as ${id}: it goes out when the phone comes.` }),
+            ).then((made) => made && setTelling(false))
+          }
+        />
+      )}
+      <ShownOnce
+        label="Address of the profile"
+        secret={url}
+        about="Open it in Safari on the phone and install the profile. It works until a phone has used it; a new one ends it."
+        onClose={() => setUrl(undefined)}
+      />
+    </>
+  );
+}

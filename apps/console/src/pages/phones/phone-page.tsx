@@ -1,0 +1,89 @@
+import { useApi } from '../../api/use-api.ts';
+import { address } from '../../page-address.ts';
+import { Card } from '../../ui/card.tsx';
+import { Data } from '../../ui/data.tsx';
+import { Ending } from '../../ui/ending.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { Id } from '../../ui/id.tsx';
+import { TextLink } from '../../ui/link.tsx';
+import { Page, PageSkeleton } from '../../ui/page.tsx';
+import { Presence } from '../../ui/presence.tsx';
+import { Time } from '../../ui/time.tsx';
+import { Commands } from './commands.tsx';
+import { PhoneActs } from './phone-acts.tsx';
+import { PushSentence, PushState } from './push-state.tsx';
+
+/** One phone: whether it can be reached, and what it answered. */
+export function PhonePage() {
+  const { id } = address.useParams();
+  const query = useApi('/api/devices/:id/mdm', { params: { id } }, { everyMs: 1_000 });
+  return (
+    <Data query={query} loading={<PageSkeleton name="Phone" />}>
+      {(phone) => (
+        <Page
+          name={phone.name}
+          title={
+            <>
+              {phone.name} {phone.serial && <Id>{phone.serial}</Id>}
+            </>
+          }
+          beside={
+            <span className="flex flex-wrap items-center gap-3">
+              <Presence online={phone.online} lastSeenAt={phone.lastSeenAt} />
+              <PushState phone={phone} />
+            </span>
+          }
+          acts={<PhoneActs phone={phone} />}
+        >
+          <div className="grid items-start gap-4 lg:grid-cols-2">
+            <Card title="Reached by">
+              <Facts
+                facts={[
+                  ['Push', <PushSentence key="push" phone={phone} />],
+                  ['Token said', phone.push.tokenAt && <Time at={phone.push.tokenAt} />],
+                  [
+                    'Topic',
+                    <span key="topic" className="font-mono text-label break-all">
+                      {phone.topic}
+                    </span>,
+                  ],
+                  ['Certificate ends', <Ending key="ends" at={phone.certificateEndsAt} />],
+                ]}
+              />
+            </Card>
+            <Card title="About">
+              <Facts
+                facts={[
+                  [
+                    'Device',
+                    <TextLink key="device" to="/devices/$id" params={{ id: phone.id }}>
+                      its lane, and everything that waits for it
+                    </TextLink>,
+                  ],
+                  ['Model', [phone.model, phone.osVersion].filter(Boolean).join(', ') || undefined],
+                  [
+                    phone.byod ? 'Enrolment' : 'UDID',
+                    <span key="udid" className="font-mono text-label break-all">
+                      {phone.udid}
+                    </span>,
+                  ],
+                  ['Can be unlocked', phone.canBeUnlocked ? 'yes' : 'no: it has given no unlock token'],
+                  [
+                    'Enrolled',
+                    phone.enrolledAt ? (
+                      <Time key="at" at={phone.enrolledAt} form="exact" />
+                    ) : (
+                      'not to the end'
+                    ),
+                  ],
+                  ['Left', phone.releasedAt && <Time at={phone.releasedAt} form="exact" />],
+                ]}
+              />
+            </Card>
+          </div>
+          <Commands id={id} />
+        </Page>
+      )}
+    </Data>
+  );
+}

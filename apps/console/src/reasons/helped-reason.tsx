@@ -1,0 +1,22 @@
+import type { Action, WaitingFor } from '@muster/contracts';
+import { ReasonChip } from '../ui/reason-chip.tsx';
+import { useHelp } from './use-help.tsx';
+
+/** The reason, and beside it the one button that helps. */
+export function HelpedReason(props: {
+  reason: WaitingFor;
+  action: Pick<Action, 'id' | 'lane' | 'space'>;
+  explain?: boolean;
+  /** In a list that has a button for it already, or where it would stand in every row. */
+  withoutFront?: boolean;
+}) {
+  const { action, explain = false, reason, withoutFront } = props;
+  const help = useHelp(reason, action);
+  return (
+    <ReasonChip
+      reason={reason}
+      explain={explain}
+      act={withoutFront && reason.code === 'BEHIND' ? null : help}
+    />
+  );
+}

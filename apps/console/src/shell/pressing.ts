@@ -1,0 +1,50 @@
+/**
+ * What keys press is what is drawn, so a key can do nothing that a role may not, and asks where the button asks. They act on
+ * what somebody has chosen: the selected rows, else the row that has the focus. A stray letter with neither does nothing.
+ */
+const ROWS = '#main tbody tr:not([aria-hidden]), #main [data-row]';
+
+export function rowOf(): HTMLElement | undefined {
+  return document.activeElement?.closest<HTMLElement>(ROWS) ?? undefined;
+}
+
+export function press(name: RegExp): boolean {
+  return pressIn(document.querySelector<HTMLElement>('#main [data-selected]') ?? rowOf(), name);
+}
+
+/** Of the row, else of the page: it only opens. */
+export function openMenu(): boolean {
+  return pressIn(rowOf() ?? actsPlace(), /^more/i);
+}
+
+function pressIn(place: HTMLElement | undefined, name: RegExp): boolean {
+  const button = place && buttonsIn(place).find((one) => name.test(nameOf(one)));
+  button?.click();
+  return button !== undefined;
+}
+
+/** The acts beside the heading, for the palette. */
+export function actsOfPage(): readonly { readonly word: string; readonly act: () => void }[] {
+  const place = actsPlace();
+  return (place ? buttonsIn(place) : [])
+    .filter((one) => nameOf(one) !== 'More')
+    .map((button) => ({ word: nameOf(button), act: () => button.click() }));
+}
+
+/** To the row below or above, the first one if none has the focus: to its link, so that Enter opens it, not to its box. */
+export function moveRow(step: 1 | -1): boolean {
+  const rows = [...document.querySelectorAll<HTMLElement>(ROWS)].filter((row) => row.offsetParent !== null);
+  const at = rows.indexOf(rowOf() as HTMLElement);
+  const row = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))];
+  if (!row) return false;
+  const inside = row.querySelector<HTMLElement>('a[href]') ?? row.querySelector<HTMLElement>('button');
+  // a row without anything to press is still read
+  if (!inside) row.tabIndex = -1;
+  (inside ?? row).focus();
+  row.scrollIntoView({ block: 'nearest' });
+  return true;
+}
+
+const actsPlace = () => document.querySelector<HTMLElement>('#main [data-acts]') ?? undefined;
+const nameOf = (button: HTMLElement) => button.getAttribute('aria-label') ?? button.innerText.trim();
+const buttonsIn = (place: HTMLElement) => [...place.querySelectorAll<HTMLButtonElement>('button:enabled')];

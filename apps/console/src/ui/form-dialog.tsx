@@ -1,0 +1,38 @@
+import type { ReactNode } from 'react';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+
+/** A dialog with fields: what they say is done by the button, or by Enter, once it is right. */
+export function FormDialog(props: {
+  title: string;
+  about?: ReactNode;
+  verb: string;
+  danger?: boolean;
+  busy: boolean;
+  /** What is typed is not right yet. */
+  wrong?: boolean;
+  onClose: () => void;
+  onDone: () => void;
+  children: ReactNode;
+}) {
+  const { about, busy, children, danger, onClose, onDone, title, verb, wrong = false } = props;
+  return (
+    <Dialog open onClose={onClose} title={title} about={about}>
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy && !wrong) onDone();
+        }}
+      >
+        {children}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Keep as it is</Button>
+          <Button type="submit" look={danger ? 'danger' : 'first'} disabled={busy || wrong}>
+            {verb}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,76 @@
+import { NotFoundError, UsageError } from './exit-codes.ts';
+import { pages } from './run.ts';
+import type { Session } from './session.ts';
+
+/** What people call things, for the ids that the server knows them by. */
+const isId = (text: string) => /^\d+$/.test(text);
+
+/** By its id, or by its whole name if only one is called so. */
+export async function deviceIdOf(session: Session, device: string): Promise<string> {
+  if (isId(device)) return device;
+  const { body } = await session.client.devices.list({ query: { text: device, limit: 500 } });
+  const [first, second] = body.devices.filter(({ name }) => name === device);
+  if (!first)
+    throw new NotFoundError(`No device is called ${device}. Search with "muster device list --text …".`);
+  if (second) throw new UsageError(`Several devices are called ${device}. Give an id, such as ${first.id}.`);
+  return first.id;
+}
+
+/** By its id, or by its name, of which there is one. */
+export async function hostIdOf(session: Session, host: string): Promise<string> {
+  if (isId(host)) return host;
+  const { rows } = await pages(
+    async (place) => {
+      const { body } = await session.client.hosts.list({ query: place });
+      return { rows: body.hosts, cursor: body.cursor };
+    },
+    { all: true, limit: 500 },
+  );
+  const found = rows.find(({ name }) => name === host);
+  if (!found) throw new NotFoundError(`No host is called ${host}. List hosts with "muster host list".`);
+  return found.id;
+}
+
+export async function pcIdOf(session: Session, pc: string): Promise<string> {
+  if (isId(pc)) return pc;
+  const { rows } = await pages(
+    async (place) => {
+      const { body } = await session.client.pcs.list({ query: place });
+      return { rows: body.pcs, cursor: body.cursor };
+    },
+    { all: true, limit: 500 },
+  );
+  const found = rows.find(({ name }) => name === pc);
+  if (!found) throw new NotFoundError(`No PC is called ${pc}. List PCs with "muster pc list".`);
+  return found.id;
+}
+
+interface Lane {
+  readonly lane?: string;
+  readonly space?: string;
+}
+
+/** The lane of a device, or the one that is written as TARGET shows it; `night-jobs` is short for `generic:night-jobs`. */
+export async function laneOf(
+  session: Session,
+  { device, lane }: { readonly device?: string; readonly lane?: string },
+): Promise<Lane> {
+  if (device !== undefined && lane !== undefined) throw new UsageError('Give --device or --lane, not both.');
+  if (device !== undefined) {
+    const params = { id: await deviceIdOf(session, device) };
+    const { body } = await session.client.devices.get({ params });
+    return { space: 'device', lane: body.id };
+  }
+  if (lane === undefined) return {};
+  const colon = lane.indexOf(':');
+  const written = { space: lane.slice(0, colon), lane: lane.slice(colon + 1) };
+  // the name of a generic lane may have a colon too
+  for (const one of [{ lane }, ...(colon > 0 && written.lane !== '' ? [written] : [])]) {
+    const { body } = await session.client.actions.list({ query: { ...one, limit: 1 } });
+    if (body.actions.length > 0) return one;
+  }
+  // a lane without actions is forgotten: the server knows no difference either
+  throw new NotFoundError(
+    `There are no actions in lane ${lane}. Write the lane as the column TARGET of "muster action list" shows it, or use --device.`,
+  );
+}

@@ -1,0 +1,45 @@
+import { COMMAND_TOPIC, type CommandMessage } from '@muster/contracts';
+import { type Duty, dutyRun, type Engine } from '@muster/engine';
+import type { Bus } from '../../bus/bus.ts';
+import type { ExecutionQueries } from './execution-queries.ts';
+import { typeOf } from './transitions.ts';
+
+/**
+ * Whoever speaks for the device of a cancelled action is told the command once more, with its time over. A layer that has not handed it
+ * out yet does not do so any more, and says that nobody fetched it; to any other it is a message that comes twice and changes
+ * nothing.
+ */
+const MOST = 500;
+
+export function createWithdrawCancelled(
+  { now, schema: s }: Pick<Engine, 'now' | 'schema'>,
+  bus: Bus,
+  executions: ExecutionQueries,
+): Duty {
+  return {
+    name: 'withdraw-cancelled',
+    everyMs: 1_000,
+    due: `exists (select 1 from ${s}.executions e where e.withdrawn)`,
+    async runOnce(client) {
+      const withdrawn = await executions.withdraw(client, MOST);
+      // a message is no command: it is sent at once
+      const commands = withdrawn.filter(({ typeId }) => {
+        const type = typeOf(typeId);
+        return type?.way === 'command' && type.requestType !== 'SendMessage';
+      });
+      await bus.publish(
+        client,
+        COMMAND_TOPIC,
+        commands.map(({ tenantId, commandUuid, typeId, udid }) => {
+          const body: CommandMessage = {
+            ...{ command_uuid: commandUuid, device_udid: udid, push_token: null, push_magic: null },
+            ...{ request_type: typeOf(typeId)?.requestType as string, command_payload: {} },
+            expires_at: now().toISOString(),
+          };
+          return { tenantId, key: udid, body };
+        }),
+      );
+      return dutyRun(withdrawn.length, MOST);
+    },
+  };
+}

@@ -1,0 +1,15 @@
+/**
+ * Channels of actions that the server makes for itself: messages between its parts, callbacks, deliveries of webhooks. Whoever looks
+ * for what people queued leaves them out. Each part adds its own.
+ */
+export class InternalChannels {
+  readonly #channels = new Set<string>();
+
+  add(channel: string): void {
+    this.#channels.add(channel);
+  }
+
+  get all(): readonly string[] {
+    return [...this.#channels];
+  }
+}

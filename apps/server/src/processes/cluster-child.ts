@@ -1,0 +1,15 @@
+import type { Cluster } from 'node:cluster';
+import type { Child } from './supervisor.ts';
+
+/** This program once more; Node shares the port among them. */
+export function clusterChild(cluster: Cluster): Child {
+  const worker = cluster.fork();
+  return {
+    pid: worker.process.pid,
+    // it may have ended in this moment: its exit tells of that
+    send: (message) => void (worker.isConnected() && worker.send(message, () => {})),
+    kill: (signal) => void worker.process.kill(signal),
+    onMessage: (heard) => void worker.on('message', heard),
+    onExit: (ended) => void worker.on('exit', ended),
+  };
+}
