@@ -37,11 +37,11 @@ async function put(
   return (await send({ url: s.t.server.url + path, method: 'PUT', body, headers })).status;
 }
 
-/** Everything that could have been changed by them. */
+/** Everything that they could have changed. When a phone was here, and whether a duty still looks after it, changes by itself. */
 async function everything() {
   const all = ['mdm_devices', 'mdm_certificates', 'mdm_commands', 'mdm_enrolments', 'push_tokens'].map(
     async (table) => {
-      const query = `select coalesce(jsonb_agg(to_jsonb(x) - 'connected_at' order by to_jsonb(x)::text), '[]') as rows from ${s.t.engine.schema}.${table} x`;
+      const query = `select coalesce(jsonb_agg(to_jsonb(x) - 'connected_at' - 'watched_at' order by (to_jsonb(x) - 'connected_at' - 'watched_at')::text), '[]') as rows from ${s.t.engine.schema}.${table} x`;
       return (await s.t.engine.db.query({ text: query })).rows[0].rows;
     },
   );
