@@ -44,7 +44,7 @@ const at = (path: string, host = 'shop.example') => `http://${host}:${shop.port}
 const statesOf = async (messageId: string) =>
   (await qstash.logs({ messageIds: [messageId] })).logs.map(({ state }) => state as string);
 const comesTo = (messageId: string, state: string) =>
-  expect.poll(async () => (await statesOf(messageId))[0], { timeout: 60_000 }).toBe(state);
+  expect.poll(async () => (await statesOf(messageId))[0]).toBe(state);
 const receiverOf = ({ current, next }: { current: string; next: string }) =>
   new Receiver({ currentSigningKey: current, nextSigningKey: next });
 const keys = async () => (await t.get('/v2/keys')).body as { current: string; next: string };
@@ -87,7 +87,7 @@ test('G84: a published message is sent at once, signed as the receiver of QStash
 test('what has happened is told in its order, whatever the clocks say', async () => {
   shop.hold('/back');
   const { messageId } = await qstash.publish({ url: at('/back') });
-  await expect.poll(() => shop.of('/back').length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => shop.of('/back').length).toBe(1);
   t.clock.advance(-5);
   shop.letGo();
   await comesTo(messageId, 'DELIVERED');
@@ -151,7 +151,7 @@ test('G84: what fails is tried again with growing pauses; what never works is a 
     await t.pass(pauseMs * 0.79);
     expect((await statesOf(messageId))[0]).toBe('RETRY');
     await t.pass(pauseMs * 0.42);
-    await expect.poll(() => shop.of('/broken').length, { timeout: 60_000 }).toBe(tries + 1);
+    await expect.poll(() => shop.of('/broken').length).toBe(tries + 1);
   }
   await comesTo(messageId, 'FAILED');
   expect(shop.of('/broken').map(({ headers }) => headers['upstash-retried'])).toEqual(['0', '1', '2']);
@@ -160,7 +160,7 @@ test('G84: what fails is tried again with growing pauses; what never works is a 
     { messageId, responseStatus: 500, responseBody: 'out of paper', body: 'print' },
   ]);
   await t.engine.runDuty('tell-of-dead-letters');
-  await expect.poll(() => shop.of('/failed').length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => shop.of('/failed').length).toBe(1);
   const [told] = shop.of('/failed');
   expect(told?.headers['x-who']).toBe('printer');
   const said = JSON.parse(told?.body ?? '');
@@ -203,7 +203,7 @@ test('a destination may say that trying again is in vain, and dead letters are t
 test('the answer of a destination is sent on to whoever wants it', async () => {
   shop.on('/sum', (response) => response.end('42'));
   const { messageId } = await qstash.publish({ url: at('/sum'), callback: at('/summed') });
-  await expect.poll(() => shop.of('/summed').length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => shop.of('/summed').length).toBe(1);
   const said = JSON.parse(shop.of('/summed')[0]?.body ?? '');
   expect(said).toMatchObject({ status: 200, sourceMessageId: messageId, retried: 0 });
   expect(Buffer.from(said.body, 'base64').toString()).toBe('42');
@@ -220,7 +220,7 @@ test('G84: whoever wants to know of a large message is told of its beginning, as
   });
   await comesTo(messageId, 'FAILED');
   await t.engine.runDuty('tell-of-dead-letters');
-  await expect.poll(() => shop.of('/was-large').length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => shop.of('/was-large').length).toBe(1);
   const text = shop.of('/was-large')[0]?.body ?? '';
   expect(text.length).toBeGreaterThan(1_048_570);
   const said = JSON.parse(text);
@@ -244,14 +244,14 @@ test('G84: whoever wants to know of a message is told, however many wait for his
   await expect(qstash.publish({ url: at('/', 'full.example') })).rejects.toMatchObject({ status: 409 });
   const taken = await qstash.publish({ url: at('/taken'), callback: at('/was-taken', 'full.example') });
   await comesTo(taken.messageId, 'DELIVERED');
-  await expect.poll(() => shop.of('/was-taken').length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => shop.of('/was-taken').length).toBe(1);
   shop.on('/refused', (response) => response.writeHead(500).end());
   const refused = await qstash.publish({
     ...{ url: at('/refused'), retries: 0, failureCallback: at('/was-refused', 'full.example') },
   });
   await comesTo(refused.messageId, 'FAILED');
   await t.engine.runDuty('tell-of-dead-letters');
-  await expect.poll(() => shop.of('/was-refused').length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => shop.of('/was-refused').length).toBe(1);
   expect(shop.of('/taken')).toHaveLength(1);
   await qstash.messages.cancel({ all: true });
   await qstash.dlq.delete({ all: true });
@@ -268,20 +268,20 @@ test('G84: a dead letter that nobody can be told of is in the way of no other on
   shop.on('/fails', (response) => void answers.push(response));
   const failing = { retries: 0, url: at('/fails') };
   const first = await other.publish({ ...failing, failureCallback: at('/first-failed') });
-  await expect.poll(() => answers.length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => answers.length).toBe(1);
   const { db, schema: s } = t.engine;
   const swap = `update ${s}.callback_keys set current_key = substr(current_key, 2) || substr(current_key, 1, 1) where tenant_id = $1`;
   await db.query({ text: swap, values: [id] });
   answers[0]?.writeHead(500).end();
   const isDead = async () => (await t.get('/v2/dlq', { token })).body.messages.length;
-  await expect.poll(isDead, { timeout: 60_000 }).toBe(1);
+  await expect.poll(isDead).toBe(1);
   t.clock.advance(1);
   const second = await qstash.publish({ ...failing, failureCallback: at('/second-failed') });
-  await expect.poll(() => answers.length, { timeout: 60_000 }).toBe(2);
+  await expect.poll(() => answers.length).toBe(2);
   answers[1]?.writeHead(500).end();
   await comesTo(second.messageId, 'FAILED');
   await t.engine.runDuty('tell-of-dead-letters');
-  await expect.poll(() => shop.of('/second-failed').length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => shop.of('/second-failed').length).toBe(1);
   expect(shop.of('/first-failed')).toEqual([]);
   expect(t.log()).toContain('The failure callback of a dead letter could not be sent yet.');
   const length = `select length(current_key) as n from ${s}.callback_keys where tenant_id = $1`;
@@ -289,7 +289,7 @@ test('G84: a dead letter that nobody can be told of is in the way of no other on
   for (let turn = 1; turn < n; turn += 1) await db.query({ text: swap, values: [id] });
   await t.pass(60_000);
   await t.engine.runDuty('tell-of-dead-letters');
-  await expect.poll(() => shop.of('/first-failed').length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => shop.of('/first-failed').length).toBe(1);
   expect(JSON.parse(shop.of('/first-failed')[0]?.body ?? '').sourceMessageId).toBe(first.messageId);
   await qstash.dlq.delete({ all: true });
 });
@@ -415,7 +415,7 @@ test('G84: a slow host holds up only its own callbacks', async () => {
   shop.hold('/slow');
   const slow = [];
   for (let n = 0; n < 12; n += 1) slow.push(await qstash.publish({ url: at('/slow', 'slow.example') }));
-  await expect.poll(() => shop.of('/slow').length, { timeout: 60_000 }).toBeGreaterThan(0);
+  await expect.poll(() => shop.of('/slow').length).toBeGreaterThan(0);
   const { messageId } = await qstash.publish({ url: at('/quick', 'quick.example') });
   await comesTo(messageId, 'DELIVERED');
   expect(shop.of('/slow').length).toBeLessThanOrEqual(4);
@@ -505,7 +505,7 @@ test('bodies that are no text, and encoded destinations, come as they were sent'
     headers: { authorization: `Bearer ${publisher}`, 'content-type': 'application/octet-stream' },
   });
   expect(response.status).toBe(201);
-  await expect.poll(() => shop.of('/bytes?a=1&b=%20').length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => shop.of('/bytes?a=1&b=%20').length).toBe(1);
   expect(shop.of('/bytes?a=1&b=%20')[0]?.headers['content-length']).toBe('4');
 });
 
@@ -543,7 +543,7 @@ test('a message is not copied: nobody writes what is signed but by publishing it
 test('a try that nobody tells of ends with its lease; what comes of it later changes nothing', async () => {
   shop.hold('/stuck');
   const { messageId } = await qstash.publish({ url: at('/stuck'), timeout: '60s' });
-  await expect.poll(() => shop.of('/stuck').length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => shop.of('/stuck').length).toBe(1);
   shop.on('/stuck', (response) => response.end('second'));
   await t.pass(91_000);
   expect((await statesOf(messageId)).slice(0, 2)).toEqual(['RETRY', 'ERROR']);
@@ -584,7 +584,7 @@ test('a door schedules a call to its own server in its transaction, once per id,
   await t.pass(10_000);
   // this server's own address is reached although no rule allows it; what it says is up to the door
   const answered = async () => (await ownMessages()).filter((one) => 'responseStatus' in one).length;
-  await expect.poll(answered, { timeout: 60_000 }).toBe(1);
+  await expect.poll(answered).toBe(1);
   const wrong = db.transaction((tx) => callbacks.schedule(tx, { ...own('x'), path: '/api/tokens' }));
   await expect(wrong).rejects.toThrow('may not call');
   await asOperator().messages.cancel({ all: true });
@@ -621,24 +621,24 @@ test('G84: hosts that hang, more than there are places, hold up no other one, an
   for (const from of [0, 100, 200]) await qstash.batch(many.slice(from, from + 100));
   const free = await qstash.publish({ url: at('/has-a-place', 'free.example') });
   await comesTo(free.messageId, 'DELIVERED');
-  await expect.poll(() => hanging, { timeout: 60_000 }).toBe(240);
+  await expect.poll(() => hanging).toBe(240);
   // nor do their next ones take a place of others
-  await expect.poll(() => lines('hang'), { timeout: 60_000 }).toEqual({ slow: 240 });
+  await expect.poll(() => lines('hang')).toEqual({ slow: 240 });
   const { callbacks } = t.server;
   const { db } = t.engine;
   await db.transaction((tx) => callbacks.schedule(tx, own('free')));
   const id = (await t.engine.idOfKey(db, 1, 'callback free')) as string;
   await t.pass(10_000);
   const answer = async () => (await callbacks.deliveries.last(db, 1, [id])).get(id)?.status;
-  await expect.poll(answer, { timeout: 60_000 }).toBeTypeOf('number');
+  await expect.poll(answer).toBeTypeOf('number');
   await db.transaction((tx) => callbacks.unschedule(tx, 1, 'free'));
   expect(await qstash.messages.cancel({ filter: { label: 'hang' } })).toEqual({ cancelled: 240 });
-  await expect.poll(() => hanging, { timeout: 60_000 }).toBe(0);
+  await expect.poll(() => hanging).toBe(0);
   const cancelled = async () =>
     (await qstash.logs({ filter: { state: 'CANCELED', label: 'hang' }, count: 400 })).logs.length;
-  await expect.poll(cancelled, { timeout: 60_000 }).toBe(240);
+  await expect.poll(cancelled).toBe(240);
   // who answers soon again, whatever he says, is among the others again; on a busy machine perhaps not the first time
-  await expect.poll(() => lines('held'), { timeout: 60_000 }).toEqual({ slow: 1 });
+  await expect.poll(() => lines('held')).toEqual({ slow: 1 });
   shop.on('/held', (response) => void response.writeHead(500).end());
   held[0]?.destroy();
   await comesTo(retried.messageId, 'RETRY');
@@ -651,7 +651,7 @@ test('G84: hosts that hang, more than there are places, hold up no other one, an
     return assignRunners(...given);
   });
   onTestFinished(() => void assigning.mockRestore());
-  await expect.poll(triedAgain, { timeout: 60_000 }).toEqual({ quick: 1 });
+  await expect.poll(triedAgain).toEqual({ quick: 1 });
   // a lane that is noted anew stays where it is
   await qstash.batch(Array.from({ length: 16 }, () => ({ url: at('/hang', 'hang7.example'), delay: 60 })));
   expect((await lines('hang')).slow).toBe(240);
@@ -677,9 +677,9 @@ test('what many hosts answer at once is stored a few at a time, and all of it', 
   const sent = await qstash.batch(
     Array.from({ length: 12 }, (_, n) => ({ url: at('/at-once', `at-once${n}.example`) })),
   );
-  await expect.poll(() => shop.of('/at-once').length, { timeout: 60_000 }).toBe(12);
+  await expect.poll(() => shop.of('/at-once').length).toBe(12);
   shop.letGo();
-  await expect.poll(() => storing, { timeout: 60_000 }).toBe(4);
+  await expect.poll(() => storing).toBe(4);
   open();
   for (const one of sent) await comesTo((one as { messageId: string }).messageId, 'DELIVERED');
   expect(most).toBe(4);
@@ -708,7 +708,7 @@ test('G84: answers that cannot be stored because of a lock hold up no other one,
     Array.from({ length: 8 }, (_, n) => ({ url: at('/locked', `locked${n}.example`) })),
   )) as { messageId: string }[];
   for (const { messageId } of sent.slice(0, 4)) locked.add(messageId);
-  await expect.poll(() => shop.of('/locked').length, { timeout: 60_000 }).toBe(8);
+  await expect.poll(() => shop.of('/locked').length).toBe(8);
   shop.letGo();
   for (const { messageId } of sent.slice(4)) await comesTo(messageId, 'DELIVERED');
   expect(await statesOf(sent[0]?.messageId as string)).toEqual(['ACTIVE', 'CREATED']);
@@ -742,7 +742,7 @@ test('a publisher neither sees nor cancels what the server sends to itself, and 
   await db.transaction((tx) => callbacks.schedule(tx, own('dead', {})));
   const dead = (await t.engine.idOfKey(db, 1, 'callback dead')) as string;
   const stateOfDead = () => t.pass(10_000).then(async () => (await t.engine.get(db, 1, dead))?.state);
-  await expect.poll(stateOfDead, { timeout: 60_000 }).toBe('failed');
+  await expect.poll(stateOfDead).toBe('failed');
   const letters = async (client: Client) =>
     (await client.dlq.listMessages()).messages.filter(({ dlqId }) => dlqId === `dlq_${dead}`).length;
   expect([await letters(asOperator()), await letters(qstash)]).toEqual([1, 0]);
@@ -837,11 +837,9 @@ test('with an account of QStash in the settings the calls of doors go there afte
   ).rejects.toThrow('undone');
   const there = async () =>
     (await qstash.logs()).logs.filter(({ url }) => url === at(path)).map(({ state }) => state as string);
-  await expect
-    .poll(async () => (await there()).toSorted(), { timeout: 60_000 })
-    .toEqual(['CANCELED', 'CREATED', 'CREATED']);
+  await expect.poll(async () => (await there()).toSorted()).toEqual(['CANCELED', 'CREATED', 'CREATED']);
   await t.pass(11_000);
-  await expect.poll(() => shop.of(path).length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => shop.of(path).length).toBe(1);
   const { body, headers } = shop.of(path)[0] as Arrived;
   expect(JSON.parse(body)).toEqual({ id: 'one' });
   const signature = String(headers['upstash-signature']);
@@ -855,7 +853,7 @@ test('with an account of QStash in the settings the calls of doors go there afte
     `/api/tokens/${(await t.get('/api/tokens')).body.tokens.find((one: { name: string }) => one.name === 'the shop').id}`,
   );
   await db.transaction((tx) => callbacks.schedule(tx, own('refused')));
-  await expect.poll(() => other.log(), { timeout: 60_000 }).toContain('QStash did not accept a call.');
+  await expect.poll(() => other.log()).toContain('QStash did not accept a call.');
   await other.close();
 });
 

@@ -398,6 +398,6 @@ test('a check-in that cannot be answered after its claim gives the action back',
   const answer = await t.post('/api/checkin', {}, { token: device.token });
   away.mockRestore();
   expect(answer).toMatchObject({ status: 503, body: { code: 'MUSTER_NO_ANSWER' } });
-  await vi.waitFor(async () => expect(await look(id)).toMatchObject({ state: 'pending' }), 60_000);
+  await expect.poll(() => look(id)).toMatchObject({ state: 'pending' });
   expect(await types(id)).toContain('RELEASED');
 });

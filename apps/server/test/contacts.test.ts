@@ -53,7 +53,7 @@ describe('G10: a task does not keep a device from its urgent action', () => {
       });
       return rows[0]?.seen_at;
     };
-    await expect.poll(stored, { timeout: 20_000 }).toEqual(t.clock());
+    await expect.poll(stored).toEqual(t.clock());
   }
 
   test('while the device is online: it comes for that first, and the task says what it waits for', async () => {
@@ -225,7 +225,7 @@ test('G33 G38: a runner that waits with its heartbeat hears at once what is not 
       .then(({ body }) => body.taskDevices);
   expect(await beat(named, 0)).toMatchObject(named.map((one) => ({ ...one, running: true })));
   const waiting = beat(named, 25);
-  await expect.poll(() => t.engine.parkedWaiters, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => t.engine.parkedWaiters).toBe(1);
   await t.post(`/api/tasks/${task.id}/cancel`);
   expect(await waiting).toMatchObject(named.map((one) => ({ ...one, running: true, cancelRequested: true })));
   // what it is stopping already is no news, what has ended is
@@ -233,7 +233,7 @@ test('G33 G38: a runner that waits with its heartbeat hears at once what is not 
     named.map((one) => ({ ...one, stopping: true })),
     25,
   );
-  await expect.poll(() => t.engine.parkedWaiters, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => t.engine.parkedWaiters).toBe(1);
   for (const one of held) await pc.fail(one);
   const late = await beat(named, 25);
   expect(late).toEqual(named.map((one) => ({ ...one, running: false })));
@@ -270,7 +270,7 @@ test('hosts are listed by whether they are online, by what is written down of th
   await t.get('/api/control/running', { token: t.secret(here.agentToken) });
   const listed = async (online: boolean) =>
     (await t.get(`/api/hosts?online=${online}`)).body.hosts.map(({ id }: { id: string }) => id);
-  await expect.poll(() => listed(true), { timeout: 20_000 }).toEqual([here.id]);
+  await expect.poll(() => listed(true)).toEqual([here.id]);
   expect(await listed(false)).toEqual(expect.not.arrayContaining([here.id]));
   expect(await listed(false)).toContain(away.id);
   expect((await t.get('/api/hosts?online=perhaps')).status).toBe(400);

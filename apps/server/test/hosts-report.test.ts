@@ -462,8 +462,7 @@ describe('two agents with one token', () => {
 });
 
 describe('a cancel', () => {
-  const parked = (most: number) =>
-    expect.poll(() => house.engine.parkedWaiters, { timeout: 60_000 }).toBe(most);
+  const parked = (most: number) => expect.poll(() => house.engine.parkedWaiters).toBe(most);
   const cancel = (hostId: string, id: string) =>
     house.call('POST', `/api/hosts/${hostId}/actions/${id}/cancel`, { body: {} });
   const beat = (token: string, actions: object[], wait = 25) =>

@@ -510,6 +510,6 @@ test('an erase whose lease ended while no server was there is presumed too', asy
   expect(await phone.channel.idle()).toMatchObject({ requestType: 'EraseDevice' });
   await s.t.restart(() => s.t.clock.advance(600_000));
   await expect
-    .poll(async () => action(body.id), { timeout: 10_000 })
+    .poll(async () => action(body.id))
     .toMatchObject({ state: 'succeeded', result: { status: 'PRESUMED' } });
 });

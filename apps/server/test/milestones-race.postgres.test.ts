@@ -42,9 +42,7 @@ test('a result that waits for an assignment of its device tells the days of that
   await locked.comes;
   const reported = device.report(action); // its statement has begun without the assignment, and waits for the device
   const waiting = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  await expect
-    .poll(async () => (await engine.db.query({ text: waiting })).rows[0].n, { timeout: 30_000 })
-    .toBeGreaterThan(0);
+  await expect.poll(async () => (await engine.db.query({ text: waiting })).rows[0].n).toBeGreaterThan(0);
   go.pass();
   await Promise.all([assigned, reported]);
   const log = await device.milestones();

@@ -1,5 +1,5 @@
 import { testDatabase } from '@muster/engine/testing';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NotifiedCache } from '../src/database/notified-cache.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -56,7 +56,7 @@ test('another node hears of it', async () => {
   there.keep('a', 'old', there.version);
   heard.length = 0;
   await here.tell(database.db, ['a']);
-  await vi.waitFor(() => expect(heard).toEqual(['a', 'a']), { timeout: 10_000 });
+  await expect.poll(() => heard).toEqual(['a', 'a']);
   expect(there.get('a')).toBeUndefined();
   await listening.stop();
 });

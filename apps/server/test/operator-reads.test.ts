@@ -427,7 +427,7 @@ test('secret fields are hidden in batches, workflows and tasks, in their audit l
     for (const duty of ['supply-batches', 'supply-workflow-runs']) await t.engine.runDuty(duty);
     return (await device.queue()).map(({ source }) => source);
   };
-  await expect.poll(waits, { timeout: 30_000 }).toEqual(['workflow']);
+  await expect.poll(waits).toEqual(['workflow']);
   const { action: got } = await device.checkIn();
   expect(got.payload).toEqual({ ssid: 'lab', wifiPassword: 's3cret-wifi-2' });
   await device.report(got);

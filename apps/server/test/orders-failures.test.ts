@@ -544,7 +544,7 @@ test('G83: bots of orders that are cancelled together are freed together, and by
   const cancelled = await take();
   await t.post('/api/actions/cancel', { channel: 'order' });
   const idle = async () => (await bots()).every(({ status }) => status === 'IDLE');
-  await expect.poll(idle, { timeout: 60_000 }).toBe(true);
+  await expect.poll(idle).toBe(true);
   for (const { id } of cancelled) expect(await sent(id)).toEqual(['CANCELED', 'CREATED']);
   // nothing follows a clear: it has freed the bots itself. Each time all three are freed by one transaction, which may have been begun anew
   const freed = new Set(reports.mock.calls.map(([, items]) => items.length));

@@ -31,8 +31,7 @@ async function paged(path: string): Promise<string[]> {
   } while (cursor);
   return ids;
 }
-const comesTo = (id: string, status: string) =>
-  expect.poll(async () => (await one(id)).status, { timeout: 60_000 }).toBe(status);
+const comesTo = (id: string, status: string) => expect.poll(async () => (await one(id)).status).toBe(status);
 /** After this time an order is complete without any callback. */
 const LEASE_MS = 12_000;
 const clear = () => t.post('/api/orders/clear');

@@ -118,7 +118,7 @@ test('whichever door a dead letter is of, the error of its device is cleared wit
     action: { kind: 'UPDATE', maxAttempts: 1 },
   });
   // whoever supplies it: the request asks for it, and so does housekeeping
-  await expect.poll(async () => (await device.queue()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await device.queue()).length).toBe(1);
   const { action: ofBatch } = await device.checkIn();
   await device.report(ofBatch, 'failed');
 

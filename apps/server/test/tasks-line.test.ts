@@ -301,15 +301,12 @@ describe('no task blocks the tenant for ever', () => {
   async function flushContacts() {
     const { now } = stage.t.engine;
     await expect
-      .poll(
-        async () => {
-          const { rows } = await stage.t.engine.db.query({
-            text: 'select max(seen_at) as at from muster.contacts',
-          });
-          return rows[0].at?.getTime();
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        const { rows } = await stage.t.engine.db.query({
+          text: 'select max(seen_at) as at from muster.contacts',
+        });
+        return rows[0].at?.getTime();
+      })
       .toBe(now()?.getTime());
   }
 });

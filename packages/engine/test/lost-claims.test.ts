@@ -60,7 +60,7 @@ afterAll(async () => {
 
 const claim = (laneId: string, client: Queryable = node.db) =>
   node.claim(client, { tenantId: 1, laneId, channel: 'any', worker: 'w', leaseMs: 600_000 });
-const isFree = (id: string) => expect.poll(() => t.state(id), { timeout: 30_000 }).toBe('pending');
+const isFree = (id: string) => expect.poll(() => t.state(id)).toBe('pending');
 
 test('G64: what was claimed by a statement whose answer was lost goes back', async () => {
   const { laneId } = await t.lane();

@@ -144,7 +144,7 @@ test.each<[string, (lane: { tenantId: number; laneId: string }, id: string) => P
       },
       (held) => held.every(({ cancelRequested }) => cancelRequested),
     );
-    await expect.poll(() => node.parkedWaiters, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => node.parkedWaiters).toBe(1);
     await act(lane, id);
     const held = await watching;
     expect(held.map(({ cancelRequested }) => cancelRequested)).toEqual(name.includes('cancel') ? [true] : []);
