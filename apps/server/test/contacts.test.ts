@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Contacts } from '../src/contacts/contacts.ts';
+import { createLog } from '../src/http/logging.ts';
 import type { FakeDevice } from '../testing/fake-device.ts';
 import { type FakePc, fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
@@ -36,6 +38,30 @@ test('who is heard of is online at once and until the window is over, and nobody
     t.clock.advance(1_000);
     expect(await online()).toEqual(nobody);
   }
+});
+
+test('what another node heard of the former life of a device and writes down later does not count for the new one', async () => {
+  const { db, now, schema } = t.engine;
+  const another = new Contacts({
+    db,
+    log: createLog('silent', process.stderr),
+    now,
+    onlineSeconds: 90,
+    schema,
+  });
+  const there = another.of('checkin', 60_000);
+  const { id } = (await t.post('/api/devices', { name: 'lives twice' })).body;
+  const instance = { id: 'of the former life', version: null };
+  there.heardOf(1, id, instance);
+  t.secret((await t.post(`/api/devices/${id}/re-enrol`)).body.deviceToken);
+  await another.write();
+  const show = async () => (await t.get(`/api/devices/${id}`)).body;
+  expect(await show()).toMatchObject({ online: false, lastSeenAt: null, instances: [] });
+
+  t.clock.advance(60_000);
+  there.heardOf(1, id, instance);
+  await another.write();
+  expect(await show()).toMatchObject({ online: true, instances: [{ id: instance.id }] });
 });
 
 describe('G10: a task does not keep a device from its urgent action', () => {

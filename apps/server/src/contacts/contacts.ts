@@ -45,6 +45,8 @@ export interface ChannelContacts extends LastContacts {
   instances(client: Queryable, tenantId: number, id: string): Promise<KnownInstance[]>;
   /** In the transaction in which the target is deleted. */
   forget(client: Queryable | Transaction, tenantId: number, id: string): Promise<void>;
+  /** In the transaction in which the target begins a new life: of that nobody has heard yet. */
+  beginAnew(client: Queryable | Transaction, tenantId: number, id: string): Promise<void>;
 }
 
 /** By target: its last contact, and the last that was written down or is about to be. */
@@ -105,6 +107,18 @@ export class Contacts {
       this.#unwrittenInstances.set(`${channel}:${key}`, contact);
       this.#later();
     };
+    const forgetAll = async (client: Queryable | Transaction, tenantId: number, id: string) => {
+      const key = `${tenantId}:${id}`;
+      const forgetHere = () => {
+        seen.delete(key);
+        this.#unwritten.delete(`${channel}:${key}`);
+        for (const [one, { targetId }] of this.#unwrittenInstances)
+          if (targetId === id && one.startsWith(`${channel}:${key}#`)) this.#unwrittenInstances.delete(one);
+      };
+      if ('afterCommit' in client) client.afterCommit(forgetHere);
+      else forgetHere();
+      await this.#queries.forget(client, { tenantId, channel, targetId: id });
+    };
     return {
       heardOf: (tenantId, id, instance = null) => {
         const key = `${tenantId}:${id}`;
@@ -131,20 +145,19 @@ export class Contacts {
       seenAt: (tenant, id) =>
         `(select k.seen_at from ${s}.contacts k where k.tenant_id = ${tenant} and k.channel = '${channel}' and k.target_id = ${id})`,
       forget: async (client, tenantId, id) => {
-        const key = `${tenantId}:${id}`;
-        const forgetHere = () => {
-          // what was heard of it before it was deleted is not written after it
-          seen.delete(key);
-          this.#unwritten.delete(`${channel}:${key}`);
-          for (const [one, { targetId }] of this.#unwrittenInstances)
-            if (targetId === id && one.startsWith(`${channel}:${key}#`)) this.#unwrittenInstances.delete(one);
-        };
-        if ('afterCommit' in client) client.afterCommit(forgetHere);
-        else forgetHere();
-        await this.#queries.forget(client, { tenantId, channel, targetId: id });
+        await forgetAll(client, tenantId, id);
         await client.query({
           text: `delete from ${s}.contacts where tenant_id = $1 and channel = $2 and target_id = $3`,
           values: [tenantId, channel, id],
+        });
+      },
+      beginAnew: async (client, tenantId, id) => {
+        await forgetAll(client, tenantId, id);
+        // a row stays: another node, or this one at this moment, may be about to write what it heard of the former life
+        await client.query({
+          text: `insert into ${s}.contacts (tenant_id, channel, target_id, forgotten_at) values ($1, $2, $3, $4)
+            on conflict (tenant_id, channel, target_id) do update set seen_at = null, online_until = null, forgotten_at = excluded.forgotten_at`,
+          values: [tenantId, channel, id, now()],
         });
       },
     };
@@ -198,7 +211,7 @@ export class Contacts {
       text: `insert into ${s}.contacts as k (tenant_id, channel, target_id, seen_at, online_until)
         select i.*, i.seen_at + make_interval(secs => $5) from unnest($1::int[], $2::text[], $3::bigint[], $4::timestamptz[]) i(tenant_id, channel, target_id, seen_at)
         on conflict (tenant_id, channel, target_id) do update set seen_at = excluded.seen_at, online_until = excluded.online_until
-          where k.seen_at < excluded.seen_at`,
+          where excluded.seen_at > coalesce(greatest(k.seen_at, k.forgotten_at), '-infinity')`,
       values: [
         contacts.map(({ tenantId }) => tenantId),
         contacts.map(({ channel }) => channel),

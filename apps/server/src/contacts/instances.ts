@@ -30,6 +30,9 @@ export function createInstanceQueries(s: string) {
         text: `with i as materialized (
             select * from unnest((select $1::int[]), (select $2::text[]), (select $3::bigint[]), (select $4::text[]), (select $5::text[]), (select $6::timestamptz[]))
               i(tenant_id, channel, target_id, instance_id, version, seen_at)
+            -- not those of a former life
+            where i.seen_at > coalesce((select k.forgotten_at from ${s}.contacts k
+              where k.tenant_id = i.tenant_id and k.channel = i.channel and k.target_id = i.target_id), '-infinity')
           ), u as (
             insert into ${s}.instances as k (tenant_id, channel, target_id, instance_id, version, seen_at) select * from i
             on conflict (tenant_id, channel, target_id, instance_id) do update set version = excluded.version, seen_at = excluded.seen_at

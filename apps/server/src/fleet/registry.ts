@@ -254,8 +254,7 @@ export function createRegistry(tools: {
     ) {
       await tokens.revokeOf(client, tenantId, 'device', [device.deviceId]);
       await engine.raiseGeneration(client, { tenantId, laneId: device.laneId });
-      // nobody has been heard of in its new life yet
-      await contacts.forget(client, tenantId, device.deviceId);
+      await contacts.beginAnew(client, tenantId, device.deviceId);
       await log.written(client, tenantId, 'enrolled', [device.deviceId], by);
       const [issued] = await issueTokens(client, { tenantId, by, known: 'update' }, [
         { place: { ...device, existed: true }, registration: { name: '' } },
