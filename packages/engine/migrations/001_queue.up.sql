@@ -116,8 +116,17 @@ create table {schema}.actions (
   primary key (tenant_id, action_id)
 );
 create index actions_of_lane on {schema}.actions (tenant_id, lane_id, action_id) where {schema}.sought_by(lane_id);
--- what is not yet sorted into it is read by every look-up: 64 kB of it at most, not 4 MB
-create index actions_by_tag on {schema}.actions using gin (tags) with (gin_pending_list_limit = 64) where tags is not null;
+
+-- The index of `actions.tags`, and nothing more: whoever writes the action writes it, whoever prunes the action deletes it, and
+-- `muster check` compares both. It is a table because no index can be this: a btree has one entry per row, and an action up to 50
+-- tags; GIN returns what it finds without order, so the newest 100 of a tag cost as much as all that have it (2.5 s with 200,000).
+-- Claims do not read it: they have the row of the action.
+create table {schema}.action_tags (
+  tenant_id int not null,
+  action_id bigint not null,
+  tag text collate "C" not null,
+  primary key (tenant_id, tag, action_id)
+);
 
 -- Every unfinished action, leased or not. Rows that are not yet due sort behind `delayed`, so the head of a lane is
 -- found without passing them (12.7 ms behind 100,000 of them otherwise). A row that retries under `hold` stays at

@@ -244,6 +244,10 @@ begin
         coalesce(a.o->>'headOfLine', 'skip'), coalesce(a.o->>'onLeaseEnd', 'retry'), a.lease_ms, a.supersede_key,
         (a.o->>'copiedFrom')::bigint
       from policy a
+  ), tagged as (
+    insert into {schema}.action_tags (tenant_id, action_id, tag)
+      select distinct a.tenant_id, a.action_id, t.tag collate "C" from policy a cross join lateral jsonb_array_elements_text(a.o->'tags') t(tag)
+      where a.o ? 'tags'
   ), waiting as (
     insert into {schema}.pending (tenant_id, action_id, lane_id, generation, channel, delayed, priority, seq, not_before,
         deliver_by, deadline, lease_ms, supersede_key)

@@ -87,9 +87,9 @@ test('G29: what an older transaction adds under the old generation is ended in e
   expect([await states(ids), await states(running)]).toEqual([each('cancelled'), each('cancelled')]);
 });
 
-test('G41: finished actions are forgotten in every tenant, with their keys', async () => {
+test('G41: finished actions are forgotten in every tenant, with their keys and tags', async () => {
   const ids = await inEach(async (tenantId, laneId) => {
-    const id = await put(tenantId, laneId, { idempotencyKey: 'every' });
+    const id = await put(tenantId, laneId, { idempotencyKey: 'every', tags: ['every'] });
     await t.engine.cancel(t.db, { tenantId, actionId: id });
     return id;
   });
@@ -97,6 +97,6 @@ test('G41: finished actions are forgotten in every tenant, with their keys', asy
   t.clock.advance(15 * DAY);
   await t.engine.runDuty('prune');
   expect(await states(ids)).toEqual(each('gone'));
-  for (const table of ['actions', 'endings', 'idempotency_keys'])
+  for (const table of ['actions', 'endings', 'idempotency_keys', 'action_tags'])
     expect((await t.db.query({ text: `select tenant_id from muster.${table}` })).rows).toEqual([]);
 });

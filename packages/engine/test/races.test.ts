@@ -47,6 +47,8 @@ test('claims in no order are found out', { timeout: 300_000 }, async () => {
   const game = { engines: [broken], clock: t.clock, tenantId: 50, seed: 1, actors: 8, steps: 25 };
   const { violations } = await playRaces(game);
   expect(violations.map(({ kind }) => kind)).toContain('order');
-  for (const table of 'pending lanes count_changes actions endings idempotency_keys events'.split(' '))
+  for (const table of 'pending lanes count_changes actions action_tags endings idempotency_keys events'.split(
+    ' ',
+  ))
     await t.db.query({ text: `delete from muster.${table} where tenant_id = 50` });
 });

@@ -35,9 +35,9 @@ test('G41: the days of the history are made a week ahead, and there is no defaul
   expect(names).toContain('events_past');
 });
 
-test('G41: a finished action is forgotten whole after its days: action, ending, key, and then its events', async () => {
+test('G41: a finished action is forgotten whole after its days: action, ending, key, tags, and then its events', async () => {
   const { laneId } = await t.lane();
-  const id = await t.enqueue(laneId, { idempotencyKey: 'gone' });
+  const id = await t.enqueue(laneId, { idempotencyKey: 'gone', tags: ['a', 'b'] });
   await t.claim(laneId);
   await t.report(id, 1);
   await pass(14);
@@ -45,7 +45,7 @@ test('G41: a finished action is forgotten whole after its days: action, ending, 
   expect(await t.eventTypes(id)).toEqual(['CREATED', 'SENT', 'SUCCEEDED']);
   await pass(2);
   expect(await t.state(id)).toBe('unknown');
-  for (const table of ['actions', 'endings', 'idempotency_keys'])
+  for (const table of ['actions', 'endings', 'idempotency_keys', 'action_tags'])
     expect(
       (await t.db.query({ text: `select 1 from muster.${table} where action_id = $1`, values: [id] })).rows,
     ).toEqual([]);

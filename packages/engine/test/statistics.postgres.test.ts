@@ -28,6 +28,7 @@ const TABLES = [
   'lanes',
   'lane_names',
   'actions',
+  'action_tags',
   'pending',
   'endings',
   'idempotency_keys',
@@ -72,6 +73,13 @@ beforeAll(async () => {
       insert into muster.lanes_to_forget (tenant_id, lane_id, look_at) select 1, n, ${later} from n
     )
     insert into muster.lane_names (tenant_id, space, name, lane_id) select 1, 'test', 'lane ' || n, n from n`);
+  // a tag on all of them, and one on a few
+  await query(
+    `update muster.actions set tags = case when action_id % 4000 = 0 then array['all', 'few'] else array['all'] end`,
+  );
+  await query(
+    `insert into muster.action_tags (tenant_id, action_id, tag) select tenant_id, action_id, unnest(tags) from muster.actions`,
+  );
   // what duties find
   await query(
     `update muster.lanes set lease_until = ${now}, check_at = ${now} where lane_id between 9000 and 9030 and action_id is not null`,
@@ -208,6 +216,8 @@ const CALLS: Record<string, (client: Queryable) => Promise<unknown>> = {
     each(FREE, (laneId) =>
       engine.enqueue(c, { tenantId: 1, laneId, kind: 'x', idempotencyKey: `new ${laneId}` }),
     ),
+  'enqueue with tags': (c) =>
+    each(FREE, (laneId) => engine.enqueue(c, { tenantId: 1, laneId, kind: 'x', tags: ['all', 'new'] })),
   'enqueue with a known key': (c) =>
     each(FREE, (laneId) =>
       engine.enqueue(c, { tenantId: 1, laneId, kind: 'x', idempotencyKey: `key ${laneId}` }).catch(() => {}),
@@ -255,6 +265,11 @@ const CALLS: Record<string, (client: Queryable) => Promise<unknown>> = {
     ),
   held: (c) => engine.held(c, { tenantId: 1, runnerId }),
   'a look at one action': (c) => each(FREE, (id) => engine.get(c, 1, id)),
+  'a count of what has a tag': (c) => engine.count(c, { tenantId: 1, tag: 'few' }),
+  'a count of what has a tag and a state': async (c) => {
+    for (const state of ['failed', 'succeeded'] as const)
+      await engine.count(c, { tenantId: 1, tag: 'few', state });
+  },
   'the events of one action': (c) => each(FREE, (id) => engine.events(c, 1, id)),
 };
 const DUTIES = ['end-leases', 'make-due', 'expire', 'end-stale', 'end-precedence', 'prune', 'forget-lanes'];

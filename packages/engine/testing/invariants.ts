@@ -57,6 +57,12 @@ async function strayRows(client: Queryable, s: string): Promise<string[]> {
     });
     if (rows[0].n > 0) wrong.push(`${rows[0].n} rows in ${table} have no action.`);
   }
+  const tags = await client.query({
+    text: `select count(*)::int as n from (
+        select a.tenant_id, a.action_id, x.tag from ${s}.actions a cross join lateral unnest(a.tags) x(tag) group by 1, 2, 3
+      ) a full join ${s}.action_tags t using (tenant_id, action_id, tag) where a.tag is null or t.tag is null`,
+  });
+  if (tags.rows[0].n > 0) wrong.push(`${tags.rows[0].n} tags are not in both places.`);
   const homeless = await client.query({
     text: `select count(*)::int as n from ${s}.actions a
       where not exists (select 1 from ${s}.lanes l where l.tenant_id = a.tenant_id and l.lane_id = a.lane_id)`,

@@ -69,7 +69,7 @@ export const page = z
       .min(0)
       .optional()
       .describe(
-        'How many actions were searched, with source, error, text, endedAfter or endedBefore, and with kind, channel or internal=false unless lane or tag is given. The cursor continues behind them, also from a page that is not full.',
+        'How many actions were searched, with source, error, text, endedAfter or endedBefore, and with kind, channel or internal=false unless lane or tag is given; with a tag also if 10,000 were searched without filling the page. The cursor continues behind them, also from a page that is not full.',
       ),
   })
   .meta({ id: 'ActionPage' });

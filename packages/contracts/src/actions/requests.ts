@@ -93,7 +93,7 @@ const internal = { internal: z.boolean().optional().describe(WITHOUT_INTERNAL) }
 const anyState = z.enum([...state.options, 'unfinished', 'finished']);
 const created = { createdBefore: time.optional(), createdAfter: time.optional() };
 const ended = { endedBefore: time.optional(), endedAfter: time.optional() };
-/** What no index is for: looked for among the newest 10,000 that match the rest, as are kind and channel without lane and tag. */
+/** What no index is for: looked for among the newest 10,000 that match the rest, as are kind and channel without a lane. */
 const looked = {
   source: name.optional().describe('Who queued it, as in createdBy.'),
   error: z

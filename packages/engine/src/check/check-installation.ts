@@ -131,8 +131,12 @@ export async function checkInstallation(
     options.onPage?.(sum);
   } while (after);
   await inOneSnapshot(db, async (tx) => {
-    for (const { tenantId, found } of [...(await countDifferences(tx, s)), ...(await strayRows(tx, s))])
-      tell(tenantId, found, []);
+    const found = [
+      ...(await countDifferences(tx, s)),
+      ...(await tagDifferences(tx, s)),
+      ...(await strayRows(tx, s)),
+    ];
+    for (const one of found) tell(one.tenantId, one.found, []);
   });
   return sum;
 }
@@ -273,6 +277,27 @@ async function countDifferences(tx: Queryable, s: string): Promise<OfTenant[]> {
       'counts-differ',
       null,
       `${row.channel} ${row.state}: ${row.kept}, a recount gives ${row.real}`,
+    ),
+  }));
+}
+
+/** Tags are looked for in a table of their own: it has those of every action, and no others. */
+async function tagDifferences(tx: Queryable, s: string): Promise<OfTenant[]> {
+  const { rows } = await tx.query({
+    text: `select a.tenant_id, a.action_id, x.tag, true as is_missing from ${s}.actions a cross join lateral unnest(a.tags) x(tag)
+        where not exists (select 1 from ${s}.action_tags t where t.tenant_id = a.tenant_id and t.tag = x.tag and t.action_id = a.action_id)
+      union all
+      select t.tenant_id, t.action_id, t.tag, false from ${s}.action_tags t
+        where not exists (select 1 from ${s}.actions a where a.tenant_id = t.tenant_id and a.action_id = t.action_id and t.tag = any(a.tags))`,
+  });
+  return rows.map((row) => ({
+    tenantId: row.tenant_id,
+    found: violation(
+      'state-differs',
+      row.action_id,
+      row.is_missing
+        ? `action ${row.action_id} has the tag ${row.tag}, and action_tags does not have it`
+        : `action_tags has the tag ${row.tag} of action ${row.action_id}, which does not have it`,
     ),
   }));
 }

@@ -3,7 +3,7 @@ import type { Context } from '../operation.ts';
 import { actionOf, endingOf, hasKeyOf, NOW, soughtBy } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
-/** Forgets actions some days after their end, whole: ending, keys, action. What is in `events` of them goes with its day. */
+/** Forgets actions some days after their end, whole: ending, keys, tags, action. What is in `events` of them goes with its day. */
 const MOST = 5_000;
 
 export function createPrune(context: Context, retentionDays: number): Duty {
@@ -17,7 +17,11 @@ export function createPrune(context: Context, retentionDays: number): Duty {
       returning z.*
     ), a as (
       delete from ${s}.actions a using d where ${hasKeyOf('a', 'd', 'action_id')}
-      returning a.tenant_id, a.channel, d.state
+      returning a.tenant_id, a.action_id, a.channel, a.tags, d.state
+    ), tags as materialized (
+      select a.tenant_id, a.action_id, t.tag from a cross join lateral unnest(a.tags) t(tag)
+    ), t as (
+      delete from ${s}.action_tags t using tags o where ${hasKeyOf('t', 'o', 'tag', 'action_id')}
     ), s as (
       -- the SENT that it carried is of an action that is kept longer: whoever reads the feed so late finds it here
       insert into ${s}.events (tenant_id, event_id, xid, action_id, lane_id, at, type, attempt, worker)

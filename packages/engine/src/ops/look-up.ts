@@ -4,10 +4,11 @@ import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import type { Context } from '../operation.ts';
 import type { Reasons } from '../reasons.ts';
-import { endingOf, NOW, ofLane, pendingOf, presentLane, soughtBy } from '../sql.ts';
+import { actionOf, endingOf, NOW, ofLane, pendingOf, presentLane, soughtBy } from '../sql.ts';
 import { checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
 import { type DoorReason, type WaitingFor, waitingFor, withDoor } from '../waiting-for.ts';
 import { runningOf } from './runner-slots.ts';
+import { besideTag, steps } from './tagged.ts';
 
 const MOST_PER_PAGE = 10_000;
 const STATES = ['pending', 'claimed', 'unfinished', 'finished', ...FINAL_STATES];
@@ -44,10 +45,10 @@ const BROAD = ['channel', 'exceptChannels', 'kind'] as const;
 const BOUNDING = ['ids', 'laneId', 'tag'] as const;
 const MOST_LOOKED_AT = 10_000;
 const LOOK = 1_000;
-/** The first look is a small one: mostly it finds a page. */
+/** The first look is a small one: mostly it finds a page. Each further one is twice as large. */
 const FIRST_LOOK = 100;
-/** A tag on one of so many is common. */
-const COMMON = 100;
+/** Of a count: nobody waits for the first of them. */
+const COUNT_LOOK = 10_000;
 const MOST_ID = '999999999999999999';
 
 export interface ActionView {
@@ -129,13 +130,7 @@ export function createLookUp(context: Context, reasons: Reasons) {
     page: { cursor?: string | undefined; limit: number },
   ): Promise<ActionPage> {
     const { limit } = page;
-    const tagged =
-      filter.tag === undefined
-        ? 'any'
-        : (await isCommon(client, filter.tenantId, filter.tag, page.cursor))
-          ? 'walked'
-          : 'indexed';
-    const { others, values } = filtered(context, filter, page.cursor, lookedFor(filter), tagged);
+    const { others, values } = filtered(context, filter, page.cursor);
     const { rows } = await client.query({
       text: `${[select(s, driverOf(filter)), ...others].join(' and ')} order by a.action_id desc limit ${limit + 1}`,
       values,
@@ -144,53 +139,50 @@ export function createLookUp(context: Context, reasons: Reasons) {
     return { actions, cursor: rows.length > limit ? (actions.at(-1)?.id ?? null) : null };
   }
 
-  /**
-   * Whether the tag is on many of the next actions: then it is sought among them, otherwise by its index. Left to the planner, a
-   * rare one was sought in all actions whenever it was taken for a common one (1,031 pages in place of 34).
-   */
-  async function isCommon(
-    client: Queryable,
-    tenantId: number,
-    tag: string,
-    cursor = MOST_ID,
-  ): Promise<boolean> {
-    const { rows } = await client.query({
-      text: `select count(*) filter (where $2 = any(tags))::int as found from (
-          select tags from ${s}.actions where tenant_id = $1 and action_id < $3 order by action_id desc limit ${LOOK}) x`,
-      values: [checkTenant(tenantId), checkName(tag, 'tag', 0), checkCursor(cursor)],
-    });
-    return rows[0].found * COMMON >= LOOK;
-  }
-
-  /** Ids in small looks, newest first, until the page is full or enough was looked at. */
+  /** Ids in small looks, in the order of what is asked, until the page is full or enough was looked at. */
   async function look(
     client: Queryable,
-    filter: ActionFilter,
-    page: { cursor: string | undefined; limit: number },
+    ask: Ask,
+    page: { cursor: string | undefined; limit: number; look?: number; mostLookedAt?: number },
   ): Promise<{ ids: string[]; cursor: string | null; looked: number }> {
+    const { limit, look = LOOK, mostLookedAt = MOST_LOOKED_AT } = page;
     const ids: string[] = [];
     let { cursor } = page;
-    let most = Math.min(LOOK, Math.max(FIRST_LOOK, page.limit));
-    for (let looked = 0; looked < MOST_LOOKED_AT; most = LOOK) {
-      const { others, sought, values } = filtered(context, filter, cursor);
-      most = Math.min(most, MOST_LOOKED_AT - looked);
-      const { rows } = await client.query({
-        text: `select a.action_id, coalesce(${sought.join(' and ')}, false) as found
-          ${[lookFrom(s, filter), ...others].join(' and ')} order by a.action_id desc limit ${most}`,
-        values,
-      });
+    let most = Math.min(look, Math.max(FIRST_LOOK, limit));
+    for (let looked = 0; looked < mostLookedAt; most = Math.min(look, 2 * most)) {
+      most = Math.min(most, mostLookedAt - looked);
+      const { rows } = await client.query(ask(cursor, most));
       for (const row of rows) {
         looked += 1;
         cursor = row.action_id as string;
         if (row.found) ids.push(cursor);
-        if (ids.length === page.limit) {
+        if (ids.length === limit) {
           const isLast = row === rows.at(-1) && rows.length < most;
           return { ids, cursor: isLast ? null : cursor, looked };
         }
       }
       if (rows.length < most) return { ids, cursor: null, looked };
     }
-    return { ids, cursor: cursor ?? null, looked: MOST_LOOKED_AT };
+    return { ids, cursor: cursor ?? null, looked: mostLookedAt };
+  }
+
+  /** A page of what has a tag: exact, unless the rest of the filter was met by too few of so many. */
+  async function readTagged(
+    client: Queryable,
+    filter: Tagged,
+    page: { cursor: string | undefined; limit: number },
+  ): Promise<ActionPage> {
+    const { limit } = page;
+    const found = await look(client, askTagged(context, filter), {
+      cursor: page.cursor && checkCursor(page.cursor),
+      ...{ limit: limit + 1, mostLookedAt: Math.max(MOST_LOOKED_AT, limit + 1) },
+    });
+    const ids = found.ids.slice(0, limit);
+    const cursor = found.ids.length > limit ? (ids.at(-1) ?? null) : found.cursor;
+    const actions =
+      ids.length === 0 ? [] : (await read(client, { tenantId: filter.tenantId, ids }, { limit })).actions;
+    const hasLooked = isLookedFor(filter) || (cursor !== null && ids.length < limit);
+    return { actions, cursor, ...(hasLooked ? { looked: found.looked } : {}) };
   }
 
   return {
@@ -222,9 +214,11 @@ export function createLookUp(context: Context, reasons: Reasons) {
       page: { cursor?: string | undefined; limit?: number | undefined } = {},
     ): Promise<ActionPage> {
       const limit = checkWhole(page.limit ?? 100, 'limit', 1, MOST_PER_PAGE);
-      if (lookedFor(filter).every((name) => filter[name] === undefined))
-        return read(client, filter, { limit, cursor: page.cursor });
-      const { ids, cursor, looked } = await look(client, filter, { limit, cursor: page.cursor });
+      if (goesByTag(filter)) return readTagged(client, filter, { limit, cursor: page.cursor });
+      if (!isLookedFor(filter)) return read(client, filter, { limit, cursor: page.cursor });
+      const { ids, cursor, looked } = await look(client, askOthers(context, filter), {
+        ...{ limit, cursor: page.cursor },
+      });
       if (ids.length === 0) return { actions: [], cursor, looked };
       const { actions } = await read(client, { tenantId: filter.tenantId, ids }, { limit });
       return { actions, cursor, looked };
@@ -236,11 +230,17 @@ export function createLookUp(context: Context, reasons: Reasons) {
       filter: ActionFilter,
       page: { after: string; upTo: string; limit: number },
     ): Promise<string[]> {
+      const { after, limit, upTo } = page;
+      if (goesByTag(filter)) {
+        const ask = askTagged(context, filter, { order: 'oldest', upTo });
+        const rest = { cursor: after, limit, mostLookedAt: Number.POSITIVE_INFINITY };
+        return (await look(client, ask, rest)).ids;
+      }
       const { others, sought, values } = filtered(context, filter);
       const n = values.length;
       const { rows } = await client.query({
-        text: `select a.action_id ${[from(s, driverOf(filter)), ...others, ...sought].join(' and ')} and a.action_id > $${n + 1} and a.action_id <= $${n + 2} order by a.action_id limit ${page.limit}`,
-        values: [...values, page.after, page.upTo],
+        text: `select a.action_id ${[from(s, driverOf(filter)), ...others, ...sought].join(' and ')} and a.action_id > $${n + 1} and a.action_id <= $${n + 2} order by a.action_id limit ${limit}`,
+        values: [...values, after, upTo],
       });
       return rows.map((row) => row.action_id);
     },
@@ -254,6 +254,11 @@ export function createLookUp(context: Context, reasons: Reasons) {
       filter: ActionFilter,
       { most = 10_000, within = 100_000 } = {},
     ): Promise<{ count: number; more: boolean }> {
+      if (goesByTag(filter)) {
+        const all = { cursor: undefined, limit: most + 1, look: COUNT_LOOK, mostLookedAt: within };
+        const { cursor, ids } = await look(client, askTagged(context, filter), all);
+        return { count: Math.min(ids.length, most), more: cursor !== null || ids.length > most };
+      }
       const { others, sought, values } = filtered(context, filter, undefined, COUNTED_ONE_BY_ONE);
       const lookAt = sought.length === 0 ? most + 1 : within;
       const { rows } = await client.query({
@@ -363,21 +368,86 @@ function lookFrom(s: string, filter: ActionFilter): string {
   return `from ${s}.actions a ${joined} ${ended} where a.tenant_id = $2 and ${NOW} is not null`;
 }
 
+/** The next so many behind an id, and which of them were `found`. */
+type Ask = (cursor: string | undefined, most: number) => { text: string; values: unknown[] };
+
+function askOthers(context: Context, filter: ActionFilter): Ask {
+  const s = context.schema;
+  return (cursor, most) => {
+    const { others, sought, values } = filtered(context, filter, cursor);
+    return {
+      text: `select a.action_id, coalesce(${sought.join(' and ')}, false) as found
+        ${[lookFrom(s, filter), ...others].join(' and ')} order by a.action_id desc limit ${most}`,
+      values,
+    };
+  };
+}
+
+type Tagged = ActionFilter & { readonly tag: string };
+
+/** Of ids and of what is claimed there are fewer: their rows say whether they have the tag. */
+const goesByTag = (filter: ActionFilter): filter is Tagged =>
+  filter.tag !== undefined && filter.ids === undefined && filter.state !== 'claimed';
+
+function askTagged(
+  context: Context,
+  filter: Tagged,
+  { order = 'newest', upTo }: { order?: 'newest' | 'oldest'; upTo?: string } = {},
+): Ask {
+  const s = context.schema;
+  const { state } = filter;
+  const driver = driverOf(filter);
+  return (cursor = MOST_ID, most) => {
+    const { others, values } = filtered(
+      context,
+      { ...filter, tag: undefined, laneId: undefined },
+      undefined,
+      [],
+    );
+    const add = (value: unknown) => `$${values.push(value)}`;
+    if (state === 'pending') others.push('l.action_id is distinct from a.action_id');
+    // the index of a lane says nothing about states
+    if (filter.laneId !== undefined && driver !== 'actions')
+      others.push(`${driver === 'endings' ? 'z' : 'p'}.action_id is not null`);
+    const found = steps(s, {
+      tag: add(checkName(filter.tag, 'tag', 0)),
+      beside: besideTag(s, { ...filter, laneId: laneIdOf(filter) }, add),
+      from: add(cursor),
+      upTo: upTo && add(upTo),
+      ...{ most, order },
+    });
+    return {
+      text: `select h.reached as action_id, coalesce(${['h.action_id is not null', ...others].join(' and ')}, false) as found
+        from ${found} h ${joined(s, others)}
+        where ${NOW} is not null order by h.reached ${order === 'newest' ? 'desc' : 'asc'}`,
+      values,
+    };
+  };
+}
+
+/** Rows of the actions `h` that these conditions name. */
+function joined(s: string, conditions: readonly string[]): string {
+  const isNamed = (...rows: string[]) =>
+    rows.some((row) => conditions.some((one) => one.includes(`${row}.`)));
+  const joins = [
+    isNamed('a', 'l') && actionOf(s, 'h'),
+    isNamed('p', 'l') && pendingOf(s, 'h'),
+    isNamed('l') && presentLane(s),
+    isNamed('z') && endingOf(s, 'h'),
+  ];
+  return joins.flatMap((join) => (join ? [`left join lateral ${join} on true`] : [])).join(' ');
+}
+
 /** What is looked for among the rest. */
 function lookedFor(filter: ActionFilter): readonly (keyof ActionFilter)[] {
   const isBounded = BOUNDING.some((name) => filter[name] !== undefined);
   return isBounded ? UNINDEXED : [...UNINDEXED, ...BROAD];
 }
 
-type Tagged = 'any' | 'walked' | 'indexed';
+const isLookedFor = (filter: ActionFilter) => lookedFor(filter).some((name) => filter[name] !== undefined);
 
-/** Written so that the index of tags serves it or not as was decided; what an array holds is looked up by its key. */
-function isTagged(s: string, tagged: Tagged, tag: string): string {
-  const indexed = (alias: string) => `${alias}.tags @> array[${tag}::text]`;
-  if (tagged === 'walked') return `${tag}::text = any(a.tags)`;
-  if (tagged === 'any') return indexed('a');
-  return `a.action_id = any(array(select t.action_id from ${s}.actions t where t.tenant_id = $2 and ${indexed('t')}))`;
-}
+/** What is no id names no lane. */
+const laneIdOf = ({ laneId }: ActionFilter) => (laneId === undefined || isId(laneId) ? laneId : '0');
 
 /** What is claimed is found by the lanes that have it: the lane itself or, of a pool, those of its workers. */
 const ofLaneOrPool = (s: string, driver: Driver, lane: string) =>
@@ -424,7 +494,6 @@ function filtered(
   filter: ActionFilter,
   cursor?: string,
   looked: readonly (keyof ActionFilter)[] = lookedFor(filter),
-  tagged: Tagged = 'any',
 ): { others: string[]; sought: string[]; values: unknown[] } {
   const values: unknown[] = [context.now(), checkTenant(filter.tenantId)];
   const others: string[] = [];
@@ -434,16 +503,14 @@ function filtered(
     (name && looked.includes(name) ? sought : others).push(sql(`$${values.length}`));
   };
   if (filter.ids) add((n) => `a.action_id = any(${n}::bigint[])`, filter.ids.filter(isId));
-  // what is no id names no lane
   if (filter.laneId !== undefined)
-    add((n) => ofLaneOrPool(context.schema, driverOf(filter), n), isId(filter.laneId) ? filter.laneId : '0');
+    add((n) => ofLaneOrPool(context.schema, driverOf(filter), n), laneIdOf(filter));
   if (filter.channel !== undefined)
     add((n) => `a.channel = ${n}`, checkName(filter.channel, 'channel', 0), 'channel');
   if (filter.exceptChannels?.length)
     add((n) => `a.channel <> all(${n}::text[])`, filter.exceptChannels, 'exceptChannels');
   if (filter.kind !== undefined) add((n) => `a.kind = ${n}`, checkName(filter.kind, 'kind', 0), 'kind');
-  if (filter.tag !== undefined)
-    add((n) => isTagged(context.schema, tagged, n), checkName(filter.tag, 'tag', 0));
+  if (filter.tag !== undefined) add((n) => `${n} = any(a.tags)`, checkName(filter.tag, 'tag', 0));
   if (filter.state !== undefined) checkOneOf(filter.state, 'state', STATES);
   if (filter.state && FINAL_STATES.includes(filter.state as never))
     add((n) => `z.state = ${n}`, filter.state);

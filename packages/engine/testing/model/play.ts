@@ -93,7 +93,7 @@ const newLane = (id: string, of: Partial<Lane> = {}): Lane => ({
 export async function clearWorld(world: World): Promise<void> {
   const { engine, tenantId } = world;
   const tables =
-    'pending lanes runners pauses count_changes stale_lanes actions endings idempotency_keys events test_contacts';
+    'pending lanes runners pauses count_changes stale_lanes actions action_tags endings idempotency_keys events test_contacts';
   const deletes = tables
     .split(' ')
     .map((table) => `d_${table} as (delete from ${engine.schema}.${table} where tenant_id = $1)`);
