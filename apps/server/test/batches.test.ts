@@ -40,14 +40,17 @@ async function counts(id: string): Promise<Record<string, number>> {
   return Object.fromEntries(all.filter(([, count]) => count > 0));
 }
 
-/** The server supplies by itself after each request: whoever holds a batch is waited for, and what is left is done. */
+/** The server supplies by itself too: whoever holds a batch is waited for and then kept out, and what is left is done. */
 async function supplied(): Promise<void> {
-  const { db } = t.engine;
+  const { db, duties } = t.engine;
+  const duty = duties.find(({ name }) => name === 'supply-batches');
   const open = { text: 'select 1 from muster.batches where closed_at is null order by batch_id for update' };
-  for (let idle = 0; idle < 2; ) {
-    await db.transaction((tx) => tx.query(open));
-    idle = (await t.engine.runDuty('supply-batches')) > 0 ? 0 : idle + 1;
-  }
+  const supply = () =>
+    db.transaction(async (tx) => {
+      await tx.query(open);
+      return duty?.runOnce(tx);
+    });
+  while ((await supply())?.count !== 0);
 }
 
 test('a batch puts its action behind what each device has already, and its counts always add up', async () => {
@@ -282,7 +285,11 @@ test('actions that were never handed out in time are retried too', async () => {
 test('two that supply at the same moment never put anything twice into a lane', async () => {
   const { tag, devices } = await fleet(6);
   const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' } });
-  await Promise.all(Array.from({ length: 5 }, () => t.engine.runDuty('supply-batches')));
+  const { db, duties } = t.engine;
+  const duty = duties.find(({ name }) => name === 'supply-batches');
+  await Promise.all(
+    Array.from({ length: 5 }, () => db.transaction((tx) => duty?.runOnce(tx) as Promise<unknown>)),
+  );
   await supplied();
   expect(await counts(id)).toEqual({ pending: 6 });
   for (const device of devices) expect(await device.queue()).toHaveLength(1);

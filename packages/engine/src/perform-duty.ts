@@ -10,6 +10,9 @@ import type { Transition } from './transition.ts';
  * is alone. Which lanes they are a round without effects tells, which is undone. That lane is then left out for a while,
  * longer each time, so that 500 such lanes at the front do not keep the duty from those behind them. Only this node remembers:
  * another leader finds out anew.
+ *
+ * On one node a duty runs once at a time: a second run would leave out what the first has locked, and who asked for it would take the
+ * work for done.
  */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
@@ -32,6 +35,7 @@ interface LeftOut {
 
 export function createPerformDuty(context: Context, calls: Calls) {
   const memory = new Map<string, Map<string, LeftOut>>();
+  const running = new Map<string, Promise<unknown>>();
   const time = () => context.now().getTime();
 
   /** The lanes that a round changes, as far as effects have no say in it. */
@@ -84,7 +88,7 @@ export function createPerformDuty(context: Context, calls: Calls) {
     }
   }
 
-  return async (duty: Duty): Promise<PerformedDuty> => {
+  async function performOne(duty: Duty): Promise<PerformedDuty> {
     await context.ready(calls.db.housekeeping);
     if (duty.isOutside) return { ...(await duty.runOnce(calls.db.housekeeping)), errors: [] };
     const leftOut = memory.get(duty.name) ?? new Map<string, LeftOut>();
@@ -94,6 +98,15 @@ export function createPerformDuty(context: Context, calls: Calls) {
     const errors: Error[] = [];
     const run = await perform(duty, { except }, leftOut, errors);
     return { ...run, errors };
+  }
+
+  return (duty: Duty): Promise<PerformedDuty> => {
+    const run = (running.get(duty.name) ?? Promise.resolve()).then(() => performOne(duty));
+    running.set(
+      duty.name,
+      run.catch(() => {}),
+    );
+    return run;
   };
 }
 
