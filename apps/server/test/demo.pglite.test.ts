@@ -49,6 +49,13 @@ test('every page has something to show at once: problems, an hour of history, wh
   expect((await devices.list({ query: { limit: 100 } })).body.devices).toHaveLength(24 + 1);
 });
 
+test('tasks keep pace: some have ended, and no more than two wait behind the active one', async () => {
+  const { tasks } = clientOf(demo.people.admin);
+  const all = (await tasks.list({ query: { limit: 100 } })).body.tasks;
+  expect(all.filter(({ status }) => status === 'pending').length).toBeLessThanOrEqual(2);
+  expect(all.filter(({ status }) => status === 'success').length).toBeGreaterThan(2);
+});
+
 test('the past is over: the server goes by the time that it is', () => {
   const before = Date.now();
   const now = demo.server.engine.now().getTime();

@@ -1,12 +1,10 @@
 import { liveAsHost } from './host.ts';
-import { newTask, TASKS } from './past.ts';
+import { keepTasksInLine } from './past.ts';
 import { manage } from './phones.ts';
 import type { Stage } from './stage.ts';
 import { KINDS, workOf } from './work.ts';
 
 /** From now on: everybody lives, and a program and ana give them something to do. */
-const TASKS_IN_LINE = 2;
-
 export function liveOn(stage: Stage): void {
   const { calls, devices, fleet, people, plan, rhythm, runners } = stage;
   const { as, client } = calls;
@@ -56,12 +54,6 @@ export function liveOn(stage: Stage): void {
   if (runners.length > 0)
     rhythm.every(
       () => 5_000,
-      async () => {
-        const { body } = await client.tasks.list({
-          ...as(people.ana),
-          query: { status: 'pending', limit: 10 },
-        });
-        if (body.tasks.length < TASKS_IN_LINE) await newTask(stage, random.pick(TASKS));
-      },
+      () => keepTasksInLine(stage, random),
     );
 }

@@ -28,6 +28,7 @@ export async function playPast(
   signal: AbortSignal,
 ): Promise<void> {
   const random = stage.plan.random('past');
+  const turn = new Turn();
   const until = present();
   const left = [...INCIDENTS];
   for (const at of stepsBetween(clock.now(), until)) {
@@ -35,7 +36,11 @@ export async function playPast(
     clock.setOn(at);
     const ago = until.getTime() - at.getTime();
     while (left[0] && left[0].agoMs >= ago) await left.shift()?.happen(stage);
-    await usualWork(stage, random, ago < FINE_MS ? { devices: 1, racks: 2 } : { devices: 2, racks: 1 });
+    await usualWork(
+      stage,
+      { random, turn },
+      ago < FINE_MS ? { devices: 1, racks: 2 } : { devices: 2, racks: 1 },
+    );
     if (at.getTime() % QUARTER_MS === 0) await showroom(stage);
     await stage.tick('count-minutes');
   }
@@ -65,7 +70,7 @@ async function showroom(stage: Stage): Promise<void> {
 
 async function usualWork(
   stage: Stage,
-  random: Random,
+  { random, turn }: { readonly random: Random; readonly turn: Turn },
   times: { readonly devices: number; readonly racks: number },
 ): Promise<void> {
   const { calls, devices, people, runners } = stage;
@@ -82,14 +87,38 @@ async function usualWork(
   const come = new Set<SimulatedDevice>(wishes.map(({ device }) => device));
   await atOnce([...come], (device) => devices.visit(device, asItWas));
   if (runners.length === 0) return;
-  const atWork = new Set(Array.from({ length: times.racks }, () => random.pick(runners)));
-  const done = await Promise.all([...atWork].map((runner) => runner.work()));
-  if (done.every((count) => count === 0)) await newTask(stage, random.pick(TASKS));
+  // one after the other, so that a task ends: by chance some PC would be left out for hours
+  const atWork = Array.from({ length: Math.min(times.racks, runners.length) }, () => turn.next(runners));
+  await Promise.all(atWork.map((runner) => runner.work()));
+  await keepTasksInLine(stage, random);
 }
 
-export const TASKS = ['battery test', 'wipe caches', 'collect logs', 'firmware 3.2', 'burn-in, short'];
+/** Whose turn it is. */
+class Turn {
+  #at = 0;
 
-export async function newTask({ calls, fleet, people }: Stage, name: string): Promise<void> {
+  next<T>(all: readonly T[]): T {
+    const one = all[this.#at % all.length] as T;
+    this.#at += 1;
+    return one;
+  }
+}
+
+/** One is active and so many wait: more would only pile up, as one is active at a time. */
+const TASKS_IN_LINE = 2;
+
+export async function keepTasksInLine(stage: Stage, random: Random): Promise<void> {
+  const { calls, people } = stage;
+  const { body } = await calls.client.tasks.list({
+    ...calls.as(people.ana),
+    query: { status: 'pending', limit: TASKS_IN_LINE },
+  });
+  if (body.tasks.length < TASKS_IN_LINE) await newTask(stage, random.pick(TASKS));
+}
+
+const TASKS = ['battery test', 'wipe caches', 'collect logs', 'firmware 3.2', 'burn-in, short'];
+
+async function newTask({ calls, fleet, people }: Stage, name: string): Promise<void> {
   await calls.client.tasks.create({
     ...calls.as(people.ana),
     body: {
