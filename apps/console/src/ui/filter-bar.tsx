@@ -1,7 +1,9 @@
-import { Search, X } from 'lucide-react';
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { X } from 'lucide-react';
+import { type ReactNode, useEffect, useId, useState } from 'react';
+import type { SeenValues } from '../words/completions.ts';
 import { type FilterKeys, readFilter, writeFilter } from '../words/filter-text.ts';
 import { Button } from './button.tsx';
+import { FilterField } from './filter-field.tsx';
 
 /** One field, `state:failed kind:UPDATE tag:batch:7`; the address says the same. A key that is not known is refused in a sentence. */
 export function FilterBar(props: {
@@ -11,12 +13,13 @@ export function FilterBar(props: {
   beside?: ReactNode;
   /** The key of words without one. */
   plain?: string;
+  /** Offered as values, beside those that are known of a key. */
+  seen?: SeenValues;
 }) {
   const { keys, value, onChange, plain } = props;
   const written = writeFilter(value, keys, plain);
   const [text, setText] = useState(written);
   const [wrong, setWrong] = useState<string>();
-  const field = useRef<HTMLInputElement>(null);
   const id = useId();
   useEffect(() => setText(written), [written]);
 
@@ -40,33 +43,13 @@ export function FilterBar(props: {
         }}
       >
         <div className="flex flex-wrap items-center gap-2">
-          <label className="relative min-w-0 flex-1 basis-[200px]">
-            <span className="sr-only">Filter</span>
-            <Search aria-hidden size={14} className="absolute top-1/2 left-3 -translate-y-1/2 text-ink-3" />
-            <input
-              ref={field}
-              id="filter"
-              value={text}
-              list={id}
-              autoComplete="off"
-              spellCheck={false}
-              aria-invalid={wrong !== undefined}
-              aria-describedby={wrong ? `${id}-wrong` : undefined}
-              placeholder={Object.keys(keys)
-                .slice(0, 4)
-                .map((key) => `${key}:`)
-                .join(' ')}
-              onChange={(event) => setText(event.target.value)}
-              className="h-8 w-full pointer-coarse:h-touch rounded-control border border-control bg-surface pr-3 pl-8 font-mono text-table"
-            />
-          </label>
-          <datalist id={id}>
-            {Object.entries(keys).flatMap(([key, values]) =>
-              values.length > 0
-                ? values.map((one) => <option key={`${key}:${one}`} value={`${key}:${one}`} />)
-                : [<option key={key} value={`${key}:`} />],
-            )}
-          </datalist>
+          <FilterField
+            text={text}
+            onText={setText}
+            keys={keys}
+            seen={props.seen}
+            wrongId={wrong ? `${id}-wrong` : undefined}
+          />
           <Button type="submit">Filter</Button>
           {props.beside}
         </div>

@@ -2,6 +2,7 @@ import type { AuditLine } from '@muster/contracts';
 import { useNavigate } from '@tanstack/react-router';
 import { ask } from '../../api/ask.ts';
 import { useLiveList } from '../../api/use-live-list.ts';
+import { useSeenValues } from '../../api/use-seen-values.ts';
 import { address } from '../../page-address.ts';
 import { Card } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -14,6 +15,7 @@ import { Time } from '../../ui/time.tsx';
 
 const KEYS = { actor: [], act: [], target: [], after: [], before: [] } as const;
 const idOf = (line: AuditLine) => line.id;
+const valuesOf = ({ act, actor, target }: AuditLine) => ({ actor: [actor], act: [act], target: [target] });
 
 const COLUMNS: readonly Column<AuditLine>[] = [
   {
@@ -54,10 +56,12 @@ export function AuditPage() {
       return { rows: page.audit, cursor: page.cursor };
     },
   });
+  const seen = useSeenValues(list.rows, valuesOf);
   return (
     <Page title="Audit log" name="Audit log" beside={<TextLink to="/settings">Settings</TextLink>}>
       <FilterBar
         keys={KEYS}
+        seen={seen}
         value={filter}
         onChange={(value) => void navigate({ to: '/audit', search: value })}
       />

@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { TriangleAlert } from 'lucide-react';
 import { ask } from '../../api/ask.ts';
 import { useLiveList } from '../../api/use-live-list.ts';
+import { useSeenValues } from '../../api/use-seen-values.ts';
 import type { Search } from '../../page-address.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -18,6 +19,7 @@ import { count } from '../../words/numbers.ts';
 
 const KEYS = { text: [], tag: [], state: ['ok', 'error'], online: ['true', 'false'], pcId: [] } as const;
 const idOf = (device: Device) => device.id;
+const valuesOf = ({ pcId, tags }: Device) => ({ tag: tags, pcId: [pcId] });
 
 const COLUMNS: readonly Column<Device>[] = [
   {
@@ -93,12 +95,14 @@ export function Devices({ search }: { search: Search }) {
       return { rows: page.devices, cursor: page.cursor };
     },
   });
+  const seen = useSeenValues(list.rows, valuesOf);
   return (
     <>
       <FilterBar
         keys={KEYS}
         value={filter}
         plain="text"
+        seen={seen}
         onChange={(value) => void navigate({ to: '/targets', search: { type: 'devices', ...value } })}
       />
       <Card flush>
