@@ -1,5 +1,6 @@
 import type { Action } from '@muster/contracts';
 import { useNow } from '../words/clock.ts';
+import { endingOf } from '../words/endings.ts';
 import { duration } from '../words/times.ts';
 import { LeaseCountdown } from './lease-countdown.tsx';
 import { ReasonChip } from './reason-chip.tsx';
@@ -40,5 +41,5 @@ export function Outcome({ action }: { action: Row }) {
       </span>
     );
   const said = action.error ?? (action.state === 'succeeded' ? undefined : action.reason);
-  return said ? <span className="wrap-anywhere text-ink-2">{said}</span> : null;
+  return said ? <span className="wrap-anywhere text-ink-2">{endingOf(said)}</span> : null;
 }

@@ -2,6 +2,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Time } from '../../ui/time.tsx';
 import type { Tone } from '../../ui/tones.ts';
 import { useNow } from '../../words/clock.ts';
+import { endingOf, isCode } from '../../words/endings.ts';
 import { clock, duration } from '../../words/times.ts';
 import { useZone } from '../../words/zone.ts';
 import type { Attempt } from './attempts.ts';
@@ -44,7 +45,11 @@ export function AttemptBlock({ attempt }: { attempt: Attempt }) {
             <Badge tone="blue" word="running" />
           ))}
       </div>
-      {ending?.reason && <p className="mt-1 wrap-anywhere">“{ending.reason}”</p>}
+      {ending?.reason && (
+        <p className="mt-1 wrap-anywhere">
+          {isCode(ending.reason) ? endingOf(ending.reason, 'attempt') : `“${ending.reason}”`}
+        </p>
+      )}
       <ol className="mt-2 flex flex-wrap gap-x-3 gap-y-1 text-label text-ink-2">
         {events.map((event) => (
           <li key={`${event.type}-${event.at}`} className="whitespace-nowrap">

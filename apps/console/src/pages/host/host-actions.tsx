@@ -13,6 +13,7 @@ import { SkeletonRows } from '../../ui/skeleton.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { endingOf } from '../../words/endings.ts';
 
 /** Everything of a host: what waits first, then what ended. */
 export function HostActions(props: {
@@ -61,7 +62,7 @@ export function HostActions(props: {
             <LeaseCountdown from={one.startedAt} until={one.leaseUntil} />
           )}
           <span className="wrap-anywhere text-ink-2">
-            {one.message ?? (one.status === 'succeeded' ? '' : one.reason)}
+            {endingOf(one.message ?? (one.status === 'succeeded' ? '' : (one.reason ?? '')))}
           </span>
         </span>
       ),
