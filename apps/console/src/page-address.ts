@@ -15,6 +15,7 @@ export type PagePath =
   | '/batches'
   | '/batches/$id'
   | '/tasks'
+  | '/tasks/$id'
   | '/workflows'
   | '/workflows/$id'
   | '/orders'

@@ -75,6 +75,10 @@ const routeTree = root.addChildren([
     lazyRouteComponent(() => import('./pages/tasks/tasks-page.tsx'), 'TasksPage'),
   ),
   page(
+    '/tasks/$id',
+    lazyRouteComponent(() => import('./pages/task/task-page.tsx'), 'TaskPage'),
+  ),
+  page(
     '/workflows',
     lazyRouteComponent(() => import('./pages/workflows/workflows-page.tsx'), 'WorkflowsPage'),
   ),

@@ -555,6 +555,7 @@ test('every page is free of faults in both themes, at a desk and on a phone', as
   const pc = await t.post('/api/pcs', { name: 'rack-1' });
   t.secret(pc.body.runnerToken);
   const [phone] = (await t.get('/api/phones')).body.phones;
+  const [task] = (await t.get('/api/tasks')).body.tasks;
   const pages: Record<string, string> = {
     '/': 'Overview',
     '/targets': 'Targets',
@@ -569,6 +570,7 @@ test('every page is free of faults in both themes, at a desk and on a phone', as
     '/batches': 'Batches',
     [`/batches/${batch.body.id}`]: `Batch ${batch.body.id}`,
     '/tasks': 'Tasks & PCs',
+    [`/tasks/${task.id}`]: task.name,
     '/workflows': 'Workflows',
     [`/workflows/${workflow.body.id}`]: 'nightly',
     '/orders': 'Orders',

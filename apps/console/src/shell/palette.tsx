@@ -23,7 +23,7 @@ const SHOWN: Readonly<Record<Found['type'], (found: Found) => Address>> = {
   device: ({ id }) => ({ to: '/devices/$id', params: { id } }),
   host: ({ id }) => ({ to: '/hosts/$id', params: { id } }),
   pc: ({ id }) => ({ to: '/tasks', search: { pc: id } }),
-  task: () => ({ to: '/tasks' }),
+  task: ({ id }) => ({ to: '/tasks/$id', params: { id } }),
   batch: ({ id }) => ({ to: '/batches/$id', params: { id } }),
   workflow: ({ id }) => ({ to: '/workflows/$id', params: { id } }),
 };

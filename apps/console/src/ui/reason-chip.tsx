@@ -62,6 +62,17 @@ function Sentence({ reason }: { reason: WaitingFor }) {
           {part.batchId}
         </PageLink>
       );
+    if ('taskId' in part)
+      return (
+        <PageLink
+          key={key}
+          to="/tasks/$id"
+          params={{ id: part.taskId }}
+          className="underline underline-offset-2"
+        >
+          {part.taskId}
+        </PageLink>
+      );
     if ('tag' in part)
       return (
         <PageLink

@@ -94,6 +94,7 @@ export type Part =
   | { readonly at: string }
   | { readonly actionId: string }
   | { readonly batchId: string }
+  | { readonly taskId: string }
   | { readonly tag: string };
 
 /** Written from the facts, where the server says them; else its own text, with its times as times. */
@@ -129,6 +130,11 @@ export function partsOf(reason: WaitingFor): Part[] {
     case 'BEHIND_URGENT':
       if (actionId !== undefined) return said('Behind urgent action ', { actionId });
       break;
+    case 'TASK_NOT_ACTIVE': {
+      const [, before, taskId, after] = /^(.*task )(\d+)(.*?)\.?$/i.exec(reason.text) ?? [];
+      if (before !== undefined && taskId !== undefined) return said(before, { taskId }, after ?? '');
+      break;
+    }
     case 'NO_FREE_SLOT':
       if (running !== undefined && slots !== undefined)
         return said(`No free slot: ${running} of ${slots} are busy`);

@@ -141,6 +141,7 @@ export function createFleet(shell: {
   };
 }
 
+export { actionsById } from './actions-by-id.ts';
 export { CHECKIN, DEVICE_SPACE, type DeviceOf, deviceOf, holderOf, isOfFormerLife } from './device-token.ts';
 export type { DoorBatch } from './door-batches.ts';
 export { DeviceInError, unknownDevice } from './errors.ts';

@@ -124,8 +124,9 @@ const taskDeviceFields = {
 export const taskDeviceLine = z
   .strictObject({
     ...taskDeviceFields,
+    deviceName: z.string().optional().describe('Missing: the device is deleted for good.'),
     absentSince: time.optional().describe('Pending, and absent since then according to its PC.'),
-    waitingFor: waitingFor.optional().describe('If pending: the task or urgent action that goes first.'),
+    waitingFor: waitingFor.optional().describe('If pending or running: why it has not ended yet.'),
   })
   .meta({ id: 'TaskDeviceLine' });
 export type TaskDeviceLine = z.infer<typeof taskDeviceLine>;

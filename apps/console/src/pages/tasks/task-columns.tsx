@@ -1,9 +1,11 @@
 import type { Task } from '@muster/contracts';
 import { Id } from '../../ui/id.tsx';
+import { TextLink } from '../../ui/link.tsx';
 import { ReasonChip } from '../../ui/reason-chip.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { endingOf } from '../../words/endings.ts';
 import { count } from '../../words/numbers.ts';
 
 export const TASK_COLUMNS: readonly Column<Task>[] = [
@@ -11,9 +13,9 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
     name: 'Task',
     width: '26%',
     cell: (task) => (
-      <span className="font-medium">
+      <TextLink to="/tasks/$id" params={{ id: task.id }} className="font-medium">
         {task.name} <Id>{task.id}</Id>
-      </span>
+      </TextLink>
     ),
   },
   {
@@ -33,7 +35,7 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
           {count(task.counts.completed)} completed, {count(task.counts.failed)} failed
           {task.counts.cancelled > 0 && `, ${count(task.counts.cancelled)} cancelled`}
           {task.total !== null && ` of ${count(task.total)}`}
-          {task.reason && `; ${task.cancelReason ?? task.reason.toLowerCase().replaceAll('_', ' ')}`}
+          {task.reason && `. ${task.cancelReason ?? endingOf(task.reason)}`}
         </span>
       ),
   },

@@ -1,14 +1,32 @@
 import type { Task } from '@muster/contracts';
 import type { Segment } from '../../ui/adding-bar.tsx';
+import type { Tone } from '../../ui/tones.ts';
 
-/** Their sum is the total; of the pending ones some were not handed out even once. */
-export function taskSegments({ counts, unsupplied }: Task): Segment[] {
-  return [
-    { word: 'completed', tone: 'green', value: counts.completed },
-    { word: 'failed', tone: 'red', value: counts.failed },
-    { word: 'cancelled', tone: 'slate', value: counts.cancelled },
-    { word: 'running', tone: 'blue', value: counts.running },
-    { word: 'pending again', tone: 'plum', value: counts.pending - unsupplied },
-    { word: 'pending', tone: 'slate', outline: true, value: unsupplied },
-  ];
+/** What a list of a task's devices can be asked for, in the order of the bar. Their counts add up to the total. */
+export const TASK_PARTS = ['completed', 'failed', 'cancelled', 'running', 'retrying', 'unsupplied'] as const;
+export type TaskPart = (typeof TASK_PARTS)[number];
+
+/** Of the pending ones some were handed out before, and some not even once. */
+const LOOKS: Readonly<Record<TaskPart, { word: string; tone: Tone; outline?: true }>> = {
+  completed: { word: 'completed', tone: 'green' },
+  failed: { word: 'failed', tone: 'red' },
+  cancelled: { word: 'cancelled', tone: 'slate' },
+  running: { word: 'running', tone: 'blue' },
+  retrying: { word: 'pending again', tone: 'plum' },
+  unsupplied: { word: 'pending', tone: 'slate', outline: true },
+};
+
+export const wordOf = (part: TaskPart): string => LOOKS[part].word;
+
+export function countOf({ counts, unsupplied }: Task, part: TaskPart): number {
+  if (part === 'retrying') return counts.pending - unsupplied;
+  return part === 'unsupplied' ? unsupplied : counts[part];
+}
+
+export function taskSegments(task: Task): Segment[] {
+  return TASK_PARTS.map((part) => ({
+    ...LOOKS[part],
+    value: countOf(task, part),
+    to: { to: '/tasks/$id', params: { id: task.id }, search: { status: part } },
+  }));
 }

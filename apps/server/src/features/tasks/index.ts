@@ -110,7 +110,7 @@ export const tasks: CreateFeature = ({
       ...taskRoutes({
         db,
         queries,
-        taskDevices: createTaskDevices(engine),
+        taskDevices: createTaskDevices(engine, contacts),
         tasks: createTasks({
           advance,
           audit,

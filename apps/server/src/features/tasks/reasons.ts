@@ -35,38 +35,51 @@ export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void
     });
     return new Map(
       rows.flatMap((row) => {
-        const reason = reasonOf(row);
+        const reason = reasonOf(contacts, row);
         return reason ? [[row.action_id as string, reason] as const] : [];
       }),
     );
   });
+}
 
-  // biome-ignore lint/suspicious/noExplicitAny: a row of the statement above
-  function reasonOf(row: any): DoorReason | null {
-    const held = (code: string, text: string, facts: Pick<DoorReason, 'since'> = {}): DoorReason => ({
-      place: 'held',
-      code,
-      text,
-      ...facts,
+/** Of a row with the active task, the device and when its PC was seen. */
+// biome-ignore lint/suspicious/noExplicitAny: a row of the statement above, or of the list below
+function reasonOf(contacts: ChannelContacts, row: any): DoorReason | null {
+  const held = (code: string, text: string, facts: Pick<DoorReason, 'since'> = {}): DoorReason => ({
+    place: 'held',
+    code,
+    text,
+    ...facts,
+  });
+  if (row.task_id !== null && row.task_id !== row.active_id)
+    return held(
+      'TASK_NOT_ACTIVE',
+      row.active_id === null ? 'Its task is not active.' : `Its task is waiting for task ${row.active_id}.`,
+    );
+  if (row.deleted) return held('DEVICE_DELETED', 'The device was deleted.');
+  if (row.state === 'error')
+    return held('DEVICE_IN_ERROR', `The device is in error: ${row.state_reason ?? 'unknown'}`);
+  if (row.pc_id === null) return held('NO_PC', 'The device belongs to no PC.');
+  if (row.absent_since !== null)
+    return held('DEVICE_ABSENT', `Absent since ${row.absent_since.toISOString()}, according to its PC.`, {
+      since: row.absent_since,
     });
-    if (row.task_id !== null && row.task_id !== row.active_id)
-      return held(
-        'TASK_NOT_ACTIVE',
-        row.active_id === null ? 'Its task is not active.' : `Its task is waiting for task ${row.active_id}.`,
-      );
-    if (row.deleted) return held('DEVICE_DELETED', 'The device was deleted.');
-    if (row.state === 'error')
-      return held('DEVICE_IN_ERROR', `The device is in error: ${row.state_reason ?? 'unknown'}`);
-    if (row.pc_id === null) return held('NO_PC', 'The device belongs to no PC.');
-    if (row.absent_since !== null)
-      return held('DEVICE_ABSENT', `Absent since ${row.absent_since.toISOString()}, according to its PC.`, {
-        since: row.absent_since,
-      });
-    const seenAt = contacts.latest(row.tenant_id, row.pc_id, row.seen_at);
-    if (contacts.isOnline(seenAt)) return null;
-    const text = seenAt
-      ? `The runner of its PC has been offline since ${seenAt.toISOString()}.`
-      : 'The runner of its PC has never connected.';
-    return { place: 'offline', code: 'OFFLINE', text, ...(seenAt ? { since: seenAt } : {}) };
-  }
+  const seenAt = contacts.latest(row.tenant_id, row.pc_id, row.seen_at);
+  if (contacts.isOnline(seenAt)) return null;
+  const text = seenAt
+    ? `The runner of its PC has been offline since ${seenAt.toISOString()}.`
+    : 'The runner of its PC has never connected.';
+  return { place: 'offline', code: 'OFFLINE', text, ...(seenAt ? { since: seenAt } : {}) };
+}
+
+/** Of a device that its task has not handed out: what is in the way, else it is a matter of slots. */
+// biome-ignore lint/suspicious/noExplicitAny: a row of the list of devices of a task
+export function unsuppliedReason(contacts: ChannelContacts, tenantId: number, row: any) {
+  const known = { ...row, tenant_id: tenantId, task_id: null, state: row.device_state };
+  const { place: _place, ...reason } = reasonOf(contacts, known) ?? {
+    place: 'held' as const,
+    code: 'NEXT_CONTACT',
+    text: 'Its PC takes it as soon as it has a free slot and the device is free.',
+  };
+  return reason;
 }

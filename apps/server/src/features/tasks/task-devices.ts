@@ -1,9 +1,11 @@
 import type { DeviceStatus, DeviceWord } from '@muster/contracts/words';
 import { type ActionEvent, behindUrgent, type Engine, type Queryable } from '@muster/engine';
+import type { ChannelContacts } from '../../contacts/contacts.ts';
+import { actionsById } from '../../fleet/index.ts';
 import { hideFields } from '../../http/hidden-fields.ts';
 import { isId } from '../../http/ids.ts';
 import { unknownTaskDevice } from './errors.ts';
-import { notActive } from './reasons.ts';
+import { notActive, unsuppliedReason } from './reasons.ts';
 import type { TaskRow } from './task-queries.ts';
 import { CHANNEL, payloadOf, statusOf } from './wire.ts';
 
@@ -19,6 +21,7 @@ const STATUS_OF_WORD: Record<DeviceWord, DeviceStatus> = {
   success: 'completed',
   claimed: 'running',
   retrying: 'pending',
+  unsupplied: 'pending',
 };
 
 /** The text that reports of the former system search for. */
@@ -35,7 +38,7 @@ const listed = (s: string) => `(
     from ${s}.tasks t cross join lateral jsonb_array_elements_text(t.targets->'deviceIds') i(id)
     where t.tenant_id = $1 and t.task_id = $2 and t.targets ? 'deviceIds')`;
 
-export function createTaskDevices(engine: Engine) {
+export function createTaskDevices(engine: Engine, contacts: ChannelContacts) {
   const { db, schema: s } = engine;
 
   async function factsOf(client: Queryable, tenantId: number, taskId: string, deviceId: string) {
@@ -58,12 +61,13 @@ export function createTaskDevices(engine: Engine) {
   }
 
   return {
-    /** Those of a task, by device. `retrying` means pending again. */
+    /** Those of a task, by device. `retrying` means pending again, `unsupplied` pending and never handed out. */
     async list(task: TaskRow, page: { word?: DeviceWord | undefined; after: string; limit: number }) {
       const { tenantId, taskId } = task;
       const behind = notActive(task);
       const { rows } = await db.query({
-        text: `select x.device_id, x.action_id, x.reason as unsupplied_reason, d.pc_id, d.absent_since, t.max_attempts, t.timeout_seconds,
+        text: `select x.device_id, x.action_id, x.reason as unsupplied_reason, d.pc_id, d.absent_since, d.name,
+            d.state as device_state, d.state_reason, d.deleted_at is not null as deleted, ${contacts.seenAt('d.tenant_id', 'd.pc_id')} as seen_at, t.max_attempts, t.timeout_seconds,
             a.attempt, a.reason, a.created_at, a.ended_at, a.error, ${STATUS} as status,
             u.action_id as urgent_id, u.channel as urgent_channel, u.until as urgent_until
           from ${task.activatedAt ? `${s}.task_targets` : listed(s)} x
@@ -75,18 +79,27 @@ export function createTaskDevices(engine: Engine) {
             where x.action_id is null and x.ended is null limit 1
           ) u on true
           where x.tenant_id = $1 and x.task_id = $2 and x.device_id > $3 and ($4::text is null or ${STATUS} = $4)
-            and (not $5::boolean or x.action_id is not null)
+            and ($5::boolean is null or (x.action_id is not null) = $5)
           order by x.device_id limit $6`,
         values: [
           tenantId,
           taskId,
           page.after,
           page.word === undefined ? null : STATUS_OF_WORD[page.word],
-          page.word === 'retrying',
+          page.word === 'retrying' ? true : page.word === 'unsupplied' ? false : null,
           page.limit,
           engine.now(),
         ],
       });
+      const open = rows.filter(({ status }) => status === 'pending' || status === 'running');
+      const ids = open.flatMap((row) => row.action_id ?? []);
+      const actions = await actionsById(engine, db, tenantId, ids);
+      const reasonOf = (row: (typeof rows)[number]) => {
+        if (row.action_id !== null) return actions.get(row.action_id)?.waitingFor ?? undefined;
+        return row.status === 'pending'
+          ? (behind ?? urgentOf(row) ?? unsuppliedReason(contacts, tenantId, row))
+          : undefined;
+      };
       return rows.map((row) => ({
         id: row.action_id,
         taskId,
@@ -101,7 +114,8 @@ export function createTaskDevices(engine: Engine) {
         createdAt: row.created_at ?? undefined,
         endedAt: row.ended_at ?? undefined,
         absentSince: row.status === 'pending' ? (row.absent_since ?? undefined) : undefined,
-        waitingFor: row.status === 'pending' ? (behind ?? urgentOf(row)) : undefined,
+        waitingFor: reasonOf(row),
+        deviceName: row.name ?? undefined,
       }));
     },
 

@@ -1,0 +1,117 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildConsole } from '../../../scripts/console.mjs';
+import { startBrowser } from '../../../testing/browser.mjs';
+import { CALLBACKS, OWN_CALL } from '../src/callbacks/message.ts';
+import { type Sitting, sitDown } from '../testing/console-stage.ts';
+import { fakeDevice } from '../testing/fake-device.ts';
+import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
+import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
+import type { TestServer } from '../testing/test-server.ts';
+
+/** Reasons, names and words wherever something is listed, and the field that finds it. One browser and one server for all. */
+let s: MdmStage;
+let t: TestServer;
+let browser: Browser;
+let desk: Sitting;
+
+beforeAll(async () => {
+  buildConsole();
+  s = await mdmStage({ settings: { MUSTER_MDM_HOLD_SECONDS: '0' } });
+  t = s.t;
+  browser = await startBrowser();
+  desk = await sitDown(browser, t.server.url, t.operator);
+});
+afterAll(async () => {
+  await browser?.close();
+  await s?.close();
+});
+
+const tomorrow = () => new Date(t.engine.now().getTime() + 86_400_000);
+
+test('a task has a page of its own: its devices by state, each with its reason, and its counts add up', async () => {
+  const pc = await fakePc(t, 2, { slots: 1 });
+  const task = await newTask(
+    t,
+    { deviceIds: pc.devices.map(({ id }) => id) },
+    { name: 'burn-in', maxAttempts: 1 },
+  );
+  const behind = await newTask(t, { all: true }, { name: 'later on' });
+  const [held] = (await pc.claim()) as [Held];
+  const { page } = desk;
+  await desk.go('/tasks');
+  await page.getByRole('table', { name: 'Tasks' }).getByRole('link', { name: 'burn-in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'burn-in' }).waitFor();
+  await page.getByText('1 running', { exact: true }).waitFor();
+  await page.getByText('= 2', { exact: true }).waitFor();
+  const table = page.getByRole('table', { name: 'Devices of the task' });
+  await table.getByText(/^With pc:\d+ since/).waitFor();
+  await table.getByText('Its PC takes it as soon as it has a free slot and the device is free').waitFor();
+
+  await pc.fail(held, { error: 'no cable' });
+  await page
+    .getByRole('navigation', { name: 'What became of them' })
+    .getByRole('link', { name: 'failed 1' })
+    .click();
+  await page.waitForURL(/status=failed/);
+  await table.getByText('no cable').waitFor();
+  expect(await table.getByRole('row').count()).toBe(2);
+  // the address is the page
+  await page.reload();
+  await table.getByText('no cable').waitFor();
+  await page.getByRole('link', { name: '1 pending', exact: true }).click();
+  await page.waitForURL(/status=unsupplied/);
+  await table.getByText('pending').waitFor();
+  expect(await table.getByRole('row').count()).toBe(2);
+
+  await page.getByRole('button', { name: 'Cancel task' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel 1' }).click();
+  await page.getByText('An operator cancelled it.').waitFor();
+  await page.getByRole('link', { name: '1 cancelled', exact: true }).click();
+  await table.getByText('An operator cancelled it.').waitFor();
+  // one that waits behind another says behind which
+  await desk.go(`/actions/${held.id}`);
+  await page.getByRole('link', { name: task.id, exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'burn-in' }).waitFor();
+  await t.post(`/api/tasks/${behind.id}/cancel`, {});
+});
+
+test('a filter is completed by the keyboard: keys, their values, and what the rows have shown', async () => {
+  await fakeDevice(t, { name: 'Kiosk 1', tags: ['floor 2'] });
+  const { page } = desk;
+  await desk.go('/actions');
+  await page.getByRole('table', { name: 'Actions' }).getByText('PRINT').first().waitFor();
+  const field = page.getByRole('combobox', { name: 'Filter' });
+  const offered = page.getByRole('listbox', { name: 'What fits' }).getByRole('option');
+  await page.getByRole('heading', { level: 1 }).focus();
+  await page.keyboard.press('/');
+  await page.keyboard.type('sta');
+  expect(await offered.allInnerTexts()).toEqual(['state:']);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  expect(await field.inputValue()).toBe('state:');
+  await page.keyboard.type('pen');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Tab');
+  expect(await field.inputValue()).toBe('state:pending ');
+  await page.keyboard.type('kind:pr');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  expect(await field.inputValue()).toBe('state:pending kind:PRINT ');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/kind=PRINT/);
+  // closed by Escape, and a pointer can do the same
+  await field.fill('so');
+  await page.keyboard.press('Escape');
+  expect(await offered.count()).toBe(0);
+  await desk.go('/targets');
+  await page.getByText('Kiosk 1').waitFor();
+  await field.fill('tag:');
+  await offered.filter({ hasText: 'floor 2' }).click();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/tag=floor/);
+  await field.fill('colour:red');
+  await page.keyboard.press('Enter');
+  await page.getByText('There is no filter "colour"').waitFor();
+  expect(await desk.faults()).toEqual([]);
+});
