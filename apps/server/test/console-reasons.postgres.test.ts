@@ -4,7 +4,7 @@ import { buildConsole } from '../../../scripts/console.mjs';
 import { startBrowser } from '../../../testing/browser.mjs';
 import { CALLBACKS, OWN_CALL } from '../src/callbacks/message.ts';
 import { type Sitting, sitDown } from '../testing/console-stage.ts';
-import { fakeDevice } from '../testing/fake-device.ts';
+import { type FakeDevice, fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 import type { TestServer } from '../testing/test-server.ts';
@@ -28,6 +28,34 @@ afterAll(async () => {
 });
 
 const tomorrow = () => new Date(t.engine.now().getTime() + 86_400_000);
+
+test('each device of a batch says why it waits, or that the batch has not come to it', async () => {
+  const devices = await Promise.all(['Till 1', 'Till 2'].map((name) => fakeDevice(t, { name })));
+  const made = await t.post('/api/batches', {
+    targets: { deviceIds: [...devices.map(({ id }) => id), '999999'] },
+    action: { kind: 'SYNC', maxAttempts: 1 },
+    ratePerMinute: 1,
+  });
+  const { id } = made.body;
+  await desk.go(`/batches/${id}`);
+  const rows = desk.page.getByRole('table', { name: 'Devices of the batch' }).getByRole('row');
+  await rows.filter({ hasText: 'Till 1' }).getByText('The device has never checked in').waitFor();
+  await rows
+    .filter({ hasText: 'Till 2' })
+    .getByText('Not queued yet: the batch queues 1 a minute.')
+    .waitFor();
+  await rows.filter({ hasText: '999999' }).getByText('There is no such device.').waitFor();
+  await t.post(`/api/batches/${id}/pause`);
+  await rows.filter({ hasText: 'Till 1' }).getByRole('button', { name: 'Resume the batch' }).waitFor();
+  await rows.filter({ hasText: 'Till 2' }).getByText('Not queued yet: the batch is paused.').waitFor();
+  await t.post(`/api/batches/${id}/resume`);
+  const [first] = devices as [FakeDevice];
+  const { action } = await first.checkIn();
+  await rows.filter({ hasText: 'Till 1' }).getByText('With device').waitFor();
+  await first.report(action, 'failed', { error: 'no paper' });
+  await rows.filter({ hasText: 'Till 1' }).getByText('no paper').waitFor();
+  await t.post(`/api/batches/${id}/cancel`);
+});
 
 test('a task has a page of its own: its devices by state, each with its reason, and its counts add up', async () => {
   const pc = await fakePc(t, 2, { slots: 1 });

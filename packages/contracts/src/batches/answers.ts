@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nextCursor, time } from '../values.ts';
+import { waitingFor } from '../waiting-for.ts';
 import { batchBody } from './requests.ts';
 import { BATCH_STATUSES, COUNTED } from './statuses.ts';
 
@@ -53,8 +54,12 @@ export const batchTarget = z
     deviceName: z.string().optional(),
     target: z.string().optional().describe('As given, if there is no such device.'),
     state: z.enum(COUNTED),
-    error: z.string().optional(),
+    error: z
+      .string()
+      .optional()
+      .describe('Why it was refused, failed, expired or was cancelled: what was said, or a code.'),
     actionId: z.string().optional(),
+    waitingFor: waitingFor.optional().describe('If pending or sent: why it has not ended yet.'),
   })
   .meta({ id: 'BatchTarget' });
 export type BatchTarget = z.infer<typeof batchTarget>;

@@ -1,4 +1,5 @@
 import type { Batch, BatchTarget } from '@muster/contracts';
+import { useMemo } from 'react';
 import { ask } from '../../api/ask.ts';
 import { useApi } from '../../api/use-api.ts';
 import { useLiveList } from '../../api/use-live-list.ts';
@@ -7,16 +8,14 @@ import { AddingBar } from '../../ui/adding-bar.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Data } from '../../ui/data.tsx';
 import { Empty } from '../../ui/empty.tsx';
-import { TextLink } from '../../ui/link.tsx';
 import { LiveTable } from '../../ui/live-table.tsx';
 import { Page, PageSkeleton } from '../../ui/page.tsx';
-import { StateBadge } from '../../ui/state-badge.tsx';
-import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { count } from '../../words/numbers.ts';
 import { BatchActs } from './batch-acts.tsx';
 import { BatchStatus } from './batch-status.tsx';
 import { COUNTED, failedPercent, segmentsOf } from './segments.ts';
+import { targetColumns } from './target-columns.tsx';
 
 /** How far, how fast, will it stop itself? */
 export function BatchPage() {
@@ -42,46 +41,11 @@ export function BatchPage() {
   );
 }
 
-const COLUMNS: readonly Column<BatchTarget>[] = [
-  {
-    name: 'Device',
-    width: '20%',
-    cell: (one) =>
-      one.deviceId ? (
-        <TextLink to="/devices/$id" params={{ id: one.deviceId }}>
-          {one.deviceName ?? `device ${one.deviceId}`}
-        </TextLink>
-      ) : (
-        <span className="text-ink-3">{one.target}: no such device</span>
-      ),
-  },
-  {
-    name: 'State',
-    width: '120px',
-    narrow: 'second',
-    cell: (one) => <StateBadge state={one.state} word={one.state} />,
-  },
-  {
-    name: 'How it ended',
-    narrow: 'line',
-    cell: (one) => (one.error ? <span className="wrap-anywhere text-ink-2">{one.error}</span> : null),
-  },
-  {
-    name: 'Action',
-    width: '120px',
-    align: 'right',
-    cell: (one) =>
-      one.actionId && (
-        <TextLink to="/actions/$id" params={{ id: one.actionId }}>
-          {one.actionId}
-        </TextLink>
-      ),
-  },
-];
 const keyOf = (one: BatchTarget) => one.deviceId ?? one.target ?? '';
 
 function Targets({ batch }: { batch: Batch }) {
   const { state } = address.useSearch();
+  const columns = useMemo(() => targetColumns(batch), [batch]);
   const list = useLiveList({
     key: ['/api/batches/:id/targets', batch.id, state],
     idOf: keyOf,
@@ -113,7 +77,7 @@ function Targets({ batch }: { batch: Batch }) {
         <LiveTable
           label="Devices of the batch"
           list={list}
-          columns={COLUMNS}
+          columns={columns}
           keyOf={keyOf}
           empty={<Empty title="No device is in this state." />}
         />

@@ -29,6 +29,7 @@ export const batches: CreateFeature = (shell) => {
       audit,
       batches: createBatches({ engine, queries, redriving, sets }),
       db,
+      engine,
       queries,
       repeats,
       supply,

@@ -1,7 +1,7 @@
 import { api } from '@muster/contracts';
-import type { Database } from '@muster/engine';
+import type { ActionView, Database, Engine } from '@muster/engine';
 import type { Act, Audit } from '../../audit/audit.ts';
-import { WHOLE_FLEET } from '../../fleet/index.ts';
+import { actionsById, type Target, WHOLE_FLEET } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
@@ -15,15 +15,23 @@ import type { BatchQueries } from './queries.ts';
 
 const LARGEST_BODY = 16 * 1_048_576;
 
+/** What was said of it, or our own word for how it ended. */
+function errorOf({ error, state }: Target, action: ActionView | undefined): string | undefined {
+  if (error !== null) return error;
+  const isLost = state === 'failed' || state === 'expired' || state === 'cancelled';
+  return isLost ? (action?.error ?? action?.reason ?? undefined) : undefined;
+}
+
 export function batchRoutes(tools: {
   audit: Audit;
   batches: Batches;
   db: Database;
+  engine: Engine;
   queries: BatchQueries;
   repeats: Repeats;
   supply: RunSoon;
 }): Route[] {
-  const { audit, batches, db, queries, repeats, supply } = tools;
+  const { audit, batches, db, engine, queries, repeats, supply } = tools;
 
   const show = async (tenantId: number, id: string) =>
     (await batches.show(db, [await batches.known(db, tenantId, id)]))[0];
@@ -100,14 +108,17 @@ export function batchRoutes(tools: {
           (limit) => batches.targets(db, batch, { state: query.state, after, limit }),
           (row) => String(row.n),
         );
+        const ids = items.flatMap(({ actionId }) => actionId ?? []);
+        const actions = await actionsById(engine, db, caller.tenantId, ids);
         return {
           targets: items.map((row) => ({
             deviceId: row.deviceId,
             ...(row.deviceName === null ? {} : { deviceName: row.deviceName }),
             target: row.target ?? undefined,
             state: row.state,
-            error: row.error ?? undefined,
+            error: errorOf(row, actions.get(row.actionId ?? '')),
             actionId: row.actionId ?? undefined,
+            waitingFor: actions.get(row.actionId ?? '')?.waitingFor ?? undefined,
           })),
           cursor,
         };
