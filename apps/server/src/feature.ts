@@ -20,6 +20,7 @@ import type { Upgrade } from './http/upgrades.ts';
 import type { NotOffered } from './http/wrong-method.ts';
 import type { InternalChannels } from './internal/internal-channels.ts';
 import type { Moving } from './moving/moving.ts';
+import type { Naming } from './naming/naming.ts';
 import type { Outgoing } from './outgoing/outgoing.ts';
 import type { Problems } from './problems/problems.ts';
 import type { Redriving } from './redriving/redriving.ts';
@@ -54,6 +55,8 @@ export interface Shell {
   readonly log: Log;
   readonly internalChannels: InternalChannels;
   readonly moving: Moving;
+  /** What people call actions. */
+  readonly naming: Naming;
   /** Requests to addresses that others have named. */
   readonly outgoing: Outgoing;
   /** What a person should look at. */

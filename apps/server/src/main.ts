@@ -55,6 +55,7 @@ import { InternalChannels } from './internal/internal-channels.ts';
 import { observeEngine } from './metrics/engine-metrics.ts';
 import { observeHttp } from './metrics/http-metrics.ts';
 import { createMoving } from './moving/moving.ts';
+import { Naming } from './naming/naming.ts';
 import { AllowRule, type Resolve } from './outgoing/allow-rule.ts';
 import { lookUp } from './outgoing/look-up.ts';
 import { Outgoing } from './outgoing/outgoing.ts';
@@ -264,6 +265,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       log,
       internalChannels,
       moving: createMoving(engine),
+      naming: new Naming(),
       outgoing,
       problems,
       redriving,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildConsole } from '../../../scripts/console.mjs';
 import { startBrowser } from '../../../testing/browser.mjs';
 import { CALLBACKS, OWN_CALL } from '../src/callbacks/message.ts';
-import { type Sitting, sitDown } from '../testing/console-stage.ts';
+import { PATIENCE_MS, type Sitting, sitDown } from '../testing/console-stage.ts';
 import { type FakeDevice, fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
@@ -28,6 +28,29 @@ afterAll(async () => {
 });
 
 const tomorrow = () => new Date(t.engine.now().getTime() + 86_400_000);
+
+test('what the server calls itself at a time is not offered to be made due, as it would refuse that', async () => {
+  const { db } = t.engine;
+  const laneId = await t.engine.ensureLane(db, 1, CALLBACKS, 'of a test');
+  const own = { tenantId: 1, laneId, channel: CALLBACKS, kind: OWN_CALL, notBefore: tomorrow() };
+  const { id } = await t.engine.enqueue(db, own);
+  const { body: other } = await t.post('/api/lanes/desk/actions', { kind: 'PRINT', notBefore: tomorrow() });
+  const why = desk.page.getByRole('region', { name: 'Why not yet' });
+  const due = why.getByRole('button', { name: 'Make due now' });
+  await desk.go(`/actions/${other.id}`);
+  await due.waitFor();
+  await desk.go(`/actions/${id}`);
+  await why.getByText('Nothing to press: it goes out at that time.').waitFor();
+  expect(await due.count()).toBe(0);
+  expect((await t.post(`/api/actions/${id}/make-due`)).body.code).toBe('MUSTER_NOT_MADE_DUE');
+
+  const rows = desk.page.getByRole('table', { name: 'Actions' });
+  await desk.go(`/actions?channel=${CALLBACKS}`);
+  await rows.getByRole('checkbox').click();
+  await desk.page.getByRole('button', { name: 'Cancel 1' }).waitFor();
+  expect(await desk.page.getByRole('button', { name: 'Make 1 due' }).count()).toBe(0);
+  await t.post(`/api/actions/${id}/cancel`);
+});
 
 test('each device of a batch says why it waits, or that the batch has not come to it', async () => {
   const devices = await Promise.all(['Till 1', 'Till 2'].map((name) => fakeDevice(t, { name })));
@@ -142,4 +165,27 @@ test('a filter is completed by the keyboard: keys, their values, and what the ro
   await page.keyboard.press('Enter');
   await page.getByText('There is no filter "colour"').waitFor();
   expect(await desk.faults()).toEqual([]);
+});
+
+test('what nobody has reported is a sentence and not a code', async () => {
+  const { token } = await t.token({ kind: 'worker', name: 'plotter' });
+  const { body: plot } = await t.post('/api/lanes/plotter/actions', { kind: 'PLOT', maxAttempts: 1 });
+  await t.post('/api/lanes/plotter/claim', { worker: 'w', leaseSeconds: 1 }, { token });
+  const { id } = plot;
+  const reason = async () => {
+    await t.pass(60_000);
+    return (await t.get(`/api/actions/${id}`)).body.reason;
+  };
+  await expect.poll(reason, { timeout: PATIENCE_MS }).toBe('TIMEOUT');
+  const { page } = desk;
+  const said = 'No report came in time, at every attempt.';
+  await desk.go('/dead-letters');
+  await page.getByText(said).waitFor();
+  await desk.go('/actions?state=failed');
+  await page.getByRole('table', { name: 'Actions' }).getByText(said).waitFor();
+  await desk.go(`/actions/${id}`);
+  await page.getByText(said).waitFor();
+  await desk.go('/');
+  await page.getByText(`1 PLOT: ${said}`).waitFor();
+  expect(desk.complaints).toEqual([]);
 });

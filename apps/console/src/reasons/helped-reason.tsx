@@ -1,11 +1,11 @@
-import type { Action, WaitingFor } from '@muster/contracts';
+import type { WaitingFor } from '@muster/contracts';
 import { ReasonChip } from '../ui/reason-chip.tsx';
-import { useHelp } from './use-help.tsx';
+import { type HelpedAction, useHelp } from './use-help.tsx';
 
 /** The reason, and beside it the one button that helps. */
 export function HelpedReason(props: {
   reason: WaitingFor;
-  action: Pick<Action, 'id' | 'lane' | 'space'>;
+  action: HelpedAction;
   explain?: boolean;
   /** In a list that has a button for it already, or where it would stand in every row. */
   withoutFront?: boolean;

@@ -6,8 +6,11 @@ import { useMay } from '../session/session.tsx';
 import { Button } from '../ui/button.tsx';
 import { batchOf } from '../words/reasons.ts';
 
+/** What a button needs to know of an action; what its door keeps is no button. */
+export type HelpedAction = Pick<Action, 'id' | 'lane' | 'space' | 'fixed'>;
+
 /** The one button that helps, or null: then it is said that nothing has to be pressed. */
-export function useHelp(reason: WaitingFor | null, action: Pick<Action, 'id' | 'lane' | 'space'>): ReactNode {
+export function useHelp(reason: WaitingFor | null, action: HelpedAction): ReactNode {
   const { act, busy } = useAct();
   const isAdmin = useMay('admin');
   const may = useMay('operator');
@@ -69,7 +72,7 @@ export function useHelp(reason: WaitingFor | null, action: Pick<Action, 'id' | '
     case 'NOT_NOW':
     case 'RETRY':
       // "not now" without a time waits for the next contact
-      return reason.until === undefined
+      return reason.until === undefined || action.fixed?.includes('time')
         ? null
         : button(
             'Make due now',
@@ -77,6 +80,7 @@ export function useHelp(reason: WaitingFor | null, action: Pick<Action, 'id' | '
             'It waits no longer.',
           );
     case 'BEHIND':
+      if (action.fixed?.includes('place')) return null;
       return button(
         'To front',
         () => ask('POST', '/api/actions/:id/move-to-front', { params: { id: action.id }, body: {} }),

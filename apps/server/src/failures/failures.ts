@@ -1,5 +1,6 @@
 import type { FailureGroup } from '@muster/contracts';
 import type { ActionView } from '@muster/engine';
+import type { Naming } from '../naming/naming.ts';
 
 /**
  * Two thousand dead letters are three errors: they are told apart by their kind and by what their workers said, without
@@ -20,10 +21,10 @@ export function normalised(error: string): string {
     .slice(0, LONGEST);
 }
 
-export function groupFailures(failed: readonly ActionView[]): FailureGroup[] {
+export function groupFailures(failed: readonly ActionView[], naming: Naming): FailureGroup[] {
   const groups = new Map<string, ActionView[]>();
   for (const action of failed) {
-    const word = `${action.kind}\u0000${causeOf(action)}`;
+    const word = [action.kind, naming.nameOf(action) ?? '', causeOf(action)].join('\u0000');
     const same = groups.get(word);
     if (same) same.push(action);
     else groups.set(word, [action]);
@@ -34,6 +35,7 @@ export function groupFailures(failed: readonly ActionView[]): FailureGroup[] {
       const times = actions.map(({ endedAt }) => (endedAt as Date).getTime());
       return {
         kind: newest.kind,
+        name: naming.nameOf(newest),
         error: causeOf(newest),
         count: actions.length,
         firstEndedAt: new Date(Math.min(...times)).toISOString(),

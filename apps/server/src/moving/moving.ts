@@ -20,6 +20,13 @@ export function createMoving({ schema: s }: Engine) {
     /** Actions of this kind are not made due. */
     keepTime: (kind: Kind, why: () => Error) => void ofTime.set(word(kind), why),
     timeRefusalOf: (kind: Kind): Error | null => ofTime.get(word(kind))?.() ?? null,
+    /** What is refused of such an action, whatever its state; undefined: nothing. */
+    fixedOf(kind: Kind): ('place' | 'time')[] | undefined {
+      const fixed: ('place' | 'time')[] = [];
+      if (refusals.has(kind.channel)) fixed.push('place');
+      if (ofTime.has(word(kind))) fixed.push('time');
+      return fixed.length > 0 ? fixed : undefined;
+    },
     /** Those of these actions that may be made due, by channel and kind, which never change: no transaction is needed. */
     async mayBeDue(client: Queryable, tenantId: number, ids: readonly string[]): Promise<string[]> {
       const { rows } = await client.query({

@@ -12,6 +12,7 @@ const fields = {
   space: z.string().nullable(),
   channel: z.string(),
   kind: z.string(),
+  name: z.string().optional().describe('What it is called, if not by its kind: the command of a phone.'),
   payload: z.unknown(),
   state,
   priority,
@@ -43,6 +44,10 @@ const fields = {
     .min(1)
     .optional()
     .describe('Number of hidden fields in payload and result: passwords, tokens, secrets, keys, pins.'),
+  fixed: z
+    .array(z.enum(['place', 'time']))
+    .optional()
+    .describe('What its door does not let operators change: move-to-front or make-due would be refused.'),
   deviceName: z.string().optional().describe('The name of the device whose lane it is in.'),
   ...origin,
 };
@@ -86,6 +91,7 @@ export type CountedActions = z.infer<typeof counted>;
 const failureGroup = z
   .strictObject({
     kind: z.string(),
+    name: z.string().optional().describe('What it is called, if not by its kind: the command of a phone.'),
     error: z.string().describe('The error without its variable parts: numbers, ids, quoted names.'),
     count: z.int().min(1),
     firstEndedAt: time,

@@ -23,6 +23,7 @@ export const queuedAction = z
   .strictObject({
     id: z.string(),
     kind: z.string(),
+    name: z.string().optional().describe('What it is called, if not by its kind: the command of a phone.'),
     payload: z.unknown(),
     status,
     source,

@@ -36,7 +36,7 @@ export function ActionActs({ action, onEdit }: { action: ActionWithEvents; onEdi
   const isFinished = action.state !== 'pending' && action.state !== 'claimed';
   return (
     <>
-      {action.waitingFor?.code === 'BEHIND' && (
+      {action.waitingFor?.code === 'BEHIND' && !action.fixed?.includes('place') && (
         <Button disabled={busy} onClick={() => void front()}>
           To front
         </Button>

@@ -12,6 +12,8 @@ import { Page, PageSkeleton } from '../../ui/page.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { TargetLink } from '../../ui/target-link.tsx';
 import { Time } from '../../ui/time.tsx';
+import { nameOf } from '../../words/action-name.ts';
+import { endingOf } from '../../words/endings.ts';
 import { fieldOf, readJson, writeJson } from '../../words/json-text.ts';
 import { ActionActs } from './action-acts.tsx';
 import { AttemptBlock } from './attempt-block.tsx';
@@ -36,12 +38,15 @@ function Shown({ text }: { text: string }) {
   const whole = useMemo(() => readJson(text), [text]);
   const [isEditing, setEditing] = useState(false);
   const payload = fieldOf(whole, 'payload');
+  const task = action.tags.find((tag) => /^task:\d+$/.test(tag))?.slice('task:'.length);
+  const said =
+    action.error ?? (action.state === 'failed' || action.state === 'expired' ? action.reason : undefined);
   return (
     <Page
-      name={`${action.kind} ${action.id}`}
+      name={`${nameOf(action)} ${action.id}`}
       title={
         <>
-          {action.kind} <Id>{action.id}</Id>
+          {nameOf(action)} <Id>{action.id}</Id>
         </>
       }
       beside={
@@ -56,12 +61,12 @@ function Shown({ text }: { text: string }) {
       acts={<ActionActs action={action} onEdit={() => setEditing(true)} />}
     >
       <WhyNotYet action={action} />
-      {action.error && (
+      {said && (
         <p className="rounded-card border border-red-fill bg-surface px-4 py-3 wrap-anywhere">
           <span className="font-medium text-red-text">
-            {action.state === 'failed' ? 'Failed' : 'Last error'}:{' '}
+            {action.state === 'failed' ? 'Failed' : action.state === 'expired' ? 'Expired' : 'Last error'}:{' '}
           </span>
-          {action.error}
+          {endingOf(said)}
         </p>
       )}
       <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
@@ -77,6 +82,7 @@ function Shown({ text }: { text: string }) {
           <Card title="Policy">
             <Facts
               facts={[
+                ['Kind', action.name && action.kind],
                 ['Priority', action.priority],
                 ['Attempts', `${action.attempt} of ${action.maxAttempts}`],
                 [
@@ -118,6 +124,14 @@ function Shown({ text }: { text: string }) {
                   action.batch && (
                     <TextLink key="batch" to="/batches/$id" params={{ id: action.batch.id }}>
                       {action.batch.id}
+                    </TextLink>
+                  ),
+                ],
+                [
+                  'Task',
+                  task && (
+                    <TextLink key="task" to="/tasks/$id" params={{ id: task }}>
+                      {task}
                     </TextLink>
                   ),
                 ],

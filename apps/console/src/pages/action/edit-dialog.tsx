@@ -6,6 +6,7 @@ import { useAct } from '../../api/use-act.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextArea } from '../../ui/field.tsx';
+import { nameOf } from '../../words/action-name.ts';
 
 /** Edit and run again: a copy with another payload. The old action stays what it is. */
 export function EditDialog({
@@ -38,7 +39,7 @@ export function EditDialog({
     <Dialog
       open
       onClose={onClose}
-      title={`Run ${action.kind} again`}
+      title={`Run ${nameOf(action)} again`}
       about="A copy goes to the end of the lane. This action stays as it is."
     >
       <TextArea

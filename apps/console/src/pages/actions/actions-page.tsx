@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { ask } from '../../api/ask.ts';
 import { useLiveList } from '../../api/use-live-list.ts';
+import { useSeenValues } from '../../api/use-seen-values.ts';
 import { address } from '../../page-address.ts';
 import { useMay } from '../../session/session.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -13,6 +14,7 @@ import { LiveTable } from '../../ui/live-table.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
+import { nameOf } from '../../words/action-name.ts';
 import { serverNow } from '../../words/clock.ts';
 import { count } from '../../words/numbers.ts';
 import { BulkBar } from './bulk-bar.tsx';
@@ -33,6 +35,15 @@ const STATES = [
 ] as const;
 const words = (state: (typeof STATES)[number]) =>
   state === undefined ? 'all' : state === 'claimed' ? 'running' : state;
+
+const valuesOf = ({ channel, createdBy, kind, lane, space, tags }: Action) => ({
+  kind: [kind],
+  tag: tags,
+  source: [createdBy],
+  channel: [channel],
+  lane: [lane],
+  space: [space],
+});
 
 /** After so many a look is over, whatever it has found. */
 const MOST_LOOKED_AT = 10_000;
@@ -58,6 +69,7 @@ export function ActionsPage() {
   });
   // of a list that nothing was asked of it is said only where a page is not full for it
   const says = looked !== undefined && (isLookedFor(filter) || looked >= MOST_LOOKED_AT);
+  const seen = useSeenValues(list.rows, valuesOf);
   const selection = useSelection(key);
   const may = useMay('operator');
   const columns = may ? [pick(selection, list.rows.map(idOf)), ...ACTION_COLUMNS] : ACTION_COLUMNS;
@@ -67,6 +79,7 @@ export function ActionsPage() {
         keys={ACTION_FILTERS}
         value={filter}
         plain="text"
+        seen={seen}
         onChange={(value) => void navigate({ to: '/actions', search: value })}
       />
       <Tabs
@@ -126,7 +139,7 @@ function pick(selection: Selection, order: readonly string[]): Column<Action> {
     cell: (action) => (
       <input
         type="checkbox"
-        aria-label={`Select ${action.kind} ${action.id}`}
+        aria-label={`Select ${nameOf(action)} ${action.id}`}
         className="block size-4 accent-ink"
         checked={selection.all || selection.ids.has(action.id)}
         onClick={(event) => selection.toggle(action.id, event.shiftKey, order)}

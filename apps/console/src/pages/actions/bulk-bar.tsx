@@ -5,6 +5,7 @@ import { useAct } from '../../api/use-act.ts';
 import { useRedrive } from '../../api/use-redrive.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
+import { nameOf } from '../../words/action-name.ts';
 import { count, counted } from '../../words/numbers.ts';
 import { clock } from '../../words/times.ts';
 import { useZone } from '../../words/zone.ts';
@@ -15,7 +16,9 @@ import type { Selection } from './use-selection.ts';
 const AT_ONCE = 100;
 
 const TIMED = ['NOT_BEFORE', 'NOT_NOW', 'RETRY'];
-const isTimed = (code: string | undefined) => code !== undefined && TIMED.includes(code);
+/** It waits for a time, and not for one that its door keeps. */
+const mayBeMadeDue = ({ fixed, state, waitingFor }: Action) =>
+  state === 'pending' && TIMED.includes(waitingFor?.code ?? '') && !fixed?.includes('time');
 
 interface Asked {
   /** What happens to them. */
@@ -46,9 +49,7 @@ export function BulkBar(props: {
     selection.all
       ? filter.state === undefined || states.includes(filter.state) || filter.state === 'unfinished'
       : picked.some((row) => states.includes(row.state));
-  const mayBeDue = selection.all
-    ? may(['pending'])
-    : picked.some((row) => row.state === 'pending' && isTimed(row.waitingFor?.code));
+  const mayBeDue = selection.all ? may(['pending']) : picked.some(mayBeMadeDue);
   const body = () => (selection.all ? matching(filter, readAt) : { ids: picked.map((row) => row.id) });
 
   const takeAll = async () => {
@@ -63,7 +64,7 @@ export function BulkBar(props: {
   };
   const examples = picked
     .slice(0, 3)
-    .map((row) => `${row.kind} ${row.id}`)
+    .map((row) => `${nameOf(row)} ${row.id}`)
     .join(', ');
   const cancel = async () => {
     const done = await act(

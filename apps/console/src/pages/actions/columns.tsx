@@ -7,6 +7,7 @@ import { StateBadge } from '../../ui/state-badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { TargetLink } from '../../ui/target-link.tsx';
 import { Time } from '../../ui/time.tsx';
+import { nameOf } from '../../words/action-name.ts';
 
 /** What, which one, whose, in which state, and why: the reason has the most room. */
 export const ACTION_COLUMNS: readonly Column<Action>[] = [
@@ -15,7 +16,7 @@ export const ACTION_COLUMNS: readonly Column<Action>[] = [
     width: '18%',
     cell: (action) => (
       <TextLink to="/actions/$id" params={{ id: action.id }} className="font-medium wrap-anywhere">
-        {action.kind} <Id>{action.id}</Id>
+        {nameOf(action)} <Id>{action.id}</Id>
       </TextLink>
     ),
   },

@@ -11,6 +11,8 @@ import { Empty } from '../../ui/empty.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
+import { nameOf } from '../../words/action-name.ts';
+import { quoted } from '../../words/endings.ts';
 import { count, counted } from '../../words/numbers.ts';
 
 const AT_ONCE = 100;
@@ -52,7 +54,7 @@ function Groups({ failures }: { failures: Failures }) {
       </p>
       <ul>
         {failures.groups.map((group) => (
-          <li data-row key={`${group.kind}\n${group.error}`} className="border-b last:border-b-0">
+          <li data-row key={`${nameOf(group)}\n${group.error}`} className="border-b last:border-b-0">
             <Group group={group} ask={setAsked} />
           </li>
         ))}
@@ -71,7 +73,7 @@ function Group({ group, ask: open }: { group: FailureGroup; ask: (asked: Confirm
       ? redrive()
       : open({
           title: `Redrive ${count(group.count)} dead letters?`,
-          about: `They go to the end of their lanes and are tried again: ${group.kind}, “${group.error}”. For example ${group.ids.slice(0, 3).join(', ')}.`,
+          about: `They go to the end of their lanes and are tried again, for example ${group.ids.slice(0, 3).join(', ')}: ${nameOf(group)}, ${quoted(group.error)}`,
           verb: `Redrive ${count(group.count)}`,
           act: redrive,
         });
@@ -80,8 +82,8 @@ function Group({ group, ask: open }: { group: FailureGroup; ask: (asked: Confirm
       <span className="text-right text-lead font-semibold text-red-text">{count(group.count)}</span>
       <div className="min-w-0">
         <p className="wrap-anywhere">
-          <span className="font-medium">{group.kind}</span>{' '}
-          {group.error === '' ? <span className="text-ink-3">without a word</span> : `“${group.error}”`}
+          <span className="font-medium">{nameOf(group)}</span>{' '}
+          {group.error === '' ? <span className="text-ink-3">without a word</span> : quoted(group.error)}
         </p>
         <p className="text-label text-ink-3">
           since <Time at={group.firstEndedAt} form="moment" />, last <Time at={group.lastEndedAt} />, for

@@ -13,6 +13,7 @@ import { TextLink } from '../../ui/link.tsx';
 import { Page, PageSkeleton } from '../../ui/page.tsx';
 import { Presence } from '../../ui/presence.tsx';
 import { Time } from '../../ui/time.tsx';
+import { nameOf } from '../../words/action-name.ts';
 import { DeviceActs } from './device-acts.tsx';
 import { Milestones } from './milestones.tsx';
 import { PastActions } from './past-actions.tsx';
@@ -45,6 +46,7 @@ function Shown({
 }) {
   const { current } = device;
   const waiting = (queue ?? []).filter((one) => one.id !== current?.id);
+  const named = (one: { id: string; kind: string }) => nameOf(queue?.find(({ id }) => id === one.id) ?? one);
   return (
     <Page
       name={device.name}
@@ -70,9 +72,11 @@ function Shown({
       <Card title="Lane">
         <LaneLine
           label={`Lane of ${device.name}: done, running, waiting`}
-          past={[...(past ?? [])].reverse()}
-          running={current ? { ...current, state: 'claimed', since: current.sentAt } : null}
-          waiting={waiting.map((one) => ({ ...one, state: one.status }))}
+          past={[...(past ?? [])].reverse().map((one) => ({ ...one, kind: nameOf(one) }))}
+          running={
+            current ? { ...current, kind: named(current), state: 'claimed', since: current.sentAt } : null
+          }
+          waiting={waiting.map((one) => ({ ...one, kind: nameOf(one), state: one.status }))}
         />
       </Card>
       <Card flush title="Queue" aside={`${device.queueDepth} waiting`}>

@@ -8,6 +8,7 @@ import { SkeletonRows } from '../../ui/skeleton.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { nameOf } from '../../words/action-name.ts';
 
 const COLUMNS: readonly Column<Action>[] = [
   {
@@ -15,7 +16,7 @@ const COLUMNS: readonly Column<Action>[] = [
     width: '30%',
     cell: (one) => (
       <TextLink to="/actions/$id" params={{ id: one.id }} className="font-medium">
-        {one.kind} <Id>{one.id}</Id>
+        {nameOf(one)} <Id>{one.id}</Id>
       </TextLink>
     ),
   },

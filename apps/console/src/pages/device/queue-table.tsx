@@ -10,6 +10,7 @@ import { TextLink } from '../../ui/link.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { nameOf } from '../../words/action-name.ts';
 
 /** What waits, in the order of delivery, each with its reason and what can be pressed. */
 export function QueueTable({ queue, device }: { queue: readonly QueuedAction[]; device: Device }) {
@@ -20,8 +21,11 @@ export function QueueTable({ queue, device }: { queue: readonly QueuedAction[]; 
       () => ask('POST', '/api/actions/:id/cancel', { params: { id: one.id }, body: {} }),
       ({ state }) =>
         state === 'claimed'
-          ? { text: `${one.kind} was asked to stop.` }
-          : { text: `${one.kind} is cancelled.`, undo: { word: 'Queue again', act: () => void again(one) } },
+          ? { text: `${nameOf(one)} was asked to stop.` }
+          : {
+              text: `${nameOf(one)} is cancelled.`,
+              undo: { word: 'Queue again', act: () => void again(one) },
+            },
     );
   const again = (one: QueuedAction) =>
     act(
@@ -30,7 +34,7 @@ export function QueueTable({ queue, device }: { queue: readonly QueuedAction[]; 
     );
   const front = (one: QueuedAction) =>
     act(() => ask('POST', '/api/actions/:id/move-to-front', { params: { id: one.id }, body: {} }), {
-      text: `${one.kind} is first.`,
+      text: `${nameOf(one)} is first.`,
     });
 
   const columns: readonly Column<QueuedAction>[] = [
@@ -46,7 +50,7 @@ export function QueueTable({ queue, device }: { queue: readonly QueuedAction[]; 
       width: '22%',
       cell: (one) => (
         <TextLink to="/actions/$id" params={{ id: one.id }} className="font-medium">
-          {one.kind} <Id>{one.id}</Id>
+          {nameOf(one)} <Id>{one.id}</Id>
         </TextLink>
       ),
     },

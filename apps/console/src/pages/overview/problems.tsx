@@ -15,6 +15,7 @@ import { classes } from '../../ui/classes.ts';
 import { PageLink } from '../../ui/page-link.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TONES, type Tone } from '../../ui/tones.ts';
+import { endingOf } from '../../words/endings.ts';
 import { count } from '../../words/numbers.ts';
 import { timesIn } from '../../words/times-in.ts';
 import { PauseLine } from './pause-line.tsx';
@@ -153,11 +154,11 @@ function Line({ problem }: { problem: Problem }) {
       <span className="font-medium">{title(problem)}</span>
       <span
         className={classes(
-          'col-span-3 col-start-2 row-start-2 min-w-0 wrap-anywhere text-ink-2',
+          'col-span-2 col-start-2 row-start-2 min-w-0 wrap-anywhere text-ink-2',
           'md:col-span-1 md:col-start-3 md:row-start-1',
         )}
       >
-        {timesIn(problem.text).map((part, place) => {
+        {timesIn(textOf(problem)).map((part, place) => {
           const key = `${place}`;
           return 'at' in part ? (
             <Time key={key} at={part.at} form="moment" />
@@ -176,4 +177,10 @@ function Line({ problem }: { problem: Problem }) {
       <ChevronRight aria-hidden size={16} className="col-start-3 row-start-1 text-ink-3 md:col-start-5" />
     </PageLink>
   );
+}
+
+/** The example of the dead letters ends with what was said, or with the server's word for it. */
+function textOf({ code, text }: Problem): string {
+  if (code !== 'DEAD_LETTERS') return text;
+  return text.replace(/: (\w+)$/, (_, said: string) => `: ${endingOf(said)}`);
 }

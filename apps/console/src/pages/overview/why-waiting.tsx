@@ -4,6 +4,7 @@ import { classes } from '../../ui/classes.ts';
 import { TextLink } from '../../ui/link.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TONES } from '../../ui/tones.ts';
+import { nameOf } from '../../words/action-name.ts';
 import { count } from '../../words/numbers.ts';
 import { lookOf } from '../../words/reasons.ts';
 
@@ -46,7 +47,7 @@ export function WhyWaiting({ waiting }: { waiting: WaitingLanes }) {
                 <span className="col-span-3 text-label text-ink-3">
                   for example{' '}
                   <TextLink to="/actions/$id" params={{ id: group.example.actionId }}>
-                    {group.example.kind} {group.example.actionId}
+                    {nameOf(group.example)} {group.example.actionId}
                   </TextLink>
                   , oldest <Time at={group.oldestAt} />
                 </span>

@@ -9,6 +9,7 @@ import { Outcome } from '../../ui/outcome.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { nameOf } from '../../words/action-name.ts';
 
 const KIND = 'mdm.raw';
 
@@ -44,7 +45,7 @@ const COLUMNS: readonly Column<Action>[] = [
     width: '26%',
     cell: (one) => (
       <TextLink to="/actions/$id" params={{ id: one.id }} className="font-medium">
-        {typeOf(one)} <Id>{one.id}</Id>
+        {nameOf(one)} <Id>{one.id}</Id>
       </TextLink>
     ),
   },
@@ -81,9 +82,4 @@ function Answer({ action }: { action: Action }) {
       {text === 'null' || text === '{}' ? 'acknowledged' : text}
     </code>
   );
-}
-
-function typeOf({ kind, payload }: Action): string {
-  const { requestType } = (payload ?? {}) as { requestType?: string };
-  return requestType ?? kind;
 }

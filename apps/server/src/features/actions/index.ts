@@ -19,8 +19,8 @@ import { workerRoutes } from './worker-routes.ts';
 
 /** Generic lanes for anybody, and the operator's hand on the actions of every door. */
 function createActions(shell: Shell): Feature {
-  const { audit, config, copying, engine, fleet, internalChannels, log, moving, redriving } = shell;
-  const show = createShow(engine, fleet);
+  const { audit, config, copying, engine, fleet, internalChannels, log, moving, naming, redriving } = shell;
+  const show = createShow({ engine, fleet, moving, naming });
   const lanes = new Lanes(engine);
   const handed: HandedToWorkers = new Handed();
   const handingOut = createHandingOut({ engine, handed, handOut: createHandOut(shell, GENERIC) });
@@ -30,7 +30,7 @@ function createActions(shell: Shell): Feature {
     routes: [
       enqueueRoute({ audit, engine, lanes, log, views: new Views(engine) }),
       ...workerRoutes({ engine, handed, handingOut, lanes, leaseSeconds: config.MUSTER_LEASE_SECONDS }),
-      ...readRoutes({ engine, internalChannels, lanes, show }),
+      ...readRoutes({ engine, internalChannels, lanes, naming, show }),
       ...targetRoutes({ engine, fleet, show }),
       copyRoute({ audit, copying, engine, redriving, show }),
       revealRoute({ audit, engine }),

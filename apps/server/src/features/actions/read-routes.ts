@@ -5,6 +5,7 @@ import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { limitOf } from '../../http/page.ts';
 import type { InternalChannels } from '../../internal/internal-channels.ts';
+import type { Naming } from '../../naming/naming.ts';
 import { actionError } from './errors.ts';
 import { filterOf, type WireFilter } from './filter.ts';
 import type { Lanes } from './lanes.ts';
@@ -36,9 +37,10 @@ export function readRoutes(tools: {
   engine: Engine;
   internalChannels: InternalChannels;
   lanes: Lanes;
+  naming: Naming;
   show: Show;
 }): Route[] {
-  const { engine, show } = tools;
+  const { engine, naming, show } = tools;
   return [
     defineRoute(api.actions.list, {
       access: viewers,
@@ -76,7 +78,7 @@ export function readRoutes(tools: {
           { limit: MOST_FAILURES },
         );
         return {
-          groups: groupFailures(actions),
+          groups: groupFailures(actions, naming),
           looked: actions.length,
           more: cursor !== null,
           at: engine.now(),

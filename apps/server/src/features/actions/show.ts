@@ -1,13 +1,22 @@
 import type { ActionView, Engine } from '@muster/engine';
 import { DEVICE_SPACE, type Fleet } from '../../fleet/index.ts';
+import type { Moving } from '../../moving/moving.ts';
+import type { Naming } from '../../naming/naming.ts';
 import { wireAction } from './wire.ts';
 
 /** Actions with what made them and what their devices are called, if that is known: a read more for a page for each. */
 export type Show = ReturnType<typeof createShow>;
 
+interface Tools {
+  readonly engine: Engine;
+  readonly fleet: Fleet;
+  readonly moving: Moving;
+  readonly naming: Naming;
+}
+
 const isNamed = (name: string | null) => name !== null;
 
-export function createShow(engine: Engine, fleet: Fleet) {
+export function createShow({ engine, fleet, moving, naming }: Tools) {
   return async (tenantId: number, actions: readonly ActionView[]) => {
     const ids = actions.map(({ id }) => id);
     const origins = await fleet.originsOf(engine.db, tenantId, ids);
@@ -16,6 +25,8 @@ export function createShow(engine: Engine, fleet: Fleet) {
     return actions.map((action) => ({
       ...wireAction(action),
       ...origins.get(action.id),
+      name: naming.nameOf(action),
+      fixed: moving.fixedOf(action),
       deviceName: names.get(deviceOf(action) ?? ''),
     }));
   };

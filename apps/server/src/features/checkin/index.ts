@@ -9,7 +9,7 @@ import { giveOfflineReasons } from './reasons.ts';
 import { checkinRoute } from './routes.ts';
 
 /** The check-in door: what waits for a device, and what it gets when it comes. */
-export const checkin: CreateFeature = ({ audit, config, copying, engine, fleet, log, longPolls }) => {
+export const checkin: CreateFeature = ({ audit, config, copying, engine, fleet, log, longPolls, naming }) => {
   fleet.addMilestones(CHECKIN);
   giveOfflineReasons(engine, fleet);
   copying.of(CHECKIN, copyAssignment(fleet));
@@ -22,6 +22,6 @@ export const checkin: CreateFeature = ({ audit, config, copying, engine, fleet, 
   return {
     name: 'checkin',
     errors: CHECKIN_ERRORS,
-    routes: [...queueRoutes({ audit, engine, fleet }), checkinRoute(engine, checkIn)],
+    routes: [...queueRoutes({ audit, engine, fleet, naming }), checkinRoute(engine, checkIn)],
   };
 };

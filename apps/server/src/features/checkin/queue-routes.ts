@@ -8,11 +8,12 @@ import { httpError } from '../../http/errors.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { refusePast } from '../../http/past-times.ts';
 import { created } from '../../http/replies.ts';
+import type { Naming } from '../../naming/naming.ts';
 import { wireQueued, wireStatus } from './wire.ts';
 
 /** What waits for a device. Cancel, redrive and move-to-front are the same for the actions of every door. */
-export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet }): Route[] {
-  const { audit, engine, fleet } = tools;
+export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet; naming: Naming }): Route[] {
+  const { audit, engine, fleet, naming } = tools;
   const { db } = engine;
 
   /** In the transaction of the assignment: a device that waits gets it after that, so this says what was created. */
@@ -93,6 +94,7 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet 
           actions: actions.map((action, n) => ({
             ...wireQueued(action, n + running, known.get(action.id)),
             ...origins.get(action.id),
+            name: naming.nameOf(action),
           })),
         };
       },

@@ -22,7 +22,7 @@ import { nanomdmRoutes } from './nanomdm/routes.ts';
 import { createPhones } from './phones.ts';
 import { createProfiles } from './profile.ts';
 import { createPushPart } from './push/index.ts';
-import { createRawCommands, MDM } from './raw-commands.ts';
+import { createRawCommands, MDM, type RawPayload } from './raw-commands.ts';
 import { operatorRoutes, phoneRoutes } from './routes.ts';
 import { createScep } from './scep.ts';
 import { createShownPhones } from './shown-phones.ts';
@@ -52,6 +52,7 @@ export const mdm: CreateFeature = (shell) => {
     ...{ commands, engine, fleet, lives, phones, pushes },
     leaseMs: config.MUSTER_MDM_LEASE_SECONDS * 1_000,
   });
+  shell.naming.of(MDM, ({ payload }) => (payload as Partial<RawPayload> | null)?.requestType);
   shell.copying.of(MDM, copyCommand({ fleet, raw }));
   shell.redriving.add(createRedriveRule(engine));
   takeCommands({ arrivals, bus, commands, lives, phones, publish, pushes });

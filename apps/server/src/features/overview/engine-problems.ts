@@ -2,13 +2,14 @@ import type { Problem } from '@muster/contracts';
 import type { ActionView, Engine, Queryable } from '@muster/engine';
 import { groupFailures } from '../../failures/failures.ts';
 import { DEVICE_SPACE, type Fleet } from '../../fleet/index.ts';
+import type { Naming } from '../../naming/naming.ts';
 import type { FindProblems } from '../../problems/problems.ts';
 
 /** What the queue itself knows: what failed for good, what is paused, what waits for too long. */
 const NEWEST = 200;
 const WAITS_TOO_LONG_MS = 3_600_000;
 
-export function engineProblems(engine: Engine, fleet: Fleet): FindProblems {
+export function engineProblems(engine: Engine, fleet: Fleet, naming: Naming): FindProblems {
   return async (client, tenantId) => [
     ...(await deadLetters(client, tenantId)),
     ...(await oldest(client, tenantId)),
@@ -20,7 +21,7 @@ export function engineProblems(engine: Engine, fleet: Fleet): FindProblems {
     const count = counts.reduce((sum, one) => (one.state === 'failed' ? sum + one.count : sum), 0);
     if (count === 0) return [];
     const { actions } = await engine.list(client, { tenantId, state: 'failed' }, { limit: NEWEST });
-    const [largest] = groupFailures(actions);
+    const [largest] = groupFailures(actions, naming);
     if (!largest) return [];
     const { id, lane, space, error } = largest.example;
     return [
@@ -28,7 +29,7 @@ export function engineProblems(engine: Engine, fleet: Fleet): FindProblems {
         code: 'DEAD_LETTERS',
         count,
         since: largest.firstEndedAt,
-        text: `${largest.count} ${largest.kind}: ${largest.error}`,
+        text: `${largest.count} ${largest.name ?? largest.kind}: ${largest.error}`,
         example: {
           type: 'action',
           id,
@@ -49,7 +50,7 @@ export function engineProblems(engine: Engine, fleet: Fleet): FindProblems {
         code: 'OLDEST_WAITING',
         count: 1,
         since: action.createdAt.toISOString(),
-        text: `${action.kind} ${action.space === DEVICE_SPACE ? 'on' : 'in'} ${name}: ${action.waitingFor?.text ?? ''}`,
+        text: `${naming.nameOf(action) ?? action.kind} ${action.space === DEVICE_SPACE ? 'on' : 'in'} ${name}: ${action.waitingFor?.text ?? ''}`,
         example: { type: 'action', id: action.id, name, kind: action.kind },
       },
     ];

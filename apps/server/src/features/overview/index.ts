@@ -13,8 +13,8 @@ const viewers = operators('viewer');
 const OVERVIEW_MS = 2_000;
 const WAITING_MS = 15_000;
 
-export const overview: CreateFeature = ({ db, engine, fleet, problems, searching }) => {
-  problems.add(engineProblems(engine, fleet));
+export const overview: CreateFeature = ({ db, engine, fleet, naming, problems, searching }) => {
+  problems.add(engineProblems(engine, fleet, naming));
   const stats = createStats(engine);
   engine.addDuty(countMinutes(engine));
   engine.addDuty(stats.pruning);
@@ -23,7 +23,9 @@ export const overview: CreateFeature = ({ db, engine, fleet, problems, searching
 
   searching.add(async (client, { id, tenantId }) => {
     const action = id === null ? null : await engine.get(client, tenantId, id);
-    return action ? [{ type: 'action', id: action.id, name: action.kind, detail: action.state }] : [];
+    if (!action) return [];
+    const name = naming.nameOf(action) ?? action.kind;
+    return [{ type: 'action', id: action.id, name, detail: action.state }];
   });
 
   return {
@@ -45,7 +47,8 @@ export const overview: CreateFeature = ({ db, engine, fleet, problems, searching
 
       defineRoute(api.overviews.waiting, {
         access: viewers,
-        handler: ({ caller: { tenantId } }) => waiting.of(tenantId, () => waitingLanes(engine, tenantId)),
+        handler: ({ caller: { tenantId } }) =>
+          waiting.of(tenantId, () => waitingLanes(engine, naming, tenantId)),
       }),
 
       defineRoute(api.overviews.search, {

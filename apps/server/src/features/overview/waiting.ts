@@ -1,8 +1,9 @@
 import type { WaitingGroup, WaitingLanes } from '@muster/contracts';
 import type { ActionView, Engine } from '@muster/engine';
+import type { Naming } from '../../naming/naming.ts';
 
 /** Why lanes wait, by reason: of so many that each has been asked. */
-export async function waitingLanes(engine: Engine, tenantId: number): Promise<WaitingLanes> {
+export async function waitingLanes(engine: Engine, naming: Naming, tenantId: number): Promise<WaitingLanes> {
   const at = engine.now().toISOString();
   const { heads, of } = await engine.waitingLanes(engine.db, tenantId);
   const groups = new Map<string, ActionView[]>();
@@ -13,20 +14,23 @@ export async function waitingLanes(engine: Engine, tenantId: number): Promise<Wa
     else groups.set(head.waitingFor.code, [head]);
   }
   return {
-    groups: [...groups.values()].map(groupOf).toSorted((a, b) => b.count - a.count),
+    groups: [...groups.values()].map((same) => groupOf(same, naming)).toSorted((a, b) => b.count - a.count),
     sampled: heads.length,
     of,
     at,
   };
 }
 
-function groupOf(heads: readonly ActionView[]): WaitingGroup {
+function groupOf(heads: readonly ActionView[], naming: Naming): WaitingGroup {
   const oldest = heads.reduce((a, b) => (b.createdAt <= a.createdAt ? b : a));
   const { code, text } = oldest.waitingFor as NonNullable<ActionView['waitingFor']>;
   return {
     code: code as WaitingGroup['code'], // doors give those of the contracts, and a test compares
     count: heads.length,
     oldestAt: oldest.createdAt.toISOString(),
-    example: { actionId: oldest.id, kind: oldest.kind, space: oldest.space, lane: oldest.laneName, text },
+    example: {
+      ...{ actionId: oldest.id, kind: oldest.kind, name: naming.nameOf(oldest) },
+      ...{ space: oldest.space, lane: oldest.laneName, text },
+    },
   };
 }
