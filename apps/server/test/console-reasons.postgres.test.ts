@@ -52,6 +52,32 @@ test('what the server calls itself at a time is not offered to be made due, as i
   await t.post(`/api/actions/${id}/cancel`);
 });
 
+test('a phone for which something waits without a push says so, and what is next; its commands have their names', async () => {
+  const { phone, id } = await s.enrolled({ serial: 'F18' });
+  await phone.connect();
+  const { page } = desk;
+  await desk.go('/phones');
+  const row = page.getByRole('table', { name: 'Phones' }).getByRole('row').filter({ hasText: 'F18' });
+  await row.getByText('Nothing waits for it.').waitFor();
+  await t.post(`/api/devices/${id}/actions`, { kind: 'LATER', notBefore: tomorrow() });
+  await row.getByText('1 action waits for it. No push is needed now.').waitFor();
+  await desk.go(`/phones/${id}`);
+  await page.getByText('LATER').waitFor();
+  await page.getByText(/Not before/).waitFor();
+
+  const command = { requestType: 'InstallProfile', keys: { Payload: { $data: 'AA==' } } };
+  const { body: queued } = await t.post(`/api/devices/${id}/mdm/commands`, command);
+  await desk.go(`/devices/${id}`);
+  await page.getByRole('table', { name: 'What waits' }).getByText('InstallProfile').waitFor();
+  await desk.go(`/actions/${queued.id}`);
+  await page.getByRole('heading', { level: 1, name: 'InstallProfile' }).waitFor();
+  await desk.go('/actions?kind=mdm.raw');
+  await page.getByRole('table', { name: 'Actions' }).getByText('InstallProfile').waitFor();
+  const { found } = (await t.get(`/api/search?q=${queued.id}`)).body;
+  expect(found).toContainEqual(expect.objectContaining({ type: 'action', name: 'InstallProfile' }));
+  await t.post(`/api/actions/${queued.id}/cancel`);
+});
+
 test('each device of a batch says why it waits, or that the batch has not come to it', async () => {
   const devices = await Promise.all(['Till 1', 'Till 2'].map((name) => fakeDevice(t, { name })));
   const made = await t.post('/api/batches', {

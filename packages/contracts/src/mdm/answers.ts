@@ -44,6 +44,7 @@ export const phone = z
       .describe('When its first push token arrived; from then on it can be reached.'),
     releasedAt: time.nullable(),
     name: z.string().describe('The name of the device.'),
+    queueDepth: z.int().describe('Waiting actions, counted up to 1000.'),
     online: z.boolean(),
     lastSeenAt: time.nullable(),
     certificateEndsAt: time

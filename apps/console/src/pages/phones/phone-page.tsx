@@ -10,6 +10,7 @@ import { Page, PageSkeleton } from '../../ui/page.tsx';
 import { Presence } from '../../ui/presence.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Commands } from './commands.tsx';
+import { FirstWaiting } from './first-waiting.tsx';
 import { PhoneActs } from './phone-acts.tsx';
 import { PushSentence, PushState } from './push-state.tsx';
 
@@ -40,6 +41,7 @@ export function PhonePage() {
               <Facts
                 facts={[
                   ['Push', <PushSentence key="push" phone={phone} />],
+                  ['Next', <FirstWaiting key="next" phone={phone} />],
                   ['Token said', phone.push.tokenAt && <Time at={phone.push.tokenAt} />],
                   [
                     'Topic',

@@ -48,7 +48,12 @@ const COLUMNS: readonly Column<Phone>[] = [
     name: 'Certificate ends',
     width: '150px',
     align: 'right',
-    cell: (one) => <Ending at={one.certificateEndsAt} />,
+    cell: (one) => (
+      <>
+        <span className="text-ink-3 md:hidden">certificate ends </span>
+        <Ending at={one.certificateEndsAt} />
+      </>
+    ),
   },
 ];
 

@@ -1,8 +1,13 @@
 import type { Phone } from '@muster/contracts';
 import { BellOff, BellRing, CircleCheck, CircleSlash, Send } from 'lucide-react';
 import { Badge } from '../../ui/badge.tsx';
+import { TextLink } from '../../ui/link.tsx';
 import { Time } from '../../ui/time.tsx';
-import { counted } from '../../words/numbers.ts';
+import { endingOf } from '../../words/endings.ts';
+import { count, counted } from '../../words/numbers.ts';
+
+/** The server counts no further. */
+const DEPTH_UP_TO = 1_000;
 
 /** Can it be woken up, and is somebody waiting for it? In a word. */
 export function PushState({ phone }: { phone: Phone }) {
@@ -30,10 +35,27 @@ export function PushSentence({ phone }: { phone: Phone }) {
         It has left <Time at={phone.releasedAt} />: a new profile enrols it again.
       </>
     );
-  if (push.state === 'none') return <>It has said no token yet: the enrolment has not ended.</>;
+  if (push.state === 'none')
+    return (
+      <>
+        It has said no token yet: the enrolment has not ended. <Waiting phone={phone} />
+      </>
+    );
   if (push.state === 'dead')
-    return <>APNs does not know it any more ({push.deadReason}). It comes back with its next token.</>;
-  if (push.state === 'idle') return <>Nothing waits for it.</>;
+    return (
+      <>
+        {endingOf(push.deadReason ?? 'apns_unregistered')} It comes back with its next token.{' '}
+        <Waiting phone={phone} />
+      </>
+    );
+  if (push.state === 'idle')
+    return phone.queueDepth === 0 ? (
+      <>Nothing waits for it.</>
+    ) : (
+      <>
+        <Waiting phone={phone} /> No push is needed now.
+      </>
+    );
   return (
     <>
       {push.pushes > 0
@@ -50,6 +72,21 @@ export function PushSentence({ phone }: { phone: Phone }) {
         </>
       )}
       .
+    </>
+  );
+}
+
+/** What waits for it may need no push: it waits for a time, is paused, or the phone is just here. */
+function Waiting({ phone: { id, queueDepth } }: { phone: Phone }) {
+  if (queueDepth === 0) return null;
+  const many =
+    queueDepth >= DEPTH_UP_TO ? `over ${count(DEPTH_UP_TO)} actions` : counted(queueDepth, 'action');
+  return (
+    <>
+      <TextLink to="/devices/$id" params={{ id }}>
+        {many}
+      </TextLink>{' '}
+      {queueDepth === 1 ? 'waits' : 'wait'} for it.
     </>
   );
 }

@@ -76,7 +76,7 @@ export const mdm: CreateFeature = (shell) => {
 
   const tools = {
     ...{ audit, commands, db, fleet, phones, pushes, raw },
-    shownPhones: createShownPhones(schema, contacts),
+    shownPhones: createShownPhones(engine, contacts),
     publicUrl: config.MUSTER_PUBLIC_URL,
     tenantId: names.idOf,
     checkIns: createCheckIns(db, {

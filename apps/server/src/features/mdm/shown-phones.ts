@@ -1,5 +1,5 @@
 import type { Phone } from '@muster/contracts';
-import type { Queryable } from '@muster/engine';
+import type { Engine, LaneLoad, Queryable } from '@muster/engine';
 import type { LastContacts } from '../../contacts/contacts.ts';
 
 /** Phones as operators see them: no token of one, only that there is one, and whether it can be reached. */
@@ -13,9 +13,13 @@ interface Wanted {
   readonly limit: number;
 }
 
-export function createShownPhones(s: string, contacts: LastContacts) {
+/** As in lists of devices. */
+const DEPTH_UP_TO = 1_000;
+
+export function createShownPhones(engine: Engine, contacts: LastContacts) {
+  const { schema: s } = engine;
   // biome-ignore lint/suspicious/noExplicitAny: a row of the statement below
-  const shown = (tenantId: number, row: any): Phone => {
+  const shown = (tenantId: number, row: any, load: LaneLoad | undefined): Phone => {
     const seenAt = contacts.latest(tenantId, row.device_id, row.seen_at);
     return {
       id: row.device_id,
@@ -30,6 +34,7 @@ export function createShownPhones(s: string, contacts: LastContacts) {
       enrolledAt: timeOf(row.enrolled_at),
       releasedAt: timeOf(row.released_at),
       name: row.name,
+      queueDepth: load?.waiting ?? 0,
       online: contacts.isOnline(seenAt),
       lastSeenAt: timeOf(seenAt),
       certificateEndsAt: timeOf(row.not_after),
@@ -47,10 +52,10 @@ export function createShownPhones(s: string, contacts: LastContacts) {
   return async (client: Queryable, tenantId: number, wanted: Wanted): Promise<Phone[]> => {
     const { rows } = await client.query({
       text: `select p.udid, p.device_id, p.byod, p.serial, p.facts, p.topic, p.sealed_unlock_token is not null as can_be_unlocked,
-          p.authenticated_at, p.enrolled_at, p.released_at, d.name, c.not_after, ${contacts.seenAt('p.tenant_id', 'p.device_id')} as seen_at,
+          p.authenticated_at, p.enrolled_at, p.released_at, d.name, d.lane_id, c.not_after, ${contacts.seenAt('p.tenant_id', 'p.device_id')} as seen_at,
           t.updated_at as token_at, t.dead_at, t.dead_reason, l.device_id as wanted, l.pushes, l.pushed_at, l.due_at
         from ${s}.mdm_devices p
-        cross join lateral (select d.name from ${s}.devices d where d.tenant_id = $1 and d.device_id = p.device_id limit 1) d
+        cross join lateral (select d.name, d.lane_id from ${s}.devices d where d.tenant_id = $1 and d.device_id = p.device_id limit 1) d
         cross join lateral (
           select max(c.not_after) as not_after from ${s}.mdm_certificates c where c.tenant_id = $1 and c.udid = p.udid and ${s}.sought_by(c.udid)
         ) c
@@ -63,7 +68,11 @@ export function createShownPhones(s: string, contacts: LastContacts) {
         order by p.device_id desc limit $3`,
       values: [tenantId, wanted.deviceId ?? wanted.before ?? null, wanted.limit],
     });
-    return rows.map((row) => shown(tenantId, row));
+    const lanes = rows.map((row) => ({ tenantId, laneId: row.lane_id as string }));
+    const loads = new Map(
+      (await engine.laneLoads(client, lanes, DEPTH_UP_TO)).map((load) => [load.laneId, load]),
+    );
+    return rows.map((row) => shown(tenantId, row, loads.get(row.lane_id)));
   };
 }
 
