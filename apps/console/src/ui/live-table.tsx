@@ -27,8 +27,8 @@ export function LiveTable<Row>(props: {
         <button
           type="button"
           onClick={list.showFresh}
-          // over the heads of the columns: what is read stays where it is
-          className="absolute top-1 left-1/2 z-10 h-6 -translate-x-1/2 rounded-control border border-control bg-surface px-3 text-table font-medium hover:underline pointer-coarse:h-touch"
+          // over the upper edge: what is read, heads of columns too, stays where it is and is not covered
+          className="absolute -top-4 left-1/2 z-10 h-6 -translate-x-1/2 rounded-control border border-control bg-surface px-3 text-table font-medium hover:underline pointer-coarse:h-touch"
         >
           {count(list.fresh)} new: show {list.fresh === 1 ? 'it' : 'them'}
         </button>

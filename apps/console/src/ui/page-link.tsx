@@ -12,7 +12,8 @@ export interface PageLinkProps extends Address, Omit<AnchorHTMLAttributes<HTMLAn
 export function PageLink({ to, params, search, mark, ...rest }: PageLinkProps) {
   const marked: object =
     mark === undefined
-      ? {}
+      ? // the very same address, or the router would call every link to this page the current one
+        { activeOptions: { exact: true, includeSearch: true } }
       : {
           activeOptions: { exact: mark === 'exact', includeSearch: false },
           activeProps: { 'aria-current': 'page' },

@@ -33,6 +33,7 @@ const COLUMNS: readonly Column<HostLoad>[] = [
     name: 'Queued',
     width: '84px',
     align: 'right',
+    narrow: 'second',
     cell: (host) => (
       <>
         {count(host.queued)}
@@ -44,6 +45,7 @@ const COLUMNS: readonly Column<HostLoad>[] = [
     name: 'Running',
     width: '84px',
     align: 'right',
+    narrow: 'second',
     cell: (host) => (
       <>
         {count(host.running)}
