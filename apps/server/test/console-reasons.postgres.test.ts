@@ -143,9 +143,9 @@ test('a task has a page of its own: its devices by state, each with its reason, 
 
   await page.getByRole('button', { name: 'Cancel task' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel 1' }).click();
-  await page.getByText('An operator cancelled it.').waitFor();
+  await page.getByText('It was cancelled.').waitFor();
   await page.getByRole('link', { name: '1 cancelled', exact: true }).click();
-  await table.getByText('An operator cancelled it.').waitFor();
+  await table.getByText('It was cancelled.').waitFor();
   // one that waits behind another says behind which
   await desk.go(`/actions/${held.id}`);
   await page.getByRole('link', { name: task.id, exact: true }).click();

@@ -5,7 +5,7 @@
 const SENTENCES: Readonly<Record<string, string>> = {
   ACTION_FAILED: 'Its action failed.',
   CALLBACK: 'Its time was over.',
-  CANCELLED: 'An operator cancelled it.',
+  CANCELLED: 'It was cancelled.',
   DEADLINE: 'Its deadline passed before it was done.',
   DEVICE_DELETED: 'Its device was deleted.',
   EXPIRED: 'It was not handed out in time.',
