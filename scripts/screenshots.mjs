@@ -55,6 +55,7 @@ if (bytes > MOST_BYTES) {
 /**
  * What is shown: at phone width only those that differ most.
  * @param {{ url: string, people: { ana: string } }} demo
+ * @returns {Promise<{ name: string, at: string, onPhone: boolean, when?: () => Promise<boolean> }[]>}
  */
 async function pagesOf({ people, url }) {
   const headers = { authorization: `Bearer ${people.ana}` };
@@ -64,6 +65,8 @@ async function pagesOf({ people, url }) {
   const { batches } = await ask('/api/batches');
   const { devices } = await ask('/api/devices?text=Tablet%200412');
   const retried = groups.find((/** @type {{ code: string }} */ { code }) => code === 'RETRY') ?? groups[0];
+  // between two tasks the slots are empty
+  const areSlotsBusy = async () => (await ask('/api/pcs/running')).running.length > 40;
   const version7 = batches.find((/** @type {{ name: string }} */ { name }) => name === 'version 7');
   return [
     { name: 'overview', at: '/', onPhone: true },
@@ -72,7 +75,7 @@ async function pagesOf({ people, url }) {
     { name: 'action', at: `/actions/${retried.example.actionId}`, onPhone: false },
     { name: 'dead-letters', at: '/dead-letters', onPhone: false },
     { name: 'batch', at: `/batches/${version7.id}`, onPhone: true },
-    { name: 'tasks', at: '/tasks', onPhone: false },
+    { name: 'tasks', at: '/tasks', onPhone: false, when: areSlotsBusy },
     { name: 'orders', at: '/orders', onPhone: true },
   ];
 }
@@ -92,8 +95,9 @@ async function take(pages, size, options, theme) {
   await page.getByLabel('Operator token').fill(demo.people.ana);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
-  for (const { at, name, onPhone } of pages) {
+  for (const { at, name, onPhone, when } of pages) {
     if (size === 'phone' && !onPhone) continue;
+    while (when && !(await when())) await page.waitForTimeout(SETTLED_MS);
     await page.goto(demo.url + at);
     await page.getByRole('heading', { level: 1 }).waitFor();
     // charts and live data: how soon they come is no promise, and a picture of a skeleton none either
