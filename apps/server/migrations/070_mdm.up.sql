@@ -91,6 +91,8 @@ create table {schema}.mdm_commands (
   expires_at timestamptz,
   fetched_at timestamptz,
   not_now_at timestamptz,
+  -- refused in this session: not handed out again before the phone comes anew
+  aside boolean not null default false,
   -- not handed out any more: it was answered, its time is over, the phone has left
   closed_at timestamptz,
   answered_at timestamptz,
@@ -102,6 +104,7 @@ create table {schema}.mdm_commands (
 create index commands_to_hand_out on {schema}.mdm_commands (tenant_id, udid, seq) where closed_at is null;
 create index commands_by_end on {schema}.mdm_commands (expires_at) where closed_at is null and expires_at is not null;
 create index commands_by_close on {schema}.mdm_commands (closed_at) where closed_at is not null;
+create index commands_refused on {schema}.mdm_commands (tenant_id, udid) where status = 'NotNow';
 create index commands_of_action on {schema}.mdm_commands (tenant_id, action_id) where {schema}.sought_by(action_id) and action_id is not null;
 
 -- Phones are heard of on a channel of their own.

@@ -145,7 +145,7 @@ export const first = (s: string, on: OnLane) => {
 /** The action that lane `l` hands out next on that channel. */
 export const head = (s: string, on: OnLane) => `
       select * from (${first(s, on)}
-      ) p where (p.not_before is null or p.not_before <= ${NOW})${on.passes ? ` and p.action_id is distinct from ${on.except}` : ''}
+      ) p where (p.not_before is null or p.not_before <= ${NOW})${on.passes ? ` and ${isNoneOf('p.action_id', on.except)}` : ''}
         and ${isFirstOfAll(s, { channel: on.channel, priority: 'p.priority' })}`;
 
 /**
@@ -162,11 +162,14 @@ export const takesNew = (
           and p.priority <= ${on.priority} limit 1) is null
         and ${isFirstOfAll(s, on)}`;
 
+/** Ids are an array in text; null: there are none. */
+export const isNoneOf = (id: string, ids: string) => `(${ids} is null or ${id} <> all(${ids}::bigint[]))`;
+
 /** One that is not to be handed out now is passed over only while it is to be tried again under 'skip'. */
 export const passesOver = (
   s: string,
   except: string,
-) => `(${except} is null or p.action_id <> ${except} or p.attempt = 0 or (
+) => `(${isNoneOf('p.action_id', except)} or p.attempt = 0 or (
             select a.head_of_line from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id limit 1) = 'hold')`;
 
 /**

@@ -12,7 +12,7 @@ import {
 import { BUSY, type Context, type Operation } from '../operation.ts';
 import { ANY_CHANNEL, head, lockLanes, passesOver, pauses, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
-import { createRedeliver } from './redeliver.ts';
+import { createRedeliver, exceptOf } from './redeliver.ts';
 
 /**
  * Addressed claim: the caller names its lane. The lane's row is read, its head looked up, the row locked (or skipped,
@@ -27,8 +27,8 @@ export interface ClaimItem {
   readonly leaseMs: number;
   /** The generation the worker belongs to, if it knows. */
   readonly generation?: number | undefined;
-  /** Never this action: its report was just refused. */
-  readonly except?: string | undefined;
+  /** Never this action, or these: its report was just refused, or whoever asks has just refused them. */
+  readonly except?: string | readonly string[] | undefined;
 }
 
 export type ClaimAnswer =
@@ -105,7 +105,7 @@ function values(context: Context, items: readonly ClaimItem[]): unknown[] {
     items.map((item) => item.worker),
     items.map((item) => item.leaseMs),
     items.map((item) => item.generation ?? null),
-    items.map((item) => item.except ?? null),
+    items.map(exceptOf),
   ];
 }
 
@@ -114,7 +114,7 @@ const statement = (s: string, ends: string | null) => `
     select i.ord, i.tenant_id, i.lane_id, i.worker, coalesce(n.lease_ms, i.lease_ms) as lease_ms, l.ver, l.worker as held_by,
       coalesce(i.generation = l.generation, l.generation is not null) as right_generation, l.ver is not null as known,
       l.runner_id, n.action_id, n.attempt, n.deadline, n.channel
-    from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', channel: 'text', worker: 'text', lease_ms: 'int', generation: 'int', except_action: 'bigint' })}
+    from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', channel: 'text', worker: 'text', lease_ms: 'int', generation: 'int', except_actions: 'text' })}
     left join lateral (
       select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and not l.closing limit 1
     ) l on true
@@ -122,8 +122,8 @@ const statement = (s: string, ends: string | null) => `
     left join lateral (${head(s, {
       channel: 'i.channel',
       when: 'l.action_id is null and (i.generation is null or i.generation = l.generation)',
-      except: 'i.except_action',
-      passes: passesOver(s, 'i.except_action'),
+      except: 'i.except_actions',
+      passes: passesOver(s, 'i.except_actions'),
     })}) n on true
   ), k as materialized (${lockLanes(s, 'h', 'x.action_id is not null')}
   ), ${handOut(s, { leaseRunner: 'null::bigint', ends })}

@@ -3,10 +3,17 @@ import { CLAIMED_COLUMNS, type ClaimedRow } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import { ANSWER, type Ask } from '../effects.ts';
 import type { Context } from '../operation.ts';
-import { ANY_CHANNEL, hasKeyOf, NOW, rows } from '../sql.ts';
+import { ANY_CHANNEL, hasKeyOf, isNoneOf, NOW, rows } from '../sql.ts';
+import { isId } from '../values.ts';
 
 /** An answer may be lost ten times; a worker that asks more often for the same attempt must let its lease end. */
 const MOST_REDELIVERIES = 10;
+
+/** As an array in text: a statement for many claims takes one value for each. */
+export function exceptOf({ except }: { readonly except?: string | readonly string[] | undefined }) {
+  const ids = (typeof except === 'string' ? [except] : (except ?? [])).filter(isId);
+  return ids.length > 0 ? `{${ids.join(',')}}` : null;
+}
 
 /** The worker that holds a lane's lease gets the same action and attempt again; the lease is not extended. */
 export function createRedeliver(context: Context) {
@@ -22,7 +29,7 @@ export function createRedeliver(context: Context) {
       readonly laneId: string;
       readonly worker: string;
       readonly channel: string;
-      readonly except?: string | undefined;
+      readonly except?: string | readonly string[] | undefined;
     }[],
   ): Promise<{ found: (ClaimedRow | null)[] } & Pick<Awaited<ReturnType<Ask>>, 'told' | 'factsOf'>> => {
     const channels = items.map((item) => item.channel);
@@ -34,7 +41,7 @@ export function createRedeliver(context: Context) {
         items.map((item) => item.tenantId),
         items.map((item) => item.laneId),
         items.map((item) => item.worker),
-        items.map((item) => item.except ?? null),
+        items.map(exceptOf),
         channels,
       ],
     );
@@ -47,10 +54,10 @@ export function createRedeliver(context: Context) {
 const statement = (s: string) => `
   with k as materialized (
     select i.ord, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested
-    from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', worker: 'text', except_action: 'bigint', channel: 'text' })}
+    from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', worker: 'text', except_actions: 'text', channel: 'text' })}
     cross join lateral (
       select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.action_id is not null
-        and l.worker = i.worker and l.redelivered < ${MOST_REDELIVERIES} and l.action_id is distinct from i.except_action
+        and l.worker = i.worker and l.redelivered < ${MOST_REDELIVERIES} and ${isNoneOf('l.action_id', 'i.except_actions')}
         and (select p.channel from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id limit 1)
           in (i.channel, '${ANY_CHANNEL}')
       limit 1 for no key update skip locked

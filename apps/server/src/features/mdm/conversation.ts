@@ -28,13 +28,14 @@ import * as sealed from './sealed.ts';
 
 /** Commands that cannot be built are passed over; more than so many in a row wait for the next time. */
 const MOST_PASSED_OVER = 5;
-/** What was refused lately is not handed out in answer to another refusal; so long it is behind the others. */
-const ASIDE_MS = 1_000;
 /** A row of a history must stay one that a page can show; a larger answer is kept apart. */
 const LARGEST_RESULT = 60_000;
 const NOTHING = Buffer.alloc(0);
 
 type Known = NonNullable<Settled>;
+
+/** Of a phone that says nothing of a command. */
+const ASKS = { status: 'Idle', commandUuid: null, errorChain: [] } as const;
 
 interface Tools {
   readonly arrivals: Arrivals;
@@ -83,7 +84,7 @@ export function createConversation(tools: Tools) {
   } = tools;
 
   const look = async (tenantId: number, { hash }: Identity, udid: string): Promise<Known | null> =>
-    settle({ tenantId, udid, hash, status: 'Idle', commandUuid: null, errorChain: [] });
+    settle({ tenantId, udid, hash, ...ASKS, begins: false });
 
   async function unlockToken(
     tenantId: number,
@@ -180,7 +181,7 @@ export function createConversation(tools: Tools) {
         : null;
     const next: NextCommand = {
       ...{ commandUuid, requestType, payload: parameters, source: 'lane', again: action.redelivered },
-      sealedUnlockToken,
+      ...{ wasRefused: false, sealedUnlockToken },
     };
     return next;
   }
@@ -191,12 +192,13 @@ export function createConversation(tools: Tools) {
     tenantId: number,
     identity: Identity,
     known: Known,
-    isIdle: boolean,
+    { aside, isIdle }: { aside: readonly string[]; isIdle: boolean },
   ) {
     const { laneId, udid } = known;
-    const [load] = await engine.laneLoads(engine.db, [{ tenantId, laneId }], 1);
+    const [load] = await engine.laneLoads(engine.db, [{ tenantId, laneId }], aside.length + 1);
     const isBusy = load?.leased != null;
-    if (!load || !(load.waiting > 0 || (isIdle && isBusy))) return null;
+    // what it has refused is not on its way
+    if (!load || !(load.waiting > aside.length || (isIdle && isBusy))) return null;
     const found = await longPolls.run(
       request,
       holdSeconds,
@@ -208,7 +210,7 @@ export function createConversation(tools: Tools) {
           const before = await look(tenantId, identity, udid);
           if (!before || before.next) return before?.next ?? null;
           const signal = wait.signal ? AbortSignal.any([arrived.signal, wait.signal]) : arrived.signal;
-          const action = await raw.claim({ tenantId, laneId, udid }, { ...wait, signal });
+          const action = await raw.claim({ tenantId, laneId, udid }, { ...wait, signal, except: aside });
           // claimed at the very moment when another command came, it has gone back
           if (action && !signal.aborted) return await ofLane(tenantId, known, action);
           return (await look(tenantId, identity, udid))?.next ?? null;
@@ -224,42 +226,29 @@ export function createConversation(tools: Tools) {
     return found;
   }
 
-  /**
-   * Something else than what the phone has just refused, and than what it refused when it last had it: two such commands would take
-   * turns for ever. Those step aside for a moment, so that what is behind them is not held up.
-   */
-  async function claimOther(of: Parameters<RawCommands['claim']>[0], except: string) {
-    for (let aside = 0; aside < MOST_PASSED_OVER; aside += 1) {
-      const action = await raw.claim(of, { except });
-      if (!action || !(await raw.wasRefused(of.tenantId, of.udid, action))) return action;
-      await engine.report(engine.db, {
-        ...{ tenantId: of.tenantId, actionId: action.id, attempt: action.attempt, channel: MDM },
-        ...{ worker: workerOf(of.udid), status: 'notNow', retryAfterMs: ASIDE_MS },
-      });
-    }
-    return null;
-  }
-
+  /** What it never refused, then what it refused when it was last here: a refusal should be its last word, or it does not come by itself. */
   async function nextOf(
     request: FastifyRequest,
     { tenantId, identity }: { tenantId: number; identity: Identity },
     known: Known,
     reported: Reported,
   ): Promise<NextCommand | null> {
-    if (known.next || known.isReleased) return known.next;
+    if (known.isReleased || (known.next && !known.next.wasRefused)) return known.next;
     if (!(await lives.isBegun(engine.db, tenantId, known))) {
       await phones.watch(engine.db, tenantId, known.udid);
-      return null;
+      return known.next;
     }
     const isNotNow = reported.status === 'NotNow';
-    const except = isNotNow ? known.answered?.actionId : null;
-    // a phone that refused what its lane has given it may do something else of it
-    if (isNotNow && !except) return null;
+    const now = isNotNow && known.answered?.actionId ? [known.answered.actionId] : [];
+    const refusedBefore = [...known.refused, ...now];
+    const aside = [...known.aside, ...now];
     const of = { tenantId, laneId: known.laneId, udid: known.udid };
-    const claimed = except ? await claimOther(of, except) : await raw.claim(of);
-    const next = await ofLane(tenantId, known, claimed);
-    if (next || isNotNow) return next;
-    return hold(request, tenantId, identity, known, reported.status === 'Idle');
+    const fresh = await raw.claim(of, { except: refusedBefore });
+    if (fresh) return ofLane(tenantId, known, fresh);
+    if (known.next) return known.next;
+    const again = refusedBefore.length > aside.length ? await raw.claim(of, { except: aside }) : null;
+    if (again || isNotNow) return ofLane(tenantId, known, again);
+    return hold(request, tenantId, identity, known, { aside, isIdle: reported.status === 'Idle' });
   }
 
   return async (
@@ -314,10 +303,10 @@ function reportedOf(tenantId: number, { hash }: Identity, read: ReadReport): Rep
     const { report } = read;
     const { deviceId: udid, user } = report.channel;
     // of a user only whose device it is counts
-    if (user || report.status === 'Idle')
-      return { tenantId, udid, hash, status: 'Idle', commandUuid: null, errorChain: [] };
+    if (user || report.status === 'Idle') return { tenantId, udid, hash, ...ASKS, begins: !user };
     const errorChain = 'errorChain' in report ? report.errorChain : [];
-    return { tenantId, udid, hash, status: report.status, commandUuid: report.commandUuid, errorChain };
+    const { status, commandUuid } = report;
+    return { tenantId, udid, hash, status, commandUuid, errorChain, begins: false };
   }
   const { commandUuid, status, udid, enrollmentId, userId } = read.salvaged;
   const isTooLarge = read.error.code === 'PLIST_TOO_LARGE' && commandUuid === null;
@@ -325,7 +314,7 @@ function reportedOf(tenantId: number, { hash }: Identity, read: ReadReport): Rep
   const isAbout = commandUuid !== null && userId === null;
   return {
     ...{ tenantId, udid: udid ?? enrollmentId, hash, commandUuid: isAbout ? commandUuid : null },
-    ...{ status: isAbout ? (status ?? 'Error') : 'Idle', errorChain: [] },
+    ...{ status: isAbout ? (status ?? 'Error') : 'Idle', errorChain: [], begins: status === 'Idle' },
   };
 }
 

@@ -194,7 +194,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
      */
     async claim(
       of: { tenantId: number; laneId: string; udid: string },
-      more: { except?: string; waitMs?: number; signal?: AbortSignal } = {},
+      more: { except?: readonly string[]; waitMs?: number; signal?: AbortSignal } = {},
     ): Promise<ClaimedAction | null> {
       const { tenantId, laneId, udid } = of;
       const worker = workerOf(udid);
@@ -212,10 +212,6 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
         });
       }
     },
-
-    /** Whether the phone has refused it when it last had it. */
-    wasRefused: (tenantId: number, udid: string, action: ClaimedAction) =>
-      commands.wasRefused(engine.db, tenantId, udid, (action.payload as RawPayload).commandUuid),
 
     /** From now on its answer is known. */
     async hand(tenantId: number, udid: string, action: ClaimedAction): Promise<RawPayload> {

@@ -133,7 +133,7 @@ export function createCommandCache(s: string, now: () => Date) {
           insert into ${s}.mdm_commands (created_at, fetched_at, tenant_id, udid, command_uuid, source, request_type, payload, action_id, attempt, expires_at)
           values ($1, $1, $2, $3, $4, 'lane', $5, $6, $7, $8, $9)
           on conflict (tenant_id, udid, command_uuid) do update set fetched_at = excluded.fetched_at, action_id = excluded.action_id,
-            attempt = excluded.attempt, expires_at = excluded.expires_at, not_now_at = null, closed_at = null, answered_at = null, answer = null, status = null`,
+            attempt = excluded.attempt, expires_at = excluded.expires_at, not_now_at = null, aside = false, closed_at = null, answered_at = null, answer = null, status = null`,
         values: [
           ...[
             now(),
@@ -151,19 +151,6 @@ export function createCommandCache(s: string, now: () => Date) {
     async isKnown(client: Queryable, tenantId: number, udid: string, commandUuid: string): Promise<boolean> {
       const { rows } = await client.query({
         text: `select 1 from ${s}.mdm_commands where tenant_id = $1 and udid = $2 and command_uuid = $3`,
-        values: [tenantId, udid, commandUuid],
-      });
-      return rows.length > 0;
-    },
-
-    async wasRefused(
-      client: Queryable,
-      tenantId: number,
-      udid: string,
-      commandUuid: string,
-    ): Promise<boolean> {
-      const { rows } = await client.query({
-        text: `select 1 from ${s}.mdm_commands where tenant_id = $1 and udid = $2 and command_uuid = $3 and status = 'NotNow'`,
         values: [tenantId, udid, commandUuid],
       });
       return rows.length > 0;

@@ -11,6 +11,8 @@ export interface Said {
   readonly hash: string;
   readonly status: 'Idle' | 'Acknowledged' | 'Error' | 'CommandFormatError' | 'NotNow';
   readonly commandUuid: string | null;
+  /** It comes anew: what it refused when it was last here it may do now. */
+  readonly begins: boolean;
 }
 
 /** What that was about. */
@@ -30,6 +32,8 @@ export interface NextCommand {
   readonly source: Answered['source'];
   /** It was handed out before, and nothing was said about it. */
   readonly again: boolean;
+  /** The phone has refused it for now. */
+  readonly wasRefused: boolean;
   /** For the command that needs it. */
   readonly sealedUnlockToken: Buffer | null;
 }
@@ -45,6 +49,10 @@ export type Settled = null | {
   /** Null: the command is unknown, or was answered before. */
   readonly answered: Answered | null;
   readonly next: NextCommand | null;
+  /** Actions of its lane that it has refused for now, without the one that this is about: they come after everything else. */
+  readonly refused: readonly string[];
+  /** Those among them that it has refused since it came. */
+  readonly aside: readonly string[];
   /** There is nothing for it, and nobody was told lately that it is here. */
   readonly isNews: boolean;
   /** Somebody wants it to be woken up: as of this look. */
@@ -65,7 +73,8 @@ export const calledAgain = (
 /**
  * The whole of a report in one statement, for many phones at once: whose it is, what becomes of the command it is about, and
  * what comes next. A command ends once: what is said of it later changes nothing. What was never answered goes before what was
- * refused for now, and that is never the answer to a refusal: two commands would take turns for ever.
+ * refused for now, and that comes once in a session at most: a phone asks again by itself only if a refusal was its last word.
+ * Which commands it has refused since it came is in their rows, so it is the same for a server that has just started.
  *
  * The statement sees the commands as they were before it, so each phone may be in it once, and the command that is reported
  * is not looked at again.
@@ -75,10 +84,10 @@ export const calledAgain = (
  */
 export function createSettle(s: string, now: () => Date) {
   const text = `with given as (
-      select g.* from unnest((select $2::int[]), (select $3::text[]), (select $4::text[]), (select $5::text[]), (select $6::text[]))
-        with ordinality as g(tenant_id, udid, hash, status, command_uuid, n)
+      select g.* from unnest((select $2::int[]), (select $3::text[]), (select $4::text[]), (select $5::text[]), (select $6::text[]), (select $7::boolean[]))
+        with ordinality as g(tenant_id, udid, hash, status, command_uuid, begins, n)
     ), who as materialized (
-      select g.n, g.tenant_id, g.status, g.command_uuid, d.udid, d.device_id, d.lane_id, d.released_at, d.connected_at, d.call_after,
+      select g.n, g.tenant_id, g.status, g.command_uuid, g.begins, d.udid, d.device_id, d.lane_id, d.released_at, d.connected_at, d.call_after,
         d.sealed_unlock_token, d.awaited_generation, l.want
       from given g
       cross join lateral (
@@ -93,21 +102,25 @@ export function createSettle(s: string, now: () => Date) {
       where g.udid is null or g.udid = c.udid
     ), told as (
       update ${s}.mdm_commands m set status = w.status,
-        not_now_at = case when w.status = 'NotNow' then $1::timestamptz else m.not_now_at end,
+        not_now_at = case when w.status = 'NotNow' then $1::timestamptz else m.not_now_at end, aside = w.status = 'NotNow',
+        fetched_at = coalesce(m.fetched_at, $1::timestamptz),
         closed_at = case when w.status = 'NotNow' or m.source = 'lane' then m.closed_at else coalesce(m.closed_at, $1::timestamptz) end,
         answered_at = case when w.status = 'NotNow' or m.source = 'lane' then m.answered_at else $1::timestamptz end
       from who w
       where m.tenant_id = any(array[w.tenant_id]) and m.udid = w.udid and m.command_uuid = w.command_uuid and m.answered_at is null
       returning w.n, m.source, m.action_id, m.attempt, m.request_type,
         m.request_type = 'RemoveProfile' and m.payload->>'Identifier' = '${PROFILE_IDENTIFIER}' as is_to_leave
+    ), begun as (
+      update ${s}.mdm_commands m set aside = false from who w
+      where w.begins and m.tenant_id = any(array[w.tenant_id]) and m.udid = w.udid and m.status = 'NotNow' and m.aside
     ), next as materialized (
-      select w.n, w.tenant_id, w.udid, m.command_uuid, m.request_type, m.payload, m.source, m.fetched_at
+      select w.n, w.tenant_id, w.udid, m.command_uuid, m.request_type, m.payload, m.source, m.fetched_at, m.not_now_at
       from who w
       cross join lateral (
         select * from ${s}.mdm_commands m
         where m.tenant_id = w.tenant_id and m.udid = w.udid and m.closed_at is null and w.released_at is null
           and (m.expires_at is null or m.expires_at > $1::timestamptz)
-          and m.command_uuid is distinct from w.command_uuid and (w.status <> 'NotNow' or m.not_now_at is null)
+          and m.command_uuid is distinct from w.command_uuid and (w.begins or not m.aside)
         order by m.not_now_at nulls first, m.seq limit 1
       ) m
     ), fetched as (
@@ -133,9 +146,19 @@ export function createSettle(s: string, now: () => Date) {
       returning w.n, w.is_news
     )
     select w.n::int, w.udid, w.device_id, w.lane_id, w.released_at, w.awaited_generation, w.want, t.source as told_source, t.request_type as told_type,
-      t.action_id as told_action, t.attempt as told_attempt, coalesce(t.is_to_leave, false) as is_to_leave, x.command_uuid, x.request_type, x.payload, x.source, x.fetched_at,
+      t.action_id as told_action, t.attempt as told_attempt, coalesce(t.is_to_leave, false) as is_to_leave, x.command_uuid, x.request_type, x.payload, x.source, x.fetched_at, x.not_now_at, f.refused, f.aside,
       case when x.request_type = 'ClearPasscode' then w.sealed_unlock_token end as sealed_unlock_token, coalesce(c.is_news, false) as is_news
-    from who w left join told t on t.n = w.n left join next x on x.n = w.n left join news c on c.n = w.n`;
+    from who w left join told t on t.n = w.n left join next x on x.n = w.n left join news c on c.n = w.n
+    left join lateral (
+      select coalesce(array_agg(m.action_id), '{}') as refused,
+        coalesce(array_agg(m.action_id) filter (where m.aside and not w.begins), '{}') as aside
+      from ${s}.mdm_commands m
+      cross join lateral (
+        select 1 from ${s}.unfinished_actions u where u.tenant_id = m.tenant_id and u.action_id = m.action_id limit 1
+      ) u
+      where m.tenant_id = w.tenant_id and m.udid = w.udid and m.status = 'NotNow' and m.source = 'lane'
+        and m.command_uuid is distinct from w.command_uuid
+    ) f on true`;
 
   /** One answer per item, in their order. */
   return async (client: Queryable, said: readonly Said[]): Promise<Settled[]> => {
@@ -149,6 +172,7 @@ export function createSettle(s: string, now: () => Date) {
         said.map((one) => one.hash),
         said.map((one) => one.status),
         said.map((one) => one.commandUuid),
+        said.map((one) => one.begins),
       ],
     });
     const byPlace = new Map(rows.map((row) => [row.n, settledOf(row)]));
@@ -166,6 +190,8 @@ function settledOf(row: any): NonNullable<Settled> {
     awaitedGeneration: row.awaited_generation,
     want: row.want,
     isNews: row.is_news,
+    refused: row.refused,
+    aside: row.aside,
     answered:
       row.told_source === null
         ? null
@@ -185,6 +211,7 @@ function settledOf(row: any): NonNullable<Settled> {
             payload: row.payload,
             source: row.source,
             again: row.fetched_at !== null,
+            wasRefused: row.not_now_at !== null,
             sealedUnlockToken: row.sealed_unlock_token,
           },
   };
