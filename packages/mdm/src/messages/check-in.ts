@@ -1,5 +1,5 @@
 /** Check-in messages. What to answer to which: README.md of this package. */
-import { type PlistDict, type PlistLimits, parsePlist } from '../plist/parse-plist.ts';
+import { MESSAGE_LIMITS, type PlistDict, type PlistLimits, parsePlist } from '../plist/parse-plist.ts';
 import { type Channel, readChannel } from './channel.ts';
 import { bytesOf, flagOf, incomplete, requiredText, textOf } from './fields.ts';
 
@@ -50,7 +50,7 @@ const MOST_TOKEN_BYTES = 1_024;
 const MOST_SECRET_BYTES = 64 * 1_024;
 
 export function parseCheckIn(bytes: Uint8Array, limits?: PlistLimits): CheckIn {
-  const dict = parsePlist(bytes, limits);
+  const dict = parsePlist(bytes, limits ?? MESSAGE_LIMITS);
   const messageType = requiredText(dict, 'MessageType');
   const channel = readChannel(dict);
   switch (messageType) {

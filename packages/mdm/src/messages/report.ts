@@ -1,6 +1,12 @@
 /** Reports about commands. A report that cannot be read still gives up what can be found in it, so a queue goes on. */
 import { MdmError } from '../mdm-error.ts';
-import { isDict, type PlistDict, type PlistLimits, parsePlist } from '../plist/parse-plist.ts';
+import {
+  isDict,
+  MESSAGE_LIMITS,
+  type PlistDict,
+  type PlistLimits,
+  parsePlist,
+} from '../plist/parse-plist.ts';
 import { type Channel, readChannel } from './channel.ts';
 import { flagOf, own, requiredText, textOf } from './fields.ts';
 import { type Salvaged, salvage, salvageOuter } from './salvage.ts';
@@ -29,7 +35,8 @@ export type Report =
 
 /** The first one is the outermost. Codes may change: for people, not for branching. */
 export interface ErrorLink {
-  readonly code: number | null;
+  /** A text, if it is beyond what a number holds. */
+  readonly code: number | string | null;
   readonly domain: string | null;
   readonly description: string | null;
 }
@@ -40,11 +47,11 @@ export type ReadReport =
 
 export function readReport(bytes: Uint8Array, limits?: PlistLimits): ReadReport {
   try {
-    return { ok: true, report: reportOf(parsePlist(bytes, limits)) };
+    return { ok: true, report: reportOf(parsePlist(bytes, limits ?? MESSAGE_LIMITS)) };
   } catch (error) {
     if (!(error instanceof MdmError)) throw error;
-    const isTooLarge = error.code === 'PLIST_TOO_LARGE';
-    return { ok: false, error, salvaged: isTooLarge ? salvageOuter(bytes) : salvage(bytes) };
+    const isOuter = error.code === 'PLIST_TOO_LARGE' || error.code === 'PLIST_TOO_DEEP';
+    return { ok: false, error, salvaged: isOuter ? salvageOuter(bytes) : salvage(bytes) };
   }
 }
 
@@ -92,7 +99,7 @@ function errorChainOf(dict: PlistDict): ErrorLink[] {
     .map((link) => {
       const code = own(link, 'ErrorCode');
       return {
-        code: typeof code === 'number' ? code : null,
+        code: typeof code === 'number' ? code : textOf(link, 'ErrorCode'),
         domain: textOf(link, 'ErrorDomain'),
         description:
           textOf(link, 'USEnglishDescription', 1_000) ?? textOf(link, 'LocalizedDescription', 1_000),

@@ -23,7 +23,7 @@ export function salvage(bytes: Uint8Array): Salvaged {
 const TAG = /<(\/?)(dict|array|key|string)>/g;
 
 /**
- * The same of a report that is too large to be read: what stands in the outermost dictionary. 16 MiB take a tenth of a second; as
+ * The same of a report that is too large or too deep to be read: what stands in the outermost dictionary. 16 MiB take a tenth of a second; as
  * objects they would take some hundred megabytes.
  */
 export function salvageOuter(bytes: Uint8Array): Salvaged {

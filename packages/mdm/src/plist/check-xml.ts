@@ -23,11 +23,23 @@ const REFERENCE = /&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));/y
 const malformed = (at: number, what: string) =>
   new MdmError('PLIST_MALFORMED', `The property list is not well-formed at character ${at}: ${what}.`);
 
-/** Gives back where the root begins: what stands before it nobody else has to read. */
-export function checkXml(text: string, { maxDepth, maxElements }: XmlLimits): number {
+/** A number that JavaScript cannot hold: the place of its element, and its text. */
+export interface LargeNumber {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+/** Gives back where the root begins (what stands before it nobody else has to read) and the numbers that would lose digits. */
+export function checkXml(
+  text: string,
+  { maxDepth, maxElements }: XmlLimits,
+): { root: number; large: LargeNumber[] } {
   const forbidden = forbiddenIn(text);
   if (forbidden !== -1) throw malformed(forbidden, 'a character that XML does not allow');
   const open: string[] = [];
+  const large: LargeNumber[] = [];
+  let leaf = { from: 0, inner: 0 };
   let elements = 0;
   let root = 0;
   let rootClosed = false;
@@ -56,6 +68,9 @@ export function checkXml(text: string, { maxDepth, maxElements }: XmlLimits): nu
       if (closing) {
         if (open.pop() !== name || selfClosing || attribute) throw malformed(at, `</${name}> closes nothing`);
         rootClosed ||= open.length === 0;
+        const inner = text.slice(leaf.inner, at).trim();
+        if ((name === 'integer' || name === 'real') && isLarge(inner))
+          large.push({ from: leaf.from, to: at + tag.length, text: inner });
       } else {
         checkPlace(name, open.at(-1), rootClosed, at);
         if (elements === 0) root = at;
@@ -65,6 +80,7 @@ export function checkXml(text: string, { maxDepth, maxElements }: XmlLimits): nu
         // what is open are containers, and the plist tag does not count
         if (CONTAINERS.has(name) && open.length > maxDepth)
           throw new MdmError('PLIST_TOO_DEEP', `The property list is nested deeper than ${maxDepth}.`);
+        leaf = { from: at, inner: at + tag.length };
         if (!selfClosing) open.push(name);
         else rootClosed ||= open.length === 0;
       }
@@ -72,8 +88,13 @@ export function checkXml(text: string, { maxDepth, maxElements }: XmlLimits): nu
     }
   }
   if (!rootClosed || open.length > 0) throw malformed(text.length, 'it ends too early');
-  return root;
+  return { root, large };
 }
+
+/** Anything else that is no number is left to the parser. */
+const isLarge = (text: string) =>
+  /^[+-]?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|infinity)$/i.test(text) &&
+  !(Math.abs(Number(text)) <= Number.MAX_SAFE_INTEGER);
 
 function skipDeclaration(text: string): number {
   if (!text.startsWith('<?')) return 0;

@@ -1,6 +1,6 @@
 import { parse } from 'plist';
 import { MdmError } from '../mdm-error.ts';
-import { checkXml, type XmlLimits } from './check-xml.ts';
+import { checkXml, type LargeNumber, type XmlLimits } from './check-xml.ts';
 
 export type PlistValue = string | number | boolean | Date | Uint8Array | PlistValue[] | PlistDict;
 export interface PlistDict {
@@ -9,6 +9,8 @@ export interface PlistDict {
 
 export interface PlistLimits extends XmlLimits {
   readonly maxBytes: number;
+  /** Numbers beyond 2^53 are texts with all their digits; otherwise they are refused by whoever stores them. */
+  readonly largeNumbersAsText?: boolean;
 }
 
 /**
@@ -17,23 +19,35 @@ export interface PlistLimits extends XmlLimits {
  */
 export const PLIST_LIMITS: PlistLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 32, maxElements: 50_000 };
 
-/** Bytes in XML to a dictionary, or an MdmError. Integers beyond 2^53 lose precision: no key of the protocol has such. */
+/** What phones send: whatever they count must not keep them from being heard. */
+export const MESSAGE_LIMITS: PlistLimits = { ...PLIST_LIMITS, largeNumbersAsText: true };
+
+/** Bytes in XML to a dictionary, or an MdmError. */
 export function parsePlist(bytes: Uint8Array, limits: PlistLimits = PLIST_LIMITS): PlistDict {
   if (bytes.byteLength > limits.maxBytes)
     throw new MdmError('PLIST_TOO_LARGE', `The property list is longer than ${limits.maxBytes} bytes.`);
   const text = decode(bytes).trim();
   // the parser would take other notations too, by the first character
   if (!text.startsWith('<')) throw new MdmError('PLIST_NOT_XML', 'The body is not a property list in XML.');
-  const root = checkXml(text, limits);
+  const { root, large } = checkXml(text, limits);
   let value: unknown;
   try {
-    value = parse(text.slice(root));
+    value = parse(limits.largeNumbersAsText ? withTexts(text, root, large) : text.slice(root));
   } catch (cause) {
     throw new MdmError('PLIST_MALFORMED', 'The property list cannot be read.', { cause });
   }
   if (!isDict(value)) throw new MdmError('PLIST_NOT_A_DICT', 'The property list is not a dictionary.');
   checkNumbers(value);
   return value;
+}
+
+function withTexts(text: string, root: number, large: readonly LargeNumber[]): string {
+  let [at, written] = [root, ''];
+  for (const { from, to, text: digits } of large) {
+    written += `${text.slice(at, from)}<string>${digits}</string>`;
+    at = to;
+  }
+  return written + text.slice(at);
 }
 
 function decode(bytes: Uint8Array): string {

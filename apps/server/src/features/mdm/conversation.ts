@@ -295,8 +295,8 @@ export function createConversation(tools: Tools) {
   };
 }
 
-/** What would be refused whoever sends it. Anything else that cannot be read is still about a command, which must not wait for ever. */
-const HOSTILE = new Set(['PLIST_ENTITIES', 'PLIST_TOO_DEEP']);
+/** Refused unless it says which command it is about: that must not wait for ever. Entities are refused always. */
+const EXCESSIVE = new Set(['PLIST_TOO_LARGE', 'PLIST_TOO_DEEP']);
 
 function reportedOf(tenantId: number, { hash }: Identity, read: ReadReport): Reported {
   if (read.ok) {
@@ -309,8 +309,8 @@ function reportedOf(tenantId: number, { hash }: Identity, read: ReadReport): Rep
     return { tenantId, udid, hash, status, commandUuid, errorChain, begins: false };
   }
   const { commandUuid, status, udid, enrollmentId, userId } = read.salvaged;
-  const isTooLarge = read.error.code === 'PLIST_TOO_LARGE' && commandUuid === null;
-  if (isTooLarge || HOSTILE.has(read.error.code)) throw read.error;
+  const isExcessive = EXCESSIVE.has(read.error.code) && commandUuid === null;
+  if (isExcessive || read.error.code === 'PLIST_ENTITIES') throw read.error;
   const isAbout = commandUuid !== null && userId === null;
   return {
     ...{ tenantId, udid: udid ?? enrollmentId, hash, commandUuid: isAbout ? commandUuid : null },

@@ -1,0 +1,85 @@
+import { type Phone, send } from '@muster/mdm/simulation';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
+
+const HEADER = 'x-phone-certificate';
+let s: MdmStage;
+beforeAll(async () => {
+  const settings = {
+    MUSTER_MDM_HOLD_SECONDS: '0',
+    MUSTER_MDM_CERT_HEADER: HEADER,
+    MUSTER_TRUSTED_PROXIES: '127.0.0.1',
+  };
+  s = await mdmStage({ settings });
+});
+afterAll(() => s.close());
+
+/** A report in XML of the test's own, from a phone whose certificate a proxy has seen. */
+async function report(
+  { identity, udid }: Phone,
+  about: { status: string; commandUuid: string; more: string; doctype?: string },
+) {
+  const keys = { UDID: udid, Status: about.status, CommandUUID: about.commandUuid };
+  const texts = Object.entries(keys).map(([key, value]) => `<key>${key}</key><string>${value}</string>`);
+  const body = Buffer.from(
+    `<?xml version="1.0" encoding="UTF-8"?>${about.doctype ?? ''}<plist version="1.0"><dict>${texts.join('')}${about.more}</dict></plist>`,
+  );
+  const headers = { [HEADER]: `:${identity?.certificate.raw.toString('base64')}:` };
+  return (await send({ url: `${s.t.server.url}/mdm`, method: 'PUT', body, headers })).status;
+}
+
+const queued = async (id: string) =>
+  (await s.t.post(`/api/devices/${id}/mdm/commands`, { requestType: 'SecurityInfo' })).body;
+const action = async (id: string) => (await s.t.get(`/api/actions/${id}`)).body;
+
+test.each([
+  ['<integer>9007199254740993</integer>', '9007199254740993'],
+  ['<integer>-9007199254740993</integer>', '-9007199254740993'],
+  ['<integer>18446744073709551615</integer>', '18446744073709551615'],
+  ['<real>1e300</real>', '1e300'],
+  ['<real>inf</real>', 'inf'],
+  ['<integer>9007199254740991</integer>', 9_007_199_254_740_991],
+  ['<real>0.5</real>', 0.5],
+  ['<string><![CDATA[<integer>9007199254740993</integer>]]></string>', '<integer>9007199254740993</integer>'],
+])('#12: a phone that answers %s is heard, and its number is kept as it is', async (value, kept) => {
+  const { phone, id } = await s.enrolled();
+  const { id: actionId, commandUuid } = await queued(id);
+  await phone.channel.idle();
+  const more = `<key>Size</key>${value}<key>List</key><array>${value}<true/></array>`;
+  expect(await report(phone, { status: 'Acknowledged', commandUuid, more })).toBe(200);
+  expect(await action(actionId)).toMatchObject({
+    ...{ state: 'succeeded', result: { Size: kept, List: [kept, true] } },
+  });
+});
+
+test('#12: an error code of any size is heard, of a raw command and of one of the pipeline', async () => {
+  const { phone, id } = await s.enrolled();
+  const more =
+    '<key>ErrorChain</key><array><dict><key>ErrorCode</key><integer>9007199254740993</integer><key>ErrorDomain</key><string>d</string></dict></array>';
+  const { id: actionId, commandUuid } = await queued(id);
+  await phone.channel.idle();
+  expect(await report(phone, { status: 'Error', commandUuid, more })).toBe(200);
+  const chain = [{ code: '9007199254740993', domain: 'd', description: null }];
+  expect(await action(actionId)).toMatchObject({ state: 'failed', result: { errorChain: chain } });
+  const ofBus = await s.cached(phone);
+  await phone.channel.idle();
+  expect(await report(phone, { status: 'Error', commandUuid: ofBus, more })).toBe(200);
+  expect((await s.heard({ command_uuid: ofBus })).payload).toMatchObject({ error_chain: chain });
+});
+
+test('#12: an answer nested too deeply is dropped, and what became of the command counts; entities are refused', async () => {
+  const { phone, id } = await s.enrolled();
+  const deep = `<key>X</key>${'<array>'.repeat(40)}${'</array>'.repeat(40)}`;
+  const first = await queued(id);
+  await phone.channel.idle();
+  const about = { status: 'Acknowledged', commandUuid: first.commandUuid, more: deep };
+  expect(await report(phone, about)).toBe(200);
+  expect(await action(first.id)).toMatchObject({ state: 'succeeded', result: { unreadable: true } });
+  const second = await queued(id);
+  await phone.channel.idle();
+  const doctype = '<!DOCTYPE plist [<!ENTITY a "b">]>';
+  expect(
+    await report(phone, { status: 'Acknowledged', commandUuid: second.commandUuid, more: '', doctype }),
+  ).toBe(400);
+  expect(await action(second.id)).toMatchObject({ state: 'claimed' });
+});
