@@ -29,7 +29,8 @@ export const PIPELINE_ERRORS = {
   },
   QUERY_TOO_COSTLY: {
     status: 400,
-    meaning: 'The GraphQL document is deeper than 10 levels or costs more than 1,000.',
+    meaning:
+      'The GraphQL document is deeper than 10 levels, costs more than 1,000 or nests brackets deeper than 50.',
   },
   TEMPLATE_INACTIVE: { status: 409, meaning: 'The message template is not active.' },
   TEMPLATE_NOT_FOUND: { status: 404, meaning: 'There is no message template with this id.' },

@@ -12,7 +12,9 @@ import type { Log } from '../../../http/logging.ts';
 import type { LongPolls } from '../../../http/long-poll.ts';
 import type { Caller } from '../../../tokens/caller.ts';
 import { boundedReads } from './bounded-reads.ts';
+import { codedErrors } from './coded-errors.ts';
 import { limitRule } from './limits.ts';
+import { isTooNested, tooNested } from './nesting.ts';
 import type { ReadTurns } from './read-turns.ts';
 import { type Context, errorOf } from './refusals.ts';
 import type { createResolvers } from './resolvers.ts';
@@ -39,7 +41,7 @@ export function createGraphql(resolvers: ReturnType<typeof createResolvers>, tur
     batching: false,
     cors: false,
     multipart: false,
-    plugins: [limits, boundedReads(turns)],
+    plugins: [limits, boundedReads(turns), codedErrors()],
     maskedErrors: { errorMessage: 'Something went wrong in the server. See its log.', isDev: false },
     logging: {
       debug: () => {},
@@ -57,6 +59,8 @@ export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls, places: StreamPl
     caller: Caller,
     asked: { address: string; method: string; body?: string; operation: Operation },
   ): Promise<unknown> {
+    // whatever is accepted: it is no document at all
+    if (isTooNested(asked.operation.query ?? '')) return reply.code(400).send({ errors: [tooNested()] });
     const said = request.headers.accept ?? 'application/json';
     const streams = isSubscription(asked.operation);
     if (streams && !/text\/event-stream|text\/\*|\*\/\*/i.test(said))
