@@ -223,6 +223,28 @@ test('a device that checks out is released: its release is complete, everything 
   expect(await p.policy(other.id)).toBe('deregistered');
 });
 
+test('#12: a device that checks out completes every open release: one that waits after its timeout, one behind another action', async () => {
+  p.echo.answer = () => null;
+  const { id, udid } = await p.active();
+  const release = await p.assign(id, RELEASE);
+  await p.echo.say(failed(await command(udid), { reason: 'device_timeout', fetched: false }));
+  await p.settled(release.executionId, 'ACTION_FAILED');
+  expect((await p.execution(release.executionId)).action.state).toBe('pending');
+  await p.echo.say(released(udid));
+  await expect.poll(() => p.policy(id)).toBe('released');
+  expect((await p.execution(release.executionId)).action.state).toBe('succeeded');
+
+  const other = await p.active();
+  const lock = await p.assign(other.id, LOCK);
+  await command(other.udid);
+  const behind = await p.assign(other.id, RELEASE, { whenBusy: 'QUEUE' });
+  await p.echo.say(released(other.udid));
+  await p.settled(behind.executionId);
+  expect((await p.execution(behind.executionId)).action.state).toBe('succeeded');
+  expect((await p.execution(lock.executionId)).action.state).toBe('cancelled');
+  expect(await p.policy(other.id)).toBe('released');
+});
+
 test('what is no longer allowed when its turn comes ends with INVALID_TRANSITION, and the next one goes on', async () => {
   p.echo.answer = () => null;
   const { id, udid } = await p.active();

@@ -35,6 +35,7 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
   const cancelNamed = createEndNamed(context, 'cancelled');
   const expireNamed = createEndNamed(context, 'expired');
   const failNamed = createEndNamed(context, 'failed');
+  const succeedNamed = createEndNamed(context, 'succeeded');
 
   async function one<Answer>(
     operation: Operation<ActionRef, Answer>,
@@ -105,6 +106,8 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
     cancelPending: (client: Queryable, named: Named) => endNamed(cancelNamed, client, named),
     /** The same, as dead letters: they can be redriven. */
     fail: (client: Queryable, named: Named) => endNamed(failNamed, client, named),
+    /** The same, as done: what they were to bring about has happened by itself. */
+    succeed: (client: Queryable, named: Named) => endNamed(succeedNamed, client, named),
 
     /** Everything unfinished that matches and was there when the call began. */
     async cancelMatching(

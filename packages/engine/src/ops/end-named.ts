@@ -14,8 +14,9 @@ const EVENT = {
   cancelled: EVENT_TYPES.CANCELLED,
   expired: EVENT_TYPES.EXPIRED,
   failed: EVENT_TYPES.FAILED_FINAL,
+  succeeded: EVENT_TYPES.SUCCEEDED,
 };
-const VERB = { cancelled: 'cancel', expired: 'expire', failed: 'fail' };
+const VERB = { cancelled: 'cancel', expired: 'expire', failed: 'fail', succeeded: 'succeed' };
 
 export function createEndNamed(
   context: Context,

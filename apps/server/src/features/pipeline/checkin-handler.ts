@@ -143,15 +143,20 @@ export function subscribeCheckins(tools: Tools): void {
     ...{ tenantId, device, to, execution: null, actionId: null },
   });
 
-  /** It is another phone from now on, or none: what was unfinished ends. An open release is what the device has just done. */
+  /**
+   * It is another phone from now on, or none: what was unfinished ends. An open release is what the device has just done, whether it
+   * was on its way, waited for the device or for its turn.
+   */
   async function endLife(tx: Queryable, tenantId: number, device: PipelineDevice): Promise<void> {
     const { deviceId } = device;
-    const held = await executions.heldBy(tx, tenantId, deviceId);
-    if (held?.typeId === RELEASE)
-      await engine.report(tx, {
-        ...{ tenantId, actionId: held.actionId, attempt: held.attempt },
-        ...{ channel: PIPELINE, status: 'succeeded' },
-      });
+    const releases = await executions.openOf(tx, tenantId, deviceId, RELEASE);
+    for (const { actionId, attempt } of releases)
+      if (attempt !== null)
+        await engine.report(tx, { tenantId, actionId, attempt, channel: PIPELINE, status: 'succeeded' });
+    await engine.succeed(tx, {
+      ...{ tenantId, reason: 'DEVICE_RELEASED' },
+      actionIds: releases.flatMap(({ actionId, attempt }) => (attempt === null ? actionId : [])),
+    });
     await beginLife(tx, tenantId, device);
   }
 

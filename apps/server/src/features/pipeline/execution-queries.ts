@@ -215,21 +215,22 @@ export function createExecutionQueries(s: string, now: () => Date) {
       });
     },
 
-    /** What the device has been told to do and has not answered, of the pipeline. */
-    async heldBy(
+    /** Unfinished actions of this type; one that is with the device has its attempt. */
+    async openOf(
       client: Queryable,
       tenantId: number,
       deviceId: string,
-    ): Promise<{ actionId: string; attempt: number; typeId: number } | null> {
+      typeId: number,
+    ): Promise<{ actionId: string; attempt: number | null }[]> {
       const { rows } = await client.query({
-        text: `select a.action_id, a.type_id, l.attempt from ${s}.devices d
-          join ${s}.lane_leases l on l.tenant_id = d.tenant_id and l.lane_id = d.lane_id
-          join ${s}.pipeline_actions a on a.tenant_id = l.tenant_id and a.action_id = l.action_id
-          where d.tenant_id = $1 and d.device_id = $2`,
-        values: [tenantId, deviceId],
+        text: `select u.action_id, l.attempt from ${s}.devices d
+          join ${s}.unfinished_actions u on u.tenant_id = d.tenant_id and u.lane_id = d.lane_id and ${s}.sought_by(u.lane_id)
+          join ${s}.pipeline_actions a on a.tenant_id = u.tenant_id and a.action_id = u.action_id and a.type_id = $3
+          left join ${s}.lane_leases l on l.tenant_id = u.tenant_id and l.lane_id = u.lane_id and l.action_id = u.action_id
+          where d.tenant_id = $1 and d.device_id = $2 and u.channel = '${PIPELINE}'`,
+        values: [tenantId, deviceId, typeId],
       });
-      const [row] = rows;
-      return row ? { actionId: row.action_id, attempt: row.attempt, typeId: row.type_id } : null;
+      return rows.map((row) => ({ actionId: row.action_id, attempt: row.attempt }));
     },
 
     /** Those of these devices for which something of the pipeline is unfinished. */
