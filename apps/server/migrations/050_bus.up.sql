@@ -21,3 +21,13 @@ create table {schema}.bus_dead_letters (
   primary key (tenant_id, action_id)
 );
 create index bus_dead_letters_in_order on {schema}.bus_dead_letters (look_at) where look_at is not null;
+
+-- Commands on the bus that were cancelled: whoever hands commands to devices looks here before he does. The message that says the same
+-- comes later. Forgotten after a day: by then no command is handed out any more.
+create table {schema}.withdrawn_commands (
+  tenant_id int not null,
+  command_uuid text collate "C" not null,
+  withdrawn_at timestamptz not null,
+  primary key (tenant_id, command_uuid)
+);
+create index withdrawn_by_time on {schema}.withdrawn_commands (withdrawn_at);

@@ -107,6 +107,22 @@ test('a token that APNs does not know ends the execution; the next token of the 
   await expect.poll(() => policy(id)).toBe('locked');
 });
 
+test('#12: a lock that is cancelled is not handed out from then on, whatever the server does later', async () => {
+  const { id, phone } = await active();
+  const { executionId } = await assign(id, LOCK);
+  await expect.poll(isFetchable(phone)).toBe(true);
+  const { current } = (await s.t.get(`/api/devices/${id}`)).body;
+  expect((await s.t.post(`/api/actions/${current.id}/cancel`, {})).body.outcome).toBe('requested');
+  expect(await phone.channel.report(NO_COMMAND, { status: 'NotNow' })).toBeNull(); // nobody holds whoever says this
+  await s.t.engine.runDuty('withdraw-cancelled');
+  await expect.poll(isFetchable(phone)).toBe(false);
+  await s.t.engine.runDuty('mdm-expire-commands');
+  await expect
+    .poll(() => execution(executionId))
+    .toMatchObject({ failedReason: 'CANCELLED', action: { state: 'cancelled' } });
+  expect(phone.locked).toBe(false);
+});
+
 test('G77: a lock that is cancelled before the phone has fetched it is not handed out any more', async () => {
   const { id, phone } = await active();
   const { executionId } = await assign(id, LOCK);
@@ -181,4 +197,5 @@ const isFetchable = (phone: Phone) => async () => {
   const text = `select 1 from ${s.t.engine.schema}.mdm_commands where udid = $1 and closed_at is null and expires_at > $2`;
   return (await s.t.engine.db.query({ text, values: [phone.udid, s.t.clock()] })).rows.length > 0;
 };
+const NO_COMMAND = { commandUuid: 'of nobody', requestType: 'DeviceLock', keys: {} };
 const hex = (phone: Phone) => Buffer.from(phone.channel.token).toString('hex');

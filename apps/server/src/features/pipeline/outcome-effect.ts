@@ -13,7 +13,8 @@ import { ofThisLife, policyInSql } from './transitions.ts';
  * failed; so says the event. A redrive is an operator's wish to have it tried now, so a new execution waits for its dispatch.
  *
  * What a device did in a former life, or after it had left, says nothing of what it is now. And one that is cancelled while its
- * command is on its way is to be withdrawn (`withdraw-cancelled.ts`).
+ * command is on its way is withdrawn with that: whoever speaks to the device sees it at once (`withdrawn_commands`), and is told later
+ * (`withdraw-cancelled.ts`).
  */
 export function addOutcomes({ addEffect, schema: s }: Engine): void {
   const X = 'x.tenant_id, x.device_id';
@@ -27,7 +28,7 @@ export function addOutcomes({ addEffect, schema: s }: Engine): void {
           e.execution_id,
           case when e.ended_at is not null then e.status when t.state = 'succeeded' then 'ACTION_COMPLETED' else 'ACTION_FAILED' end as status,
           case when e.ended_at is not null then e.failed_reason when t.state = 'succeeded' then null
-            when t.events[1] = ${EVENT_TYPES.TIMEOUT} then 'device_timeout'
+            when t.events @> array[${EVENT_TYPES.CANCELLED}] then 'CANCELLED' when t.events[1] = ${EVENT_TYPES.TIMEOUT} then 'device_timeout'
             when t.reason ~ '^[A-Za-z_]{1,40}$' then t.reason else upper(t.state) end as failed_reason
         from ${own('tr')} t
         cross join lateral (
@@ -70,6 +71,10 @@ export function addOutcomes({ addEffect, schema: s }: Engine): void {
         where t.before = 'claimed' and t.state = 'claimed' and ${EVENT_TYPES.CANCEL_REQUESTED} = any(t.events)
           and e.tenant_id = any(array[t.tenant_id]) and e.action_id = t.action_id and ${s}.sought_by(e.action_id)
           and e.attempt = t.attempt and e.ended_at is null
+        returning e.tenant_id, e.command_uuid, t.at
+      ), ${own('taken_back')} as (
+        insert into ${s}.withdrawn_commands (tenant_id, command_uuid, withdrawn_at)
+          select w.tenant_id, w.command_uuid::text, w.at from ${own('withdrawn')} w on conflict do nothing
       )`,
     }),
   });

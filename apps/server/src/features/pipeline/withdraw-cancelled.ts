@@ -10,6 +10,7 @@ import { typeOf } from './transitions.ts';
  * nothing.
  */
 const MOST = 500;
+const KEPT_MS = 86_400_000;
 
 export function createWithdrawCancelled(
   { now, schema: s }: Pick<Engine, 'now' | 'schema'>,
@@ -22,6 +23,10 @@ export function createWithdrawCancelled(
     due: `exists (select 1 from ${s}.executions e where e.withdrawn)`,
     async runOnce(client) {
       const withdrawn = await executions.withdraw(client, MOST);
+      await client.query({
+        text: `delete from ${s}.withdrawn_commands where withdrawn_at < $1`,
+        values: [new Date(now().getTime() - KEPT_MS)],
+      });
       // a message is no command: it is sent at once
       const commands = withdrawn.filter(({ typeId }) => {
         const type = typeOf(typeId);

@@ -121,6 +121,7 @@ export function createSettle(s: string, now: () => Date) {
         where m.tenant_id = w.tenant_id and m.udid = w.udid and m.closed_at is null and w.released_at is null
           and (m.expires_at is null or m.expires_at > $1::timestamptz)
           and m.command_uuid is distinct from w.command_uuid and (w.begins or not m.aside)
+          and not exists (select 1 from ${s}.withdrawn_commands b where b.tenant_id = m.tenant_id and b.command_uuid = m.command_uuid)
         order by m.not_now_at nulls first, m.seq limit 1
       ) m
     ), fetched as (
