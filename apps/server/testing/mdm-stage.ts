@@ -52,13 +52,16 @@ export interface MdmStage {
   close(): Promise<void>;
 }
 
-export async function mdmStage(options: TestServerOptions = {}): Promise<MdmStage> {
+export async function mdmStage(
+  options: TestServerOptions & { readonly messageTopic?: string } = {},
+): Promise<MdmStage> {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-mdm-'));
   const ca = await testAuthority('Authority of the tests');
   const caFile = path.join(folder, 'ca.pem');
   writeFileSync(caFile, ca.pem);
   const apns = await FakeApns.start();
   const { certificate, key } = await apns.pushCertificate();
+  const app = options.messageTopic ? await apns.pushCertificate(options.messageTopic) : null;
   const told: CheckinEvent[] = [];
   let shell: Shell | undefined;
   const player: CreateFeature = (given) => {
@@ -81,6 +84,10 @@ export async function mdmStage(options: TestServerOptions = {}): Promise<MdmStag
         APNS_CERT: certificate,
         APNS_KEY: key,
       },
+      ...(app && {
+        ...{ APNS_MESSAGE_TOPIC: options.messageTopic, APNS_MESSAGE_CERT: app.certificate },
+        APNS_MESSAGE_KEY: app.key,
+      }),
       ...options.settings,
     },
   });

@@ -29,6 +29,8 @@ export const commandMessage = z.strictObject({
    * what was not handed out yet is not handed out any more.
    */
   expires_at: z.iso.datetime(),
+  /** Nobody waits for the device: a layer that knows that it cannot be reached says so at once. */
+  fail_if_unreachable: z.boolean().optional(),
 });
 export type CommandMessage = z.infer<typeof commandMessage>;
 

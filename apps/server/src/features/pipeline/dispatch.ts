@@ -105,7 +105,7 @@ export function createDispatcher(tools: Tools): Dispatcher {
     await bus.publish(
       tx,
       COMMAND_TOPIC,
-      commands.map(({ device, claimed, type }) => {
+      commands.map(({ action, device, claimed, type }) => {
         const udid = device.udid as string;
         const said = claimed.payload as { messageContent?: string; phoneNumber?: string };
         const body: CommandMessage = {
@@ -119,6 +119,7 @@ export function createDispatcher(tools: Tools): Dispatcher {
             ...(said.phoneNumber === undefined ? {} : { PhoneNumber: said.phoneNumber }),
           },
           expires_at: new Date(claimed.leaseUntil.getTime() - SERVED_UNTIL_MS).toISOString(),
+          ...(action?.offline === 'FAIL' ? { fail_if_unreachable: true } : {}),
         };
         return { tenantId, key: udid, body };
       }),

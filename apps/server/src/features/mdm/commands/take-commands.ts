@@ -30,11 +30,11 @@ const MESSAGE = 'SendMessage';
  * somebody else's business: whoever speaks for them gets the same message.
  */
 export function takeCommands({ arrivals, bus, commands, lives, phones, publish, pushes }: Tools): void {
-  const failed = (message: CommandMessage, code?: string): PhoneEvent => ({
+  const failed = (message: CommandMessage, code?: string, reason = 'dispatch_failed'): PhoneEvent => ({
     type: 'ACTION_FAILED',
     udid: message.device_udid,
     commandUuid: message.command_uuid,
-    payload: { reason: 'dispatch_failed', ...(code === undefined ? {} : { code }) },
+    payload: { reason, ...(code === undefined ? {} : { code }) },
   });
 
   async function takeOf(tx: Queryable, tenantId: number, messages: readonly CommandMessage[]): Promise<void> {
@@ -46,7 +46,10 @@ export function takeCommands({ arrivals, bus, commands, lives, phones, publish, 
       if (!phone) continue;
       // what comes before the old life is over is of the old one
       const why = (await lives.isBegun(tx, tenantId, phone)) ? refusalOf(phone, message) : {};
+      const dead =
+        !why && message.fail_if_unreachable ? await pushes.deadReasonOf(tx, tenantId, phone.deviceId) : null;
       if (why) events.push(failed(message, why.code));
+      else if (dead && message.request_type !== MESSAGE) events.push(failed(message, undefined, dead));
       else if (message.request_type === MESSAGE)
         await pushes.message(tx, tenantId, phone.deviceId, {
           id: message.command_uuid,
@@ -96,6 +99,13 @@ export function takeCommands({ arrivals, bus, commands, lives, phones, publish, 
         ? { type: 'ACTION_COMPLETED', ...about }
         : { type: 'ACTION_FAILED', ...about, payload: whyNotSent(outcome.code) },
     ]);
+  });
+
+  /** What waits for the app may be sent now; whoever dispatches hears of it as of a phone that has come. */
+  pushes.onAppToken(async (tx, tenantId, deviceId) => {
+    const phone = await phones.ofDevice(tx, tenantId, deviceId);
+    if (phone && phone.releasedAt === null)
+      await publish(tx, tenantId, [{ type: 'DEVICE_CONNECTED', udid: phone.udid }]);
   });
 
   /** No push reaches the phone: what was to be fetched is over. */

@@ -1,6 +1,6 @@
 import { api } from '@muster/contracts';
 import { PUSH_ERRORS } from '@muster/contracts/words';
-import { dutyRun, gather, isTransaction, type Queryable } from '@muster/engine';
+import { dutyRun, gather, isTransaction, type Queryable, whileLocked } from '@muster/engine';
 import type { Feature, Shell } from '../../../feature.ts';
 import { deviceOf } from '../../../fleet/index.ts';
 import { only } from '../../../http/access.ts';
@@ -19,7 +19,7 @@ import { Providers } from './providers.ts';
 import { createPushMetrics } from './push-metrics.ts';
 import { createPushProblems } from './push-problems.ts';
 import { Pusher } from './pusher.ts';
-import type { OnDead, OnMessage, Pushes } from './pushes.ts';
+import type { OnAppToken, OnDead, OnMessage, Pushes } from './pushes.ts';
 import { createTopics } from './topics.ts';
 
 /** The push side of device management: `pushes` for those who have something for a device, and what the feature adds to itself. */
@@ -54,6 +54,7 @@ export function createPushPart(shell: Shell): PushPart {
   const metrics = createPushMetrics(registry);
   const onDead: OnDead[] = [];
   const onMessage: OnMessage[] = [];
+  const onAppToken: OnAppToken[] = [];
   const parts = { db, faults, ledger, log, metrics, now, providers, schema, topics };
   const pusher = new Pusher({ ...parts, onDead });
   const messageTopic = ofSettings.message?.topic ?? null;
@@ -104,6 +105,8 @@ export function createPushPart(shell: Shell): PushPart {
       afterCommit(tx, () => messages.soon());
     },
     onMessage: (told) => void onMessage.push(told),
+    onAppToken: (told) => void onAppToken.push(told),
+    deadReasonOf: ledger.deadReasonOf,
     now: (tenantId, deviceIds) => pusher.now(tenantId, deviceIds.filter(isId)),
     topicOf: async (client, tenantId) =>
       (await topics.newest(client, tenantId)) ?? ofSettings.mdm?.topic ?? null,
@@ -127,7 +130,10 @@ export function createPushPart(shell: Shell): PushPart {
         async handler({ body, caller, reply }) {
           const { deviceId } = deviceOf(caller);
           const token = Buffer.from(body.token, 'hex');
-          await ledger.messageTokenIs(db, caller.tenantId, deviceId, token, messageTopic);
+          await whileLocked(db, async (tx) => {
+            await ledger.messageTokenIs(tx, caller.tenantId, deviceId, token, messageTopic);
+            for (const told of onAppToken) await told(tx, caller.tenantId, deviceId);
+          });
           return gone(reply);
         },
       }),

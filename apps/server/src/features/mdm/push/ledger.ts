@@ -1,5 +1,5 @@
 import type { Queryable } from '@muster/engine';
-import type { PushToken } from './pushes.ts';
+import type { DeadReason, PushToken } from './pushes.ts';
 
 /** A push that is due, with what it needs. */
 export interface Due {
@@ -190,6 +190,14 @@ export function createLedger(s: string, now: () => Date) {
     },
 
     /** Of the companion app. */
+    async deadReasonOf(client: Queryable, tenantId: number, deviceId: string): Promise<DeadReason | null> {
+      const { rows } = await client.query({
+        text: `select dead_reason from ${s}.push_tokens where tenant_id = $1 and device_id = $2 and app = 'mdm' and dead_at is not null`,
+        values: [tenantId, deviceId],
+      });
+      return rows[0] ? deadReason(rows[0].dead_reason) : null;
+    },
+
     async messageTokenIs(
       tx: Queryable,
       tenantId: number,
@@ -290,3 +298,7 @@ export function createLedger(s: string, now: () => Date) {
     },
   };
 }
+
+/** Of the word that was kept: ours, or that of APNs. */
+export const deadReason = (word: string | null): DeadReason =>
+  word === 'BadDeviceToken' || word === 'apns_bad_token' ? 'apns_bad_token' : 'apns_unregistered';

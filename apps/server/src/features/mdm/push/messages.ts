@@ -3,7 +3,7 @@ import { type Database, type Queryable, whileLocked } from '@muster/engine';
 import { alertPush, MdmError, nextTryInMs, type PushOutcome } from '@muster/mdm';
 import type { Log } from '../../../http/logging.ts';
 import type { Faults } from './faults.ts';
-import type { Ledger } from './ledger.ts';
+import { deadReason, type Ledger } from './ledger.ts';
 import type { Providers } from './providers.ts';
 import type { PushMetrics } from './push-metrics.ts';
 import type { MessageOutcome, NewMessage, OnMessage } from './pushes.ts';
@@ -31,6 +31,7 @@ interface Row {
   readonly until: Date | null;
   readonly turn: string;
   readonly token: Buffer | null;
+  readonly dead_reason: string | null;
   readonly stopped_until: Date | null;
 }
 
@@ -62,6 +63,9 @@ export function createMessages(options: Options) {
           select t.token from ${s}.push_tokens t where t.tenant_id = m.tenant_id and t.device_id = m.device_id and t.app = 'message'
             and t.dead_at is null limit 1
         ) as token, (
+          select t.dead_reason from ${s}.push_tokens t where t.tenant_id = m.tenant_id and t.device_id = m.device_id and t.app = 'message'
+            and t.dead_at is not null limit 1
+        ) as dead_reason, (
           select t.stopped_until from ${s}.push_topics t where t.tenant_id = m.tenant_id and t.topic = $2 limit 1
         ) as stopped_until`,
       values: [now(), topic, Math.max(0, MOST_AT_ONCE - sending.size)],
@@ -92,6 +96,8 @@ export function createMessages(options: Options) {
   async function send(row: Row): Promise<void> {
     const at = now();
     if (row.until !== null && row.until <= at) return end(row, { kind: 'failed', code: 'TOO_LATE' });
+    if (topic !== null && row.dead_reason !== null)
+      return end(row, { kind: 'failed', code: deadReason(row.dead_reason) });
     if (topic === null || row.token === null) return end(row, NOT_CONFIGURED);
     if (row.stopped_until !== null && row.stopped_until > at)
       return later(row, row.stopped_until, row.failures);

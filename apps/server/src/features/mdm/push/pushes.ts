@@ -33,6 +33,8 @@ export type OnDead = (
   deviceId: string,
   reason: DeadReason,
 ) => Promise<void>;
+/** The companion app has registered a token. */
+export type OnAppToken = (tx: Transaction, tenantId: number, deviceId: string) => Promise<void>;
 export type OnMessage = (
   tx: Transaction,
   tenantId: number,
@@ -68,6 +70,10 @@ export interface Pushes {
   forget(tx: Queryable, tenantId: number, deviceId: string, what?: 'mdm' | 'all'): Promise<void>;
   /** Before the start. Told in the transaction that buries the token; what was wanted stays wanted for the next token. */
   onDead(told: OnDead): void;
+  /** Why no push reaches the device; null: one may. */
+  deadReasonOf(client: Queryable, tenantId: number, deviceId: string): Promise<DeadReason | null>;
+  /** Before the start. In the transaction that keeps the token. */
+  onAppToken(told: OnAppToken): void;
   /** A message to the companion app; what became of it is told to `onMessage`. */
   message(tx: Queryable, tenantId: number, deviceId: string, message: NewMessage): Promise<void>;
   /** Before the start. In the transaction that ends the message. */
