@@ -107,6 +107,24 @@ test('a token that APNs does not know ends the execution; the next token of the 
   await expect.poll(() => policy(id)).toBe('locked');
 });
 
+test('#12: a phone in its Setup Assistant is active when it has left that, in its first life and in a new one', async () => {
+  const { phone, id, enrol } = await s.invited();
+  await enrol({ AwaitingConfiguration: true });
+  await s.heard({ udid: phone.udid, event_type: 'DEVICE_TOKEN_UPDATE' });
+  await expect.poll(() => policy(id)).toBe('enrolled');
+  expect(await phone.channel.idle()).toMatchObject({ requestType: 'DeviceConfigured' });
+  expect(await policy(id)).toBe('enrolled');
+  void phone.connect();
+  await expect.poll(() => policy(id)).toBe('active');
+
+  const other = await active();
+  await other.phone.authenticate();
+  await other.phone.tokenUpdate({ AwaitingConfiguration: true });
+  await expect.poll(() => policy(other.id)).toBe('enrolled');
+  void other.phone.connect();
+  await expect.poll(() => policy(other.id)).toBe('active');
+});
+
 test('#12: a lock that is cancelled is not handed out from then on, whatever the server does later', async () => {
   const { id, phone } = await active();
   const { executionId } = await assign(id, LOCK);

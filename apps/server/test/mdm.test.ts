@@ -235,12 +235,13 @@ test('a phone in its Setup Assistant was wiped: it begins anew, once, and is let
   await phone.tokenUpdate({ AwaitingConfiguration: true });
   expect((await phone.connect()).map((one) => one.requestType)).toEqual(['DeviceConfigured']);
   expect(phone.configured).toBe(true);
-  await expect.poll(() => eventsOf(phone).filter((type) => type === 'DEVICE_TOKEN_UPDATE')).toHaveLength(3);
+  await expect.poll(() => eventsOf(phone).filter((type) => type === 'DEVICE_TOKEN_UPDATE')).toHaveLength(4);
   const updates = s.told.filter((one) => one.udid === phone.udid && one.event_type === 'DEVICE_TOKEN_UPDATE');
   expect(updates.map(({ payload }) => payload)).toEqual([
     { new_life: false, has_unlock_token: true },
-    { new_life: true, has_unlock_token: false },
-    { new_life: false, has_unlock_token: false },
+    { new_life: true, has_unlock_token: false, awaits_configuration: true },
+    { new_life: false, has_unlock_token: false, awaits_configuration: true },
+    {}, // it has left its Setup Assistant
   ]);
 });
 

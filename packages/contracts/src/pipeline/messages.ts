@@ -46,6 +46,8 @@ const authenticated = z.object({
 const tokenUpdate = z.object({
   /** It awaits configuration, so it was wiped. */
   new_life: z.boolean().optional(),
+  /** It stands in its Setup Assistant: another such event tells that it has left it. */
+  awaits_configuration: z.boolean().optional(),
   has_unlock_token: z.boolean().optional(),
 });
 const actionFailed = z.object({

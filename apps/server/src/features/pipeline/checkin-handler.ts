@@ -75,7 +75,7 @@ export function subscribeCheckins(tools: Tools): void {
     { payload }: Failed,
   ): Pick<ReportRequest, 'status' | 'final' | 'error'> {
     const { reason, code, fetched, not_now } = payload;
-    const error = code ?? reason;
+    const error = not_now ? 'not_now' : (code ?? reason);
     if (reason === 'device_error' || typeof code === 'string' || command.offline === 'FAIL')
       return { status: 'failed', final: true, error };
     if (reason === 'dispatch_failed') return { status: 'failed', error };
@@ -183,12 +183,13 @@ export function subscribeCheckins(tools: Tools): void {
         return;
       }
       case 'DEVICE_TOKEN_UPDATE': {
-        const { new_life, has_unlock_token } = event.payload;
+        const { awaits_configuration, new_life, has_unlock_token } = event.payload;
         await devices.describe(tx, tenantId, deviceId, { hasUnlockToken: has_unlock_token });
         if (new_life) {
           await beginLife(tx, tenantId, device);
           await devices.movePolicy(tx, [moved(tenantId, device, 'enrolled')]);
-        } else if (policy === 'enrolled') await devices.movePolicy(tx, [moved(tenantId, device, 'active')]);
+        } else if (policy === 'enrolled' && !awaits_configuration)
+          await devices.movePolicy(tx, [moved(tenantId, device, 'active')]);
         return;
       }
       case 'DEVICE_RELEASED': {

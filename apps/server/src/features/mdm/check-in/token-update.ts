@@ -37,7 +37,14 @@ export function createTokenUpdate(tools: CheckInTools) {
     await pushes.tokenIs(tx, tenantId, deviceId, { token, magic, topic });
     const hasToken = unlockToken !== null || (!isNewLife && phone.sealedUnlockToken !== null);
     await publish(tx, tenantId, [
-      { type: 'DEVICE_TOKEN_UPDATE', udid, payload: { new_life: isNewLife, has_unlock_token: hasToken } },
+      {
+        ...{ type: 'DEVICE_TOKEN_UPDATE', udid },
+        payload: {
+          new_life: isNewLife,
+          has_unlock_token: hasToken,
+          ...(awaitingConfiguration ? { awaits_configuration: true } : {}),
+        },
+      },
     ]);
     if (!awaitingConfiguration || !isFirst) return;
     await commands.add(tx, tenantId, [

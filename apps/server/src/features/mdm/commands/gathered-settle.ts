@@ -86,6 +86,9 @@ function eventsOf(
             payload: { reason: 'device_error', error_chain: errorChain },
           },
     );
+  // it has left its Setup Assistant: what its TokenUpdate could not say yet
+  if (answered?.requestType === 'DeviceConfigured' && answered.source === 'own' && status === 'Acknowledged')
+    events.push({ type: 'DEVICE_TOKEN_UPDATE', udid, payload: {} });
   if (isNews) events.push({ type: 'DEVICE_CONNECTED', udid });
   return events;
 }
