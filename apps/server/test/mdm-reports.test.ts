@@ -83,3 +83,49 @@ test('#12: an answer nested too deeply is dropped, and what became of the comman
   ).toBe(400);
   expect(await action(second.id)).toMatchObject({ state: 'claimed' });
 });
+
+test('#12: profiles and codes that open a phone are hidden, and revealed', async () => {
+  const { phone, id } = await s.enrolled();
+  const keys = { Payload: { $data: 'cGFzc3dvcmQ=' } };
+  const { body } = await s.t.post(`/api/devices/${id}/mdm/commands`, { requestType: 'InstallProfile', keys });
+  phone.answer = () => ({ status: 'Acknowledged', keys: { ActivationLockBypassCode: 'CODE' } });
+  await phone.connect();
+  expect(await action(body.id)).toMatchObject({
+    payload: { parameters: { Payload: '[hidden]' } },
+    result: { ActivationLockBypassCode: '[hidden]' },
+  });
+  expect((await s.t.post(`/api/actions/${body.id}/reveal`)).body).toMatchObject({
+    payload: { parameters: keys },
+    result: { ActivationLockBypassCode: 'CODE' },
+  });
+});
+
+test('#12: a signature that does not match is refused, whatever else shows who the phone is', async () => {
+  const { phone } = await s
+    .enrolled({ by: { header: HEADER }, headers: { 'mdm-signature': 'AAAA' } })
+    .catch(() => ({ phone: null }));
+  expect(phone).toBeNull();
+});
+
+test('#12: null is no value of a command, and no id is no phone', async () => {
+  const { id } = await s.enrolled();
+  const request = { requestType: 'Settings', keys: { a: null } };
+  expect((await s.t.post(`/api/devices/${id}/mdm/commands`, request)).body.code).toBe('MUSTER_BAD_COMMAND');
+  const basic = `Basic ${Buffer.from(`x:${s.t.operator}`).toString('base64')}`;
+  const answer = await s.t.get('/v1/push/,', { token: null, headers: { authorization: basic } });
+  expect([answer.status, answer.body.code]).toEqual([400, 'MUSTER_BAD_REQUEST']);
+});
+
+test('#12: a push certificate that does not wake enrolled phones is used with a warning', async () => {
+  await s.enrolled();
+  const { certificate, key } = await s.apns.pushCertificate('com.apple.mgmt.External.another');
+  const authorization = `Basic ${Buffer.from(`x:${s.t.operator}`).toString('base64')}`;
+  const response = await fetch(`${s.t.server.url}/v1/pushcert`, {
+    method: 'PUT',
+    headers: { authorization, 'content-type': 'application/x-pem-file' },
+    body: `${certificate}${key}`,
+  });
+  const { warnings } = (await response.json()) as { warnings: string[] };
+  expect(warnings[0]).toContain('have another topic');
+  expect(s.t.log()).toContain('have another topic');
+});

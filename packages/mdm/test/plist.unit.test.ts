@@ -135,7 +135,8 @@ test('a property list goes through JSON and comes back as it was', () => {
   const json = JSON.parse(JSON.stringify(plistToJson(value)));
   expect(json).toMatchObject({ d: { $data: 'AQI=' }, at: { $date: '2026-01-01T00:00:00.000Z' } });
   expect(plistFromJson(json)).toEqual(value);
-  expect(plistFromJson({ a: null, b: { c: null } })).toEqual({ b: {} });
+  for (const json of [{ a: null }, { b: { c: null } }, { d: [null] }])
+    expect(() => plistFromJson(json)).toThrow('is null');
   expect(() => plistFromJson(JSON.parse('{"__proto__": {"x": 1}}'))).toThrow(
     expect.objectContaining({ code: 'COMMAND_INVALID' }),
   );

@@ -19,8 +19,18 @@ const WORDS = new Set([
 /** Deeper than this nothing is looked for, and nothing is shown. */
 const DEEPEST = 100;
 
+/** What devices call so: profiles with the passwords of networks, codes that open a locked device. */
+const NAMES = new Set([
+  'Payload',
+  'ActivationLockBypassCode',
+  'BypassCode',
+  'WiFiProfileData',
+  'MDMProfileData',
+]);
+
 /** `unlockToken`, `API_KEY`, `wifi-password`; not `keyboard`. */
 function isSecret(field: string): boolean {
+  if (NAMES.has(field)) return true;
   const words = field.split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/);
   return words.some((word) => WORDS.has(word.toLowerCase().replace(/s$/, '')));
 }

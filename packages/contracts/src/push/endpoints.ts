@@ -13,7 +13,10 @@ const pushToken = z
 
 /** As NanoMDM answers it. */
 const putCertificate = z
-  .strictObject({ topic: z.string(), not_after: time })
+  .strictObject({
+    ...{ topic: z.string(), not_after: time },
+    warnings: z.array(z.string()).optional().describe('What is wrong with it although it is used.'),
+  })
   .meta({ id: 'NanoPushCertificate' });
 const pushCertificate = z
   .strictObject({

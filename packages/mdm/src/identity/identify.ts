@@ -22,9 +22,11 @@ export interface Identity {
   readonly by: 'tls' | 'header' | 'signature';
 }
 
-/** The first that is there decides: what is wrong with it is not mended by another. */
+/** The first that is there decides: what is wrong with it is not mended by another. A signature that is there must be right in any case. */
 export async function identify(presented: Presented, trust: Trust, now: Date): Promise<Identity> {
   const [by, certificate] = await certificateOf(presented);
+  if (by !== 'signature' && presented.signature)
+    await verifyMdmSignature(presented.signature, presented.body);
   trust.check(certificate, now);
   return { by, certificate, hash: certificateHash(certificate) };
 }

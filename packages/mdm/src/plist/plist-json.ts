@@ -16,7 +16,7 @@ export function plistToJson(value: PlistValue): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plistToJson(item)]));
 }
 
-/** Null has no place in a property list: its key is left out. */
+/** Null has no place in a property list: it is refused. */
 export function plistFromJson(json: { readonly [key: string]: unknown }): PlistDict {
   return dictFrom(json, 0);
 }
@@ -26,8 +26,7 @@ function dictFrom(json: object, depth: number): PlistDict {
   for (const [key, item] of Object.entries(json)) {
     if (key === '__proto__') throw new MdmError('COMMAND_INVALID', 'A key of the command is __proto__.');
     checkString(key);
-    const value = valueFrom(item, depth + 1);
-    if (value !== null) dict[key] = value;
+    dict[key] = valueFrom(item, depth + 1);
   }
   return dict;
 }
@@ -44,13 +43,14 @@ function dateFrom(text: string): Date {
   return new Date(time);
 }
 
-function valueFrom(json: unknown, depth: number): PlistValue | null {
+function valueFrom(json: unknown, depth: number): PlistValue {
   if (depth > 32) throw new MdmError('COMMAND_INVALID', 'The command is nested deeper than 32 levels.');
-  if (json === null || json === undefined) return null;
+  if (json === null || json === undefined)
+    throw new MdmError('COMMAND_INVALID', 'A value of the command is null. Leave its key out.');
   if (typeof json === 'string') checkString(json);
   if (typeof json === 'string' || typeof json === 'boolean') return json;
   if (typeof json === 'number' && Number.isFinite(json)) return json;
-  if (Array.isArray(json)) return json.flatMap((item) => valueFrom(item, depth + 1) ?? []);
+  if (Array.isArray(json)) return json.map((item) => valueFrom(item, depth + 1));
   if (typeof json !== 'object')
     throw new MdmError('COMMAND_INVALID', 'A value of the command cannot be put into a property list.');
   const special = ['$data', '$date'].find((key) => Object.hasOwn(json, key));

@@ -134,6 +134,11 @@ function read(body: Buffer) {
   }
 }
 
-const idsOf = (text: string) => [...new Set(text.split(',').filter(Boolean))];
+function idsOf(text: string): string[] {
+  const ids = [...new Set(text.split(',').filter(Boolean))];
+  if (ids.length === 0) throw httpError('MUSTER_BAD_REQUEST', 'The path names no phone.');
+  return ids;
+}
+
 const isAllRight = (status: Each) =>
   Object.values(status).every((one) => one.push_error === undefined && one.command_error === undefined);

@@ -8,8 +8,27 @@ import type { Certificates } from './certificates.ts';
 import type { Providers } from './providers.ts';
 import type { Topics } from './topics.ts';
 
+const SOON_DAYS = 30;
+
 /** A push certificate is renewed each year, without a restart; by the route that NanoMDM has for it. */
-export function certificateRoute(audit: Audit, certificates: Certificates): Route {
+export function certificateRoute(
+  audit: Audit,
+  certificates: Certificates,
+  { db, topics, now }: { db: Database; topics: Topics; now: () => Date },
+): Route {
+  async function warningsOf(tenantId: number, topic: string, notAfter: Date): Promise<string[]> {
+    const others = await topics.othersOfPhones(db, tenantId, topic);
+    const days = Math.floor((notAfter.getTime() - now().getTime()) / 86_400_000);
+    return [
+      ...(others > 0
+        ? [
+            `${others} enrolled phones have another topic: this certificate does not wake them. They must enrol again.`,
+          ]
+        : []),
+      ...(days < SOON_DAYS ? [`It expires in ${Math.max(0, days)} days.`] : []),
+    ];
+  }
+
   return defineRoute(api.push.putCertificate, {
     access: operatorsByBasic('admin'),
     async handler({ caller, request }) {
@@ -23,7 +42,9 @@ export function certificateRoute(audit: Audit, certificates: Certificates): Rout
           detail: { notAfter: put.notAfter.toISOString() },
         }),
       );
-      return { topic, not_after: notAfter.toISOString() };
+      const warnings = await warningsOf(caller.tenantId, topic, notAfter);
+      for (const warning of warnings) request.log.warn({ reqId: request.id, topic }, warning);
+      return { topic, not_after: notAfter.toISOString(), ...(warnings.length > 0 ? { warnings } : {}) };
     },
   });
 }

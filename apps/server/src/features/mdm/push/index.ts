@@ -123,7 +123,7 @@ export function createPushPart(shell: Shell): PushPart {
       await messages.idle();
     },
     routes: [
-      certificateRoute(audit, certificates),
+      certificateRoute(audit, certificates, { db, topics, now }),
       certificatesRoute(db, providers, topics),
       defineRoute(api.push.putToken, {
         access: only('device'),

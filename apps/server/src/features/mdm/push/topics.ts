@@ -72,6 +72,15 @@ export function createTopics(s: string, now: () => Date) {
       return rows[0]?.topic ?? null;
     },
 
+    /** How many enrolled phones of the tenant are woken up by another one. */
+    async othersOfPhones(client: Queryable, tenantId: number, topic: string): Promise<number> {
+      const { rows } = await client.query({
+        text: `select count(*)::int as others from ${s}.mdm_devices where tenant_id = $1 and topic <> $2 and released_at is null`,
+        values: [tenantId, topic],
+      });
+      return rows[0].others;
+    },
+
     /** A new certificate: whatever was wrong with the old one is over. */
     async put(
       tx: Queryable,
