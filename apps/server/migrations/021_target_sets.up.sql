@@ -17,6 +17,8 @@ create table {schema}.targets (
   target text,
   -- why there is no action for it
   error text collate "C",
+  -- the sentence of that, if it is more than its code says
+  error_message text,
   action_id bigint,
   primary key (tenant_id, set_id, n)
 );

@@ -107,9 +107,8 @@ test.each(['says nothing', 'refuses for now'] as const)(
     await expect.poll(() => pushes(id)).toBe(null);
     await pass(10 * SECOND);
     await expect.poll(() => execution(executionId)).toMatchObject({ status: 'ACTION_FAILED' });
-    expect(await execution(executionId)).toMatchObject({
-      ...{ failedReason: 'device_timeout', action: { state: 'pending' } },
-    });
+    const failedReason = what === 'says nothing' ? 'device_timeout' : 'not_now';
+    expect(await execution(executionId)).toMatchObject({ failedReason, action: { state: 'pending' } });
     expect(await pushes(id)).toBe(null); // it was here a moment ago, and nobody would be told if it came now
     await pass(20 * SECOND);
     await isCalledOn(id, what === 'says nothing' ? LADDER.length : 1);

@@ -8,6 +8,10 @@ export const refusal = z
       .string()
       .regex(/^MUSTER_/)
       .describe('Stable; see docs/errors.md.'),
+    errors: z
+      .array(z.strictObject({ message: z.string(), extensions: z.strictObject({ code: z.string() }) }))
+      .optional()
+      .describe('Only at /graphql: the same as clients of GraphQL read it.'),
   })
   .meta({ id: 'Error' });
 export type Refusal = z.infer<typeof refusal>;

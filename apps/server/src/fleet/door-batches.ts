@@ -21,6 +21,8 @@ export interface DoorTarget {
   /** As given, if there is no such device. */
   readonly target: string | null;
   readonly error: string | null;
+  /** As whoever asked was told; a repeated request is told the same. */
+  readonly message?: string | null;
   readonly actionId: string | null;
 }
 
@@ -63,10 +65,10 @@ export function createDoorBatches(s: string, now: () => Date) {
       await client.query({
         name: 'muster_fill_door_batches',
         text: `with filled as (
-            insert into ${s}.targets (tenant_id, set_id, n, device_id, target, error, action_id)
-              select $1, i.set_id, i.n, i.device_id, i.target, i.error, i.action_id
+            insert into ${s}.targets (tenant_id, set_id, n, device_id, target, error, action_id, error_message)
+              select $1, i.set_id, i.n, i.device_id, i.target, i.error, i.action_id, i.error_message
               from unnest((select $2::bigint[]), (select $3::int[]), (select $4::bigint[]), (select $5::text[]), (select $6::text[]),
-                (select $7::bigint[])) i(set_id, n, device_id, target, error, action_id)
+                (select $7::bigint[]), (select $10::text[])) i(set_id, n, device_id, target, error, action_id, error_message)
           )
           insert into ${s}.target_sets (tenant_id, set_id, total)
             select $1, i.set_id, i.total from unnest((select $8::bigint[]), (select $9::int[])) i(set_id, total)`,
@@ -80,6 +82,7 @@ export function createDoorBatches(s: string, now: () => Date) {
           rows.map((one) => one.actionId),
           sets.map((one) => one.setId),
           sets.map((one) => one.targets.length),
+          rows.map((one) => one.message ?? null),
         ],
       });
     },

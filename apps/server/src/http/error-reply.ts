@@ -30,7 +30,15 @@ export function errorReply(
   }
   if (known.retryAfter !== undefined || known.status === 503 || known.status === 429)
     reply.header('retry-after', String(known.retryAfter ?? someSeconds()));
-  return reply.code(known.status).send({ error: known.message, code: known.code });
+  const { code } = known;
+  const isGraphql = request.routeOptions.url === '/graphql';
+  const isBatch = isGraphql && Array.isArray(request.body);
+  const message = isBatch
+    ? 'Batching is not supported: send one operation per request, as a JSON object.'
+    : known.message;
+  // clients of GraphQL look for their own shape
+  const also = isGraphql ? { errors: [{ message, extensions: { code } }] } : {};
+  return reply.code(known.status).send({ error: message, code, ...also });
 }
 
 /** Clients that were refused together should not come back together. */

@@ -2,6 +2,7 @@ import type { ActionType } from '@muster/contracts/words';
 import { BUSY, type Busy, type Engine, EngineError, type Queryable } from '@muster/engine';
 import type { MusterError } from '../../errors.ts';
 import type { DoorBatch, Fleet } from '../../fleet/index.ts';
+import { httpError } from '../../http/errors.ts';
 import { isId } from '../../http/ids.ts';
 import { PIPELINE } from './channel.ts';
 import type { DeviceQueries, PipelineDevice } from './device-queries.ts';
@@ -99,6 +100,8 @@ export function createAssign(tools: Tools) {
       return pipelineError('NOT_ASSIGNABLE', `${type.name} cannot be assigned; devices do it on their own.`);
     if (messageTemplateId === null && type.needsTemplate)
       return pipelineError('TEMPLATE_REQUIRED', `${type.name} needs a message template.`);
+    if (messageTemplateId !== null && !type.needsTemplate)
+      return httpError('MUSTER_BAD_REQUEST', `${type.name} takes no message template.`);
     const template = messageTemplateId === null ? null : (known.get(messageTemplateId) ?? undefined);
     if (template === undefined)
       return pipelineError('TEMPLATE_NOT_FOUND', 'There is no message template with this id.');
@@ -275,6 +278,7 @@ export function createAssign(tools: Tools) {
           deviceId: deviceOf.has(id) ? id : null,
           target: deviceOf.has(id) ? null : id.slice(0, LONGEST_TARGET),
           error: refused.get(id)?.code ?? null,
+          message: refused.get(id)?.message ?? null,
           actionId: actionOf.get(id) ?? null,
         })),
       })),
@@ -284,7 +288,10 @@ export function createAssign(tools: Tools) {
       answers[plan.at] = {
         batchId: plan.batchId,
         valid: plan.deviceIds.flatMap((id) => valid.get(actionOf.get(id) ?? '') ?? []),
-        failed: [...plan.refused].map(([deviceId, refusal]) => ({ deviceId, ...refusal })),
+        failed: [...plan.refused].map(([id, refusal]) => ({
+          deviceId: id.slice(0, LONGEST_TARGET),
+          ...refusal,
+        })),
       };
     return answers;
   };

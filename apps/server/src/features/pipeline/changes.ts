@@ -2,6 +2,7 @@ import type { Queryable } from '@muster/engine';
 import { MusterError } from '../../errors.ts';
 import type { Shell } from '../../feature.ts';
 import { WHOLE_FLEET } from '../../fleet/index.ts';
+import { httpError } from '../../http/errors.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { type Assign, type Assigned, MOST_DEVICES } from './assign.ts';
 import { createAssignOne } from './assign-one.ts';
@@ -60,6 +61,8 @@ export function createChanges(tools: Tools) {
     async assignBulkAction(caller: Caller, given: Given & { deviceIds: readonly string[] }) {
       if (given.deviceIds.length > MOST_DEVICES)
         throw pipelineError('TOO_MANY_DEVICES', `A bulk assignment takes at most ${MOST_DEVICES} devices.`);
+      if (given.deviceIds.length === 0)
+        throw httpError('MUSTER_BAD_REQUEST', 'deviceIds must have at least one id.');
       const { deviceIds, ...rest } = given;
       return audit.change(
         caller,

@@ -28,7 +28,8 @@ export function addOutcomes({ addEffect, schema: s }: Engine): void {
           e.execution_id,
           case when e.ended_at is not null then e.status when t.state = 'succeeded' then 'ACTION_COMPLETED' else 'ACTION_FAILED' end as status,
           case when e.ended_at is not null then e.failed_reason when t.state = 'succeeded' then null
-            when t.events @> array[${EVENT_TYPES.CANCELLED}] then 'CANCELLED' when t.events[1] = ${EVENT_TYPES.TIMEOUT} then 'device_timeout'
+            when t.events @> array[${EVENT_TYPES.CANCELLED}] then 'CANCELLED'
+            when t.events[1] = ${EVENT_TYPES.NOT_NOW} then 'not_now' when t.events[1] = ${EVENT_TYPES.TIMEOUT} then 'device_timeout'
             when t.reason ~ '^[A-Za-z_]{1,40}$' then t.reason else upper(t.state) end as failed_reason
         from ${own('tr')} t
         cross join lateral (

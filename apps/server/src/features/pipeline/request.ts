@@ -45,7 +45,7 @@ export type MadeBefore = ReturnType<typeof createMade>;
 export function createMade(s: string) {
   return async (tx: Queryable, tenantId: number, batchId: string): Promise<Assigned> => {
     const { rows } = await tx.query({
-      text: `select t.device_id, t.target, t.error, e.execution_id, e.status from ${s}.batches b
+      text: `select t.device_id, t.target, t.error, t.error_message, e.execution_id, e.status from ${s}.batches b
         join ${s}.targets t on t.tenant_id = b.tenant_id and t.set_id = b.set_id
         left join lateral (
           select e.execution_id, e.status from ${s}.executions e
@@ -68,7 +68,14 @@ export function createMade(s: string) {
           : [],
       ),
       failed: rows.flatMap((row) =>
-        row.error ? [{ deviceId: row.device_id ?? row.target, ...refused(row.error) }] : [],
+        row.error
+          ? [
+              {
+                ...{ deviceId: row.device_id ?? row.target, ...refused(row.error) },
+                ...(row.error_message === null ? {} : { message: row.error_message }),
+              },
+            ]
+          : [],
       ),
     };
   };

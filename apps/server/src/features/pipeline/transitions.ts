@@ -57,7 +57,8 @@ export function refusalOf(
   whenBusy: 'REJECT' | 'QUEUE',
 ): Refusal | null {
   if (!device) return refused('DEVICE_NOT_FOUND');
-  if (device.isBusy && whenBusy === 'REJECT') return refused('DEVICE_BUSY');
+  // what no device in whatever policy may be told is not a matter of waiting
+  if (device.isBusy && whenBusy === 'REJECT' && type.from.length > 0) return refused('DEVICE_BUSY');
   if (!isAllowed(type, device.policy))
     return { code: 'INVALID_TRANSITION', message: transitionSentence(type, device) };
   if (type.id === UNLOCK && device.hasUnlockToken === false) return refused('NO_UNLOCK_TOKEN');

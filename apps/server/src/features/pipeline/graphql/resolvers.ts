@@ -170,6 +170,8 @@ export function createResolvers(tools: Tools) {
     Subscription: {
       deviceStateChanged: {
         subscribe: refusable('viewer', async (_, { deviceId }, { caller, signal }) => {
+          if (deviceId != null && !(isId(deviceId) && (await reads.device(db, caller.tenantId, deviceId))))
+            throw pipelineError('DEVICE_NOT_FOUND', 'There is no device with this id.');
           const leave = places.enter(caller.tenantId);
           let isOver = false;
           const end = () => {

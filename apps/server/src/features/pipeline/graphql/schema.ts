@@ -117,7 +117,7 @@ type Execution {
   commandUuid: ID!
   deviceId: ID!
   status: ExecutionStatus!
-  "device_timeout, apns_bad_token, apns_unregistered, device_error, dispatch_failed, or a code."
+  "device_timeout, not_now, apns_bad_token, apns_unregistered, device_error, dispatch_failed, or a code."
   failedReason: String
   errorChain: JSON
   createdAt: DateTime!
