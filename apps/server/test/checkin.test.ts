@@ -401,3 +401,52 @@ test('a check-in that cannot be answered after its claim gives the action back',
   await expect.poll(() => look(id)).toMatchObject({ state: 'pending' });
   expect(await types(id)).toContain('RELEASED');
 });
+
+test('the lane of a device is paused and resumed: nothing more is handed out, and the reason says by whom and since when', async () => {
+  const device = await fakeDevice(t);
+  const running = await device.assign('LOCK');
+  const waits = await device.assign('SYNC');
+  const { action } = await device.checkIn();
+  const since = t.clock().toISOString();
+  const paused = await t.post(`/api/devices/${device.id}/pause`, { reason: 'it is being repaired' });
+  expect(paused).toMatchObject({
+    status: 200,
+    body: { id: device.id, pausedAt: since, pausedBy: 'MUSTER_OPERATOR_TOKEN' },
+  });
+  t.clock.advance(MINUTE);
+  // a second one changes nothing: the first has held it up
+  expect((await t.post(`/api/devices/${device.id}/pause`)).body.pausedAt).toBe(since);
+  // what runs goes on
+  expect(await device.report(action)).toMatchObject({ action: null });
+  expect((await look(running)).state).toBe('succeeded');
+  expect((await look(waits)).waitingFor).toEqual({
+    ...{ code: 'LANE_PAUSED', text: 'The lane is paused.', since, by: 'MUSTER_OPERATOR_TOKEN' },
+  });
+  const assigned = await t.post(`/api/devices/${device.id}/actions`, { kind: 'LATER' });
+  expect(assigned.body.waitingFor).toMatchObject({ code: 'LANE_PAUSED', since, by: 'MUSTER_OPERATOR_TOKEN' });
+  const { body: listed } = await t.get(`/api/devices?text=${(await device.show()).name}`);
+  expect(listed.devices).toContainEqual(expect.objectContaining({ id: device.id, pausedAt: since }));
+
+  const resumed = await t.post(`/api/devices/${device.id}/resume`);
+  expect(resumed.status).toBe(200);
+  expect(resumed.body).not.toHaveProperty('pausedAt');
+  expect(await device.checkIn()).toMatchObject({ action: { id: waits } });
+  expect((await t.get('/api/audit?limit=3&act=device.pause')).body.audit[1]).toMatchObject({
+    ...{ act: 'device.pause', target: `device ${device.id}`, detail: { reason: 'it is being repaired' } },
+  });
+  // open pages hear of it
+  const noted = async () =>
+    (await t.get(`/api/events?target=device:${device.id}&kind=pause.changed`)).body.events.map(
+      ({ data }: { data: { paused: boolean } }) => data.paused,
+    );
+  await expect.poll(noted).toEqual([true, true, false]);
+
+  for (const verb of ['pause', 'resume']) {
+    expect((await t.post(`/api/devices/999999/${verb}`)).body.code).toBe('MUSTER_UNKNOWN_DEVICE');
+    const viewer = await t
+      .client()
+      .tokens.create({ body: { kind: 'operator', role: 'viewer', name: 'eve' } });
+    const as = { token: t.secret(viewer.body.token) };
+    expect((await t.post(`/api/devices/${device.id}/${verb}`, {}, as)).status).toBe(403);
+  }
+});

@@ -341,3 +341,17 @@ test('each way of failing has its exit code and a sentence', async () => {
     code: 3,
   });
 });
+
+test('the lane of a device is paused and resumed from the command line', async () => {
+  const { body: device } = await t.client().devices.create({ body: { name: 'Till 77' } });
+  await t.client().checkin.assign({ params: { id: device.id }, body: { kind: 'SYNC' } });
+  expect(await muster(`device pause ${device.id}`)).toMatchObject({
+    ...{ code: 0, out: `Till 77 ${device.id}  paused by MUSTER_OPERATOR_TOKEN` },
+  });
+  const shown = await muster(`device show ${device.id}`);
+  expect(shown.out).toMatch(/^paused by MUSTER_OPERATOR_TOKEN, \d/m);
+  expect(shown.out).toMatch(/SYNC +pending +LANE_PAUSED: The lane is paused\./);
+  expect(await muster(`device resume ${device.id}`)).toMatchObject({
+    ...{ code: 0, out: `Till 77 ${device.id}  goes on` },
+  });
+});

@@ -215,3 +215,25 @@ test('what nobody has reported is a sentence and not a code', async () => {
   await page.getByText(`1 PLOT: ${said}`).waitFor();
   expect(desk.complaints).toEqual([]);
 });
+
+test('the lane of a device is paused on its page; whoever did it stands beside what waits, with a button that resumes it', async () => {
+  const device = await fakeDevice(t, { name: 'Till 9' });
+  await device.checkIn();
+  await device.assign('SYNC');
+  const { page } = desk;
+  const acts = page.locator('#main [data-acts]');
+  await desk.go(`/devices/${device.id}`);
+  const why = page.getByRole('table', { name: 'What waits' });
+  await why.getByText('SYNC').waitFor();
+  await acts.getByRole('button', { name: 'Pause lane' }).click();
+  await why.getByText(/^Its lane is paused by MUSTER_OPERATOR_TOKEN since/).waitFor();
+  await page.getByText('nothing more goes out until it is resumed').waitFor();
+  await why.getByRole('button', { name: 'Resume the lane' }).click();
+  await acts.getByRole('button', { name: 'Pause lane' }).waitFor();
+  // somebody else does it: the open page says so without being asked
+  await t.post(`/api/devices/${device.id}/pause`);
+  await acts.getByRole('button', { name: 'Resume', exact: true }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await acts.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+  await t.post(`/api/devices/${device.id}/resume`);
+});

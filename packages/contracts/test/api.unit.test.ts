@@ -60,6 +60,8 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
     'devices.enrol',
     'devices.import',
     'devices.clearError',
+    'devices.pause',
+    'devices.resume',
     'devices.reEnrol',
     'devices.rotateToken',
     'hosts.create',

@@ -47,6 +47,8 @@ create table {schema}.lanes (
   ver bigint not null default 0,
   generation int not null default 1,
   paused boolean not null default false,
+  paused_at timestamptz,
+  paused_by text,
   blocked text,
   -- the runner that may claim here, and, after a move, the runner that still holds the lease
   runner_id bigint,

@@ -107,7 +107,7 @@ begin
     select s.*, nextval('{schema}.action_seq') as action_id
     from (
       select i.ord::int, i.tenant_id, i.lane_id, i.channel, i.kind, i.payload, i.o, l.ver, l.generation, l.runner_id,
-        l.action_id as leased, l.paused, l.blocked, i.o->>'idempotencyKey' as key, i.o->>'supersedeKey' as supersede_key,
+        l.action_id as leased, l.paused, l.paused_at, l.paused_by, l.blocked, i.o->>'idempotencyKey' as key, i.o->>'supersedeKey' as supersede_key,
         case when i.o ? 'supersedeKey' then coalesce(i.o->>'supersedeMode', 'replace') else 'append' end as mode,
         case when i.o ? 'idempotencyKey' then sha256(convert_to(jsonb_build_array(i.lane_id, i.channel, i.kind, i.payload,
           i.o - '{idempotencyKey,createdBy,depthLimit,channelLimit,place}'::text[])::text, 'UTF8')) end as body_hash,
@@ -276,7 +276,7 @@ begin
       else j.verdict end,
     case when j.verdict = 'created' then j.action_id else coalesce(j.key_action, j.kept_action) end, j.lane_id, j.runner_id, j.channel,
     case when p_tell and j.verdict = 'created' then
-      jsonb_strip_nulls(jsonb_build_object('lanePaused', nullif(j.paused, false), 'blocked', j.blocked, 'aheadId', j.ahead_id::text,
+      jsonb_strip_nulls(jsonb_build_object('lanePaused', case when j.paused then jsonb_build_object('at', j.paused_at, 'by', j.paused_by) end, 'blocked', j.blocked, 'aheadId', j.ahead_id::text,
         'paused', (select jsonb_build_object('tag', x.tag, 'at', x.paused_at, 'by', x.paused_by) from {schema}.pauses x
           where x.tenant_id = j.tenant_id and (x.tag = '' or j.o->'tags' ? x.tag) order by x.tag limit 1),
         'urgent', case when j.priority = 1 and j.ahead_id is null then (

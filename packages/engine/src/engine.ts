@@ -199,7 +199,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   });
 
   const onLane =
-    (change: (client: Queryable, lane: LaneRef) => ReturnType<typeof lanes.pause>) =>
+    (change: (client: Queryable, lane: LaneRef) => ReturnType<typeof lanes.resume>) =>
     async (client: Queryable, lane: LaneRef) => {
       await calls.inside(client, (inner) => change(inner, lane));
     };
@@ -271,7 +271,9 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     async joinPool(client: Queryable, lane: LaneRef, poolId: string) {
       await calls.inside(client, (inner) => lanes.joinPool(inner, lane, poolId));
     },
-    pauseLane: onLane(lanes.pause),
+    async pauseLane(client: Queryable, lane: LaneRef & { readonly by?: string }) {
+      await calls.inside(client, (inner) => lanes.pause(inner, lane));
+    },
     resumeLane: onLane(lanes.resume),
     unblockLane: onLane(lanes.unblock),
     async blockLane(client: Queryable, lane: LaneRef, reason: string) {

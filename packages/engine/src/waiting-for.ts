@@ -34,7 +34,8 @@ export interface WaitingFacts {
   /** Of the tenant or the tag; null where nobody has looked. */
   readonly pausedAt?: Date | null;
   readonly pausedBy?: string | null;
-  readonly lanePaused: boolean;
+  /** `by` is null where nobody has said. */
+  readonly lanePaused: { readonly at: Date; readonly by: string | null } | null;
   readonly blocked: string | null;
   readonly notBefore: Date | null;
   readonly failures: number;
@@ -101,7 +102,10 @@ function running(facts: WaitingFacts): WaitingFor {
 }
 
 function paused(facts: WaitingFacts): WaitingFor | null {
-  if (facts.lanePaused) return { code: 'LANE_PAUSED', text: 'The lane is paused.' };
+  if (facts.lanePaused) {
+    const { at: pausedAt, by } = facts.lanePaused;
+    return { code: 'LANE_PAUSED', text: 'The lane is paused.', ...sinceAndBy(pausedAt, by) };
+  }
   if (facts.tenantPaused) return { code: 'TENANT_PAUSED', text: 'Everything is paused.', ...pausedBy(facts) };
   if (facts.pausedTag !== null)
     return {
@@ -115,6 +119,10 @@ function paused(facts: WaitingFacts): WaitingFor | null {
 }
 
 function pausedBy({ pausedAt, pausedBy: by }: WaitingFacts) {
+  return sinceAndBy(pausedAt, by);
+}
+
+function sinceAndBy(pausedAt: Date | null | undefined, by: string | null | undefined) {
   return { ...(pausedAt ? { since: pausedAt } : {}), ...(by ? { by } : {}) };
 }
 

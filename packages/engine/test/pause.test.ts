@@ -12,15 +12,22 @@ test('G23: a paused lane hands out nothing until it is resumed; what runs goes o
   const runs = await t.enqueue(lane.laneId);
   const waits = await t.enqueue(lane.laneId);
   await t.claim(lane.laneId);
-  await t.engine.pauseLane(t.db, lane);
-  await t.engine.pauseLane(t.db, lane);
+  const since = t.clock();
+  await t.engine.pauseLane(t.db, { ...lane, by: 'ana' });
+  await t.pass(1);
+  await t.engine.pauseLane(t.db, { ...lane, by: 'ben' });
   expect(await t.engine.extend(t.db, { tenantId: 1, actionId: runs, attempt: 1, leaseMs: 1 })).toMatchObject({
     extended: true,
   });
   expect(await t.report(runs, 1)).toMatchObject({ accepted: true });
   expect(await t.claim(lane.laneId)).toBeNull();
-  expect((await t.engine.get(t.db, 1, waits))?.waitingFor?.code).toBe('LANE_PAUSED');
+  const reason = { code: 'LANE_PAUSED', text: 'The lane is paused.', since, by: 'ana' };
+  expect((await t.engine.get(t.db, 1, waits))?.waitingFor).toEqual(reason);
+  const { created } = await t.engine.enqueue(t.db, { ...lane, kind: 'x' }, { created: true });
+  expect(created?.waitingFor).toEqual(reason);
+  expect(await t.engine.laneLoads(t.db, [lane])).toMatchObject([{ paused: { at: since, by: 'ana' } }]);
   await t.engine.resumeLane(t.db, lane);
+  expect(await t.engine.laneLoads(t.db, [lane])).toMatchObject([{ paused: null }]);
   expect(await t.claim(lane.laneId)).toMatchObject({ id: waits });
 });
 

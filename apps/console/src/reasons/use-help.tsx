@@ -23,7 +23,14 @@ export function useHelp(reason: WaitingFor | null, action: HelpedAction): ReactN
   const { lane, space } = action;
   switch (reason.code) {
     case 'LANE_PAUSED':
-      return space === 'generic' && lane !== null
+      if (lane === null) return null;
+      if (space === 'device')
+        return button(
+          'Resume the lane',
+          () => ask('POST', '/api/devices/:id/resume', { params: { id: lane }, body: {} }),
+          'Lane resumed.',
+        );
+      return space === 'generic'
         ? button(
             'Resume the lane',
             () => ask('POST', '/api/lanes/:lane/resume', { params: { lane }, body: {} }),

@@ -123,7 +123,7 @@ export function partsOf(reason: WaitingFor): Part[] {
     case 'TENANT_PAUSED':
       return said('Everything is paused', ...whoAndWhen(reason));
     case 'LANE_PAUSED':
-      return said('Its lane is paused');
+      return said('Its lane is paused', ...whoAndWhen(reason));
     case 'BEHIND':
       if (actionId !== undefined) return said('Behind action ', { actionId });
       break;

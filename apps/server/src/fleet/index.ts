@@ -23,6 +23,7 @@ import { createMilestoneLog } from './milestone-log.ts';
 import { addMilestones, addStepMilestones } from './milestones.ts';
 import { createNames } from './names.ts';
 import { createOrigins } from './origins.ts';
+import { pauseRoutes } from './pause-routes.ts';
 import { createPcs } from './pcs.ts';
 import { createDeviceQueries } from './queries.ts';
 import { createRedriveRule } from './redrive-rule.ts';
@@ -91,6 +92,7 @@ export function createFleet(shell: {
     errors: FLEET_ERRORS,
     routes: [
       ...deviceRoutes({ audit, engine, log, pcs, queries, registry, views }),
+      ...pauseRoutes({ audit, engine, queries, views }),
       ...enrolmentRoutes({ audit, queries, registry }),
       importRoute({ audit, db, log: shell.log, registry }),
     ],

@@ -17,6 +17,8 @@ export function wireDevice(
     online: contact.online,
     lastSeenAt: contact.seenAt,
     queueDepth: load?.waiting ?? 0,
+    pausedAt: load?.paused?.at,
+    pausedBy: load?.paused?.by ?? undefined,
     current: leased
       ? {
           id: leased.id,

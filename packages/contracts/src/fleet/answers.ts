@@ -39,6 +39,8 @@ const deviceFields = {
   online: z.boolean(),
   lastSeenAt: time.nullable(),
   queueDepth: z.int().describe('Waiting actions, counted up to 1000.'),
+  pausedAt: time.optional().describe('Its lane is paused since then: nothing more is handed out.'),
+  pausedBy: z.string().optional().describe('Who paused its lane.'),
   current: currentAction.nullable().describe('The action running on the device.'),
   expiresAt: time.nullable(),
   projectedExpiresAt: time.nullable().describe('If every unfinished action succeeds.'),

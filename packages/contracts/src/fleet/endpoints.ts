@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { endpoint } from '../endpoint.ts';
-import { idParams, pageQuery } from '../values.ts';
+import { idParams, pageQuery, reasonBody } from '../values.ts';
 import { device, devicePage, deviceWithToken, milestonePage, newToken } from './answers.ts';
 import { enrolBody, listQuery, newDevice, updateBody } from './requests.ts';
 
@@ -44,6 +44,22 @@ export const devices = {
     path: '/api/devices/:id/clear-error',
     summary: 'Clear the error of a device, so that tasks can use it',
     params: idParams,
+    responses: { 200: { description: 'As it is now.', schema: device } },
+  }),
+  pause: endpoint({
+    method: 'POST',
+    path: '/api/devices/:id/pause',
+    summary: 'Pause the lane of a device: what runs goes on, nothing more is handed out',
+    params: idParams,
+    body: reasonBody,
+    responses: { 200: { description: 'As it is now.', schema: device } },
+  }),
+  resume: endpoint({
+    method: 'POST',
+    path: '/api/devices/:id/resume',
+    summary: 'Resume the lane of a device',
+    params: idParams,
+    body: reasonBody,
     responses: { 200: { description: 'As it is now.', schema: device } },
   }),
   remove: endpoint({

@@ -121,9 +121,10 @@ interface Row {
   channel: string;
   /** As JSON. */
   waits:
-    | (Omit<Waits, 'urgent' | 'tenantPaused' | 'pausedTag' | 'pausedAt' | 'pausedBy'> & {
+    | (Omit<Waits, 'urgent' | 'lanePaused' | 'tenantPaused' | 'pausedTag' | 'pausedAt' | 'pausedBy'> & {
         urgent?: { id: string; channel: string; until: string };
         paused?: { tag: string; at: string; by?: string };
+        lanePaused?: { at: string; by?: string };
       })
     | null;
   slots: number | null;
@@ -308,7 +309,7 @@ function transitionOf(tenantId: number, row: Row, now: Date): Transition {
 function answerOf(row: Row, at: Date, most: number): Verdict | EngineError | Busy {
   const first = row.waits?.urgent;
   const urgent = first ? { ...first, until: new Date(first.until) } : null;
-  const { paused, ...others } = row.waits ?? {};
+  const { lanePaused, paused, ...others } = row.waits ?? {};
   switch (row.outcome) {
     case 'busy':
       return BUSY;
@@ -325,8 +326,9 @@ function answerOf(row: Row, at: Date, most: number): Verdict | EngineError | Bus
         outcome: row.outcome as Enqueued['outcome'],
         at,
         waits: row.waits && {
-          ...(others as Omit<NonNullable<Row['waits']>, 'paused'>),
+          ...(others as Omit<NonNullable<Row['waits']>, 'lanePaused' | 'paused'>),
           ...(paused ? pausedBy(paused) : {}),
+          ...(lanePaused ? { lanePaused: { at: new Date(lanePaused.at), by: lanePaused.by ?? null } } : {}),
           urgent,
           slots: row.slots,
           running: row.running,
@@ -388,7 +390,7 @@ export function enqueued(action: NewAction, encoded: EncodedAction, verdict: Ver
 const NOTHING = {
   tenantPaused: false,
   pausedTag: null,
-  lanePaused: false,
+  lanePaused: null,
   blocked: null,
   failures: 0,
   deferrals: 0,

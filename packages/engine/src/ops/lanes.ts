@@ -147,8 +147,18 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
       );
     },
 
-    pause: (client: Queryable, lane: LaneRef) => change(client, lane, 'paused = true'),
-    resume: (client: Queryable, lane: LaneRef) => change(client, lane, 'paused = false'),
+    /** Who was first is remembered. */
+    pause: (client: Queryable, lane: LaneRef & { readonly by?: string }) =>
+      change(
+        client,
+        lane,
+        `paused = true, paused_at = case when l.paused then l.paused_at else $3::timestamptz end,
+          paused_by = case when l.paused then l.paused_by else $4::text end`,
+        context.now(),
+        lane.by ?? null,
+      ),
+    resume: (client: Queryable, lane: LaneRef) =>
+      change(client, lane, 'paused = false, paused_at = null, paused_by = null'),
     block: (client: Queryable, lane: LaneRef, reason: string) =>
       change(client, lane, 'blocked = $3', checkText(reason, 'reason')),
     unblock: (client: Queryable, lane: LaneRef) => change(client, lane, 'blocked = null'),

@@ -460,7 +460,7 @@ const ofLaneOrPool = (s: string, driver: Driver, lane: string) =>
 const select = (s: string, driver: Driver) => `
   select a.*, n.space, n.name as lane_name, p.attempt as last_attempt, p.failures, p.deferrals, p.not_before as waits_until, p.deadline as open_deadline,
     coalesce(l.action_id = a.action_id, false) as leased, l.attempt as leased_attempt, l.worker, l.leased_at, l.lease_until, l.cancel_requested,
-    l.paused as lane_paused, l.blocked, z.state as ended_state, z.attempt as ended_attempt, z.reason, z.error, z.result, z.ended_at,
+    l.paused_at as lane_paused_at, l.paused_by as lane_paused_by, l.blocked, z.state as ended_state, z.attempt as ended_attempt, z.reason, z.error, z.result, z.ended_at,
     -- of one that did not end with its attempt: within the days of its life, with room for clocks that differ, so not every day is looked into
     case when z.sent_at is not null or z.attempt = 0 then z.sent_at else (select e.at from ${s}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id
       and e.attempt = z.attempt and e.type = ${EVENT_TYPES.SENT}
@@ -574,7 +574,8 @@ interface Row {
   leased_at: Date | null;
   lease_until: Date | null;
   cancel_requested: boolean;
-  lane_paused: boolean;
+  lane_paused_at: Date | null;
+  lane_paused_by: string | null;
   blocked: string | null;
   ended_state: ActionState | null;
   ended_attempt: number | null;
@@ -641,7 +642,7 @@ function facts(row: Row) {
     pausedTag: row.paused_tag,
     pausedAt: row.paused_at,
     pausedBy: row.paused_by,
-    lanePaused: row.lane_paused,
+    lanePaused: row.lane_paused_at ? { at: row.lane_paused_at, by: row.lane_paused_by } : null,
     blocked: row.blocked,
     notBefore: row.waits_until,
     failures: row.failures ?? 0,

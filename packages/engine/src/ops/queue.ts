@@ -14,6 +14,8 @@ export interface LaneLoad {
   readonly generation: number;
   /** Unfinished actions that nobody holds, counted up to the limit. */
   readonly waiting: number;
+  /** Since when and by whom; `by` is null where nobody has said. */
+  readonly paused: { readonly at: Date; readonly by: string | null } | null;
   readonly leased: {
     readonly id: string;
     readonly kind: string;
@@ -83,7 +85,7 @@ export function createQueueReads(
       const { rows } = await client.query({
         name: 'muster_lane_loads',
         text: `select l.lane_id, l.generation, w.waiting, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested,
-            a.kind, a.channel
+            l.paused_at, l.paused_by, a.kind, a.channel
           from unnest((select $1::int[]), (select $2::bigint[])) i(tenant_id, lane_id)
           cross join lateral (select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1) l
           cross join lateral (
@@ -105,6 +107,7 @@ export function createQueueReads(
         laneId: row.lane_id,
         generation: row.generation,
         waiting: row.waiting,
+        paused: row.paused_at ? { at: row.paused_at, by: row.paused_by } : null,
         leased: row.action_id
           ? {
               id: row.action_id,

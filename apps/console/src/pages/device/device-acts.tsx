@@ -9,7 +9,7 @@ import { Menu } from '../../ui/menu.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 import { AssignDialog } from '../assign/assign-dialog.tsx';
 
-/** Assign, clear the error, enrol anew. */
+/** Assign, pause its lane, clear the error, enrol anew. */
 export function DeviceActs({ device }: { device: Device }) {
   const { act, busy } = useAct();
   const may = useMay('operator');
@@ -27,6 +27,12 @@ export function DeviceActs({ device }: { device: Device }) {
           ? { text: 'The device has it already: it was asked to stop.' }
           : { text: 'It is cancelled.' },
     );
+  const lane = (verb: 'pause' | 'resume') => ask('POST', `/api/devices/:id/${verb}`, { params, body: {} });
+  const change = (verb: 'pause' | 'resume', opposite: 'pause' | 'resume') =>
+    void act(() => lane(verb), {
+      text: `The lane of ${device.name} is ${verb}d.`,
+      undo: { word: 'Undo', act: () => void act(() => lane(opposite)) },
+    });
   const reEnrol = async () => {
     const made = await act(() => ask('POST', '/api/devices/:id/re-enrol', { params }));
     if (made) setToken(made.deviceToken);
@@ -51,6 +57,15 @@ export function DeviceActs({ device }: { device: Device }) {
           }
         >
           Clear error
+        </Button>
+      )}
+      {device.pausedAt ? (
+        <Button disabled={busy} onClick={() => change('resume', 'pause')}>
+          Resume
+        </Button>
+      ) : (
+        <Button disabled={busy} onClick={() => change('pause', 'resume')}>
+          Pause lane
         </Button>
       )}
       <Button look="first" onClick={() => setAssigning(true)}>

@@ -1,5 +1,5 @@
 import type { Action, Device, QueuedAction } from '@muster/contracts';
-import { TriangleAlert } from 'lucide-react';
+import { Pause, TriangleAlert } from 'lucide-react';
 import { useApi } from '../../api/use-api.ts';
 import { address } from '../../page-address.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -58,6 +58,7 @@ function Shown({
       beside={
         <span className="flex flex-wrap items-center gap-3">
           <Presence online={device.online} lastSeenAt={device.lastSeenAt} />
+          {device.pausedAt && <Badge icon={Pause} tone="amber" word="paused" />}
           {device.state === 'error' && <Badge icon={TriangleAlert} tone="red" word="in error" />}
         </span>
       }
@@ -67,6 +68,13 @@ function Shown({
         <p className="rounded-card border border-red-fill bg-surface px-4 py-3 wrap-anywhere">
           <span className="font-medium text-red-text">In error: </span>
           {device.stateReason}
+        </p>
+      )}
+      {device.pausedAt && (
+        <p className="rounded-card border border-amber-fill bg-surface px-4 py-3 wrap-anywhere">
+          <span className="font-medium text-amber-text">Lane paused</span>
+          {device.pausedBy && ` by ${device.pausedBy}`}, <Time at={device.pausedAt} />: nothing more goes out
+          until it is resumed.
         </p>
       )}
       <Card title="Lane">

@@ -33,6 +33,8 @@ export function deviceCommands(group: Group): void {
   );
   group.add('show <device>', 'Show a device, by id or name, and why its queue waits', [], showDevice);
   group.add('assign <device> <kind>', 'Queue an action for a device', ASSIGN_OPTIONS(), assignToDevice);
+  group.add('pause <device>', 'Pause the lane of a device; what runs goes on', [], changeLane('pause'));
+  group.add('resume <device>', 'Resume the lane of a device', [], changeLane('resume'));
   group.add('clear-error <device>', 'Clear the error of a device', [], clearError);
 }
 
@@ -81,6 +83,7 @@ async function showDevice(session: Session, device: string): Promise<number> {
   session.show({ ...body, queue: queue.actions }, () => [
     `${body.name} ${body.id}  ${presence(body.online, body.lastSeenAt, session.now())}`,
     ...(body.state === 'error' ? [`in error: ${body.stateReason ?? '-'}`] : []),
+    ...(body.pausedAt ? [`paused by ${body.pausedBy}, ${ago(body.pausedAt, session.now())}`] : []),
     `tags: ${body.tags.join(', ') || '-'}`,
     '',
     ...(queue.actions.length === 0
@@ -107,6 +110,15 @@ async function assignToDevice(session: Session, device: string, kind: string, op
   });
   return assigned(session, body, options);
 }
+
+const changeLane = (verb: 'pause' | 'resume') => async (session: Session, device: string) => {
+  const params = { id: await deviceIdOf(session, device) };
+  const { body } = await session.client.devices[verb]({ params, body: {} });
+  session.show(body, () => [
+    `${body.name} ${body.id}  ${body.pausedAt ? `paused by ${body.pausedBy}` : 'goes on'}`,
+  ]);
+  return EXIT.done;
+};
 
 async function clearError(session: Session, device: string): Promise<number> {
   const { body } = await session.client.devices.clearError({

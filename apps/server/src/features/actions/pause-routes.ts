@@ -22,7 +22,8 @@ export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes 
         await audit.change(
           caller,
           async (tx) => {
-            await (verb === 'pause' ? engine.pauseLane : engine.resumeLane)(tx, { tenantId, laneId });
+            if (verb === 'pause') await engine.pauseLane(tx, { tenantId, laneId, by: caller.name });
+            else await engine.resumeLane(tx, { tenantId, laneId });
             await engine.note(tx, [pauseNote(tenantId, verb === 'pause', { laneId })]);
           },
           { act, target: `lane ${lane}`, detail: { reason: body.reason } },
