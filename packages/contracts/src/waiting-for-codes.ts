@@ -17,6 +17,14 @@ export const WAITING_FOR_CODES = [
   'TENANT_PAUSED',
   // hosts
   'SERVICE_DELETED',
+  // phones
+  'NO_PUSH_TOKEN',
+  'PHONE_LEFT',
+  'PUSHED',
+  'PUSHES_STOPPED',
+  'PUSH_DUE',
+  'PUSH_NOT_ACCEPTED',
+  'PUSH_TOKEN_DEAD',
   // tasks
   'DEVICE_ABSENT',
   'DEVICE_DELETED',

@@ -48,6 +48,13 @@ const LOOKS: Readonly<Record<string, ReasonLook>> = {
   NO_FREE_SLOT: { ...LINE, short: 'no free slot' },
   NEXT_CONTACT: { icon: PhoneIncoming, tone: 'slate', short: 'next contact' },
   OFFLINE: { ...AWAY, short: 'away' },
+  PUSHED: { ...AWAY, short: 'asleep, pushed' },
+  PUSH_DUE: { ...LINE, short: 'push due' },
+  PUSH_NOT_ACCEPTED: { icon: RotateCcw, tone: 'plum', short: 'push not accepted' },
+  PUSHES_STOPPED: { ...RULE, short: 'pushes stopped' },
+  NO_PUSH_TOKEN: { ...RULE, short: 'no push token' },
+  PUSH_TOKEN_DEAD: { icon: TriangleAlert, tone: 'red', short: 'cannot be woken up' },
+  PHONE_LEFT: { ...RULE, short: 'phone left' },
   DEVICE_ABSENT: { ...AWAY, short: 'absent' },
   RUNNING: { icon: Timer, tone: 'blue', short: 'running' },
 };
@@ -69,6 +76,13 @@ const PATIENCE: Readonly<Record<string, string>> = {
   NO_FREE_SLOT: 'Nothing to press: it goes out when a slot is free.',
   NO_PC: 'Give the device a PC: then it goes out.',
   TASK_NOT_ACTIVE: 'Nothing to press: it goes out when its task is active.',
+  PUSHED: 'Nothing to press: it goes out when the phone comes, and pushes go on.',
+  PUSH_DUE: 'Nothing to press: it goes out when the phone comes.',
+  PUSH_NOT_ACCEPTED: 'Nothing to press: it is pushed again.',
+  PUSHES_STOPPED: 'Look at the push certificate (Phones); pushes are tried again every five minutes.',
+  NO_PUSH_TOKEN: 'Somebody has to end the enrolment on the phone.',
+  PUSH_TOKEN_DEAD: 'It comes back with its next token, or is enrolled again with a new profile.',
+  PHONE_LEFT: 'Enrol it again with a new profile.',
   LANE_BLOCKED: 'It goes out when what blocks the lane has ended.',
   LANE_PAUSED: 'An operator resumes the lane.',
   TAG_PAUSED: 'An admin resumes the tag.',
@@ -129,6 +143,15 @@ export function partsOf(reason: WaitingFor): Part[] {
       break;
     case 'BEHIND_URGENT':
       if (actionId !== undefined) return said('Behind urgent action ', { actionId });
+      break;
+    case 'PUSHED':
+      if (reason.since)
+        return said(
+          'The phone is asleep: last pushed ',
+          { at: reason.since },
+          ...(attempt !== undefined && attempt > 1 ? [` (${attempt} times)`] : []),
+          ...(until ? [', next push at ', { at: until }] : []),
+        );
       break;
     case 'TASK_NOT_ACTIVE': {
       const [, before, taskId, after] = /^(.*task )(\d+)(.*?)\.?$/i.exec(reason.text) ?? [];

@@ -23,6 +23,7 @@ import { createPhones } from './phones.ts';
 import { createProfiles } from './profile.ts';
 import { createPushPart } from './push/index.ts';
 import { createRawCommands, MDM, type RawPayload } from './raw-commands.ts';
+import { givePushReasons } from './reasons.ts';
 import { operatorRoutes, phoneRoutes } from './routes.ts';
 import { createScep } from './scep.ts';
 import { createShownPhones } from './shown-phones.ts';
@@ -55,6 +56,7 @@ export const mdm: CreateFeature = (shell) => {
   shell.naming.of(MDM, ({ payload }) => (payload as Partial<RawPayload> | null)?.requestType);
   shell.copying.of(MDM, copyCommand({ fleet, raw }));
   shell.redriving.add(createRedriveRule(engine));
+  givePushReasons(engine);
   takeCommands({ arrivals, bus, commands, lives, phones, publish, pushes });
   // after a standstill the lease of an erase may be over as well, and would end without a result
   engine.addDuty(createExpireCommands({ commands, engine, presume: raw.presume, publish }), 'first');

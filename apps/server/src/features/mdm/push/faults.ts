@@ -59,7 +59,8 @@ export class Faults {
   }
 }
 
-const SENTENCES: Readonly<Record<string, string>> = {
+/** Why pushes of a topic have stopped. */
+export const SENTENCES: Readonly<Record<string, string>> = {
   NoCertificate: 'there is no push certificate for it.',
   CertificateUnreadable: 'its push certificate cannot be opened with MUSTER_SECRETS_KEY.',
   BadDeviceToken: 'APNs rejects all tokens, so the certificate may be for another app.',

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
+
+/** Why has a phone not got it yet? */
+let s: MdmStage;
+beforeAll(async () => {
+  s = await mdmStage({ clock: true, faults: true, settings: { MUSTER_MDM_HOLD_SECONDS: '0' } });
+});
+afterAll(() => s.close());
+
+const queue = async (id: string) =>
+  (await s.t.post(`/api/devices/${id}/mdm/commands`, { requestType: 'ProfileList' })).body.id;
+const why = async (id: string) => (await s.t.get(`/api/actions/${id}`)).body.waitingFor;
+
+test('a phone that sleeps says when it was last pushed and when the next push goes out', async () => {
+  const { phone, id } = await s.enrolled();
+  await phone.connect();
+  const waits = await queue(id);
+  await expect.poll(async () => (await why(waits)).code).toBe('PUSHED');
+  const since = s.t.clock().toISOString();
+  expect(await why(waits)).toMatchObject({
+    ...{ since, attempt: 1, until: expect.any(String) },
+    text: `The phone is asleep: last push at ${since}, it has not come yet.`,
+  });
+  // the reason is of the phone, for a page of actions in one read
+  const { body } = await s.t.get(`/api/devices/${id}/queue`);
+  expect(body.actions).toMatchObject([{ waitingFor: { code: 'PUSHED' } }]);
+  await phone.connect();
+  expect((await s.t.get(`/api/actions/${waits}`)).body.state).toBe('succeeded');
+});
+
+test('a push that APNs does not take, a dead token and stopped pushes are said as what they are', async () => {
+  const { phone, id } = await s.enrolled();
+  await phone.connect();
+  s.apns.answer('all', { status: 429, reason: 'TooManyRequests' });
+  const waits = await queue(id);
+  await expect.poll(() => why(waits)).toMatchObject({ code: 'PUSH_NOT_ACCEPTED', attempt: 1 });
+  s.apns.answer('all', { status: 410, reason: 'Unregistered', timestamp: s.t.clock().getTime() + 1 });
+  await s.t.post(`/api/devices/${id}/mdm/push`);
+  await expect
+    .poll(() => why(waits))
+    .toMatchObject({
+      ...{ code: 'PUSH_TOKEN_DEAD', since: s.t.clock().toISOString() },
+      text: expect.stringContaining('APNs says that it is no longer registered.'),
+    });
+  s.apns.answer('all', null);
+
+  const other = await s.enrolled();
+  await other.phone.connect();
+  s.apns.answer('all', { status: 403, reason: 'BadCertificate' });
+  const stopped = await queue(other.id);
+  await expect
+    .poll(() => why(stopped))
+    .toMatchObject({
+      ...{ code: 'PUSHES_STOPPED', text: expect.stringContaining('have stopped: APNs says BadCertificate.') },
+    });
+  s.apns.answer('all', null);
+});
