@@ -49,7 +49,16 @@ test('what the server calls itself at a time is not offered to be made due, as i
   await rows.getByRole('checkbox').click();
   await desk.page.getByRole('button', { name: 'Cancel 1' }).waitFor();
   expect(await desk.page.getByRole('button', { name: 'Make 1 due' }).count()).toBe(0);
+  // nor is what cannot be copied offered to be run again
   await t.post(`/api/actions/${id}/cancel`);
+  await t.post(`/api/actions/${other.id}/cancel`);
+  await desk.go(`/actions/${other.id}`);
+  const again = desk.page.getByRole('button', { name: 'Edit and run again' });
+  await again.waitFor();
+  await desk.go(`/actions/${id}`);
+  await desk.page.getByRole('heading', { level: 1, name: OWN_CALL }).waitFor();
+  expect(await again.count()).toBe(0);
+  expect((await t.post(`/api/actions/${id}/copy`)).body.code).toBe('MUSTER_NOT_COPIED');
 });
 
 test('a phone for which something waits without a push says so, and what is next; its commands have their names', async () => {

@@ -29,6 +29,7 @@ export type Copying = ReturnType<typeof createCopying>;
 
 export function createCopying(engine: Engine) {
   const byChannel = new Map<string, Copy>();
+  const refused = new Set<string>();
 
   /** As the engine knows it. A lane that was forgotten meanwhile is made again. */
   const plain: Copy = async (tx, old, { caller, changes, idempotencyKey }) => {
@@ -59,6 +60,14 @@ export function createCopying(engine: Engine) {
     plain,
     /** Actions of this channel are copied by their door. */
     of: (channel: string, copy: Copy) => void byChannel.set(channel, copy),
+    /** Actions of this channel are not copied. */
+    refuse(channel: string, why: () => Error) {
+      refused.add(channel);
+      byChannel.set(channel, () => {
+        throw why();
+      });
+    },
+    isRefused: (channel: string) => refused.has(channel),
     copy: ((tx, old, request) => (byChannel.get(old.channel) ?? plain)(tx, old, request)) satisfies Copy,
   };
 }

@@ -45,9 +45,9 @@ const fields = {
     .optional()
     .describe('Number of hidden fields in payload and result: passwords, tokens, secrets, keys, pins.'),
   fixed: z
-    .array(z.enum(['place', 'time']))
+    .array(z.enum(['place', 'time', 'copy']))
     .optional()
-    .describe('What its door does not let operators change: move-to-front or make-due would be refused.'),
+    .describe('What its door does not let operators do: move-to-front, make-due or copy would be refused.'),
   deviceName: z.string().optional().describe('The name of the device whose lane it is in.'),
   ...origin,
 };

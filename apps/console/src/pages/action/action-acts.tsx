@@ -26,13 +26,17 @@ export function ActionActs({ action, onEdit }: { action: ActionWithEvents; onEdi
       ({ state }) =>
         state === 'claimed'
           ? { text: 'It was asked to stop; it ends with the next report, or with its lease.' }
-          : { text: 'Cancelled.', undo: { word: 'Queue again', act: () => void copy() } },
+          : {
+              text: 'Cancelled.',
+              ...(mayBeCopied ? { undo: { word: 'Queue again', act: () => void copy() } } : {}),
+            },
     );
   const front = () =>
     act(() => ask('POST', '/api/actions/:id/move-to-front', { params, body: {} }), {
       text: 'It is first in its lane.',
     });
   const redrive = () => send({ ids: [action.id] });
+  const mayBeCopied = !action.fixed?.includes('copy');
   const isFinished = action.state !== 'pending' && action.state !== 'claimed';
   return (
     <>
@@ -46,7 +50,7 @@ export function ActionActs({ action, onEdit }: { action: ActionWithEvents; onEdi
           Redrive
         </Button>
       )}
-      {isFinished && (
+      {isFinished && mayBeCopied && (
         <Button disabled={busy} onClick={onEdit}>
           Edit and run again
         </Button>

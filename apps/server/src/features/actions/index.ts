@@ -20,7 +20,7 @@ import { workerRoutes } from './worker-routes.ts';
 /** Generic lanes for anybody, and the operator's hand on the actions of every door. */
 function createActions(shell: Shell): Feature {
   const { audit, config, copying, engine, fleet, internalChannels, log, moving, naming, redriving } = shell;
-  const show = createShow({ engine, fleet, moving, naming });
+  const show = createShow({ copying, engine, fleet, moving, naming });
   const lanes = new Lanes(engine);
   const handed: HandedToWorkers = new Handed();
   const handingOut = createHandingOut({ engine, handed, handOut: createHandOut(shell, GENERIC) });

@@ -1,4 +1,5 @@
 import type { ActionView, Engine } from '@muster/engine';
+import type { Copying } from '../../copying/copying.ts';
 import { DEVICE_SPACE, type Fleet } from '../../fleet/index.ts';
 import type { Moving } from '../../moving/moving.ts';
 import type { Naming } from '../../naming/naming.ts';
@@ -10,13 +11,18 @@ export type Show = ReturnType<typeof createShow>;
 interface Tools {
   readonly engine: Engine;
   readonly fleet: Fleet;
+  readonly copying: Copying;
   readonly moving: Moving;
   readonly naming: Naming;
 }
 
 const isNamed = (name: string | null) => name !== null;
 
-export function createShow({ engine, fleet, moving, naming }: Tools) {
+export function createShow({ copying, engine, fleet, moving, naming }: Tools) {
+  const fixedOf = (action: ActionView) => {
+    const fixed = moving.fixedOf(action);
+    return copying.isRefused(action.channel) ? [...(fixed ?? []), 'copy' as const] : fixed;
+  };
   return async (tenantId: number, actions: readonly ActionView[]) => {
     const ids = actions.map(({ id }) => id);
     const origins = await fleet.originsOf(engine.db, tenantId, ids);
@@ -26,7 +32,7 @@ export function createShow({ engine, fleet, moving, naming }: Tools) {
       ...wireAction(action),
       ...origins.get(action.id),
       name: naming.nameOf(action),
-      fixed: moving.fixedOf(action),
+      fixed: fixedOf(action),
       deviceName: names.get(deviceOf(action) ?? ''),
     }));
   };

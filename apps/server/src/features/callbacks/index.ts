@@ -16,9 +16,10 @@ const NOT_OFFERED = [
 /** Callbacks for everybody, by QStash's interface: its client and its receiver are used as they are. */
 function create(shell: Shell): Feature {
   // what is in a message was checked when it was published, and it is signed: nobody writes one himself
-  shell.copying.of(CALLBACKS, () => {
-    throw new MusterError('MUSTER_NOT_COPIED', 409, 'Callbacks cannot be copied. Publish the message again.');
-  });
+  shell.copying.refuse(
+    CALLBACKS,
+    () => new MusterError('MUSTER_NOT_COPIED', 409, 'Callbacks cannot be copied. Publish the message again.'),
+  );
   // they say that a time is over
   shell.moving.keepTime(
     { channel: CALLBACKS, kind: OWN_CALL },

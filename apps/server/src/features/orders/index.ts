@@ -36,9 +36,10 @@ export const orders: CreateFeature = (shell) => {
   freeCancelled({ completion, db, engine, log, queries });
   doorEvents.of(CHANNEL, orderEvents(engine, seconds));
   engine.addDuty(createPruneDeleted(engine, config.MUSTER_SOFT_DELETE_DAYS));
-  copying.of(CHANNEL, () => {
-    throw new MusterError('MUSTER_NOT_COPIED', 409, 'Orders cannot be copied. Create a new one.');
-  });
+  copying.refuse(
+    CHANNEL,
+    () => new MusterError('MUSTER_NOT_COPIED', 409, 'Orders cannot be copied. Create a new one.'),
+  );
   moving.refuse(
     CHANNEL,
     () =>

@@ -43,13 +43,15 @@ export const pipeline: CreateFeature = (shell) => {
     runOnce: async (client) => dutyRun(await executions.prune(client, MOST_PRUNED), MOST_PRUNED),
   });
 
-  shell.copying.of(PIPELINE, () => {
-    throw new MusterError(
-      'MUSTER_NOT_COPIED',
-      409,
-      'Actions of the pipeline cannot be copied. Use assignAction again.',
-    );
-  });
+  shell.copying.refuse(
+    PIPELINE,
+    () =>
+      new MusterError(
+        'MUSTER_NOT_COPIED',
+        409,
+        'Actions of the pipeline cannot be copied. Use assignAction again.',
+      ),
+  );
 
   const assign = createAssign({ devices, dispatcher, engine, executions, fleet, templates });
   const changes = createChanges({ ...shell, assign, dispatcher, templates });

@@ -91,9 +91,7 @@ export const tasks: CreateFeature = ({
   });
   fleet.addStepMilestones(CHANNEL, 'task');
   fleet.addChannelOfPcs(CHANNEL);
-  copying.of(CHANNEL, () => {
-    throw notCopied();
-  });
+  copying.refuse(CHANNEL, notCopied);
   countTransitions(engine, soon.soon);
   engine.addDuty(advance.duty);
   engine.addDuty(endDeletedPcs);

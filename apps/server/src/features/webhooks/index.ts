@@ -63,9 +63,10 @@ function create(shell: Shell): Feature {
     begin: (webhook) => startDeliverer(tools, webhook),
   });
   // what is signed with a webhook's secret has happened: nobody writes an event himself
-  shell.copying.of(WEBHOOKS, () => {
-    throw new MusterError('MUSTER_NOT_COPIED', 409, 'Webhook deliveries cannot be copied. Replay them.');
-  });
+  shell.copying.refuse(
+    WEBHOOKS,
+    () => new MusterError('MUSTER_NOT_COPIED', 409, 'Webhook deliveries cannot be copied. Replay them.'),
+  );
   shell.problems.add(createPausedProblem(engine.schema));
   engine.addDuty(pruneWebhooks(engine, config.MUSTER_RETENTION_DAYS));
 
