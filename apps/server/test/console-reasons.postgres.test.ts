@@ -246,3 +246,13 @@ test('the lane of a device is paused on its page; whoever did it stands beside w
   await acts.getByRole('button', { name: 'Resume', exact: true }).waitFor();
   await t.post(`/api/devices/${device.id}/resume`);
 });
+
+test('a key in the address that filters nothing is refused in a sentence, and a valid filter ends it', async () => {
+  const { page } = desk;
+  await desk.go('/targets?type=devices&colour=red');
+  const alert = page.getByRole('alert').filter({ hasText: 'There is no filter "colour".' });
+  await alert.waitFor();
+  await desk.go('/targets?type=devices');
+  await alert.waitFor({ state: 'detached' });
+  await page.getByRole('searchbox').or(page.getByRole('combobox')).first().waitFor();
+});

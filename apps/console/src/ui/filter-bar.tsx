@@ -1,7 +1,8 @@
 import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useId, useState } from 'react';
+import { address } from '../page-address.ts';
 import type { SeenValues } from '../words/completions.ts';
-import { type FilterKeys, readFilter, writeFilter } from '../words/filter-text.ts';
+import { type FilterKeys, readFilter, unknownKey, writeFilter } from '../words/filter-text.ts';
 import { Button } from './button.tsx';
 import { FilterField } from './filter-field.tsx';
 
@@ -13,16 +14,19 @@ export function FilterBar(props: {
   beside?: ReactNode;
   /** The key of words without one. */
   plain?: string;
+  /** What else the address of the page may say: its tab, its open row. */
+  others?: readonly string[];
   /** Offered as values, beside those that are known of a key. */
   seen?: SeenValues;
 }) {
-  const { keys, value, onChange, plain } = props;
+  const { keys, value, onChange, others = [], plain } = props;
   const written = writeFilter(value, keys, plain);
   const [text, setText] = useState(written);
   const [wrong, setWrong] = useState<string>();
   const id = useId();
   useEffect(() => setText(written), [written]);
 
+  const unknown = unknownKey(address.useSearch(), keys, others);
   const apply = (next: string) => {
     const read = readFilter(next, keys, plain);
     if ('wrong' in read) {
@@ -32,6 +36,7 @@ export function FilterBar(props: {
     setWrong(undefined);
     onChange(read.filter);
   };
+  const said = wrong ?? unknown;
   const set = Object.entries(value).filter(([key, one]) => key in keys && one !== undefined && one !== '');
   return (
     <search>
@@ -48,14 +53,14 @@ export function FilterBar(props: {
             onText={setText}
             keys={keys}
             seen={props.seen}
-            wrongId={wrong ? `${id}-wrong` : undefined}
+            wrongId={said ? `${id}-wrong` : undefined}
           />
           <Button type="submit">Filter</Button>
           {props.beside}
         </div>
-        {wrong && (
+        {said && (
           <p id={`${id}-wrong`} role="alert" className="text-table text-red-text">
-            {wrong}
+            {said}
           </p>
         )}
         {set.length > 0 && (

@@ -5,6 +5,19 @@ type Filter = Record<string, string | undefined>;
 const WORD = /([a-zA-Z]+):("[^"]*"|\S*)|("[^"]*"|\S+)/g;
 const bare = (text: string) => text.replace(/^"|"$/g, '');
 
+const noFilter = (key: string, keys: FilterKeys) =>
+  `There is no filter "${key}". There are ${Object.keys(keys).join(', ')}.`;
+
+/** The address may be written by hand: a key in it that filters nothing is refused as in the field. */
+export function unknownKey(
+  search: Readonly<Filter>,
+  keys: FilterKeys,
+  others: readonly string[],
+): string | undefined {
+  const key = Object.keys(search).find((one) => !(one in keys) && !others.includes(one));
+  return key === undefined ? undefined : noFilter(key, keys);
+}
+
 export function readFilter(
   text: string,
   keys: FilterKeys,
@@ -18,8 +31,7 @@ export function readFilter(
       continue;
     }
     const known = keys[key];
-    if (known === undefined)
-      return { wrong: `There is no filter "${key}". There are ${Object.keys(keys).join(', ')}.` };
+    if (known === undefined) return { wrong: noFilter(key, keys) };
     const one = bare(value ?? '');
     if (one === '') return { wrong: `"${whole}" has no value.` };
     if (known.length > 0 && !known.includes(one))

@@ -17,6 +17,8 @@ import { Presence } from '../../ui/presence.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { count } from '../../words/numbers.ts';
 
+/** The tab of the page. */
+const OTHERS = ['type'];
 const KEYS = { text: [], tag: [], state: ['ok', 'error'], online: ['true', 'false'], pcId: [] } as const;
 const idOf = (device: Device) => device.id;
 const valuesOf = ({ pcId, tags }: Device) => ({ tag: tags, pcId: [pcId] });
@@ -100,6 +102,7 @@ export function Devices({ search }: { search: Search }) {
     <>
       <FilterBar
         keys={KEYS}
+        others={OTHERS}
         value={filter}
         plain="text"
         seen={seen}
