@@ -256,3 +256,17 @@ test('a key in the address that filters nothing is refused in a sentence, and a 
   await alert.waitFor({ state: 'detached' });
   await page.getByRole('searchbox').or(page.getByRole('combobox')).first().waitFor();
 });
+
+test('at phone width the menu of the orders stands beside the switch, not in a line of its own', async () => {
+  const { page } = desk;
+  await page.setViewportSize({ width: 390, height: 844 });
+  await desk.go('/orders');
+  const acts = page.locator('#main [data-acts]');
+  const top = async (name: RegExp, role: 'button' | 'switch') => {
+    const box = await acts.getByRole(role, { name }).boundingBox();
+    return box && box.y + box.height / 2;
+  };
+  await acts.getByRole('switch').waitFor();
+  expect(await top(/^More/, 'button')).toBeCloseTo((await top(/auto/, 'switch')) ?? -1, -1);
+  await page.setViewportSize({ width: 1280, height: 800 });
+});

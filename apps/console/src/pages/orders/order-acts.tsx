@@ -56,18 +56,21 @@ export function OrderActs(props: {
       <Button disabled={busy || !last} onClick={remove}>
         − Bot
       </Button>
-      <label className="inline-flex h-8 pointer-coarse:h-touch items-center gap-2 text-table">
-        <input
-          type="checkbox"
-          role="switch"
-          aria-checked={props.isAuto}
-          className="size-4 accent-ink"
-          checked={props.isAuto}
-          onChange={(event) => props.setAuto(event.target.checked)}
-        />
-        auto
-      </label>
-      <Menu items={[{ word: 'Clear all orders …', danger: true, act: clear }]} />
+      {/* together: the menu never has a line of its own on a phone */}
+      <span className="inline-flex items-center gap-2">
+        <label className="inline-flex h-8 pointer-coarse:h-touch items-center gap-2 text-table">
+          <input
+            type="checkbox"
+            role="switch"
+            aria-checked={props.isAuto}
+            className="size-4 accent-ink"
+            checked={props.isAuto}
+            onChange={(event) => props.setAuto(event.target.checked)}
+          />
+          auto
+        </label>
+        <Menu items={[{ word: 'Clear all orders …', danger: true, act: clear }]} />
+      </span>
       <Confirm asked={asked} onClose={() => setAsked(undefined)} />
     </>
   );
