@@ -57,7 +57,9 @@ test('what the server calls itself at a time is not offered to be made due, as i
   await again.waitFor();
   await desk.go(`/actions/${id}`);
   await desk.page.getByRole('heading', { level: 1, name: OWN_CALL }).waitFor();
+  await desk.page.getByText('cancelled', { exact: true }).first().waitFor();
   expect(await again.count()).toBe(0);
+  expect((await t.get(`/api/actions/${id}`)).body.fixed).toContain('copy');
   expect((await t.post(`/api/actions/${id}/copy`)).body.code).toBe('MUSTER_NOT_COPIED');
 });
 
