@@ -56,3 +56,14 @@ test('G6: once handed out and given back an action no longer expires', async () 
   await t.pass(5_000);
   expect(await t.claim(laneId)).toMatchObject({ id, attempt: 2 });
 });
+
+test('G4: what a person takes back is pending at once and counted neither as a failure nor towards the tenth', async () => {
+  const { laneId, id } = await running({ maxAttempts: 1 });
+  for (let attempt = 1; attempt <= 21; attempt += 1) {
+    // nine that count: the next of their kind would be the tenth
+    expect(await release(id, attempt, { uncounted: attempt > 9 })).toMatchObject({ state: 'pending' });
+    expect(await t.claim(laneId)).toMatchObject({ id, attempt: attempt + 1 });
+  }
+  expect((await t.engine.get(t.db, 1, id))?.failures).toBe(0);
+  expect(await release(id, 22)).toMatchObject({ state: 'failed' });
+});

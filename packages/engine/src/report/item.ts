@@ -7,7 +7,7 @@ export interface ReportItem {
   readonly attempt: number;
   /**
    * `timeout`: its time is over, and whoever works on it says so before housekeeping does. `unreached`: released, and nothing is
-   * counted, because nobody ever had it.
+   * counted, because nobody ever had it or a person took it back.
    */
   readonly outcome: 'succeeded' | 'failed' | 'timeout' | 'not_now' | 'released' | 'unreached';
   /** Of a failure: it is the last try, however many there might be. */

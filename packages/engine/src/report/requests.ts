@@ -144,7 +144,10 @@ export function createReporting(options: {
       requests: readonly Omit<ReportRequest, 'next'>[],
     ): Promise<ReportAnswer[]> => options.reportMany(client, requests.map(itemOf)),
 
-    /** Gives an attempt back that was not begun: no failure is counted, the action is pending again at once. */
+    /**
+     * Gives an attempt back that was not begun: no failure is counted, the action is pending again at once. Every tenth in a row is
+     * counted all the same, so a client that only gives back comes to an end; `uncounted` is for a person who takes it back.
+     */
     async release(
       client: Queryable,
       request: {
@@ -154,6 +157,8 @@ export function createReporting(options: {
         worker?: string | undefined;
         channel?: string | undefined;
         reason?: string | undefined;
+        /** However often. */
+        uncounted?: boolean | undefined;
       },
     ): Promise<ReportAnswer> {
       if (!isId(request.actionId)) return UNKNOWN;
@@ -161,7 +166,7 @@ export function createReporting(options: {
         tenantId: checkTenant(request.tenantId),
         actionId: request.actionId,
         attempt: checkAttempt(request.attempt),
-        outcome: 'released',
+        outcome: request.uncounted ? 'unreached' : 'released',
         worker: ifGiven(request.worker, (worker) => checkName(worker, 'worker', 0)),
         channel: ifGiven(request.channel, (channel) => checkName(channel, 'channel')),
         error: ifGiven(request.reason, (reason) => checkText(reason, 'reason')),

@@ -23,7 +23,7 @@ export type Command =
       readonly action: number;
       readonly running: boolean;
       readonly older: number;
-      readonly outcome: 'succeeded' | 'failed' | 'not_now' | 'released' | 'unreached';
+      readonly outcome: 'succeeded' | 'failed' | 'not_now' | 'released' | 'unreached' | 'taken_back';
       readonly delayMs: number | undefined;
       readonly next: string | null;
     }
@@ -143,7 +143,7 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: fc.record({
       op: op('report'),
       ...of,
-      outcome: op('succeeded', 'failed', 'failed', 'not_now', 'released', 'unreached'),
+      outcome: op('succeeded', 'failed', 'failed', 'not_now', 'released', 'unreached', 'taken_back'),
       delayMs: fc.option(fc.constantFrom(0, 500, 3_000), { nil: undefined, freq: 2 }),
       next: fc.option(by, { nil: null, freq: 2 }),
     }),

@@ -48,6 +48,13 @@ export const OPENINGS: Readonly<Record<string, readonly Command[]>> = {
     ...[enqueue(), claim(), report('failed'), compare, of('makeDue'), claim()],
     ...[report('not_now', { delayMs: 3_000 }), compare, pass(10_000), claim(), report('released'), compare],
   ],
+  'taken back more often than a client may give back': [
+    ...[
+      enqueue({ maxAttempts: 1 }),
+      ...Array.from({ length: 11 }, () => [claim(), report('taken_back')]).flat(),
+    ],
+    ...[compare, ...Array.from({ length: 10 }, () => [claim(), report('released')]).flat(), compare],
+  ],
   'failed, redriven, out of time, and ended with its lease': [
     ...[...failed, compare, of('redrive'), compare],
     ...[enqueue({ lane: 1, onLeaseEnd: 'fail' }), claim({ lane: 1 }), pass(10_001), compare],

@@ -200,22 +200,24 @@ async function perform(world: World, command: Command): Promise<void> {
       const next =
         command.next === null ? undefined : { channel: command.next, worker: 'w0', leaseMs: LEASE_MS };
       const base = { tenantId, actionId: action.id, attempt };
-      const answer =
-        command.outcome === 'released'
-          ? await engine.release(db, base)
-          : await engine.report(db, {
-              ...base,
-              status: command.outcome === 'not_now' ? 'notNow' : command.outcome,
-              retryAfterMs: command.delayMs,
-              next,
-              leasedIn: hinted(world, action),
-            });
+      const { outcome } = command;
+      const isRelease = outcome === 'released' || outcome === 'taken_back';
+      const answer = isRelease
+        ? await engine.release(db, { ...base, uncounted: outcome === 'taken_back' })
+        : await engine.report(db, {
+            ...base,
+            status: outcome === 'not_now' ? 'notNow' : outcome,
+            retryAfterMs: command.delayMs,
+            next,
+            leasedIn: hinted(world, action),
+          });
       const at = action.at;
       const held = leaseOf(action);
-      const expected = acts.report(model, action, attempt, command.outcome, command.delayMs);
+      const means = outcome === 'taken_back' ? 'unreached' : outcome;
+      const expected = acts.report(model, action, attempt, means, command.delayMs);
       const { accepted, state, repeated } = answer;
       same('report', { accepted, state, repeated }, expected);
-      if (command.outcome === 'released' || !next) return;
+      if (isRelease || !next) return;
       if (held && at !== action.at) seen.add('went home');
       const settled = held !== null && at.lease !== held;
       const then = settled ? acts.goOn(model, at, held, next) : acts.claim(model, action.at, next, action);

@@ -11,12 +11,13 @@ import type { BotQueries } from './bot-queries.ts';
 import { type Completion, unreached } from './completion.ts';
 import { orderError, refused, unknownOrder } from './errors.ts';
 import type { NewNumber, OrderQueries } from './order-queries.ts';
+import { whyUnavailable } from './why-unavailable.ts';
 import { CHANNEL, type OrderRow, POOL, POOLS, statusOf } from './wire.ts';
 
 /** What can be done to an order. Its status is what the engine says of its action. */
 export type Orders = ReturnType<typeof createOrders>;
 
-/** Given back so often it would be a dead letter: more often than anybody will. */
+/** What an operator takes back is not counted: only claims whose answer the database lost are, and every tenth of those. */
 const TRIES = 1_000;
 
 export function createOrders(tools: {
@@ -68,7 +69,7 @@ export function createOrders(tools: {
   async function giveBack(tx: Transaction, row: OrderRow) {
     const { tenant_id: tenantId, action_id: actionId, attempt } = row;
     if (attempt === null) return;
-    await engine.release(tx, { tenantId, actionId, attempt });
+    await engine.release(tx, { tenantId, actionId, attempt, uncounted: true });
     await completion.unschedule(tx, row);
     await queries.touch(tx, tenantId, row.order_id);
     if (row.worker !== null) await bots.touch(tx, tenantId, row.worker);
@@ -88,8 +89,7 @@ export function createOrders(tools: {
       ...{ leaseMs, actionId: row.action_id },
     });
     if (got.kind === 'held') throw refused('The bot is processing another order.');
-    if (got.kind === 'empty')
-      throw refused('The order is not available now: orders are paused, or it has ended.');
+    if (got.kind === 'empty') throw refused(await whyUnavailable(engine, tx, row));
     await completion.schedule(tx, row.order_id, got.action);
   }
 
