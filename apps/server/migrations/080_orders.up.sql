@@ -19,6 +19,8 @@ create table {schema}.orders (
   action_id bigint not null,
   -- the first action of it: its place in the line
   place bigint not null,
+  -- how often it was handed out as an action that has ended with its deletion: the number of an attempt never comes again
+  former_attempts int not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   completed_at timestamptz,

@@ -78,3 +78,101 @@ test('whoever assigns an order that is not handed out is told the reason', async
   expect((await assign()).status).toBe(200);
 });
 
+test('G83: an order that is cancelled and restored before its bot is free leaves that bot free', async () => {
+  const [made, a] = [await order(), await bot()];
+  await claim(a.id);
+  // whoever frees the bots of cancelled orders has not come yet
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const reportMany = t.engine.reportMany.bind(t.engine);
+  const late = vi.spyOn(t.engine, 'reportMany').mockImplementationOnce(async (tx, items) => {
+    await opened;
+    return reportMany(tx, items);
+  });
+  expect((await t.post(`/api/actions/${await actionOf(made.id)}/cancel`, {})).status).toBe(200);
+  await expect.poll(() => late.mock.calls.length).toBe(1);
+  expect((await restore(made.id)).body).toMatchObject({ status: 'PENDING', botId: null });
+  expect(await botNow(a.id)).toMatchObject(idle);
+  t.clock.advance(1);
+  expect((await claim(a.id)).body).toMatchObject({ id: made.id, status: 'PROCESSING', botId: a.id });
+  open();
+  expect((await patch(`/api/bots/${a.id}`, { status: 'IDLE' })).body).toMatchObject(idle);
+  expect((await one(made.id)).status).toBe('PENDING');
+});
+
+test('G83: a bot whose order was cancelled is set idle by hand, if nobody else has', async () => {
+  const [made, a] = [await order(), await bot()];
+  await claim(a.id);
+  vi.spyOn(t.engine, 'reportMany').mockRejectedValue(new Error('not now'));
+  await t.post(`/api/actions/${await actionOf(made.id)}/cancel`, {});
+  await expect
+    .poll(() => t.log())
+    .toContain('The bots of cancelled orders become free when their leases end.');
+  expect(await claim(a.id)).toMatchObject({ status: 409, body: { code: 'MUSTER_ORDER_STATUS' } });
+  expect((await patch(`/api/bots/${a.id}`, { status: 'IDLE' })).body).toMatchObject(idle);
+  expect((await claim(a.id)).body).toBeNull();
+});
+
+test('G83: the callback of a claim before the order was restored does not complete it', async () => {
+  const [made, a] = [await order(), await bot()];
+  for (const attempt of [1, 2]) {
+    await claim(a.id);
+    expect((await calls(made.id))[0]).toMatchObject({ attempt });
+    await t.del(`/api/orders/${made.id}`);
+    await restore(made.id);
+    t.clock.advance(1_000);
+  }
+  // given back within one life, too
+  await claim(a.id);
+  await patch(`/api/orders/${made.id}`, { status: 'PENDING' });
+  t.clock.advance(1_000);
+  await claim(a.id);
+  expect((await calls(made.id)).map(({ attempt }) => attempt)).toEqual([4, 3, 2, 1]);
+  // all of them come, as if none had been cancelled
+  const answers: string[] = [];
+  for (const [n, body] of (await calls(made.id)).toReversed().entries()) {
+    const at = new Date(t.clock().getTime() + 1);
+    const call = { tenantId: 1, path: '/api/orders/complete', at, body, deduplicationId: `again-${n}` };
+    await t.server.callbacks.schedule(t.engine.db, call);
+    t.clock.advance(1);
+    await t.pass(0);
+    await expect
+      .poll(async () => {
+        const { events } = (await t.get('/v2/events?state=DELIVERED')).body;
+        return events.length;
+      })
+      .toBe(n + 1);
+    const { events } = (await t.get('/v2/events?state=DELIVERED')).body;
+    answers.push(JSON.parse(events[0].responseBody).message);
+    if (n < 3) expect(await one(made.id)).toMatchObject({ status: 'PROCESSING', botId: a.id });
+  }
+  expect(answers).toEqual([...Array(3).fill('Order already finalized'), 'Order completed']);
+  expect(await one(made.id)).toMatchObject({ status: 'COMPLETE', completionReason: 'CALLBACK' });
+});
+
+test('G83: a claim does not answer with an order that the bot lost before the answer was made', async () => {
+  const a = await bot();
+  const losses: ((made: Order) => Promise<unknown>)[] = [
+    () => patch(`/api/bots/${a.id}`, { status: 'IDLE' }),
+    ({ id }) => t.del(`/api/orders/${id}`),
+    ({ id }) => patch(`/api/orders/${id}`, { status: 'COMPLETE' }),
+    async ({ id }) => {
+      await t.del(`/api/orders/${id}`);
+      await restore(id);
+    },
+  ];
+  const claimFromPool = t.engine.claimFromPool.bind(t.engine);
+  for (const lose of losses) {
+    const made = await order();
+    vi.spyOn(t.engine, 'claimFromPool').mockImplementationOnce(async (db, item) => {
+      const got = await claimFromPool(db, item);
+      await lose(made);
+      return got;
+    });
+    expect(await claim(a.id)).toMatchObject({ status: 409, body: { code: 'MUSTER_ORDER_STATUS' } });
+    expect(await botNow(a.id)).toMatchObject(idle);
+    await t.post('/api/orders/clear');
+  }
+});

@@ -50,4 +50,5 @@ export const newBot = bot.extend({ botToken: z.string().describe('Shown once.') 
 export const botToken = z.strictObject({ id: z.string(), botToken: z.string() }).meta({ id: 'BotToken' });
 export const botPage = z.strictObject({ bots: z.array(bot), cursor: nextCursor }).meta({ id: 'BotPage' });
 export type BotPage = z.infer<typeof botPage>;
-export const botBusy = refusal.extend({ code: z.literal('BOT_BUSY'), order }).meta({ id: 'BotBusy' });
+const botBusy = refusal.extend({ code: z.literal('BOT_BUSY'), order }).meta({ id: 'BotBusy' });
+export const notClaimed = z.union([botBusy, refusal]);

@@ -1,6 +1,16 @@
 import { endpoint } from '../endpoint.ts';
 import { IDEMPOTENCY_KEY, idParams } from '../values.ts';
-import { bot, botBusy, botPage, botToken, cleared, completed, newBot, order, orderPage } from './answers.ts';
+import {
+  bot,
+  botPage,
+  botToken,
+  cleared,
+  completed,
+  newBot,
+  notClaimed,
+  order,
+  orderPage,
+} from './answers.ts';
 import { botPatch, listQuery, orderBody, orderListQuery, orderPatch } from './requests.ts';
 
 const clear = { summary: 'Delete all orders and free their bots; numbering continues' } as const;
@@ -124,7 +134,7 @@ export const bots = {
     params: idParams,
     responses: {
       200: { description: 'The order, or null if none is waiting.', schema: order.nullable() },
-      409: { description: 'The bot already has one.', schema: botBusy },
+      409: { description: 'The bot already has one, or lost it at this moment.', schema: notClaimed },
     },
   }),
 };

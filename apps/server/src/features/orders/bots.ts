@@ -32,10 +32,14 @@ export function createBots(tools: {
     return row;
   }
 
-  async function giveBack(tx: Transaction, { tenant_id: tenantId, bot_id: botId, order_id: id }: BotRow) {
-    const row = id === null ? null : await orderQueries.get(tx, tenantId, id);
-    // its time may be over meanwhile, and another bot have it
-    if (row?.worker === botId) await orders.giveBack(tx, row);
+  async function giveBack(tx: Transaction, bot: BotRow) {
+    const { tenant_id: tenantId, bot_id: botId, order_id: orderId, action_id: actionId, attempt } = bot;
+    if (actionId === null || attempt === null) return;
+    const row = orderId === null ? null : await orderQueries.get(tx, tenantId, orderId);
+    if (row?.worker === botId && row.attempt === attempt) return orders.giveBack(tx, row);
+    // its order was cancelled; or its time is over meanwhile and another bot has it, and then this changes nothing
+    await engine.release(tx, { tenantId, actionId, attempt, uncounted: true });
+    if (orderId !== null) await completion.unschedule(tx, { ...bot, order_id: orderId });
   }
 
   const issueToken = (
@@ -70,8 +74,11 @@ export function createBots(tools: {
       });
       if (got.kind === 'empty') return got;
       const actionId = got.kind === 'held' ? got.actionId : got.action.id;
-      const order = (await orderQueries.ofAction(db, tenantId, actionId)) as OrderRow;
-      if (got.kind === 'claimed') await completion.tryToSchedule(order.order_id, got.action);
+      const order = await orderQueries.ofAction(db, tenantId, actionId);
+      // it is read after the commit: somebody may have taken it back, deleted or completed it since
+      if (order?.worker !== id || (got.kind === 'claimed' && order.attempt !== got.action.attempt))
+        throw refused('The order of the bot changed meanwhile. Claim again.');
+      if (got.kind === 'claimed') await completion.tryToSchedule(order, got.action);
       return { kind: got.kind, order };
     },
 

@@ -41,12 +41,12 @@ export function createCompletion(tools: {
 
   function schedule(
     client: Queryable,
-    orderId: string,
+    { former_attempts: former, order_id: orderId }: OrderRow,
     { attempt, leasedAt, tenantId, worker }: ClaimedAction,
   ) {
     return callbacks.schedule(client, {
       ...{ tenantId, path: PATH, at: new Date(leasedAt.getTime() + ownMs) },
-      body: { orderId, botId: worker, attempt },
+      body: { orderId, botId: worker, attempt: former + attempt },
       deduplicationId: idOf({ orderId, startedAt: leasedAt }),
     });
   }
@@ -59,12 +59,12 @@ export function createCompletion(tools: {
     schedule,
 
     /** Of a claim that is committed, which does not fail for it. */
-    async tryToSchedule(orderId: string, action: ClaimedAction): Promise<void> {
+    async tryToSchedule(order: OrderRow, action: ClaimedAction): Promise<void> {
       try {
-        await schedule(engine.db, orderId, action);
+        await schedule(engine.db, order, action);
       } catch (error) {
         log.warn(
-          { err: error, orderId },
+          { err: error, orderId: order.order_id },
           'No callback is scheduled for an order: the end of its lease will complete it.',
         );
       }
@@ -85,6 +85,7 @@ export function createCompletion(tools: {
 
     /** Of orders that were cancelled: no bot has them any more. */
     async giveUp(tx: Transaction, tenantId: number, held: readonly ProcessedOrder[]): Promise<void> {
+      if (held.length === 0) return;
       await engine.reportMany(tx, unreached(tenantId, held));
       const claims = held.map((one) => idOf({ orderId: one.order_id, startedAt: one.leased_at }));
       await callbacks.unscheduleMany(tx, tenantId, claims);
@@ -105,9 +106,10 @@ export function createCompletion(tools: {
       { attempt, botId, orderId }: { orderId: string; botId: string; attempt: number },
     ): Promise<boolean> {
       const row = await queries.get(engine.db, tenantId, orderId);
-      if (row?.worker !== botId || row.attempt !== attempt) return false;
+      if (row?.worker !== botId || row.attempt === null) return false;
+      if (row.former_attempts + row.attempt !== attempt) return false;
       const { settled } = await engine.report(engine.db, {
-        ...{ tenantId, actionId: row.action_id, attempt, channel: CHANNEL, worker: botId },
+        ...{ tenantId, actionId: row.action_id, attempt: row.attempt, channel: CHANNEL, worker: botId },
         ...{ status: 'succeeded', reason: 'CALLBACK' },
       });
       return settled;

@@ -90,7 +90,7 @@ export function createOrders(tools: {
     });
     if (got.kind === 'held') throw refused('The bot is processing another order.');
     if (got.kind === 'empty') throw refused(await whyUnavailable(engine, tx, row));
-    await completion.schedule(tx, row.order_id, got.action);
+    await completion.schedule(tx, row, got.action);
   }
 
   return {
@@ -129,6 +129,9 @@ export function createOrders(tools: {
       const botId = to.botId?.toLowerCase() ?? to.botId;
       if (row.deleted_at) {
         if (to.deletedAt !== null) throw unknownOrder();
+        // a bot may still have the action that was cancelled: nobody would find it by the order after this
+        if (!row.completed_at)
+          await completion.giveUp(tx, tenantId, await queries.stillProcessed(tx, tenantId, [row.action_id]));
         const { order_id: orderId, order_number: orderNumber, place: placeOf, type } = row;
         const action = actionOf(
           { orderId, orderNumber, type, createdBy: by, placeOf },

@@ -24,6 +24,8 @@ export interface OrderRow {
   readonly worker: string | null;
   readonly attempt: number | null;
   readonly leased_at: Date | null;
+  /** Of actions that it had before it was deleted and restored: its attempts are counted on from there. */
+  readonly former_attempts: number;
   /** When its bot is done with it. */
   readonly ends_at: Date | null;
   readonly completion_reason: Order['completionReason'];

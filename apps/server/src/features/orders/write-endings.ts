@@ -13,7 +13,7 @@ export function writeEndings({ addEffect, schema: s }: Engine): void {
       const i = own('i');
       return {
         steps: `${i} as materialized (
-          select t.tenant_id, t.state = 'succeeded' as complete, t.reason, t.at, o.order_id, l.leased_at,
+          select t.tenant_id, t.state = 'succeeded' as complete, t.reason, t.at, t.attempt, o.order_id, l.leased_at,
             case when l.worker ~ '^[0-9a-f-]{36}$' then l.worker::uuid end as bot_id
           from ${own('tr')} t
           cross join lateral (
@@ -30,6 +30,7 @@ export function writeEndings({ addEffect, schema: s }: Engine): void {
             completion_reason = case when i.complete then case when i.reason in ('CALLBACK', 'LEASE_END') then i.reason else 'OPERATOR' end end,
             processing_started_at = case when i.complete then i.leased_at end,
             bot_id = case when i.complete then i.bot_id end,
+            former_attempts = o.former_attempts + case when i.complete then 0 else i.attempt end,
             deleted_at = case when i.complete then o.deleted_at else coalesce(o.deleted_at, i.at) end
           from ${i} i where o.tenant_id = any(array[i.tenant_id]) and o.order_id = i.order_id
         ), ${own('f')} as materialized (
