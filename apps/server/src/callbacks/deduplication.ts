@@ -8,9 +8,17 @@ const FINISHED = `coalesce((
   select a.state in ('succeeded', 'failed', 'cancelled', 'expired') from {s}.action_states a
   where a.tenant_id = d.tenant_id and a.action_id = d.action_id limit 1), true)`;
 
+/** One that is cancelled, or being cancelled, will not be sent: it gives up its id at once. */
+const CANCELLED = `(
+  select a.state = 'cancelled' or (a.state = 'claimed' and exists (
+    select 1 from {s}.action_events e
+    where e.tenant_id = d.tenant_id and e.action_id = d.action_id and e.type = 'CANCEL_REQUESTED'))
+  from {s}.action_states a where a.tenant_id = d.tenant_id and a.action_id = d.action_id limit 1)`;
+
 /** Which message a deduplication id means. Two that come at once wait for each other on the row. */
 export function createDeduplication({ schema: s, now }: Pick<Engine, 'schema' | 'now'>) {
   const finished = FINISHED.replaceAll('{s}', s);
+  const cancelled = CANCELLED.replaceAll('{s}', s);
 
   return {
     /** The action that is there already, or null: the id is the caller's, who says with `means` what it is for. */
@@ -20,7 +28,7 @@ export function createDeduplication({ schema: s, now }: Pick<Engine, 'schema' | 
         name: 'muster_callback_deduplicate',
         text: `insert into ${s}.callback_deduplications as d (tenant_id, deduplication_id, look_at) values ($1, $2, $4)
           on conflict (tenant_id, deduplication_id) do update set look_at = excluded.look_at
-          where d.look_at <= $3::timestamptz and ${finished}
+          where (d.look_at <= $3::timestamptz and ${finished}) or ${cancelled}
           returning 1`,
         values: [tenantId, id, at, new Date(at.getTime() + WINDOW_MS)],
       });
