@@ -56,22 +56,24 @@ export async function toldOf(
     const door = said[n];
     const own = event.type === 'NOTED' ? noteOf(event) : actionOf(event, facts[n] as Facts);
     return [
-      ...(own ? [told(event, own)] : []),
-      ...(door && isKnown(door.type) ? [told(event, { ...door, type: door.type })] : []),
+      ...(own ? [told(event, own, `action/${event.actionId}`)] : []),
+      // an order may have several actions, one after the other
+      ...(door && isKnown(door.type) ? [told(event, { ...door, type: door.type }, door.subject)] : []),
     ];
   });
 }
 
 type Said = Pick<Told, 'type' | 'subject' | 'data'>;
 
-function told(event: StreamEvent, said: Said): Told {
+/** `key`: events with the same one are delivered in their order. */
+function told(event: StreamEvent, said: Said, key: string): Told {
   const { at, cursor, eventId, kind, laneName, space, tags, tenantId } = event;
   return {
     ...said,
     ...{ at, cursor, kind, tags, tenantId },
     // numbers of events are given out again after a restore, but not in the same millisecond
     id: `evt_${eventId}-${at.getTime().toString(36)}-${said.type}`,
-    key: event.actionId === null ? (said.subject ?? said.type) : `action/${event.actionId}`,
+    key: event.actionId === null ? (said.subject ?? said.type) : key,
     device: space === 'device' ? laneName : null,
   };
 }
