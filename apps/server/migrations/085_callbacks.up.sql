@@ -25,6 +25,8 @@ create table {schema}.callback_keys (
   tenant_id int not null,
   current_key bytea not null,
   next_key bytea not null,
+  -- of calls of the server to itself; nobody is shown it
+  own_key bytea not null,
   primary key (tenant_id)
 );
 

@@ -1,7 +1,7 @@
 import type { Bot, Order } from '@muster/contracts';
 import type { Database } from '@muster/engine';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { ownKeyOf, sign } from '../src/callbacks/signing-keys.ts';
+import { sign } from '../src/callbacks/signing-keys.ts';
 import { startDestination } from '../testing/destination.ts';
 import { rawConnection } from '../testing/raw-http.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
@@ -107,7 +107,7 @@ async function unableToComplete(run: () => Promise<void>): Promise<void> {
   await run().finally(() => change('drop constraint broken'));
 }
 const publishedKey = async () => (await t.get('/v2/keys')).body.current as string;
-const key = async () => ownKeyOf(await publishedKey());
+const key = async () => (await t.server.callbacks.keys.ensure(t.engine.db, 1)).own;
 
 describe('the five scenarios', () => {
   test('G83: scenario 1, the callback of a claim completes the order ten seconds later, and frees its bot', async () => {
@@ -616,4 +616,7 @@ test('G83: a callback is believed with a valid signature and nothing else', asyn
   expect((await signedBody(t, await key(), { orderId: made.id })).status).toBe(400);
   expect((await signedBody(t, await key(), { ...said, botId: made.id })).body.message).toContain('already');
   expect((await one(made.id)).status).toBe('PROCESSING');
+  // a rotation is about what receivers know
+  await t.post('/v2/keys/rotate');
+  expect((await signedBody(t, await key(), said)).body).toEqual({ message: 'Order completed' });
 });

@@ -24,7 +24,7 @@ import {
   OWN_PATHS,
   type StoredMessage,
 } from './message.ts';
-import { createSigningKeys, isSignedBy, ownKeyOf } from './signing-keys.ts';
+import { createSigningKeys, isSignedBy } from './signing-keys.ts';
 
 export interface NewMessage {
   readonly tenantId: number;
@@ -199,7 +199,7 @@ export class Callbacks {
     if (!tenantId) return null;
     const given = { ...request, at: this.#engine.now() };
     const own = this.#secrets.isReady ? await this.keys.find(client, tenantId) : null;
-    const ownKeys = own ? [ownKeyOf(own.current), ownKeyOf(own.next)] : [];
+    const ownKeys = own ? [own.own] : [];
     const account = this.#account;
     const isSigned =
       (await isSignedBy(ownKeys, { ...given, isFor: ({ pathname, search }) => pathname + search === url })) ||

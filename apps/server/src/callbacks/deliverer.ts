@@ -17,12 +17,12 @@ import {
   SLOW_MS,
   type StoredMessage,
 } from './message.ts';
-import { ownKeyOf, type SigningKeys, sign } from './signing-keys.ts';
+import { sign, type TenantKeys } from './signing-keys.ts';
 
 export interface DelivererOptions {
   readonly deliveries: Deliveries;
   readonly engine: Engine;
-  readonly keys: { find(client: Queryable, tenantId: number): Promise<SigningKeys | null> };
+  readonly keys: { find(client: Queryable, tenantId: number): Promise<TenantKeys | null> };
   readonly line: CallbackLine;
   readonly log: Log;
   /** The lane belongs to another line from now on. */
@@ -91,7 +91,7 @@ export class Deliverer {
     const key = await keys.find(engine.db, action.tenantId);
     if (!key) return { outcome: 'forbidden', text: 'There is no key to sign it with.', tookMs: 0 };
     const messageId = messageIdOf(action.id);
-    const by = isOwn ? ownKeyOf(key.current) : key.current;
+    const by = isOwn ? key.own : key.current;
     const signature = await sign(by, { at: engine.now(), body, messageId, url });
     return {
       ...{ url, method: message.method, timeoutMs: message.timeoutMs },

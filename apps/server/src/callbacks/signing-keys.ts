@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Queryable } from '@muster/engine';
 import { jwtVerify, SignJWT } from 'jose';
 import type { Secrets } from '../secrets/secrets.ts';
@@ -7,6 +7,11 @@ import type { Secrets } from '../secrets/secrets.ts';
 export interface SigningKeys {
   readonly current: string;
   readonly next: string;
+}
+
+/** `own` signs calls of this server to itself. It is made of nothing that receivers are given, and nobody is shown it. */
+export interface TenantKeys extends SigningKeys {
+  readonly own: string;
 }
 
 export interface Signed {
@@ -24,13 +29,6 @@ const CLOCK_TOLERANCE_SECONDS = 60;
 const secretOf = (key: string) => new TextEncoder().encode(key);
 const seconds = (at: Date) => Math.floor(at.getTime() / 1_000);
 const hashOf = (body: Buffer) => createHash('sha256').update(body).digest('base64url');
-
-/**
- * What signs calls of this server to itself. Whoever publishes gets signatures of any address by the tenant's key, but none by
- * this one: what it is made of is no web token.
- */
-export const ownKeyOf = (key: string) =>
-  createHmac('sha256', key).update('calls of the server to itself').digest('base64url');
 
 /** The value of Upstash-Signature. */
 export function sign(key: string, { url, body, messageId, at }: Signed): Promise<string> {
@@ -74,40 +72,40 @@ export function createSigningKeys(s: string, secrets: Secrets) {
   const seal = (tenantId: number, key: string) => secrets.seal(key, purposeOf(tenantId));
   const make = () => `sig_${randomBytes(32).toString('base64url')}`;
 
-  function opened(tenantId: number, row: { current_key: Buffer; next_key: Buffer }): SigningKeys {
+  function opened(tenantId: number, row: Record<'current_key' | 'next_key' | 'own_key', Buffer>): TenantKeys {
     const open = (sealed: Buffer) => secrets.open(sealed, purposeOf(tenantId)).toString('utf8');
-    return { current: open(row.current_key), next: open(row.next_key) };
+    return { current: open(row.current_key), next: open(row.next_key), own: open(row.own_key) };
   }
 
   /** Read with every delivery, so a change holds at once on every node. */
-  async function find(client: Queryable, tenantId: number): Promise<SigningKeys | null> {
+  async function find(client: Queryable, tenantId: number): Promise<TenantKeys | null> {
     const { rows } = await client.query({
       name: 'muster_callback_keys',
-      text: `select current_key, next_key from ${s}.callback_keys where tenant_id = $1`,
+      text: `select current_key, next_key, own_key from ${s}.callback_keys where tenant_id = $1`,
       values: [tenantId],
     });
     return rows[0] ? opened(tenantId, rows[0]) : null;
   }
 
-  async function ensure(client: Queryable, tenantId: number): Promise<SigningKeys> {
+  async function ensure(client: Queryable, tenantId: number): Promise<TenantKeys> {
     const known = await find(client, tenantId);
     if (known) return known;
     await client.query({
-      text: `insert into ${s}.callback_keys (tenant_id, current_key, next_key) values ($1, $2, $3) on conflict do nothing`,
-      values: [tenantId, seal(tenantId, make()), seal(tenantId, make())],
+      text: `insert into ${s}.callback_keys (tenant_id, current_key, next_key, own_key) values ($1, $2, $3, $4) on conflict do nothing`,
+      values: [tenantId, seal(tenantId, make()), seal(tenantId, make()), seal(tenantId, make())],
     });
-    return (await find(client, tenantId)) as SigningKeys;
+    return (await find(client, tenantId)) as TenantKeys;
   }
 
   return {
     find,
     ensure,
-    /** The next key signs from now on. */
-    async rotate(client: Queryable, tenantId: number): Promise<SigningKeys> {
+    /** The next key signs from now on; the server's own is no concern of receivers, and stays. */
+    async rotate(client: Queryable, tenantId: number): Promise<TenantKeys> {
       await ensure(client, tenantId);
       const { rows } = await client.query({
         text: `update ${s}.callback_keys set current_key = next_key, next_key = $2 where tenant_id = $1
-          returning current_key, next_key`,
+          returning current_key, next_key, own_key`,
         values: [tenantId, seal(tenantId, make())],
       });
       return opened(tenantId, rows[0]);
