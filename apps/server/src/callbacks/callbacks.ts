@@ -1,4 +1,4 @@
-import type { Engine, Queryable, Transaction } from '@muster/engine';
+import type { Engine, NewAction, Queryable, Transaction } from '@muster/engine';
 import { EngineError, isTransaction } from '@muster/engine';
 import type { Config } from '../config.ts';
 import type { Log } from '../http/logging.ts';
@@ -9,7 +9,7 @@ import { createDeduplication } from './deduplication.ts';
 import { Deliverers } from './deliverers.ts';
 import { createDeliveries, type Deliveries } from './deliveries.ts';
 import { failureOf } from './follow-up.ts';
-import { CallbackLanes } from './lanes.ts';
+import { CallbackLanes, LANES_PER_HOST } from './lanes.ts';
 import { createLetters, type Letters } from './letters.ts';
 import {
   BACKOFF_MS,
@@ -71,6 +71,7 @@ export class Callbacks {
   readonly #engine: Engine;
   readonly #haveKeys = new Set<number>();
   readonly #lanes: CallbackLanes;
+  readonly #lineDepth: number;
   readonly #secrets: Secrets;
 
   constructor({ config, engine, log, outgoing, secrets }: Options) {
@@ -79,6 +80,7 @@ export class Callbacks {
     this.#account = accountOf(config);
     this.#calls = this.#account && new AccountCalls(this.#account, outgoing, log);
     this.#lanes = new CallbackLanes(engine);
+    this.#lineDepth = config.MUSTER_LANE_DEPTH_LIMIT;
     this.#deduplication = createDeduplication(engine);
     this.deliveries = createDeliveries(engine, config.MUSTER_RETENTION_DAYS);
     this.keys = createSigningKeys(engine.schema, secrets);
@@ -109,11 +111,9 @@ export class Callbacks {
       if (present !== null) return { actionId: present, isNew: false };
     }
     await this.keys.ensure(tx, tenantId); // says so now if there is no key to seal them with
-    const { host } = new URL(message.url);
-    const { id } = await this.#engine.enqueue(tx, {
-      ...{ tenantId, laneId: await this.#lanes.laneOf(tx, tenantId, host), channel: CALLBACKS },
-      ...{ kind: MESSAGE, payload: message, createdBy: given.createdBy, notBefore: given.notBefore },
-      ...{ ...tries(message), tags: given.labels, unbounded: given.isFollowUp },
+    const id = await this.#enqueue(tx, {
+      ...{ tenantId, channel: CALLBACKS, kind: MESSAGE, payload: message, createdBy: given.createdBy },
+      ...{ notBefore: given.notBefore, ...tries(message), tags: given.labels, unbounded: given.isFollowUp },
     });
     if (deduplicationId !== undefined) await this.#deduplication.means(tx, tenantId, deduplicationId, id);
     afterCommit(tx, () => this.#deliverers.lookSoon(tenantId, 'quick'));
@@ -220,6 +220,24 @@ export class Callbacks {
   async stop(): Promise<void> {
     await this.#deliverers.stop();
     await this.#calls?.settled();
+  }
+
+  /** In a line of its host that has room. */
+  async #enqueue(
+    tx: Queryable,
+    action: Omit<NewAction, 'laneId' | 'payload'> & { payload: StoredMessage },
+  ): Promise<string> {
+    const { host } = new URL(action.payload.url);
+    for await (const laneId of this.#lanes.lanesOf(tx, action.tenantId, host))
+      try {
+        return (await this.#engine.enqueue(tx, { ...action, laneId })).id;
+      } catch (error) {
+        if (!(error instanceof EngineError && error.code === 'MUSTER_LANE_FULL')) throw error;
+      }
+    throw new EngineError(
+      'MUSTER_LANE_FULL',
+      `${LANES_PER_HOST * this.#lineDepth} messages already wait for ${host}, as many as may: ${LANES_PER_HOST} lines of MUSTER_LANE_DEPTH_LIMIT.`,
+    );
   }
 
   /** Once for each tenant: they change, but they stay. */

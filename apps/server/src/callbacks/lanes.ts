@@ -37,10 +37,12 @@ export class CallbackLanes {
     this.#engine = engine;
   }
 
-  /** One of the lanes of this host. */
-  async laneOf(tx: Queryable, tenantId: number, host: string): Promise<string> {
-    const name = `${host.length > LONGEST_NAME ? createHash('sha256').update(host).digest('hex') : host}/${randomInt(LANES_PER_HOST)}`;
-    return this.#noted(tx, tenantId, name, 'quick');
+  /** The lanes of this host, in the order in which they are to be tried: another one first each time. */
+  async *lanesOf(tx: Queryable, tenantId: number, host: string): AsyncGenerator<string> {
+    const name = host.length > LONGEST_NAME ? createHash('sha256').update(host).digest('hex') : host;
+    const first = randomInt(LANES_PER_HOST);
+    for (let n = 0; n < LANES_PER_HOST; n += 1)
+      yield await this.#noted(tx, tenantId, `${name}/${(first + n) % LANES_PER_HOST}`, 'quick');
   }
 
   /** From now on it is claimed with those of this line. Hosts that hang begin to at once, so those that come together are moved together. */
