@@ -62,10 +62,15 @@ export const eventPage = z
   .strictObject({ events: z.array(event), cursor: z.string().optional() })
   .meta({ id: 'CallbackEventPage' });
 
-export const cancelled = z.strictObject({ cancelled: z.int() }).meta({ id: 'CancelledCallbacks' });
-export const dismissed = z.strictObject({ deleted: z.int() }).meta({ id: 'DismissedDeadLetters' });
+const more = z.string().optional().describe('There are more: pass it to go on.');
+export const cancelled = z
+  .strictObject({ cancelled: z.int(), cursor: more })
+  .meta({ id: 'CancelledCallbacks' });
+export const dismissed = z
+  .strictObject({ deleted: z.int(), cursor: more })
+  .meta({ id: 'DismissedDeadLetters' });
 export const retried = z
-  .strictObject({ responses: z.array(z.strictObject({ messageId: z.string() })) })
+  .strictObject({ responses: z.array(z.strictObject({ messageId: z.string() })), cursor: more })
   .meta({ id: 'RetriedDeadLetters' });
 export const keys = z
   .strictObject({ current: z.string(), next: z.string() })

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { endpoint } from '../endpoint.ts';
 import { idParams } from '../values.ts';
 import { cancelled, dismissed, eventPage, keys, letterPage, message, published, retried } from './answers.ts';
-import { batchBody, cancelQuery, eventQuery, letterQuery } from './requests.ts';
+import { batchBody, cancelBody, cancelQuery, eventQuery, letterBody, letterQuery } from './requests.ts';
 
 /** The part of QStash's interface that Muster has, under QStash's paths: its client is used as it is. */
 const OPTIONS = {
@@ -55,8 +55,9 @@ export const callbacks = {
   cancelMany: endpoint({
     method: 'DELETE',
     path: '/v2/messages',
-    summary: 'Cancel the given messages, all with a label, or all',
+    summary: 'Cancel the given messages, all with a label, or all; up to count of them',
     query: cancelQuery,
+    body: cancelBody,
     responses: { 200: { description: 'How many.', schema: cancelled } },
   }),
   deadLetters: endpoint({
@@ -78,6 +79,7 @@ export const callbacks = {
     path: '/v2/dlq',
     summary: 'Delete the given dead letters, or up to count of them',
     query: letterQuery,
+    body: letterBody,
     responses: { 200: { description: 'How many.', schema: dismissed } },
   }),
   retry: endpoint({
@@ -85,6 +87,7 @@ export const callbacks = {
     path: '/v2/dlq/retry',
     summary: 'Retry the given dead letters, or up to count of them',
     query: letterQuery,
+    body: letterBody,
     responses: { 200: { description: 'The messages, with their old ids.', schema: retried } },
   }),
   events: endpoint({

@@ -17,16 +17,23 @@ export const batchBody = z
   .meta({ id: 'CallbackBatch' });
 export type CallbackBatch = z.infer<typeof batchBody>;
 
-const ids = z.union([z.string(), z.array(z.string()).max(1_000)]).optional();
+const id = z.string().min(1);
+const ids = z.union([id, z.array(id).max(1_000)]).optional();
+const label = z.string().min(1).optional();
 const count = z.int().min(1).max(1_000).optional();
 
-export const cancelQuery = z.strictObject({ messageIds: ids, label: z.string().optional(), count });
+export const cancelQuery = z.strictObject({ messageIds: ids, label, count, cursor: cursor.optional() });
 export const letterQuery = z.strictObject({ dlqIds: ids, count, cursor: cursor.optional() });
 export const eventQuery = z.strictObject({
   messageId: z.string().optional(),
   messageIds: ids,
   state: z.enum(CALLBACK_STATES).optional(),
-  label: z.string().optional(),
+  label,
   count,
   cursor: cursor.optional(),
 });
+
+/** Older clients (2.8) name ids in the body; nothing else is understood there, and an empty list means none. */
+const inBody = z.array(id).max(1_000).optional();
+export const cancelBody = z.strictObject({ messageIds: inBody }).meta({ id: 'CancelCallbacks' });
+export const letterBody = z.strictObject({ dlqIds: inBody }).meta({ id: 'DeadLetters' });

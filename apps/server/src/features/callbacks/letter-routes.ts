@@ -1,4 +1,4 @@
-import { api } from '@muster/contracts';
+import { api, type QueryOf } from '@muster/contracts';
 import type { Queryable } from '@muster/engine';
 import { CALLBACKS, messageIdOf } from '../../callbacks/message.ts';
 import type { Shell } from '../../feature.ts';
@@ -6,12 +6,13 @@ import { defineRoute, type Route } from '../../http/define-route.ts';
 import { limitOf } from '../../http/page.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { callbackError } from './errors.ts';
-import { idsOf, kindFor, readers } from './message-routes.ts';
+import { idsOf, kindFor, kindMeant, namedIds, readers } from './message-routes.ts';
 import { publishers } from './publish-routes.ts';
 import { letterOf } from './wire.ts';
 
 interface Which {
-  readonly dlqIds?: string | readonly string[] | undefined;
+  readonly ids: readonly string[] | undefined;
+  readonly kind: string | undefined;
   readonly count?: number | undefined;
   readonly cursor?: string | undefined;
 }
@@ -20,23 +21,37 @@ interface Which {
 export function letterRoutes({ audit, callbacks, db, engine }: Shell): Route[] {
   const { deliveries, letters } = callbacks;
 
-  const find = (client: Queryable, caller: Caller, { count, cursor, dlqIds }: Which, more = 0) =>
-    letters.list(client, caller.tenantId, {
-      ...{ ids: idsOf(dlqIds), kind: kindFor(caller), before: cursor, limit: limitOf(count) + more },
-    });
+  /** A page of them, and where it goes on if there are more. */
+  async function find(client: Queryable, { tenantId }: Caller, { count, cursor, ids, kind }: Which) {
+    const limit = ids && count === undefined ? Math.max(ids.length, 1) : limitOf(count);
+    const found = await letters.list(client, tenantId, { ids, kind, before: cursor, limit: limit + 1 });
+    const page = found.slice(0, limit);
+    return { ids: page, more: found.length > limit ? { cursor: page.at(-1) as string } : {} };
+  }
+
+  const meant = (
+    caller: Caller,
+    { dlqIds, ...page }: QueryOf<typeof api.callbacks.retry>,
+    inBody: readonly string[] | undefined,
+  ): Which => {
+    const ids = namedIds(dlqIds, inBody);
+    return { ...page, ids, kind: kindMeant(caller, ids !== undefined) };
+  };
 
   return [
     defineRoute(api.callbacks.deadLetters, {
       access: readers,
       async handler({ caller, query }) {
         const { tenantId } = caller;
-        const found = await find(db, caller, query, 1);
-        const ids = found.slice(0, limitOf(query.count));
+        const { dlqIds, ...page } = query;
+        const { ids, more } = await find(db, caller, {
+          ...{ ...page, ids: idsOf(dlqIds), kind: kindFor(caller) },
+        });
         const { actions } = await engine.list(db, { tenantId, channel: CALLBACKS, ids }, { limit: 1_000 });
         const last = await deliveries.last(db, tenantId, ids);
         return {
           messages: actions.map((view) => letterOf(view, last.get(view.id))),
-          ...(found.length > ids.length ? { cursor: ids.at(-1) as string } : {}),
+          ...more,
         };
       },
     }),
@@ -45,7 +60,10 @@ export function letterRoutes({ audit, callbacks, db, engine }: Shell): Route[] {
       async handler({ caller, params }) {
         const deleted = await audit.change(
           caller,
-          async (tx) => letters.dismiss(tx, caller.tenantId, await find(tx, caller, { dlqIds: params.id })),
+          async (tx) => {
+            const { ids } = await find(tx, caller, { ids: idsOf(params.id), kind: kindFor(caller) });
+            return letters.dismiss(tx, caller.tenantId, ids);
+          },
           (count) => (count === 0 ? null : { act: 'callback.dismiss', target: `dead letter ${params.id}` }),
         );
         if (deleted === 0) throw callbackError('MUSTER_UNKNOWN_DEAD_LETTER', 'There is no such dead letter.');
@@ -54,34 +72,41 @@ export function letterRoutes({ audit, callbacks, db, engine }: Shell): Route[] {
     }),
     defineRoute(api.callbacks.dismissMany, {
       access: publishers,
-      async handler({ caller, query }) {
-        const deleted = await audit.change(
+      async handler({ body, caller, query }) {
+        const which = meant(caller, query, body.dlqIds);
+        const { deleted, more } = await audit.change(
           caller,
-          async (tx) => letters.dismiss(tx, caller.tenantId, await find(tx, caller, query)),
-          (count) => (count === 0 ? null : { act: 'callback.dismiss', detail: { ...query, count } }),
+          async (tx) => {
+            const { ids, more } = await find(tx, caller, which);
+            return { deleted: await letters.dismiss(tx, caller.tenantId, ids), more };
+          },
+          ({ deleted: count }) =>
+            count === 0 ? null : { act: 'callback.dismiss', detail: { ...query, ...body, count } },
         );
-        return { deleted };
+        return { deleted, ...more };
       },
     }),
     defineRoute(api.callbacks.retry, {
       access: publishers,
-      async handler({ caller, query }) {
+      async handler({ body, caller, query }) {
         const { tenantId } = caller;
-        const redriven = await audit.change(
+        const which = meant(caller, query, body.dlqIds);
+        const { again, more } = await audit.change(
           caller,
           async (tx) => {
+            const { ids, more } = await find(tx, caller, which);
             const again: string[] = [];
-            for (const actionId of await find(tx, caller, query))
+            for (const actionId of ids)
               if ((await engine.redrive(tx, { tenantId, actionId })).outcome === 'redriven')
                 again.push(actionId);
-            return again;
+            return { again, more };
           },
-          (again) =>
+          ({ again }) =>
             again.length === 0
               ? null
               : { act: 'callback.redrive', detail: { messages: again.map(messageIdOf) } },
         );
-        return { responses: redriven.map((id) => ({ messageId: messageIdOf(id) })) };
+        return { responses: again.map((id) => ({ messageId: messageIdOf(id) })), ...more };
       },
     }),
   ];

@@ -3,6 +3,7 @@ import { actionIdOf, CALLBACKS, MESSAGE } from '../../callbacks/message.ts';
 import type { Shell } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
 import { limitOf } from '../../http/page.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { callbackError } from './errors.ts';
@@ -12,6 +13,9 @@ import { eventOf, messageOf } from './wire.ts';
 
 export const readers = operators('viewer', 'publisher');
 
+/** The client sends it whenever it means all, and promises that one call cancels them. */
+const COUNT_OF_CLIENT = 100;
+
 /** Publishers know of what was published alone, operators of calls of this server to itself too. */
 export const kindFor = ({ kind }: Caller) => (kind === 'publisher' ? MESSAGE : undefined);
 
@@ -19,6 +23,19 @@ export const kindFor = ({ kind }: Caller) => (kind === 'publisher' ? MESSAGE : u
 export function idsOf(given: string | readonly string[] | undefined): string[] | undefined {
   return given === undefined ? undefined : [given].flat().flatMap((id) => actionIdOf(id) ?? []);
 }
+
+/** In the query or, as older clients (2.8) have it, in the body; undefined: no ids are named. */
+export function namedIds(
+  inQuery: string | readonly string[] | undefined,
+  inBody: readonly string[] | undefined,
+): string[] | undefined {
+  if (inQuery !== undefined && inBody !== undefined)
+    throw httpError('MUSTER_BAD_BODY', 'Name the ids in the query or in the body, not in both.');
+  return idsOf(inBody ?? inQuery);
+}
+
+/** Calls of this server to itself are meant only by who names them: "all" is what was published. */
+export const kindMeant = (caller: Caller, isNamed: boolean) => (isNamed ? kindFor(caller) : MESSAGE);
 
 export function messageRoutes({ audit, db, engine }: Shell): Route[] {
   const queries = createCallbackQueries(engine);
@@ -52,16 +69,20 @@ export function messageRoutes({ audit, db, engine }: Shell): Route[] {
     }),
     defineRoute(api.callbacks.cancelMany, {
       access: publishers,
-      async handler({ caller, query }) {
-        const ids = idsOf(query.messageIds);
-        const filter = {
-          ...{ tenantId: caller.tenantId, channel: CALLBACKS, kind: kindFor(caller) },
-          ...{ ids, tag: query.label },
-        };
-        const done = await audit.begin(caller, { act: 'callback.cancel', detail: query });
-        const { cancelled, requested } = await engine.cancelMatching(db, filter);
+      async handler({ body, caller, query }) {
+        const { count, cursor, label: tag } = query;
+        const ids = namedIds(query.messageIds, body.messageIds);
+        const kind = kindMeant(caller, ids !== undefined || tag !== undefined);
+        const filter = { tenantId: caller.tenantId, channel: CALLBACKS, kind, ids, tag };
+        const page =
+          count === undefined || count === COUNT_OF_CLIENT || ids !== undefined
+            ? null
+            : await engine.list(db, { ...filter, state: 'unfinished' }, { cursor, limit: count });
+        const meant = page ? { ...filter, ids: page.actions.map(({ id }) => id) } : filter;
+        const done = await audit.begin(caller, { act: 'callback.cancel', detail: { ...query, ...body } });
+        const { cancelled, requested } = await engine.cancelMatching(db, meant);
         await done({ cancelled, requested });
-        return { cancelled: cancelled + requested };
+        return { cancelled: cancelled + requested, ...(page?.cursor ? { cursor: page.cursor } : {}) };
       },
     }),
     defineRoute(api.callbacks.events, {
