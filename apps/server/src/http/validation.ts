@@ -90,6 +90,8 @@ function sentence(found: ErrorObject | undefined, whole: string): string {
     case 'additionalProperties':
       return `${capital(whole)} has an unknown field ${JSON.stringify(inside(field, params.additionalProperty).slice(0, 100))}.`;
     case 'type':
+      if (rule.enum) return `${name} must be one of ${rule.enum.join(', ')}.`;
+      if (params.type === 'null' && rule.description) return `${name} must be ${rule.description}.`;
       return `${name} must be ${rule.const === undefined ? article(params.type) : JSON.stringify(rule.const)}.`;
     case 'const':
       return `${name} must be ${JSON.stringify(params.allowedValue)}.`;

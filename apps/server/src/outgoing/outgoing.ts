@@ -70,6 +70,7 @@ export class Outgoing {
   /** The address, if a request can be sent to such a one at all, or the sentence why not. */
   check(address: string): URL | string {
     const url = URL.canParse(address) ? new URL(address) : null;
+    if (!url && /^https?:/i.test(address)) return 'is no valid URL: check its host and its port.';
     if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
       return 'must be a URL that begins with https:// or http://.';
     if (url.username || url.password) return 'must not contain a user name or password.';

@@ -11,7 +11,7 @@ import {
   order,
   orderPage,
 } from './answers.ts';
-import { botPatch, listQuery, orderBody, orderListQuery, orderPatch } from './requests.ts';
+import { botPatch, listQuery, noFields, orderBody, orderListQuery, orderPatch } from './requests.ts';
 
 const clear = { summary: 'Delete all orders and free their bots; numbering continues' } as const;
 
@@ -89,6 +89,7 @@ export const bots = {
     method: 'POST',
     path: '/api/bots',
     summary: 'Create a bot and its token',
+    body: noFields,
     responses: { 201: { description: 'The token is shown once.', schema: newBot } },
   }),
   list: endpoint({
@@ -132,6 +133,7 @@ export const bots = {
     path: '/api/bots/:id/claim',
     summary: 'Claim the next order for an idle bot',
     params: idParams,
+    body: noFields,
     responses: {
       200: { description: 'The order, or null if none is waiting.', schema: order.nullable() },
       409: { description: 'The bot already has one, or lost it at this moment.', schema: notClaimed },

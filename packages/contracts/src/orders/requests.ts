@@ -8,7 +8,7 @@ const uuid = z
   .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/)
   .describe('a UUID')
   .meta({ id: 'Uuid' });
-const restored = z.null().describe('Only null: restores what was deleted.');
+const restored = z.null().describe('null, which restores what was deleted; to delete it, send DELETE');
 
 export const orderBody = z
   .strictObject({
@@ -26,6 +26,9 @@ export const orderPatch = z
   })
   .meta({ id: 'OrderPatch' });
 export type OrderPatch = z.infer<typeof orderPatch>;
+
+/** What takes no fields refuses them: whoever sends some expects something of them. */
+export const noFields = z.strictObject({}).meta({ id: 'NoFields' });
 
 /** Of orders and of bots alike. */
 export const listQuery = z.strictObject({

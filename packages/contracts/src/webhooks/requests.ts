@@ -5,7 +5,12 @@ import { DELIVERY_STATES, WEBHOOK_EVENTS, WEBHOOK_WILDCARDS } from './events.ts'
 /** What comes in. */
 const url = z.string().min(1).max(2_000).describe('a URL that begins with https:// or http://');
 const ids = z
-  .array(z.string().regex(/^[1-9]\d{0,17}$/))
+  .array(
+    z
+      .string()
+      .regex(/^[1-9]\d{0,17}$/)
+      .describe('an id, such as "7"'),
+  )
   .min(1)
   .max(100)
   .describe('ids');

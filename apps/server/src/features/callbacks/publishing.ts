@@ -25,6 +25,7 @@ const MOST_RETRIES = 100;
 const LONGEST_TIMEOUT_MS = 600_000;
 const LONGEST_DELAY_MS = 366 * 86_400_000;
 const LONGEST_ID = 500;
+const LONGEST_LABEL = 512;
 const FORWARD = 'forward-';
 /** What the connection itself says, or this server: nobody else does. */
 const NOT_FORWARDED =
@@ -66,7 +67,11 @@ export function readPublishing(
     throw wrong('content-type', 'cannot be forwarded.');
   const follower = (prefix: string): Follower | undefined => {
     const to = headers[prefix];
-    if (to === undefined) return undefined;
+    if (to === undefined) {
+      const option = Object.keys(headers).find((name) => name.startsWith(`${prefix}-`));
+      if (option !== undefined) throw wrong(option, `needs ${prefix}.`);
+      return undefined;
+    }
     const delayMs = durationOf(headers, `${prefix}-delay`, LONGEST_DELAY_MS) ?? 0;
     return { ...sendingOf(headers, `${prefix}-`, addressOf(to, outgoing)), delayMs };
   };
@@ -83,6 +88,8 @@ export function readPublishing(
     ?.split(',')
     .map((label) => label.trim())
     .filter(Boolean);
+  if (labels?.some((label) => label.length > LONGEST_LABEL))
+    throw wrong('upstash-label', `has a label of more than ${LONGEST_LABEL} characters.`);
   return {
     message,
     notBefore: timeOf(headers, now),
@@ -148,6 +155,9 @@ function deduplicationIdOf(headers: Publishing['headers'], message: object): str
       throw wrong('upstash-deduplication-id', `must have 1 to ${LONGEST_ID} characters.`);
     return `id:${encodeURIComponent(id)}`;
   }
-  if (headers['upstash-content-based-deduplication'] !== 'true') return undefined;
+  const byContent = headers['upstash-content-based-deduplication'] ?? 'false';
+  if (byContent !== 'true' && byContent !== 'false')
+    throw wrong('upstash-content-based-deduplication', 'must be true or false.');
+  if (byContent === 'false') return undefined;
   return `content:${createHash('sha256').update(JSON.stringify(message)).digest('hex')}`;
 }

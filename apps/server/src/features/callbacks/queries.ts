@@ -32,7 +32,14 @@ export function createCallbackQueries({ schema: s }: Pick<Engine, 'schema'>) {
         };
         found.set(row.action_id, [...(found.get(row.action_id) ?? []), event]);
       }
-      for (const events of found.values()) neverBack(events);
+      for (const [id, events] of found) {
+        neverBack(events);
+        // a request that was broken off by a cancel is not tried again
+        const shown = events.filter(
+          ({ type }, n) => type !== 'RELEASED' || events[n - 1]?.type !== 'CANCELLED',
+        );
+        found.set(id, shown);
+      }
       return found;
     },
   };

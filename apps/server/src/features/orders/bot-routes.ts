@@ -4,10 +4,11 @@ import type { Audit } from '../../audit/audit.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { readPage } from '../../http/page.ts';
+import { refuseEmpty } from '../../http/refuse-empty.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { BotQueries } from './bot-queries.ts';
 import type { Bots } from './bots.ts';
-import { orderError, refuseEmpty, unknownBot } from './errors.ts';
+import { orderError, unknownBot } from './errors.ts';
 import { idOf } from './uuid.ts';
 import { showBot, showOrder } from './wire.ts';
 
@@ -64,11 +65,12 @@ export function botRoutes(tools: { audit: Audit; bots: Bots; db: Database; queri
       access: operators('operator'),
       async handler({ body, caller, params }) {
         refuseEmpty(body);
-        await audit.change(caller, (tx) => bots.update(tx, caller.tenantId, idOf(params), body), {
-          act: 'bot.update',
-          target: `bot ${idOf(params)}`,
-          detail: body,
-        });
+        await audit.change(
+          caller,
+          (tx) => bots.update(tx, caller.tenantId, idOf(params), body),
+          (isChanged) =>
+            isChanged ? { act: 'bot.update', target: `bot ${idOf(params)}`, detail: body } : null,
+        );
         return show(caller.tenantId, idOf(params));
       },
     }),

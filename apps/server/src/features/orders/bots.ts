@@ -32,14 +32,17 @@ export function createBots(tools: {
     return row;
   }
 
-  async function giveBack(tx: Transaction, bot: BotRow) {
+  /** False: it has nothing. */
+  async function giveBack(tx: Transaction, bot: BotRow): Promise<boolean> {
     const { tenant_id: tenantId, bot_id: botId, order_id: orderId, action_id: actionId, attempt } = bot;
-    if (actionId === null || attempt === null) return;
+    if (actionId === null || attempt === null) return false;
+    await queries.touch(tx, tenantId, botId);
     const row = orderId === null ? null : await orderQueries.get(tx, tenantId, orderId);
     if (row?.worker === botId && row.attempt === attempt) return orders.giveBack(tx, row);
     // its order was cancelled; or its time is over meanwhile and another bot has it, and then this changes nothing
     await engine.release(tx, { tenantId, actionId, attempt, uncounted: true });
     if (orderId !== null) await completion.unschedule(tx, { ...bot, order_id: orderId });
+    return true;
   }
 
   const issueToken = (
@@ -82,9 +85,10 @@ export function createBots(tools: {
       return { kind: got.kind, order };
     },
 
-    async update(tx: Transaction, tenantId: number, id: string, to: BotPatch): Promise<void> {
+    /** False: it was so already. */
+    async update(tx: Transaction, tenantId: number, id: string, to: BotPatch): Promise<boolean> {
       const row = await known(tx, tenantId, id);
-      await queries.touch(tx, tenantId, id);
+      const isRestored = row.deleted_at !== null;
       if (row.deleted_at) {
         if (to.deletedAt !== null) throw unknownBot();
         await queries.setDeleted(tx, tenantId, id, false);
@@ -92,9 +96,10 @@ export function createBots(tools: {
       }
       if (to.status === 'PROCESSING' && !row.action_id)
         throw refused('A bot becomes PROCESSING by claiming an order or being given one.');
-      if (to.status === 'IDLE') await giveBack(tx, row);
-      else if (to.currentOrderId === null && row.action_id)
+      if (to.status === 'IDLE') return (await giveBack(tx, row)) || isRestored;
+      if (to.currentOrderId === null && row.action_id)
         throw refused('The bot is processing an order. Set it IDLE to take the order back.');
+      return isRestored;
     },
 
     /** Nothing is handed out to it any more, and what it had waits for others in its old place. */

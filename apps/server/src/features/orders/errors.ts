@@ -1,6 +1,5 @@
 import { ORDER_ERRORS } from '@muster/contracts/words';
 import { errorsOf } from '../../errors.ts';
-import { httpError } from '../../http/errors.ts';
 
 export const orderError = errorsOf(ORDER_ERRORS);
 
@@ -8,9 +7,3 @@ export const unknownOrder = () => orderError('MUSTER_UNKNOWN_ORDER', 'There is n
 export const unknownBot = () => orderError('MUSTER_UNKNOWN_BOT', 'There is no bot with this id.');
 /** It cannot become what was asked for. */
 export const refused = (why: string) => orderError('MUSTER_ORDER_STATUS', why);
-
-/** Without a body nothing is asked for, and an answer 200 would look as if it was done. */
-export function refuseEmpty(patch: object): void {
-  if (Object.keys(patch).length === 0)
-    throw httpError('MUSTER_BAD_BODY', 'The body is empty: give at least one field to change.');
-}

@@ -7,10 +7,11 @@ import { defineRoute, type Route } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { readPage } from '../../http/page.ts';
+import { refuseEmpty } from '../../http/refuse-empty.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Completion } from './completion.ts';
-import { orderError, refuseEmpty, unknownOrder } from './errors.ts';
+import { orderError, unknownOrder } from './errors.ts';
 import type { NewOrders } from './new-orders.ts';
 import type { OrderQueries, Place } from './order-queries.ts';
 import type { Orders } from './orders.ts';
@@ -125,11 +126,8 @@ export function orderRoutes(tools: {
         await audit.change(
           caller,
           (tx) => orders.update(tx, caller.tenantId, idOf(params), body, caller.name),
-          {
-            act: 'order.update',
-            target: `order ${idOf(params)}`,
-            detail: body,
-          },
+          (isChanged) =>
+            isChanged ? { act: 'order.update', target: `order ${idOf(params)}`, detail: body } : null,
         );
         return show(caller.tenantId, idOf(params));
       },

@@ -20,6 +20,13 @@ export type Orders = ReturnType<typeof createOrders>;
 /** What an operator takes back is not counted: only claims whose answer the database lost are, and every tenth of those. */
 const TRIES = 1_000;
 
+/** Of a botId that is not the order's: what to send instead. */
+const WITH_BOT = {
+  PENDING: 'With status PENDING, botId must be null or left out.',
+  COMPLETE: 'With status COMPLETE, leave out botId: the bot that has the order has completed it.',
+  none: 'Send status PROCESSING with botId to give the order to that bot, or status PENDING to take it back.',
+} as const;
+
 export function createOrders(tools: {
   bots: BotQueries;
   completion: Completion;
@@ -65,21 +72,22 @@ export function createOrders(tools: {
     return row;
   }
 
-  /** Its bot is free; it waits in its old place. */
-  async function giveBack(tx: Transaction, row: OrderRow) {
+  /** Its bot is free; it waits in its old place. False: it did before. */
+  async function giveBack(tx: Transaction, row: OrderRow): Promise<boolean> {
     const { tenant_id: tenantId, action_id: actionId, attempt } = row;
-    if (attempt === null) return;
+    if (attempt === null) return false;
     await engine.release(tx, { tenantId, actionId, attempt, uncounted: true });
     await completion.unschedule(tx, row);
     await queries.touch(tx, tenantId, row.order_id);
     if (row.worker !== null) await bots.touch(tx, tenantId, row.worker);
+    return true;
   }
 
-  async function assign(tx: Transaction, row: OrderRow, botId: string | null | undefined): Promise<void> {
+  async function assign(tx: Transaction, row: OrderRow, botId: string | null | undefined): Promise<boolean> {
     const { tenant_id: tenantId } = row;
     if (!botId) throw refused('PROCESSING needs a bot: send botId.');
     if (statusOf(row) === 'PROCESSING') {
-      if (row.worker === botId) return;
+      if (row.worker === botId) return false;
       throw refused('Another bot is processing this order. Set it PENDING first.');
     }
     const bot = await bots.lock(tx, tenantId, botId);
@@ -91,6 +99,7 @@ export function createOrders(tools: {
     if (got.kind === 'held') throw refused('The bot is processing another order.');
     if (got.kind === 'empty') throw refused(await whyUnavailable(engine, tx, row));
     await completion.schedule(tx, row, got.action);
+    return true;
   }
 
   return {
@@ -124,8 +133,16 @@ export function createOrders(tools: {
       return queued.map((one) => (one instanceof EngineError ? full(one) : (rows.shift() as OrderRow)));
     },
 
-    async update(tx: Transaction, tenantId: number, id: string, to: OrderPatch, by: string): Promise<void> {
+    /** False: it was so already. */
+    async update(
+      tx: Transaction,
+      tenantId: number,
+      id: string,
+      to: OrderPatch,
+      by: string,
+    ): Promise<boolean> {
       let row = await known(tx, tenantId, id);
+      const isRestored = row.deleted_at !== null;
       const botId = to.botId?.toLowerCase() ?? to.botId;
       if (row.deleted_at) {
         if (to.deletedAt !== null) throw unknownOrder();
@@ -148,19 +165,19 @@ export function createOrders(tools: {
       const status = statusOf(row);
       if (status === 'COMPLETE' && to.status !== undefined && to.status !== 'COMPLETE')
         throw refused('A COMPLETE order cannot change.');
-      if (to.status === 'PROCESSING') return assign(tx, row, botId);
+      if (to.status === 'PROCESSING') return (await assign(tx, row, botId)) || isRestored;
       const bot = to.status === 'PENDING' ? null : (row.bot_id ?? row.worker);
-      if (botId !== undefined && botId !== bot)
-        throw refused('Send botId with status PROCESSING; with PENDING, botId must be null.');
-      if (to.status === undefined) return;
-      if (to.status === 'PENDING') return giveBack(tx, row);
+      if (botId !== undefined && botId !== bot) throw refused(WITH_BOT[to.status ?? 'none']);
+      if (to.status === undefined) return isRestored;
+      if (to.status === 'PENDING') return (await giveBack(tx, row)) || isRestored;
       if (status === 'PENDING') throw refused('Only a PROCESSING order can become COMPLETE.');
-      if (status !== 'PROCESSING') return;
+      if (status !== 'PROCESSING') return isRestored;
       await engine.report(tx, {
         ...{ tenantId, actionId: row.action_id, attempt: row.attempt as number },
         ...{ status: 'succeeded', reason: 'OPERATOR' },
       });
       await completion.unschedule(tx, row);
+      return true;
     },
 
     async remove(tx: Transaction, tenantId: number, id: string): Promise<void> {

@@ -7,6 +7,7 @@ import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { readPage } from '../../http/page.ts';
 import { readBack } from '../../http/read-back.ts';
+import { refuseEmpty } from '../../http/refuse-empty.ts';
 import { created, gone } from '../../http/replies.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { requestOf } from './deliverer.ts';
@@ -78,8 +79,11 @@ export function webhookRoutes(
     }),
     defineRoute(api.webhooks.update, {
       access: admins,
-      handler: ({ body, caller, params: { id } }) =>
-        change(caller, id, 'webhook.update', (tx) => webhooks.update(tx, caller.tenantId, id, body), body),
+      handler({ body, caller, params: { id } }) {
+        refuseEmpty(body);
+        const update = (tx: Queryable) => webhooks.update(tx, caller.tenantId, id, body);
+        return change(caller, id, 'webhook.update', update, body);
+      },
     }),
     defineRoute(api.webhooks.remove, {
       access: admins,

@@ -11,20 +11,8 @@ import { unknownDelivery, unknownWebhook, webhookError } from './errors.ts';
 import type { Place, PlaceQueries } from './place-queries.ts';
 import type { WebhookKey, WebhookQueries, WebhookRow } from './queries.ts';
 import type { Queueing } from './queueing.ts';
+import { refuseVain } from './refuse-vain.ts';
 import { makeSecret } from './secrets.ts';
-
-/** Orders are actions of this kind, of no host or device and without tags: another filter would keep all of them away, unnoticed. */
-function refuseVain({
-  events,
-  filter: { devices, hosts, kinds, tags },
-}: Pick<WebhookRow, 'events' | 'filter'>) {
-  const isVain = devices || hosts || tags || (kinds && !kinds.includes('order'));
-  if (isVain && events.every((event) => event.startsWith('order.')))
-    throw httpError(
-      'MUSTER_BAD_BODY',
-      'No event of an order matches this filter: orders only have the kind order.',
-    );
-}
 
 /** What can be done with a webhook. Every change holds the place of all, so it lies between two pages of the feed. */
 const MOST_REPLAYED = 500;
