@@ -42,6 +42,7 @@ create index orders_deleted_open on {schema}.orders (tenant_id, type, order_numb
 create index orders_deleted_complete on {schema}.orders (tenant_id, order_number)
   where completed_at is not null and deleted_at is not null and {schema}.sought_by(order_number);
 create index orders_deleted on {schema}.orders (deleted_at) where deleted_at is not null;
+create index orders_completed on {schema}.orders (completed_at) where completed_at is not null and deleted_at is null;
 
 create sequence {schema}.bot_seq;
 create table {schema}.bots (

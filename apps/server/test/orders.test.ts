@@ -303,6 +303,23 @@ test('an action that an operator cancels is a deleted order; deleted ones are fo
   expect((await patch(`/api/orders/${made.id}`, { deletedAt: null })).status).toBe(404);
 });
 
+test('complete orders are forgotten with the other finished actions, those that wait are not', async () => {
+  const today = () => t.engine.runDuty('keep-days');
+  await today();
+  const [done, waits, a] = [await order('VIP'), await order(), await bot()];
+  await claim(a.id);
+  await patch(`/api/orders/${done.id}`, { status: 'COMPLETE' });
+  await t.pass(13 * 86_400_000);
+  await t.engine.runDuty('prune-orders');
+  expect((await one(done.id)).status).toBe('COMPLETE');
+  await t.pass(86_401_000);
+  await t.engine.runDuty('prune-orders');
+  expect((await t.get(`/api/orders/${done.id}`)).status).toBe(404);
+  expect((await list()).map(({ id }) => id)).toEqual([waits.id]);
+  await today();
+  await clear();
+});
+
 test('a token of a bot claims for that bot alone', async () => {
   const [a, b] = [await bot(), await bot()];
   expect((await claim(b.id, a.botToken)).body.code).toBe('MUSTER_WRONG_BOT');

@@ -11,7 +11,7 @@ import { orderEvents } from './order-events.ts';
 import { createOrderQueries } from './order-queries.ts';
 import { orderRoutes } from './order-routes.ts';
 import { createOrders } from './orders.ts';
-import { createPruneDeleted } from './prune-deleted.ts';
+import { createPruneOrders } from './prune-orders.ts';
 import { CHANNEL } from './wire.ts';
 import { writeEndings } from './write-endings.ts';
 
@@ -35,7 +35,8 @@ export const orders: CreateFeature = (shell) => {
   writeEndings(engine);
   freeCancelled({ completion, db, engine, log, queries });
   doorEvents.of(CHANNEL, orderEvents(engine, seconds));
-  engine.addDuty(createPruneDeleted(engine, config.MUSTER_SOFT_DELETE_DAYS));
+  const { MUSTER_RETENTION_DAYS: complete, MUSTER_SOFT_DELETE_DAYS: deleted } = config;
+  engine.addDuty(createPruneOrders(engine, { complete, deleted }));
   copying.refuse(
     CHANNEL,
     () => new MusterError('MUSTER_NOT_COPIED', 409, 'Orders cannot be copied. Create a new one.'),
