@@ -404,6 +404,7 @@ test('a check-in that cannot be answered after its claim gives the action back',
 
 test('the lane of a device is paused and resumed: nothing more is handed out, and the reason says by whom and since when', async () => {
   const device = await fakeDevice(t);
+  const { cursor } = (await t.get('/api/events?cursor=end')).body;
   const running = await device.assign('LOCK');
   const waits = await device.assign('SYNC');
   const { action } = await device.checkIn();
@@ -436,8 +437,8 @@ test('the lane of a device is paused and resumed: nothing more is handed out, an
   });
   // open pages hear of it
   const noted = async () =>
-    (await t.get(`/api/events?target=device:${device.id}&kind=pause.changed`)).body.events.map(
-      ({ data }: { data: { paused: boolean } }) => data.paused,
+    (await t.get(`/api/events?cursor=${cursor}&target=device:${device.id}`)).body.events.flatMap(
+      ({ data }: { data?: { paused: boolean } }) => data?.paused ?? [],
     );
   await expect.poll(noted).toEqual([true, true, false]);
 

@@ -484,7 +484,7 @@ const RACES: Race[] = [
       'a report that drops what is late and claims': {
         by: {
           muster_report_look_up: (sql) => swap(sql, 'and e.attempt = i.attempt', 'and e.attempt = -1'),
-          muster_claim: (sql) => swap(sql, 'i.except_action', 'null::bigint'),
+          muster_claim: (sql) => swap(sql, 'i.except_actions', 'null::text'),
         },
         kind: 'dropped-success',
       },

@@ -26,7 +26,7 @@ const BROKEN: Record<string, Sabotage> = {
     muster_claim: (sql) => swap(sql, 'where h.until >', 'where false and h.until >'),
   },
   'a late report leads to the same action again': {
-    muster_claim: (sql) => swap(sql, 'i.except_action', 'null::bigint'),
+    muster_claim: (sql) => swap(sql, 'i.except_actions', 'null::text'),
   },
   'a lease end forgets the policy': {
     muster_end_leases: (sql) => swap(sql, 'c.on_lease_end =', `'retry' =`),

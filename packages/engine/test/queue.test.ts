@@ -43,6 +43,7 @@ test('the load of a lane is what waits in it, up to a limit, and what is leased'
     generation: 1,
     waiting: 0,
     leased: null,
+    paused: null,
   });
   expect(loads).toHaveLength(2);
   expect((await t.engine.laneLoads(t.db, lanes, 2))[0]?.waiting).toBe(2);
