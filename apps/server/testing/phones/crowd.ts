@@ -114,7 +114,9 @@ export async function playPhones(options: CrowdOptions): Promise<CrowdReport> {
       await phone.tokenUpdate();
     }
     if (random.chance(0.05)) {
-      phone.identity = await testCertificate({ commonName: 'renewed', issuer, purposes: ['clientAuth'] });
+      // as the profile has it for SCEP: by this name it is known as a certificate of this enrolment
+      const commonName = new URL(phone.profile?.mdm.serverUrl as string).searchParams.get('e') as string;
+      phone.identity = await testCertificate({ commonName, issuer, purposes: ['clientAuth'] });
       await persist(() => phone.authenticate());
       await persist(() => phone.tokenUpdate());
     }
