@@ -226,7 +226,6 @@ test('G47: the first page of every list costs no more with 40,000 actions than w
   const few = await pagesOfAll();
   await fill(3_001, MANY);
   const many = await pagesOfAll();
-  console.error([...many].filter(([p]) => /tag/.test(p)).map(([p, n]) => [p, few.get(p), n]));
   const dearer = [...many].filter(([path, pages]) => pages > (few.get(path) ?? 0) * 1.5 + 60);
   expect(dearer.map(([path, pages]) => [path, few.get(path), pages])).toEqual([]);
   // and it is a page of what was asked for
