@@ -29,6 +29,18 @@ test('a phone that sleeps says when it was last pushed and when the next push go
   expect((await s.t.get(`/api/actions/${waits}`)).body.state).toBe('succeeded');
 });
 
+test('a dead token wins over "not now": who cannot be woken up takes nothing up again', async () => {
+  const { phone, id } = await s.enrolled();
+  phone.busyFor.add('ProfileList');
+  const refused = await queue(id);
+  await phone.connect();
+  expect(await why(refused)).toMatchObject({ code: 'NOT_NOW' });
+  s.apns.answer('all', { status: 410, reason: 'Unregistered', timestamp: s.t.clock().getTime() + 1 });
+  await s.t.post(`/api/devices/${id}/mdm/push`);
+  await expect.poll(() => why(refused)).toMatchObject({ code: 'PUSH_TOKEN_DEAD' });
+  s.apns.answer('all', null);
+});
+
 test('a push that APNs does not take, a dead token and stopped pushes are said as what they are', async () => {
   const { phone, id } = await s.enrolled();
   await phone.connect();

@@ -1,5 +1,5 @@
 /**
- * Why has this not run yet? The first match in a fixed order. Doors add reasons of their own at three places in it.
+ * Why has this not run yet? The first match in a fixed order. Doors add reasons of their own at four places in it.
  */
 export interface WaitingFor {
   readonly code: string;
@@ -19,10 +19,10 @@ export interface WaitingFor {
 }
 
 /**
- * Where a door's reason stands: `held` after a paused or blocked lane, `push` after NotNow, `offline` right before the
- * last one, the next contact.
+ * Where a door's reason stands: `held` after a paused or blocked lane, `unreachable` before NotNow, because whoever said that comes
+ * again only if it can be called, `push` after it, `offline` right before the last one, the next contact.
  */
-export type ReasonPlace = 'held' | 'push' | 'offline';
+export type ReasonPlace = 'held' | 'unreachable' | 'push' | 'offline';
 export interface DoorReason extends WaitingFor {
   readonly place: ReasonPlace;
 }
@@ -61,6 +61,7 @@ export function waitingFor(facts: WaitingFacts, door?: DoorReason): WaitingFor {
     at(door, 'held') ??
     clock(facts) ??
     queue(facts) ??
+    at(door, 'unreachable') ??
     notNow(facts) ??
     at(door, 'push') ??
     at(door, 'offline') ??

@@ -43,6 +43,7 @@ test('G44: a door is asked once for a whole page, about its own waiting actions 
 
 test.each<[DoorReason['place'], string[]]>([
   ['held', ['LANE_PAUSED', 'DOOR_held', 'DOOR_held']],
+  ['unreachable', ['LANE_PAUSED', 'BEHIND', 'DOOR_unreachable']],
   ['push', ['LANE_PAUSED', 'BEHIND', 'DOOR_push']],
   ['offline', ['LANE_PAUSED', 'BEHIND', 'DOOR_offline']],
 ])('G44: a reason of the place "%s" stands where it belongs', async (place, codes) => {

@@ -10,6 +10,9 @@ const DEATHS: Readonly<Record<string, string>> = {
   apns_unregistered: 'APNs says that it is no longer registered',
 };
 
+/** Also of what it refused for now: nothing can call it to take it up again. */
+const CUT_OFF = 'unreachable';
+
 interface Row {
   readonly lane_id: string;
   readonly released_at: Date | null;
@@ -56,42 +59,47 @@ export function givePushReasons(engine: Engine): void {
       return new Map(
         waiting.flatMap(({ id, laneId }) => {
           const reason = ofLane.get(laneId);
-          return reason ? [[id, { place: 'push', ...reason } as const] as const] : [];
+          return reason ? [[id, reason] as const] : [];
         }),
       );
     });
 }
 
 /** None: nothing keeps it from coming, and nobody has to call it. */
-function reasonOf(row: Row): Omit<DoorReason, 'place'> | undefined {
+function reasonOf(row: Row): DoorReason | undefined {
   const { dead_at: deadAt, due_at: dueAt, pushed_at: pushedAt, released_at: releasedAt } = row;
   if (releasedAt)
     return {
-      ...{ code: 'PHONE_LEFT', since: releasedAt },
+      ...{ place: CUT_OFF, code: 'PHONE_LEFT', since: releasedAt },
       text: `The phone left at ${releasedAt.toISOString()}: a new profile enrols it again.`,
     };
   if (row.token_at === null)
-    return { code: 'NO_PUSH_TOKEN', text: 'The phone has no push token yet: its enrolment has not ended.' };
+    return {
+      ...{ place: CUT_OFF, code: 'NO_PUSH_TOKEN' },
+      text: 'The phone has no push token yet: its enrolment has not ended.',
+    };
   if (deadAt)
     return {
-      ...{ code: 'PUSH_TOKEN_DEAD', since: deadAt },
+      ...{ place: CUT_OFF, code: 'PUSH_TOKEN_DEAD', since: deadAt },
       text: `The phone cannot be woken up since ${deadAt.toISOString()}: ${DEATHS[row.dead_reason ?? ''] ?? row.dead_reason}.`,
     };
   if (row.stop_reason !== null)
     return {
-      code: 'PUSHES_STOPPED',
+      ...{ place: CUT_OFF, code: 'PUSHES_STOPPED' },
       text: `Pushes for ${row.topic} have stopped: ${SENTENCES[row.stop_reason] ?? `APNs says ${row.stop_reason}.`}`,
     };
   const next = dueAt ? { until: dueAt } : {};
   if (pushedAt && row.pushes)
     return {
-      ...{ code: 'PUSHED', since: pushedAt, attempt: row.pushes, ...next },
+      ...{ place: 'push', code: 'PUSHED', since: pushedAt, attempt: row.pushes, ...next },
       text: `The phone is asleep: last push at ${pushedAt.toISOString()}, it has not come yet.`,
     };
   if (row.failures)
     return {
-      ...{ code: 'PUSH_NOT_ACCEPTED', attempt: row.failures, ...next },
+      ...{ place: 'push', code: 'PUSH_NOT_ACCEPTED', attempt: row.failures, ...next },
       text: `APNs has not accepted the push${dueAt ? `; next try at ${dueAt.toISOString()}` : ''}.`,
     };
-  return dueAt ? { code: 'PUSH_DUE', text: 'A push is about to go out to the phone.' } : undefined;
+  return dueAt
+    ? { place: 'push', code: 'PUSH_DUE', text: 'A push is about to go out to the phone.' }
+    : undefined;
 }
