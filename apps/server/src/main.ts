@@ -235,8 +235,9 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     engine.addDuty(repeats.pruning(config.MUSTER_RETENTION_DAYS));
     const problems = new Problems();
     const searching = new Searching();
+    const naming = new Naming();
     const fleet = createFleet({
-      ...{ audit, config, contacts, db, engine, log, problems, redriving, searching, tokens },
+      ...{ audit, config, contacts, db, engine, log, naming, problems, redriving, searching, tokens },
     });
     const alerts = new Alerts({ engine, log, registry });
     const bus = new Bus({ alerts, engine, log });
@@ -265,7 +266,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       log,
       internalChannels,
       moving: createMoving(engine),
-      naming: new Naming(),
+      naming,
       outgoing,
       problems,
       redriving,

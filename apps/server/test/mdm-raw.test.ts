@@ -53,6 +53,9 @@ test('it is with the phone until it is answered, and tried again when its lease 
   expect(await phone.channel.idle()).toMatchObject({ commandUuid: body.commandUuid });
   expect(await phone.channel.idle()).toMatchObject({ commandUuid: body.commandUuid });
   expect(await action(body.id)).toMatchObject({ state: 'claimed', attempt: 1 });
+  // its device says what it is called, not only which kind it is
+  const { body: device } = await s.t.get(`/api/devices/${id}`);
+  expect(device.current).toMatchObject({ id: body.id, kind: 'mdm.raw', name: 'SecurityInfo' });
   await s.t.pass(300_001);
   expect(await action(body.id)).toMatchObject({ state: 'pending' });
   await s.t.pass(3_600_000);

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import type { Contacts } from '../contacts/contacts.ts';
 import { isId } from '../http/ids.ts';
 import type { Log } from '../http/logging.ts';
+import type { Naming } from '../naming/naming.ts';
 import type { Problems } from '../problems/problems.ts';
 import type { Redriving } from '../redriving/redriving.ts';
 import type { Searching } from '../searching/searching.ts';
@@ -51,6 +52,7 @@ export function createFleet(shell: {
   readonly db: Database;
   readonly engine: Engine;
   readonly log: Log;
+  readonly naming: Naming;
   readonly problems: Problems;
   readonly redriving: Redriving;
   readonly searching: Searching;
@@ -64,7 +66,11 @@ export function createFleet(shell: {
   const log = createMilestoneLog(schema, now);
   const pcs = createPcs(schema);
   const registry = createRegistry({ contacts, engine, log, pcs, queries, tokens });
-  const views = createDeviceViews(engine, { contacts, heard });
+  const ofPcs = new Set<string>();
+  const views = createDeviceViews(engine, {
+    ...{ contacts, heard, naming: shell.naming },
+    isCalledByKind: (channel) => channel === CHECKIN || ofPcs.has(channel),
+  });
   const assigning = createAssigning(engine, log);
   const origins = createOrigins(schema);
 
@@ -77,7 +83,6 @@ export function createFleet(shell: {
   shell.problems.add(createDevicesInError(schema));
   shell.searching.add(createFindDevices(schema));
 
-  const ofPcs = new Set<string>();
   shell.redriving.add(createRedriveRule(schema, { audit, ofPcs, queries }));
 
   engine.addDuty({

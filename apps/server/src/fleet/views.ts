@@ -1,5 +1,7 @@
-import type { Engine, Queryable } from '@muster/engine';
+import type { Engine, LaneLoad, Queryable } from '@muster/engine';
 import type { ChannelContacts, LastContacts } from '../contacts/contacts.ts';
+import type { Naming } from '../naming/naming.ts';
+import { actionsById } from './actions-by-id.ts';
 import type { DeviceRow } from './queries.ts';
 import { wireDevice } from './wire.ts';
 
@@ -10,19 +12,41 @@ export type DeviceViews = ReturnType<typeof createDeviceViews>;
 
 export function createDeviceViews(
   engine: Engine,
-  { contacts, heard }: { contacts: ChannelContacts; heard: LastContacts },
+  {
+    contacts,
+    heard,
+    isCalledByKind,
+    naming,
+  }: {
+    contacts: ChannelContacts;
+    heard: LastContacts;
+    /** Of such channels nothing more is read. */
+    isCalledByKind: (channel: string) => boolean;
+    naming: Naming;
+  },
 ) {
+  /** What doors call what is running, by its id: a read for the page, if there is any. */
+  async function namesOf(client: Queryable, rows: readonly DeviceRow[], loads: readonly LaneLoad[]) {
+    const running = loads.flatMap(({ leased }) =>
+      leased && !isCalledByKind(leased.channel) ? leased.id : [],
+    );
+    const actions = await actionsById(engine, client, rows[0]?.tenantId as number, running);
+    return new Map([...actions].map(([id, action]) => [id, naming.nameOf(action)]));
+  }
+
   return {
     instances: (client: Queryable, { tenantId, deviceId }: DeviceRow) =>
       contacts.instances(client, tenantId, deviceId),
 
     async show(client: Queryable, rows: readonly DeviceRow[]) {
-      const loads = new Map(
-        (await engine.laneLoads(client, rows, DEPTH_UP_TO)).map((load) => [load.laneId, load]),
-      );
+      const read = await engine.laneLoads(client, rows, DEPTH_UP_TO);
+      const loads = new Map(read.map((load) => [load.laneId, load]));
+      const names = await namesOf(client, rows, read);
       return rows.map((row) => {
         const seenAt = heard.latest(row.tenantId, row.deviceId, row.seenAt);
-        return wireDevice(row, loads.get(row.laneId), { seenAt, online: heard.isOnline(seenAt) });
+        const load = loads.get(row.laneId);
+        const currentName = names.get(load?.leased?.id ?? '');
+        return wireDevice(row, load, { seenAt, online: heard.isOnline(seenAt), currentName });
       });
     },
   };

@@ -4,7 +4,7 @@ import type { DeviceRow } from './queries.ts';
 export function wireDevice(
   row: DeviceRow,
   load: LaneLoad | undefined,
-  contact: { seenAt: Date | null; online: boolean },
+  { online, seenAt, currentName }: { seenAt: Date | null; online: boolean; currentName: string | undefined },
 ) {
   const leased = load?.leased;
   return {
@@ -14,8 +14,8 @@ export function wireDevice(
     tags: row.tags,
     state: row.state,
     stateReason: row.stateReason ?? undefined,
-    online: contact.online,
-    lastSeenAt: contact.seenAt,
+    online: online,
+    lastSeenAt: seenAt,
     queueDepth: load?.waiting ?? 0,
     pausedAt: load?.paused?.at,
     pausedBy: load?.paused?.by ?? undefined,
@@ -23,6 +23,7 @@ export function wireDevice(
       ? {
           id: leased.id,
           kind: leased.kind,
+          name: currentName,
           attempt: leased.attempt,
           sentAt: leased.leasedAt,
           leaseUntil: leased.leaseUntil,

@@ -15,6 +15,7 @@ import { TextLink } from '../../ui/link.tsx';
 import { LiveTable } from '../../ui/live-table.tsx';
 import { Presence } from '../../ui/presence.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { nameOf } from '../../words/action-name.ts';
 import { count } from '../../words/numbers.ts';
 
 /** The tab of the page. */
@@ -60,7 +61,7 @@ const COLUMNS: readonly Column<Device>[] = [
       ) : device.current ? (
         <span className="inline-flex flex-wrap items-center gap-2">
           <TextLink to="/actions/$id" params={{ id: device.current.id }}>
-            {device.current.kind} {device.current.id}
+            {nameOf(device.current)} {device.current.id}
           </TextLink>
           <LeaseCountdown from={device.current.sentAt} until={device.current.leaseUntil} />
         </span>
