@@ -14,7 +14,7 @@ export function Presence({ online, lastSeenAt }: { online: boolean; lastSeenAt: 
     >
       <Icon aria-hidden size={14} />
       <span>
-        {online ? 'online' : 'away'}
+        {online ? 'online' : 'offline'}
         <span className="text-ink-3">, {lastSeenAt ? <Time at={lastSeenAt} /> : 'never seen'}</span>
       </span>
     </span>

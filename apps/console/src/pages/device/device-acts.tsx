@@ -95,7 +95,7 @@ export function DeviceActs({ device }: { device: Device }) {
           about={
             device.online
               ? 'It goes out at once if nothing is before it.'
-              : 'It is away: it goes out when it comes.'
+              : 'It is offline: it goes out when it comes.'
           }
           busy={busy}
           onClose={() => setAssigning(false)}

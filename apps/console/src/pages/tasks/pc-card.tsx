@@ -81,7 +81,7 @@ export function PcCard({ pc, running }: { pc: Pc; running: readonly RunningDevic
 function freeBecause(pc: Pc): string {
   const free = pc.slots - pc.runningCount;
   if (free <= 0) return 'Every slot is busy.';
-  if (!pc.online) return `${count(free)} free: its runner is away.`;
+  if (!pc.online) return `${count(free)} free: its runner is offline.`;
   if (pc.runningCount >= pc.eligibleDeviceCount)
     return `${count(free)} free: no device is left that could do something.`;
   return `${count(free)} free: nothing waits for its other devices, or the runner has not asked yet.`;

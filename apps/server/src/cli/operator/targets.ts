@@ -15,7 +15,7 @@ interface Listing {
 const listing = () => [OPTIONS.limit(), OPTIONS.all()];
 const at = ({ all, limit }: Listing) => ({ ...(all ? { all } : {}), limit: limit ?? 50 });
 const presence = (online: boolean, seen: string | null, now: Date) =>
-  online ? 'online' : seen ? `away, ${ago(seen, now)}` : 'never seen';
+  online ? 'online' : seen ? `offline, ${ago(seen, now)}` : 'never seen';
 
 export function deviceCommands(group: Group): void {
   group.add(
