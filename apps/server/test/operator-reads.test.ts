@@ -257,7 +257,7 @@ test('the overview tells what a person should look at, the worst first, and is k
   });
   expect((await t.get(`/api/actions/${id}`)).body).toMatchObject({
     lane: tablet.id,
-    deviceName: 'Tablet 0412',
+    targetName: 'Tablet 0412',
   });
   expect(problems[3]).toMatchObject({ count: 1, since, example: { type: 'tag', id: 'blue' } });
 
@@ -454,4 +454,44 @@ test('a viewer is told the limits of the server, and none of its secrets', async
     meaning: 'The most unfinished actions per lane.',
   });
   expect(limits.filter(({ setting }) => /PORT|TOKEN|KEY|URL/.test(setting))).toEqual([]);
+});
+
+test('targets and workers are called by the names that people know', async () => {
+  const named = async (id: string) => {
+    const [listed] = (await t.get(`/api/actions?limit=100`)).body.actions.filter(
+      (one: { id: string }) => one.id === id,
+    );
+    const got = (await t.get(`/api/actions/${id}`)).body;
+    expect([listed?.targetName, listed?.workerName]).toEqual([got.targetName, got.workerName]);
+    return [got.targetName, got.workerName];
+  };
+  const host = (await t.post('/api/hosts', { name: 'web-9' })).body;
+  t.secret(host.agentToken);
+  const service = (await t.post(`/api/hosts/${host.id}/services`, { unitName: 'nginx.service' })).body;
+  const start = (await t.post(`/api/hosts/${host.id}/actions`, { serviceId: service.id, kind: 'start' }))
+    .body;
+  expect(await named(start.id)).toEqual(['nginx.service on web-9', undefined]);
+  await t.get('/api/control/queue', { token: host.agentToken, headers: { 'muster-instance': 'instance-1' } });
+  expect(await named(start.id)).toEqual(['nginx.service on web-9', 'web-9']);
+
+  const pc = await fakePc(t, 1);
+  await newTask(t, { deviceIds: pc.devices.map(({ id }) => id) });
+  const [held] = await pc.claim();
+  const { name } = (await t.get(`/api/devices/${held?.deviceId}`)).body;
+  const { name: rack } = (await t.get(`/api/pcs/${pc.id}`)).body;
+  expect(await named(held?.id as string)).toEqual([name, rack]);
+  await pc.complete(held as Held);
+
+  const bot = (await t.post('/api/bots')).body;
+  t.secret(bot.botToken);
+  await t.post('/api/orders', { type: 'NORMAL' });
+  await t.post(`/api/bots/${bot.id}/claim`);
+  const [order] = (await t.get('/api/actions?channel=order&state=claimed')).body.actions;
+  expect(await named(order.id)).toEqual(['Orders', expect.stringMatching(/^bot \d+$/)]);
+
+  // a lane that is nobody's, and a worker that only the caller knows, have no other names
+  const lane = newLane();
+  const id = await put(lane, { kind: 'X' });
+  await t.post(`/api/lanes/${lane}/claim`, { worker: 'host:1' });
+  expect(await named(id)).toEqual([undefined, undefined]);
 });

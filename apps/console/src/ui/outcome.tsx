@@ -1,6 +1,7 @@
 import type { Action } from '@muster/contracts';
 import { useNow } from '../words/clock.ts';
 import { endingOf } from '../words/endings.ts';
+import { shortOf } from '../words/reasons.ts';
 import { duration } from '../words/times.ts';
 import { LeaseCountdown } from './lease-countdown.tsx';
 import { ReasonChip } from './reason-chip.tsx';
@@ -12,6 +13,8 @@ type Row = Pick<
   | 'leasedAt'
   | 'leaseUntil'
   | 'worker'
+  | 'workerName'
+  | 'targetName'
   | 'cancelRequested'
   | 'error'
   | 'reason'
@@ -30,7 +33,7 @@ export function Outcome({ action }: { action: Row }) {
           <span className="text-amber-text">stop requested</span>
         ) : (
           <span className="text-ink-2">
-            with {action.worker ?? 'its worker'}
+            with {holderOf(action)}
             {action.leasedAt && ` for ${duration(now - Date.parse(action.leasedAt))}`}, attempt{' '}
             {action.attempt} of {action.maxAttempts}
           </span>
@@ -42,4 +45,10 @@ export function Outcome({ action }: { action: Row }) {
     );
   const said = action.error ?? (action.state === 'succeeded' ? undefined : action.reason);
   return said ? <span className="wrap-anywhere text-ink-2">{endingOf(said)}</span> : null;
+}
+
+/** A device that has its own action is named in the row already. */
+function holderOf({ targetName, worker, workerName }: Row): string {
+  if (workerName !== undefined) return workerName === targetName ? 'the device' : workerName;
+  return worker === undefined ? 'its worker' : shortOf(worker);
 }

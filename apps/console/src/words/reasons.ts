@@ -25,7 +25,7 @@ const CLOCK = { icon: Timer, tone: 'plum' } as const;
 const HELD = { icon: Pause, tone: 'amber' } as const;
 const RULE = { icon: Lock, tone: 'amber' } as const;
 const LINE = { icon: ListOrdered, tone: 'slate' } as const;
-const AWAY = { icon: WifiOff, tone: 'slate', dashed: true } as const;
+const OFFLINE = { icon: WifiOff, tone: 'slate', dashed: true } as const;
 
 /** How each reason looks. A code that a newer server has is shown by its text. */
 const LOOKS: Readonly<Record<string, ReasonLook>> = {
@@ -47,15 +47,15 @@ const LOOKS: Readonly<Record<string, ReasonLook>> = {
   BEHIND_URGENT: { ...LINE, short: 'behind an urgent one' },
   NO_FREE_SLOT: { ...LINE, short: 'no free slot' },
   NEXT_CONTACT: { icon: PhoneIncoming, tone: 'slate', short: 'next contact' },
-  OFFLINE: { ...AWAY, short: 'away' },
-  PUSHED: { ...AWAY, short: 'asleep, pushed' },
+  OFFLINE: { ...OFFLINE, short: 'offline' },
+  PUSHED: { ...OFFLINE, short: 'asleep, pushed' },
   PUSH_DUE: { ...LINE, short: 'push due' },
   PUSH_NOT_ACCEPTED: { icon: RotateCcw, tone: 'plum', short: 'push not accepted' },
   PUSHES_STOPPED: { ...RULE, short: 'pushes stopped' },
   NO_PUSH_TOKEN: { ...RULE, short: 'no push token' },
   PUSH_TOKEN_DEAD: { icon: TriangleAlert, tone: 'red', short: 'cannot be woken up' },
   PHONE_LEFT: { ...RULE, short: 'phone left' },
-  DEVICE_ABSENT: { ...AWAY, short: 'absent' },
+  DEVICE_ABSENT: { ...OFFLINE, short: 'absent' },
   RUNNING: { icon: Timer, tone: 'blue', short: 'running' },
 };
 
@@ -180,7 +180,7 @@ export function partsOf(reason: WaitingFor): Part[] {
 }
 
 /** A worker that a program has named is known by its beginning. */
-function shortOf(name: string): string {
+export function shortOf(name: string): string {
   return /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(name) ? `${name.slice(0, 8)}…` : name;
 }
 

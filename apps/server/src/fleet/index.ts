@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import type { Contacts } from '../contacts/contacts.ts';
 import { isId } from '../http/ids.ts';
 import type { Log } from '../http/logging.ts';
+import { namesById, namesOfWorkers } from '../naming/names-by-id.ts';
 import type { Naming } from '../naming/naming.ts';
 import type { Problems } from '../problems/problems.ts';
 import type { Redriving } from '../redriving/redriving.ts';
@@ -13,7 +14,7 @@ import type { Tokens } from '../tokens/tokens.ts';
 import { createActionsOfPc } from './actions-of-pc.ts';
 import { createAssigning } from './assigning.ts';
 import { deviceRoutes } from './device-routes.ts';
-import { CHECKIN } from './device-token.ts';
+import { CHECKIN, DEVICE_SPACE, holderOf } from './device-token.ts';
 import { createDevicesInError } from './devices-in-error.ts';
 import { createDoorBatches } from './door-batches.ts';
 import { enrolmentRoutes } from './enrolment-routes.ts';
@@ -22,7 +23,6 @@ import { createFindDevices } from './find-devices.ts';
 import { importRoute } from './import/import-route.ts';
 import { createMilestoneLog } from './milestone-log.ts';
 import { addMilestones, addStepMilestones } from './milestones.ts';
-import { createNames } from './names.ts';
 import { createOrigins } from './origins.ts';
 import { pauseRoutes } from './pause-routes.ts';
 import { createPcs } from './pcs.ts';
@@ -73,6 +73,9 @@ export function createFleet(shell: {
   });
   const assigning = createAssigning(engine, log);
   const origins = createOrigins(schema);
+  const namesOf = namesById(schema, { table: 'devices', id: 'device_id' });
+  shell.naming.targetsOf(DEVICE_SPACE, namesOf);
+  shell.naming.workersOf(CHECKIN, namesOfWorkers(holderOf, namesOf));
 
   async function laneOf(client: Queryable, tenantId: number, deviceId: string, which: 'there' | 'any') {
     const laneId = isId(deviceId) ? await queries.laneOf(client, tenantId, deviceId, which) : null;
@@ -129,7 +132,7 @@ export function createFleet(shell: {
     /** What made these actions of devices; of others it says nothing. */
     originsOf: origins.of,
     /** What devices are called, by their ids. */
-    namesOf: createNames(schema),
+    namesOf,
     /** By whom runs of workflows are named. */
     nameRuns: origins.nameRuns,
     deviceOfLane: queries.deviceOfLane,

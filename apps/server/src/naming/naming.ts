@@ -1,18 +1,78 @@
-import type { ActionView } from '@muster/engine';
+import type { ActionView, Queryable } from '@muster/engine';
 
 /** What people call an action whose kind does not say it: a door whose kind is one for many things names each. */
 type Named = Pick<ActionView, 'channel' | 'kind' | 'payload'>;
 type NameOf = (action: Named) => string | undefined;
+/** The names of those that have one; a whole page in one read. */
+type NamesOf = (
+  client: Queryable,
+  tenantId: number,
+  of: readonly string[],
+) => Promise<ReadonlyMap<string, string>>;
+/** One name for all of them. */
+export const allCalled =
+  (name: string): NamesOf =>
+  async (_client, _tenantId, of) =>
+    new Map(of.map((one) => [one, name]));
 
+type Held = Pick<ActionView, 'channel' | 'laneName' | 'space' | 'worker'>;
+
+export interface TargetNames {
+  readonly targetName?: string | undefined;
+  readonly workerName?: string | undefined;
+}
+
+/** What doors call things: actions, the targets whose lanes they are in, and the workers that have them. */
 export class Naming {
-  readonly #doors = new Map<string, NameOf>();
+  readonly #actions = new Map<string, NameOf>();
+  readonly #targets = new Map<string, NamesOf>();
+  readonly #workers = new Map<string, NamesOf>();
 
   of(channel: string, nameOf: NameOf): void {
-    this.#doors.set(channel, nameOf);
+    this.#actions.set(channel, nameOf);
+  }
+
+  /** Of lanes of a space, by the names that they have there. */
+  targetsOf(space: string, namesOf: NamesOf): void {
+    this.#targets.set(space, namesOf);
+  }
+
+  /** Of workers that have actions of a channel. */
+  workersOf(channel: string, namesOf: NamesOf): void {
+    this.#workers.set(channel, namesOf);
   }
 
   /** Undefined: it is called by its kind. */
   nameOf(action: Named): string | undefined {
-    return this.#doors.get(action.channel)?.(action);
+    return this.#actions.get(action.channel)?.(action);
+  }
+
+  /** In the order of the actions; a read for each space and each channel of them. */
+  async targetNamesOf(
+    client: Queryable,
+    tenantId: number,
+    actions: readonly Held[],
+  ): Promise<readonly TargetNames[]> {
+    const targets = await namesBy(
+      this.#targets,
+      actions.map((one) => [one.space, one.laneName]),
+    );
+    const workers = await namesBy(
+      this.#workers,
+      actions.map((one) => [one.channel, one.worker]),
+    );
+    return actions.map((_, place) => ({ targetName: targets[place], workerName: workers[place] }));
+
+    async function namesBy(
+      doors: ReadonlyMap<string, NamesOf>,
+      sought: readonly (readonly [string | null, string | null])[],
+    ): Promise<readonly (string | undefined)[]> {
+      const found = new Map<string, ReadonlyMap<string, string>>();
+      for (const [door, namesOf] of doors) {
+        const names = sought.flatMap(([one, name]) => (one === door && name !== null ? [name] : []));
+        if (names.length > 0) found.set(door, await namesOf(client, tenantId, [...new Set(names)]));
+      }
+      return sought.map(([door, name]) => found.get(door ?? '')?.get(name ?? ''));
+    }
   }
 }

@@ -48,7 +48,14 @@ const fields = {
     .array(z.enum(['place', 'time', 'copy']))
     .optional()
     .describe('What its door does not let operators do: move-to-front, make-due or copy would be refused.'),
-  deviceName: z.string().optional().describe('The name of the device whose lane it is in.'),
+  targetName: z
+    .string()
+    .optional()
+    .describe('What people call the target of its lane: a device, or a service and its host.'),
+  workerName: z
+    .string()
+    .optional()
+    .describe('What people call the worker that has it: a device, host, PC or bot.'),
   ...origin,
 };
 

@@ -1,6 +1,7 @@
-import type { ActionWithEvents } from '@muster/contracts';
+import type { ActionWithEvents, WaitingFor } from '@muster/contracts';
 import { useApi } from '../../api/use-api.ts';
 import { HelpedReason } from '../../reasons/helped-reason.tsx';
+import { nameOf } from '../../words/action-name.ts';
 
 /** Why has this not run yet? The reason, what helps, and the cause of whatever it stands behind. */
 export function WhyNotYet({ action }: { action: ActionWithEvents }) {
@@ -13,7 +14,7 @@ export function WhyNotYet({ action }: { action: ActionWithEvents }) {
       <h2 className="text-label font-semibold text-ink-3 uppercase">
         {action.state === 'claimed' ? 'Now' : 'Why not yet'}
       </h2>
-      <HelpedReason explain reason={action.waitingFor} action={action} />
+      <HelpedReason explain reason={named(action.waitingFor, action)} action={action} />
       {action.waitingFor.code === 'BEHIND' && action.waitingFor.actionId && (
         <Cause id={action.waitingFor.actionId} />
       )}
@@ -27,8 +28,15 @@ function Cause({ id }: { id: string }) {
   if (!data?.waitingFor) return null;
   return (
     <div className="flex flex-wrap items-center gap-2 pl-4">
-      <span className="text-label text-ink-3">and that one:</span>
-      <HelpedReason reason={data.waitingFor} action={data} />
+      <span className="text-label text-ink-3">
+        and {nameOf(data)} {id}:
+      </span>
+      <HelpedReason reason={named(data.waitingFor, data)} action={data} />
     </div>
   );
+}
+
+/** Whoever has it is called by name; who paused it is a person already. */
+function named(reason: WaitingFor, { worker, workerName }: ActionWithEvents): WaitingFor {
+  return workerName !== undefined && reason.by === worker ? { ...reason, by: workerName } : reason;
 }

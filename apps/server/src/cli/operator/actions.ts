@@ -136,7 +136,9 @@ async function readPc(session: Session, pc: string, state: Listing['state']): Pr
   };
 }
 
-const targetOf = ({ space, lane }: Pick<Action, 'space' | 'lane'>) => (lane ? `${space}:${lane}` : null);
+/** By its name first; the filters take the rest. */
+const targetOf = ({ lane, space, targetName }: Pick<Action, 'space' | 'lane' | 'targetName'>) =>
+  lane ? [...(targetName === undefined ? [] : [targetName]), `${space}:${lane}`].join('  ') : null;
 
 async function show(session: Session, id: string): Promise<number> {
   const { body } = await session.client.actions.get({ params: { id } });

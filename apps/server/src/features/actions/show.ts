@@ -1,11 +1,11 @@
 import type { ActionView, Engine } from '@muster/engine';
 import type { Copying } from '../../copying/copying.ts';
-import { DEVICE_SPACE, type Fleet } from '../../fleet/index.ts';
+import type { Fleet } from '../../fleet/index.ts';
 import type { Moving } from '../../moving/moving.ts';
 import type { Naming } from '../../naming/naming.ts';
 import { wireAction } from './wire.ts';
 
-/** Actions with what made them and what their devices are called, if that is known: a read more for a page for each. */
+/** Actions with what made them, and what their targets and workers are called: a read more for a page for each. */
 export type Show = ReturnType<typeof createShow>;
 
 interface Tools {
@@ -16,8 +16,6 @@ interface Tools {
   readonly naming: Naming;
 }
 
-const isNamed = (name: string | null) => name !== null;
-
 export function createShow({ copying, engine, fleet, moving, naming }: Tools) {
   const fixedOf = (action: ActionView) => {
     const fixed = moving.fixedOf(action);
@@ -26,14 +24,13 @@ export function createShow({ copying, engine, fleet, moving, naming }: Tools) {
   return async (tenantId: number, actions: readonly ActionView[]) => {
     const ids = actions.map(({ id }) => id);
     const origins = await fleet.originsOf(engine.db, tenantId, ids);
-    const deviceOf = ({ laneName, space }: ActionView) => (space === DEVICE_SPACE ? laneName : null);
-    const names = await fleet.namesOf(engine.db, tenantId, actions.map(deviceOf).filter(isNamed));
-    return actions.map((action) => ({
+    const names = await naming.targetNamesOf(engine.db, tenantId, actions);
+    return actions.map((action, place) => ({
       ...wireAction(action),
       ...origins.get(action.id),
       name: naming.nameOf(action),
       fixed: fixedOf(action),
-      deviceName: names.get(deviceOf(action) ?? ''),
+      ...names[place],
     }));
   };
 }

@@ -3,6 +3,7 @@ import type { Access } from '../../http/access.ts';
 import { type Instance, instanceOf, workerOf } from '../../http/instance.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { hostError } from './errors.ts';
+import { holderOf } from './wire.ts';
 
 /**
  * Agents out there know these sentences and headers, letter by letter. Checked in this order: cookie, header, token,
@@ -47,6 +48,6 @@ export function agentOf(caller: Caller, request: FastifyRequest): Agent {
     hostId,
     runnerId,
     instance,
-    worker: workerOf(`host:${hostId}`, instance),
+    worker: workerOf(holderOf(hostId), instance),
   };
 }

@@ -1,6 +1,7 @@
 import { HOST_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { createHandOut } from '../../http/hand-out.ts';
+import { namesById, namesOfWorkers } from '../../naming/names-by-id.ts';
 import { findNamed } from '../../searching/searching.ts';
 import { actionRoutes } from './action-routes.ts';
 import { agentRoutes } from './agent-routes.ts';
@@ -22,7 +23,7 @@ import { createReports } from './reports.ts';
 import { createServiceCache } from './service-cache.ts';
 import { serviceRoutes } from './service-routes.ts';
 import { createServices } from './services.ts';
-import { CHANNEL } from './wire.ts';
+import { CHANNEL, holderOf, SPACE } from './wire.ts';
 
 /** Another node tells of a contact so much later at most. Ten thousand agents come back every 25 seconds: 400 rows in one statement. */
 const CONTACT_EVERY_MS = 5_000;
@@ -40,6 +41,7 @@ export const hosts: CreateFeature = ({
   engine,
   log,
   longPolls,
+  naming,
   redriving,
   registry,
   tokens,
@@ -57,6 +59,11 @@ export const hosts: CreateFeature = ({
   const services = createServices({ audit, cache, engine, queries });
   const hosts = createHosts({ audit, contacts, engine, queries, services, tokens });
   engine.giveReasons(CHANNEL, createReasons(queries, contacts));
+  naming.targetsOf(SPACE, queries.namesOfServices);
+  naming.workersOf(
+    CHANNEL,
+    namesOfWorkers(holderOf, namesById(engine.schema, { table: 'hosts', id: 'host_id' })),
+  );
   redriving.add(createRedriveRule(queries));
   copying.of(CHANNEL, copyHostAction(copying));
 

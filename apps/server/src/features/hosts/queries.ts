@@ -176,6 +176,27 @@ export function createQueries(s: string, contacts: ChannelContacts) {
       return rows.map(service);
     },
 
+    /** "nginx.service on web-1", by the ids of the services. */
+    async namesOfServices(
+      client: Queryable,
+      tenantId: number,
+      ids: readonly string[],
+    ): Promise<Map<string, string>> {
+      const { rows } = await client.query({
+        name: 'muster_names_of_services',
+        text: `select x.service_id, x.unit_name || ' on ' || h.name as name
+          from unnest((select $2::bigint[])) i(service_id)
+          cross join lateral (
+            select * from ${s}.services x where x.tenant_id = $1 and x.service_id = i.service_id limit 1
+          ) x
+          cross join lateral (
+            select h.name from ${s}.hosts h where h.tenant_id = $1 and h.host_id = x.host_id limit 1
+          ) h`,
+        values: [tenantId, ids.filter(isId)],
+      });
+      return new Map(rows.map((row) => [row.service_id, row.name]));
+    },
+
     async listServices(client: Queryable, tenantId: number, hostId: string): Promise<Service[]> {
       const { rows } = await client.query({
         text: `select * from ${s}.services where tenant_id = $1 and host_id = $2 order by service_id`,

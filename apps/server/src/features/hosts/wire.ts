@@ -9,6 +9,9 @@ export const SPACE = 'service';
 /** With it all actions of a host are found, and paused. */
 export const tagOf = (hostId: string) => `host:${hostId}`;
 
+/** Under this name, or that of an instance of it, the agent of a host holds its leases. */
+export const holderOf = (hostId: string) => `host:${hostId}`;
+
 export type Status = HostStatus;
 
 const WORDS: Record<string, Status> = { pending: 'queued', claimed: 'running' };

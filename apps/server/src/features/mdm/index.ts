@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { MDM_ERRORS } from '@muster/contracts/words';
 import { SettingError } from '../../config.ts';
 import type { CreateFeature } from '../../feature.ts';
+import { allCalled } from '../../naming/naming.ts';
 import { createTenantQueries } from '../../tenants/queries.ts';
 import { createOwnAuthority } from './authority.ts';
 import { createCheckIns } from './check-in/check-in.ts';
@@ -54,6 +55,7 @@ export const mdm: CreateFeature = (shell) => {
     leaseMs: config.MUSTER_MDM_LEASE_SECONDS * 1_000,
   });
   shell.naming.of(MDM, ({ payload }) => (payload as Partial<RawPayload> | null)?.requestType);
+  shell.naming.workersOf(MDM, allCalled('the phone'));
   shell.copying.of(MDM, copyCommand({ fleet, raw }));
   shell.redriving.add(createRedriveRule(engine));
   givePushReasons(engine);

@@ -29,6 +29,19 @@ export function createBotQueries(s: string, now: () => Date) {
   return {
     get,
 
+    /** Bots have numbers and no names. */
+    async namesOf(client: Queryable, tenantId: number, ids: readonly string[]): Promise<Map<string, string>> {
+      const { rows } = await client.query({
+        name: 'muster_names_of_bots',
+        text: `select b.bot_id, b.bot_number from unnest((select $2::uuid[])) i(bot_id)
+          cross join lateral (
+            select * from ${s}.bots b where b.tenant_id = $1 and b.bot_id = i.bot_id limit 1
+          ) b`,
+        values: [tenantId, ids.filter(isUuid)],
+      });
+      return new Map(rows.map((row) => [row.bot_id, `bot ${row.bot_number}`]));
+    },
+
     async newId(client: Queryable): Promise<string> {
       const { rows } = await client.query({ text: `select ${s}.uuid_v7(${NOW}) as id`, values: [now()] });
       return rows[0].id;

@@ -1,6 +1,7 @@
 import { ORDER_ERRORS } from '@muster/contracts/words';
 import { MusterError } from '../../errors.ts';
 import type { CreateFeature } from '../../feature.ts';
+import { allCalled } from '../../naming/naming.ts';
 import { createBotQueries } from './bot-queries.ts';
 import { botRoutes } from './bot-routes.ts';
 import { createBots } from './bots.ts';
@@ -12,7 +13,7 @@ import { createOrderQueries } from './order-queries.ts';
 import { orderRoutes } from './order-routes.ts';
 import { createOrders } from './orders.ts';
 import { createPruneOrders } from './prune-orders.ts';
-import { CHANNEL } from './wire.ts';
+import { CHANNEL, POOLS } from './wire.ts';
 import { writeEndings } from './write-endings.ts';
 
 /**
@@ -20,7 +21,8 @@ import { writeEndings } from './write-endings.ts';
  * processes what only the engine knows, so a bot cannot be busy without an order nor an order be processed by nobody.
  */
 export const orders: CreateFeature = (shell) => {
-  const { audit, callbacks, config, copying, db, doorEvents, engine, log, moving, repeats, tokens } = shell;
+  const { audit, callbacks, config, copying, db, doorEvents, engine, log, moving, naming, repeats, tokens } =
+    shell;
   const seconds = config.MUSTER_ORDER_SECONDS;
   const queries = createOrderQueries(engine.schema, engine.now, seconds);
   const botQueries = createBotQueries(engine.schema, engine.now);
@@ -37,6 +39,8 @@ export const orders: CreateFeature = (shell) => {
   doorEvents.of(CHANNEL, orderEvents(engine, seconds));
   const { MUSTER_RETENTION_DAYS: complete, MUSTER_SOFT_DELETE_DAYS: deleted } = config;
   engine.addDuty(createPruneOrders(engine, { complete, deleted }));
+  naming.targetsOf(POOLS, allCalled('Orders'));
+  naming.workersOf(CHANNEL, botQueries.namesOf);
   copying.refuse(
     CHANNEL,
     () => new MusterError('MUSTER_NOT_COPIED', 409, 'Orders cannot be copied. Create a new one.'),

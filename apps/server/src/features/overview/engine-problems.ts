@@ -1,7 +1,7 @@
 import type { Problem } from '@muster/contracts';
 import type { ActionView, Engine, Queryable } from '@muster/engine';
 import { groupFailures } from '../../failures/failures.ts';
-import { DEVICE_SPACE, type Fleet } from '../../fleet/index.ts';
+import { DEVICE_SPACE } from '../../fleet/index.ts';
 import type { Naming } from '../../naming/naming.ts';
 import type { FindProblems } from '../../problems/problems.ts';
 
@@ -9,7 +9,7 @@ import type { FindProblems } from '../../problems/problems.ts';
 const NEWEST = 200;
 const WAITS_TOO_LONG_MS = 3_600_000;
 
-export function engineProblems(engine: Engine, fleet: Fleet, naming: Naming): FindProblems {
+export function engineProblems(engine: Engine, naming: Naming): FindProblems {
   return async (client, tenantId) => [
     ...(await deadLetters(client, tenantId)),
     ...(await oldest(client, tenantId)),
@@ -78,16 +78,14 @@ export function engineProblems(engine: Engine, fleet: Fleet, naming: Naming): Fi
     return problems;
   }
 
-  /** As people call it: a device by its name, a lane that is nobody's by its own. */
+  /** As people call it: a target by its name, a lane that is nobody's by its own. */
   async function nameOf(
     client: Queryable,
     tenantId: number,
     { laneName, space }: Pick<ActionView, 'laneName' | 'space'>,
   ): Promise<string> {
-    const names =
-      space === DEVICE_SPACE && laneName !== null
-        ? await fleet.namesOf(client, tenantId, [laneName])
-        : new Map();
-    return names.get(laneName) ?? (space === 'generic' ? `${laneName}` : `${space} ${laneName}`);
+    const held = { channel: '', laneName, space, worker: null };
+    const [names] = await naming.targetNamesOf(client, tenantId, [held]);
+    return names?.targetName ?? (space === 'generic' ? `${laneName}` : `${space} ${laneName}`);
   }
 }

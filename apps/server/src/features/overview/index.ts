@@ -13,8 +13,8 @@ const viewers = operators('viewer');
 const OVERVIEW_MS = 2_000;
 const WAITING_MS = 15_000;
 
-export const overview: CreateFeature = ({ db, engine, fleet, naming, problems, searching }) => {
-  problems.add(engineProblems(engine, fleet, naming));
+export const overview: CreateFeature = ({ db, engine, naming, problems, searching }) => {
+  problems.add(engineProblems(engine, naming));
   const stats = createStats(engine);
   engine.addDuty(countMinutes(engine));
   engine.addDuty(stats.pruning);

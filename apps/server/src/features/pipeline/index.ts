@@ -2,6 +2,7 @@ import { PIPELINE_ERRORS } from '@muster/contracts/words';
 import { dutyRun } from '@muster/engine';
 import { MusterError } from '../../errors.ts';
 import type { CreateFeature } from '../../feature.ts';
+import { allCalled } from '../../naming/naming.ts';
 import { createAssign } from './assign.ts';
 import { createChanges } from './changes.ts';
 import { PIPELINE } from './channel.ts';
@@ -24,7 +25,7 @@ const MOST_PRUNED = 5_000;
 
 /** The command pipeline: what devices are told to do and what becomes of it. It knows only the database and the bus. */
 export const pipeline: CreateFeature = (shell) => {
-  const { bus, config, engine, fleet, log, longPolls } = shell;
+  const { bus, config, engine, fleet, log, longPolls, naming } = shell;
   const devices = createDeviceQueries(engine);
   const executions = createExecutionQueries(engine.schema, engine.now);
   const templates = createTemplates(engine.schema, engine.now);
@@ -32,6 +33,7 @@ export const pipeline: CreateFeature = (shell) => {
   const dispatcher = createDispatcher({ bus, devices, engine, executions, fleet, timeoutMs });
 
   fleet.addStepMilestones(PIPELINE, PIPELINE);
+  naming.workersOf(PIPELINE, allCalled('its vendor layer'));
   addOutcomes(engine);
   subscribeDispatch({ bus, engine, executions }, dispatcher);
   subscribeCheckins({ bus, devices, dispatcher, engine, executions });

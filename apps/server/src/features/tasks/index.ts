@@ -2,6 +2,7 @@ import { TASK_ERRORS } from '@muster/contracts/words';
 import type { CreateFeature } from '../../feature.ts';
 import { createHandOut } from '../../http/hand-out.ts';
 import { runSoon } from '../../http/run-soon.ts';
+import { namesById, namesOfWorkers } from '../../naming/names-by-id.ts';
 import { findNamed } from '../../searching/searching.ts';
 import { createAdvanceQueries } from './advance-queries.ts';
 import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
@@ -26,7 +27,7 @@ import { createTaskQueries } from './task-queries.ts';
 import { taskRoutes } from './task-routes.ts';
 import { createTasks } from './tasks.ts';
 import { createWatching } from './watching.ts';
-import { CHANNEL } from './wire.ts';
+import { CHANNEL, holderOf } from './wire.ts';
 
 const CONTACT_EVERY_MS = 5_000;
 
@@ -44,6 +45,7 @@ export const tasks: CreateFeature = ({
   fleet,
   log,
   longPolls,
+  naming,
   registry,
   repeats,
   tokens,
@@ -52,6 +54,7 @@ export const tasks: CreateFeature = ({
   searching.add(findNamed(engine.schema, { type: 'pc', table: 'pcs', id: 'pc_id' }));
   searching.add(findNamed(engine.schema, { type: 'task', table: 'tasks', id: 'task_id' }));
   const { now, schema } = engine;
+  naming.workersOf(CHANNEL, namesOfWorkers(holderOf, namesById(schema, { table: 'pcs', id: 'pc_id' })));
   const contacts = shellContacts.of(CHANNEL, CONTACT_EVERY_MS);
   const handed = new HandedToPcs(engine);
   const metrics = createMetrics(registry);
