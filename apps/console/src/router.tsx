@@ -6,6 +6,7 @@ import {
   type RouteComponent,
 } from '@tanstack/react-router';
 import { LiveProvider } from './live/live.tsx';
+import { loading } from './load-part.ts';
 import type { PagePath, Search } from './page-address.ts';
 import { SessionGate } from './session/session.tsx';
 import { baseOf, tenantOfPage } from './session/tenant.ts';
@@ -36,83 +37,143 @@ function page(path: PagePath, component: RouteComponent) {
 const routeTree = root.addChildren([
   page(
     '/',
-    lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/overview/overview-page.tsx')),
+      'OverviewPage',
+    ),
   ),
   page(
     '/targets',
-    lazyRouteComponent(() => import('./pages/targets/targets-page.tsx'), 'TargetsPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/targets/targets-page.tsx')),
+      'TargetsPage',
+    ),
   ),
   page(
     '/devices/$id',
-    lazyRouteComponent(() => import('./pages/device/device-page.tsx'), 'DevicePage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/device/device-page.tsx')),
+      'DevicePage',
+    ),
   ),
   page(
     '/hosts/$id',
-    lazyRouteComponent(() => import('./pages/host/host-page.tsx'), 'HostPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/host/host-page.tsx')),
+      'HostPage',
+    ),
   ),
   page(
     '/actions',
-    lazyRouteComponent(() => import('./pages/actions/actions-page.tsx'), 'ActionsPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/actions/actions-page.tsx')),
+      'ActionsPage',
+    ),
   ),
   page(
     '/actions/$id',
-    lazyRouteComponent(() => import('./pages/action/action-page.tsx'), 'ActionPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/action/action-page.tsx')),
+      'ActionPage',
+    ),
   ),
   page(
     '/dead-letters',
-    lazyRouteComponent(() => import('./pages/dead-letters/dead-letters-page.tsx'), 'DeadLettersPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/dead-letters/dead-letters-page.tsx')),
+      'DeadLettersPage',
+    ),
   ),
   page(
     '/batches',
-    lazyRouteComponent(() => import('./pages/batches/batches-page.tsx'), 'BatchesPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/batches/batches-page.tsx')),
+      'BatchesPage',
+    ),
   ),
   page(
     '/batches/$id',
-    lazyRouteComponent(() => import('./pages/batches/batch-page.tsx'), 'BatchPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/batches/batch-page.tsx')),
+      'BatchPage',
+    ),
   ),
   page(
     '/tasks',
-    lazyRouteComponent(() => import('./pages/tasks/tasks-page.tsx'), 'TasksPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/tasks/tasks-page.tsx')),
+      'TasksPage',
+    ),
   ),
   page(
     '/tasks/$id',
-    lazyRouteComponent(() => import('./pages/task/task-page.tsx'), 'TaskPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/task/task-page.tsx')),
+      'TaskPage',
+    ),
   ),
   page(
     '/workflows',
-    lazyRouteComponent(() => import('./pages/workflows/workflows-page.tsx'), 'WorkflowsPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/workflows/workflows-page.tsx')),
+      'WorkflowsPage',
+    ),
   ),
   page(
     '/workflows/$id',
-    lazyRouteComponent(() => import('./pages/workflows/workflow-page.tsx'), 'WorkflowPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/workflows/workflow-page.tsx')),
+      'WorkflowPage',
+    ),
   ),
   page(
     '/orders',
-    lazyRouteComponent(() => import('./pages/orders/orders-page.tsx'), 'OrdersPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/orders/orders-page.tsx')),
+      'OrdersPage',
+    ),
   ),
   page(
     '/phones',
-    lazyRouteComponent(() => import('./pages/phones/phones-page.tsx'), 'PhonesPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/phones/phones-page.tsx')),
+      'PhonesPage',
+    ),
   ),
   page(
     '/phones/$id',
-    lazyRouteComponent(() => import('./pages/phones/phone-page.tsx'), 'PhonePage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/phones/phone-page.tsx')),
+      'PhonePage',
+    ),
   ),
   page(
     '/webhooks',
-    lazyRouteComponent(() => import('./pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/webhooks/webhooks-page.tsx')),
+      'WebhooksPage',
+    ),
   ),
   page(
     '/webhooks/$id',
-    lazyRouteComponent(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/webhooks/webhook-page.tsx')),
+      'WebhookPage',
+    ),
   ),
   page(
     '/settings',
-    lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/settings/settings-page.tsx')),
+      'SettingsPage',
+    ),
   ),
   page(
     '/audit',
-    lazyRouteComponent(() => import('./pages/audit/audit-page.tsx'), 'AuditPage'),
+    lazyRouteComponent(
+      loading(() => import('./pages/audit/audit-page.tsx')),
+      'AuditPage',
+    ),
   ),
 ]);
 

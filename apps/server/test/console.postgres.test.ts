@@ -500,6 +500,29 @@ test.each(['with locks of the browser', 'by beats, where there are no locks'])(
   },
 );
 
+test('one long name pushes nothing off the screen', async () => {
+  const long = await fakeDevice(t, { name: 'n'.repeat(200) });
+  const id = await long.assign('K'.repeat(60));
+  await long.assign('BEHIND_IT');
+  const seat = inTab(await desk.page.context().newPage());
+  await seat.page.goto(t.server.url);
+  for (const width of [1280, 390]) {
+    await seat.page.setViewportSize({ width, height: 800 });
+    for (const path of ['/actions', `/actions/${id}`, `/devices/${long.id}`, '/targets']) {
+      await seat.go(path);
+      await seat.page.getByText('n'.repeat(200)).first().waitFor();
+      const over = await seat.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(over, `${path} at ${width}`).toBeLessThanOrEqual(0);
+    }
+  }
+  await seat.go('/actions');
+  const reason = seat.page.getByText('Waiting for the next contact of its worker').first();
+  expect((await reason.boundingBox())?.x).toBeLessThan(390);
+  await seat.page.close();
+  await t.post('/api/actions/cancel', { ids: [id] });
+  await t.del(`/api/devices/${long.id}`);
+});
+
 test('a server that is killed while an order is processed comes back, and the order completes once', async () => {
   const folder = temporaryFolder();
   const database = await processDatabase(folder.path);
@@ -519,7 +542,15 @@ test('a server that is killed while an order is processed comes back, and the or
 
   await server.stop('SIGKILL');
   await board.page.getByText('kept by this browser').waitFor();
+  // a page whose part is not loaded yet opens when the server is back; until then the board stays
+  const failed = board.page.waitForEvent('requestfailed', (request) => request.url().includes('/assets/'));
+  await board.page.getByRole('link', { name: 'Workflows' }).click();
+  await failed;
+  expect(await board.page.getByRole('heading', { level: 1 }).textContent()).toBe('Orders');
   server = await serve({ ...environment, PORT: port });
+  await board.page.getByRole('heading', { level: 1, name: 'Workflows' }).waitFor();
+  await board.page.getByRole('link', { name: 'Orders' }).click();
+  await board.page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor();
   await board.page.getByText('kept by this browser').waitFor({ state: 'detached' });
   await processing.getByRole('progressbar').waitFor();
   // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever came

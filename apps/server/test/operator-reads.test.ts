@@ -260,6 +260,16 @@ test('the overview tells what a person should look at, the worst first, and is k
     targetName: 'Tablet 0412',
   });
   expect(problems[3]).toMatchObject({ count: 1, since, example: { type: 'tag', id: 'blue' } });
+  // behind another one, it says what that one waits for
+  const first = await tablet.assign('WIPE');
+  await t.post(`/api/actions/${first}/move-to-front`, {});
+  await t.pass(2_000);
+  expect((await overview())[2]?.text).toMatch(
+    new RegExp(`^LOCK on Tablet 0412: Behind action ${first}\\. WIPE ${first}: \\S`),
+  );
+  await t.post(`/api/actions/${first}/cancel`);
+  await t.pass(2_000);
+  problems.splice(0, problems.length, ...(await overview()));
 
   await t.post('/api/pause');
   expect((await t.get('/api/overview')).body.problems).toEqual(problems);

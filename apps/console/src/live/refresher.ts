@@ -3,12 +3,14 @@ import { Refused } from '../api/refused.ts';
 
 /**
  * Reads what is shown anew after a hint: each query at most as often as it says, never while its last answer is on the way.
- * What was too early is looked at again; what does not exist is not.
+ * What was too early is looked at again; what was refused for good is not.
  */
 const TICK_MS = 250;
 const EVERY_MS = 500;
 
-const isUnknown = (error: unknown) => error instanceof Refused && error.status === 404;
+/** What is wrong with the request stays wrong, whatever happens. */
+const FINAL = [400, 403, 404];
+const isFinal = (error: unknown) => error instanceof Refused && FINAL.includes(error.status);
 
 export function createRefresher(queries: QueryClient) {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -19,7 +21,8 @@ export function createRefresher(queries: QueryClient) {
     for (const query of active()) {
       if (!due.has(query.queryHash)) continue;
       const everyMs = (query.meta?.everyMs as number | undefined) ?? EVERY_MS;
-      if (query.state.fetchStatus !== 'idle' || Date.now() - query.state.dataUpdatedAt < everyMs) continue;
+      const { dataUpdatedAt, errorUpdatedAt, fetchStatus } = query.state;
+      if (fetchStatus !== 'idle' || Date.now() - Math.max(dataUpdatedAt, errorUpdatedAt) < everyMs) continue;
       due.delete(query.queryHash);
       void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
     }
@@ -31,7 +34,7 @@ export function createRefresher(queries: QueryClient) {
     return queries
       .getQueryCache()
       .findAll({ type: 'active' })
-      .filter((query) => query.meta?.everyMs !== undefined && !isUnknown(query.state.error));
+      .filter((query) => query.meta?.everyMs !== undefined && !isFinal(query.state.error));
   }
   return {
     hint() {

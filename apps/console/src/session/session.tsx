@@ -44,9 +44,17 @@ function isSignIn(path: string): boolean {
   return path === '/sign-in';
 }
 
+const AGAIN_MS = 3_000;
+
 /** Who is signed in to the tenant of this page, or the page to sign in. */
 export function SessionGate({ children }: { children: ReactNode }) {
-  const query = useQuery({ queryKey: ['/api/session'], queryFn: readSession, staleTime: 60_000 });
+  const query = useQuery({
+    queryKey: ['/api/session'],
+    queryFn: readSession,
+    staleTime: 60_000,
+    // a server that is away is asked until it is back; whoever waits need not press anything
+    refetchInterval: ({ state }) => (state.data === undefined && state.error ? AGAIN_MS : false),
+  });
   const wasSignedIn = useRef(false);
   if (query.data === undefined)
     return query.isError ? (

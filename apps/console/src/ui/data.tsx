@@ -26,7 +26,7 @@ export function Data<T>(props: {
       <div className="p-4">
         <Failure error={query.error} retry={again} />
       </div>
-      <div className="opacity-60">{children(query.data)}</div>
+      <div className="grayscale">{children(query.data)}</div>
     </>
   );
 }

@@ -36,7 +36,7 @@ export function Page(props: {
   return (
     <div className="flex flex-col gap-4">
       <header className="flex min-h-touch flex-wrap items-center justify-between gap-x-4 gap-y-2">
-        <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-1">
+        <div className="flex min-w-0 flex-wrap items-center gap-x-3 gap-y-1 wrap-anywhere">
           <h1 ref={heading} tabIndex={-1} className="text-title font-semibold wrap-anywhere">
             {props.title}
           </h1>

@@ -39,8 +39,9 @@ function placesOf<Row>(columns: readonly Column<Row>[]): readonly (keyof typeof 
 const isActs = <Row,>({ name }: Column<Row>) => name.startsWith('-Acts');
 
 /**
- * A real table; below 768 px each row is a card, so that the reason is never off the screen. Above 200 rows only what is
- * seen is in the document.
+ * A real table; below 768 px each row is a card, so that the reason is never off the screen. Its columns have the widths that they
+ * say, whatever is in them: one long name would push the reasons of all rows off the screen. Above 200 rows only what is seen is
+ * in the document.
  */
 export function Table<Row>(props: {
   label: string;
@@ -66,7 +67,7 @@ export function Table<Row>(props: {
     ? virtual.getTotalSize() - ((items.at(-1)?.end ?? 0) - virtual.options.scrollMargin)
     : 0;
   return (
-    <table aria-label={props.label} className="block w-full text-table md:table">
+    <table aria-label={props.label} className="block w-full text-table wrap-anywhere md:table md:table-fixed">
       <thead className="hidden md:table-header-group">
         <tr>
           {columns.map((column) => (
@@ -100,7 +101,7 @@ export function Table<Row>(props: {
             className={classes(
               'flex flex-wrap items-center gap-x-3 gap-y-hair border-b px-4 py-2 last:border-b-0 md:table-row md:p-0',
               places.includes('second') && BREAK,
-              props.dimmed?.(row) && 'opacity-60',
+              props.dimmed?.(row) && 'bg-sunken grayscale',
             )}
           >
             {columns.map((column, place) => (

@@ -74,7 +74,7 @@ function Columns({ board, isOld }: { board: Board; isOld: boolean }) {
   const { column } = address.useSearch();
   const shown = STATUSES.find((status) => status === column) ?? 'PENDING';
   return (
-    <div className={isOld ? 'opacity-60' : ''}>
+    <div className={isOld ? 'grayscale' : ''}>
       <BotsLine board={board} />
       <div className="my-2 md:hidden">
         <Tabs

@@ -9,6 +9,9 @@ import { claimable } from './claimable.ts';
 import { lead } from './lead.ts';
 import { ownBots } from './own-bots.ts';
 
+/** One whose time is over and that is not complete yet, its callback is late, is looked at so often. */
+const OVERDUE_MS = 1_000;
+
 /**
  * While it is on, the leading tab claims for every idle bot of this browser as soon as one and an order are free, and looks again
  * when a bot's time is over. The server decides each claim, so two leaders for a moment take nothing twice.
@@ -46,16 +49,19 @@ export function useClaiming(
     }
   }, [isLeader, isOn, board, queries, tenant]);
 
-  // at the end of each order the board is read, so that its bot gets the next one
+  // at the end of each order the board is read, so that its bot gets the next one; a tab that nobody sees asks only if it leads
   useEffect(() => {
     const ends = (board?.parts.PROCESSING.orders ?? []).flatMap((order) =>
       order.processingEndsAt ? [Date.parse(order.processingEndsAt)] : [],
     );
     if (ends.length === 0) return;
-    const wait = Math.max(0, Math.min(...ends) - serverNow()) + 50;
-    const timer = setTimeout(() => void queries.invalidateQueries({ queryKey: ['board'] }), wait);
+    const left = Math.min(...ends) - serverNow();
+    const read = () => {
+      if (!document.hidden || (isOn && isLeader)) void queries.invalidateQueries({ queryKey: ['board'] });
+    };
+    const timer = setTimeout(read, left > 0 ? left + 50 : OVERDUE_MS);
     return () => clearTimeout(timer);
-  }, [board, queries]);
+  }, [board, queries, isOn, isLeader]);
 
   return { isLeader };
 }

@@ -2,7 +2,7 @@ import type { Counts, StatsRow } from '@muster/contracts';
 import { PageLink } from '../../ui/page-link.tsx';
 import { count } from '../../words/numbers.ts';
 
-/** The five numbers; each leads to exactly the rows it counts. */
+/** The four numbers; each leads to exactly the rows it counts. */
 export function Figures({
   counts,
   hour,
@@ -13,15 +13,20 @@ export function Figures({
   const of = (state: string) =>
     counts?.counts.reduce((sum, one) => sum + (one.state === state ? one.count : 0), 0);
   const sum = (name: 'succeeded' | 'failed') => hour?.reduce((all, row) => all + row[name], 0);
+  const endedAfter = hour?.[0]?.at;
   const figures = [
     { word: 'Waiting', value: of('pending'), search: { internal: 'true', state: 'pending' } },
     { word: 'Running', value: of('claimed'), search: { internal: 'true', state: 'claimed' } },
     {
       word: 'Succeeded, last hour',
       value: sum('succeeded'),
-      search: { internal: 'true', state: 'succeeded' },
+      search: { internal: 'true', state: 'succeeded', endedAfter },
     },
-    { word: 'Failed, last hour', value: sum('failed'), search: { internal: 'true', state: 'failed' } },
+    {
+      word: 'Failed, last hour',
+      value: sum('failed'),
+      search: { internal: 'true', state: 'failed', endedAfter },
+    },
   ];
   return (
     <ul className="grid grid-cols-2 gap-px overflow-hidden rounded-card border bg-line lg:grid-cols-4">

@@ -45,15 +45,24 @@ export function engineProblems(engine: Engine, naming: Naming): FindProblems {
     const action = await engine.oldestUnfinished(client, tenantId);
     if (!action || engine.now().getTime() - action.createdAt.getTime() < WAITS_TOO_LONG_MS) return [];
     const name = await nameOf(client, tenantId, action);
+    const why = await whyOf(client, tenantId, action);
     return [
       {
         code: 'OLDEST_WAITING',
         count: 1,
         since: action.createdAt.toISOString(),
-        text: `${naming.nameOf(action) ?? action.kind} ${action.space === DEVICE_SPACE ? 'on' : 'in'} ${name}: ${action.waitingFor?.text ?? ''}`,
+        text: `${naming.nameOf(action) ?? action.kind} ${action.space === DEVICE_SPACE ? 'on' : 'in'} ${name}: ${why}`,
         example: { type: 'action', id: action.id, name, kind: action.kind },
       },
     ];
+  }
+
+  /** What stands before it says why both wait. */
+  async function whyOf(client: Queryable, tenantId: number, { waitingFor }: ActionView): Promise<string> {
+    const aheadId = waitingFor?.code === 'BEHIND' ? waitingFor.actionId : undefined;
+    const ahead = aheadId === undefined ? null : await engine.get(client, tenantId, aheadId);
+    if (!ahead?.waitingFor) return waitingFor?.text ?? '';
+    return `${waitingFor?.text} ${naming.nameOf(ahead) ?? ahead.kind} ${ahead.id}: ${ahead.waitingFor.text}`;
   }
 
   async function pauses(client: Queryable, tenantId: number): Promise<Problem[]> {
