@@ -25,9 +25,10 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
     defineRoute(api.pcs.list, {
       access: operators('viewer'),
       async handler({ caller, query }) {
+        const { online, text } = query;
         const { items, cursor } = await readPage(
           query.limit,
-          (limit) => pcs.list(caller, query.cursor ?? '0', limit),
+          (limit) => pcs.list(caller, { after: query.cursor ?? '0', limit, online, text }),
           (row) => row.pcId,
         );
         return { pcs: items.map(pcs.show), cursor };

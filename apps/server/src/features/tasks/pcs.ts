@@ -8,7 +8,7 @@ import type { Caller } from '../../tokens/caller.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
 import type { DeletedPcs } from './deleted-pcs.ts';
 import { taskError } from './errors.ts';
-import type { PcLoad, PcQueries, PcRow } from './pc-queries.ts';
+import type { PcListing, PcLoad, PcQueries, PcRow } from './pc-queries.ts';
 import type { RunnerOf } from './runner-access.ts';
 import { payloadOf } from './wire.ts';
 
@@ -115,7 +115,7 @@ export function createPcs(tools: {
 
     instances: ({ tenantId, pcId }: PcLoad) => contacts.instances(db, tenantId, pcId),
 
-    list: (caller: Caller, after: string, limit: number) => queries.list(db, caller.tenantId, after, limit),
+    list: (caller: Caller, page: PcListing) => queries.list(db, caller.tenantId, page),
 
     update: (caller: Caller, pcId: string, to: { name?: string | undefined; slots?: number | undefined }) =>
       audit.change(

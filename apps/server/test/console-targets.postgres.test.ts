@@ -1,0 +1,56 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildConsole } from '../../../scripts/console.mjs';
+import { startBrowser } from '../../../testing/browser.mjs';
+import { type Sitting, sitDown } from '../testing/console-stage.ts';
+import { fakeDevice } from '../testing/fake-device.ts';
+import { type TestServer, testServer } from '../testing/test-server.ts';
+
+/** Lists of targets, the log of acts and pages of what is not there, in a real browser against the real server. */
+let t: TestServer;
+let browser: Browser;
+let desk: Sitting;
+beforeAll(async () => {
+  buildConsole();
+  t = await testServer({ settings: { MUSTER_ORDER_SECONDS: '3600' } });
+  browser = await startBrowser();
+  desk = await sitDown(browser, t.server.url, t.operator);
+});
+afterAll(async () => {
+  await browser?.close();
+  await t?.close();
+});
+
+const field = () => desk.page.getByRole('searchbox').or(desk.page.getByRole('combobox')).first();
+async function filterBy(text: string) {
+  await field().fill(text);
+  await desk.page.getByRole('button', { name: 'Filter', exact: true }).click();
+}
+const rowsOf = (table: string) => desk.page.getByRole('table', { name: table }).locator('tbody tr');
+
+test('hosts and PCs are sought by a part of their name and by presence, and the address says the same', async () => {
+  for (const name of ['web-1', 'web-2', 'db-1']) {
+    const { body } = await t.post('/api/hosts', { name });
+    t.secret(body.agentToken);
+  }
+  for (const name of ['rack-1', 'bench-1']) {
+    const { body } = await t.post('/api/pcs', { name });
+    t.secret(body.runnerToken);
+  }
+  const { page } = desk;
+  for (const [type, table, text, found] of [
+    ['hosts', 'Hosts', 'web', 2],
+    ['pcs', 'PCs', 'rack', 1],
+  ] as const) {
+    await desk.go(`/targets?type=${type}`);
+    await rowsOf(table).first().waitFor();
+    await filterBy(`${text} online:false`);
+    await page.waitForURL(`**/targets?type=${type}&text=${text}&online=false`);
+    await expect.poll(() => rowsOf(table).count()).toBe(found);
+    await filterBy(`${text} online:true`);
+    await page.getByText(type === 'hosts' ? 'No host matches.' : 'No PC matches.').waitFor();
+    await filterBy('colour:red');
+    await page.getByText('There is no filter "colour". There are text, online.').waitFor();
+  }
+  expect(desk.complaints).toEqual([]);
+});
