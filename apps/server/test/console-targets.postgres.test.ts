@@ -54,3 +54,32 @@ test('hosts and PCs are sought by a part of their name and by presence, and the 
   }
   expect(desk.complaints).toEqual([]);
 });
+
+test('a bot has one name on its list and on the board, with its order, and is sought by what it does', async () => {
+  const bots: { id: string; number: number }[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    const { body } = await t.post('/api/bots');
+    t.secret(body.botToken);
+    bots.push(body);
+  }
+  const [gone, busy, idle] = bots as [(typeof bots)[0], (typeof bots)[0], (typeof bots)[0]];
+  await t.del(`/api/bots/${gone.id}`);
+  await t.post('/api/orders', { type: 'NORMAL' });
+  const { body: order } = await t.post(`/api/bots/${busy.id}/claim`);
+  const { page } = desk;
+  await desk.go('/targets?type=bots');
+  const row = rowsOf('Bots').filter({ hasText: `bot ${busy.number}` });
+  await row.getByText('PROCESSING').waitFor();
+  await row.getByRole('progressbar').waitFor();
+  await filterBy('status:IDLE');
+  await rowsOf('Bots').filter({ hasText: `bot ${idle.number}` }).waitFor();
+  await expect.poll(() => rowsOf('Bots').count()).toBe(1);
+  await filterBy('deleted:true');
+  await rowsOf('Bots').filter({ hasText: `bot ${gone.number}` }).waitFor();
+  await filterBy('status:PROCESSING');
+  // the number of the order leads to the board, where the bot has the same name
+  await row.getByRole('link', { name: `#${order.orderNumber}` }).click();
+  const board = page.getByRole('list', { name: 'PROCESSING' });
+  await board.getByText(`bot ${busy.number}`, { exact: true }).waitFor();
+  expect(desk.complaints).toEqual([]);
+});

@@ -485,10 +485,14 @@ test.each(['with locks of the browser', 'by beats, where there are no locks'])(
     for (const tab of tabs)
       await tab.getByRole('list', { name: 'PROCESSING' }).getByRole('progressbar').waitFor();
     const [order] = (await t.get('/api/orders')).body.orders;
+    const made = (await t.get(`/api/bots/${order.botId}`)).body;
     await t.send('PATCH', `/api/orders/${order.id}`, { status: 'COMPLETE' });
     for (const tab of tabs) await tab.getByRole('list', { name: 'COMPLETE' }).getByText('VIP').waitFor();
     for (const tab of tabs)
-      await tab.getByRole('list', { name: 'COMPLETE' }).getByText('bot 2', { exact: true }).waitFor();
+      await tab
+        .getByRole('list', { name: 'COMPLETE' })
+        .getByText(`bot ${made.number}`, { exact: true })
+        .waitFor();
 
     await first.close();
     await second.getByText('this tab leads').waitFor();

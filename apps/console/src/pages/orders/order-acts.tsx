@@ -5,6 +5,7 @@ import { useAct } from '../../api/use-act.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 import { Menu } from '../../ui/menu.tsx';
+import { botName } from '../../words/bot-name.ts';
 import { ownBot } from './own-bots.ts';
 
 /** New orders, bots more and fewer, and whether this browser claims for them. */
@@ -22,7 +23,7 @@ export function OrderActs(props: {
   const remove = () =>
     last &&
     void act(() => ask('DELETE', '/api/bots/:id', { params: { id: last.id } }), {
-      text: 'The last bot is gone; its order waits in its old place.',
+      text: `The last one, ${botName(last)}, is gone; its order waits in its old place.`,
     });
   const addBot = () =>
     void act(async () => {
