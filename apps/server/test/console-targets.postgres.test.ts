@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildConsole } from '../../../scripts/console.mjs';
 import { startBrowser } from '../../../testing/browser.mjs';
 import { type Sitting, sitDown } from '../testing/console-stage.ts';
-import { fakeDevice } from '../testing/fake-device.ts';
+import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
 /** Lists of targets, the log of acts and pages of what is not there, in a real browser against the real server. */
@@ -72,14 +72,51 @@ test('a bot has one name on its list and on the board, with its order, and is so
   await row.getByText('PROCESSING').waitFor();
   await row.getByRole('progressbar').waitFor();
   await filterBy('status:IDLE');
-  await rowsOf('Bots').filter({ hasText: `bot ${idle.number}` }).waitFor();
+  await rowsOf('Bots')
+    .filter({ hasText: `bot ${idle.number}` })
+    .waitFor();
   await expect.poll(() => rowsOf('Bots').count()).toBe(1);
   await filterBy('deleted:true');
-  await rowsOf('Bots').filter({ hasText: `bot ${gone.number}` }).waitFor();
+  await rowsOf('Bots')
+    .filter({ hasText: `bot ${gone.number}` })
+    .waitFor();
   await filterBy('status:PROCESSING');
   // the number of the order leads to the board, where the bot has the same name
   await row.getByRole('link', { name: `#${order.orderNumber}` }).click();
   const board = page.getByRole('list', { name: 'PROCESSING' });
   await board.getByText(`bot ${busy.number}`, { exact: true }).waitFor();
+  expect(desk.complaints).toEqual([]);
+});
+
+test('free slots say why: no runner, no task, something that waits for the runner to ask, nothing left for it', async () => {
+  const pc = await fakePc(t, 3, { slots: 4 });
+  const { page } = desk;
+  await desk.go(`/tasks?pc=${pc.id}`);
+  await page.getByText('4 free: its runner is offline.').waitFor();
+  await pc.claim();
+  // a contact is no event that an open page hears of
+  await page.reload();
+  await page.getByText('4 free: no task is active.').waitFor();
+  const task = await newTask(
+    t,
+    { deviceIds: pc.devices.map(({ id }) => id) },
+    { name: 'version 7', maxAttempts: 1 },
+  );
+  await page
+    .getByText(/^4 free: 3 devices of version 7 wait until its runner asks; it was last heard of /)
+    .waitFor();
+  const [first, second] = (await pc.claim({ max: 2 })) as [Held, Held];
+  await page.getByText(/^2 free: 1 device of version 7 waits until its runner asks/).waitFor();
+  const [third] = (await pc.claim()) as [Held];
+  await page.getByText('1 free: all its 3 ready devices are busy.').waitFor();
+  await pc.complete(first);
+  await page.getByText('2 free: version 7 has nothing to hand out to its other devices now.').waitFor();
+  // by name, as in the slots
+  await pc.fail(second);
+  const { name } = (await t.get(`/api/devices/${second.deviceId}`)).body;
+  await page.getByTitle(name, { exact: true }).waitFor();
+  await pc.complete(third);
+  await t.post(`/api/devices/${second.deviceId}/clear-error`);
+  await expect.poll(async () => (await t.get(`/api/tasks/${task.id}`)).body.endedAt).not.toBeNull();
   expect(desk.complaints).toEqual([]);
 });

@@ -5,6 +5,7 @@ import { runSoon } from '../../http/run-soon.ts';
 import { findNamed } from '../../searching/searching.ts';
 import { createAdvanceQueries } from './advance-queries.ts';
 import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
+import { createClaimable } from './claimable.ts';
 import { createClaiming } from './claiming.ts';
 import { countTransitions } from './counting.ts';
 import { createDeletedPcs } from './deleted-pcs.ts';
@@ -72,6 +73,7 @@ export const tasks: CreateFeature = ({
   const endDeletedPcs = createEndDeletedPcs(engine, { contacts, tokens });
   const pcs = createPcs({
     audit,
+    claimableOf: createClaimable(engine),
     contacts,
     deletedPcs,
     engine,

@@ -28,6 +28,7 @@ export interface PcLoad extends PcRow {
   readonly inError: number;
   readonly absent: number;
   readonly errorIds: readonly string[];
+  readonly errorNames: readonly string[];
   readonly seenAt: Date | null;
 }
 
@@ -45,15 +46,14 @@ export const pcKey = (pc: { tenantId: number; pcId: string }) => `${pc.tenantId}
 export type PcQueries = ReturnType<typeof createPcQueries>;
 
 export function createPcQueries(s: string, contacts: ChannelContacts, now: () => Date) {
-  const loads = `select p.tenant_id, p.pc_id, p.name, p.runner_id, p.created_at, r.slots, r.running, d.*,
   const seen = contacts.seenAt('p.tenant_id', 'p.pc_id');
   const inError = (column: string) =>
     `select ${column} from ${s}.devices x where x.tenant_id = p.tenant_id and x.pc_id = p.pc_id and ${s}.sought_by(x.pc_id)
       and x.deleted_at is null and x.state = 'error' order by x.device_id limit 100`;
-      ${contacts.seenAt('p.tenant_id', 'p.pc_id')} as seen_at,
-      case when d.in_error > 0 then array(
-        select x.device_id::text from ${s}.devices x where x.tenant_id = p.tenant_id and x.pc_id = p.pc_id and ${s}.sought_by(x.pc_id) and x.deleted_at is null
-          and x.state = 'error' order by x.device_id limit 100) else '{}' end as error_ids
+  const loads = `select p.tenant_id, p.pc_id, p.name, p.runner_id, p.created_at, r.slots, r.running, d.*,
+      ${seen} as seen_at,
+      case when d.in_error > 0 then array(${inError('x.device_id::text')}) else '{}' end as error_ids,
+      case when d.in_error > 0 then array(${inError('x.name')}) else '{}' end as error_names
     from ${s}.pcs p
     join ${s}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
     cross join lateral (
@@ -73,6 +73,7 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
     inError: row.in_error,
     absent: row.absent,
     errorIds: row.error_ids,
+    errorNames: row.error_names,
     seenAt: row.seen_at,
   });
 
