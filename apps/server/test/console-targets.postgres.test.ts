@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildConsole } from '../../../scripts/console.mjs';
 import { startBrowser } from '../../../testing/browser.mjs';
 import { type Sitting, sitDown } from '../testing/console-stage.ts';
+import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
@@ -119,4 +120,54 @@ test('free slots say why: no runner, no task, something that waits for the runne
   await t.post(`/api/devices/${second.deviceId}/clear-error`);
   await expect.poll(async () => (await t.get(`/api/tasks/${task.id}`)).body.endedAt).not.toBeNull();
   expect(desk.complaints).toEqual([]);
+});
+
+test('a page of what is not there has a heading, a sentence and a way back, and asks for it once', async () => {
+  const { page } = desk;
+  const seen: string[] = [];
+  page.on('response', (response) => {
+    if (response.status() >= 400) seen.push(`${response.status()} ${response.url()}`);
+  });
+  for (const [path, heading, back] of [
+    ['/devices/999999', 'There is no device 999999', 'All devices'],
+    ['/hosts/0', 'There is no host 0', 'All hosts'],
+    ['/actions/999999999', 'There is no action 999999999', 'All actions'],
+    ['/batches/x', 'There is no batch x', 'All batches'],
+    ['/tasks/x', 'There is no task x', 'All tasks'],
+    ['/workflows/x', 'There is no workflow x', 'All workflows'],
+    ['/webhooks/x', 'There is no webhook x', 'All webhooks'],
+    ['/phones/999999', 'There is no phone 999999', 'All phones'],
+  ] as const) {
+    await desk.go(path);
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    await page.getByRole('link', { name: back }).waitFor();
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+  }
+  expect(await desk.faults()).toEqual([]);
+  expect(new Set(seen).size).toBe(seen.length);
+  expect(seen.every((one) => one.startsWith('404'))).toBe(true);
+  // only what the browser itself says about an answer of 404
+  expect(desk.complaints.filter((one) => !one.includes('status of 404'))).toEqual([]);
+  desk.complaints.length = 0;
+});
+
+test('the page of a phone that is not enrolled says which device it is and what to do, and does not ask again and again', async () => {
+  const device = await fakeDevice(t, { name: 'Tablet 9' });
+  const { page } = desk;
+  let asked = 0;
+  page.on('request', (request) => {
+    if (request.url().endsWith(`/api/devices/${device.id}/mdm`)) asked += 1;
+  });
+  await desk.go(`/phones/${device.id}`);
+  await page.getByRole('heading', { level: 1, name: 'Tablet 9' }).waitFor();
+  await page.getByText('No phone is enrolled as this device').waitFor();
+  // hints of the stream make it read the device anew, which is there, and not what was refused
+  const again = page.waitForResponse((response) => response.url().endsWith(`/api/devices/${device.id}`));
+  await device.assign('SYNC');
+  await again;
+  expect(asked).toBe(1);
+  expect(await desk.faults()).toEqual([]);
+  await page.getByRole('link', { name: 'Tablet 9: its lane' }).click();
+  await page.getByRole('table', { name: 'What waits' }).waitFor();
+  desk.complaints.length = 0;
 });

@@ -3,12 +3,13 @@ import { Refused } from '../api/refused.ts';
 
 /**
  * Reads what is shown anew after a hint: each query at most as often as it says, never while its last answer is on the way.
- * What was too early is looked at again; what does not exist is not.
+ * What was too early is looked at again; what the server has refused is not: the same question has the same answer until a person
+ * does something.
  */
 const TICK_MS = 250;
 const EVERY_MS = 500;
 
-const isUnknown = (error: unknown) => error instanceof Refused && error.status === 404;
+const isRefused = (error: unknown) => error instanceof Refused && error.isFinal;
 
 export function createRefresher(queries: QueryClient) {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -31,7 +32,7 @@ export function createRefresher(queries: QueryClient) {
     return queries
       .getQueryCache()
       .findAll({ type: 'active' })
-      .filter((query) => query.meta?.everyMs !== undefined && !isUnknown(query.state.error));
+      .filter((query) => query.meta?.everyMs !== undefined && !isRefused(query.state.error));
   }
   return {
     hint() {
