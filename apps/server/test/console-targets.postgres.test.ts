@@ -171,3 +171,27 @@ test('the page of a phone that is not enrolled says which device it is and what 
   await page.getByRole('table', { name: 'What waits' }).waitFor();
   desk.complaints.length = 0;
 });
+
+test('the foot of the column says who and which role, whole; on a phone lines of cards begin at the left', async () => {
+  const { page } = desk;
+  await desk.go('/targets?type=hosts');
+  const role = page.getByRole('banner').getByText('admin', { exact: true });
+  await role.waitFor();
+  const isCut = (element: { scrollWidth: number; clientWidth: number }) =>
+    element.scrollWidth > element.clientWidth;
+  expect(await role.evaluate(isCut as never)).toBe(false);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const row = rowsOf('Hosts').first();
+  const left = async (name: RegExp) => (await row.getByText(name).first().boundingBox())?.x;
+  await row.getByText(/queued/).waitFor();
+  expect(await left(/queued/)).toBe(await left(/^web-1$/));
+  await desk.go('/orders');
+  const tops = new Set<number | undefined>();
+  const acts = page.locator('#main [data-acts]');
+  await acts.getByRole('button', { name: '+ Order' }).waitFor();
+  for (const name of ['+ Order', '+ VIP', '+ Bot', '− Bot'])
+    tops.add((await acts.getByRole('button', { name }).boundingBox())?.y);
+  expect(tops.size).toBe(1);
+  expect(await desk.faults()).toEqual([]);
+  await page.setViewportSize({ width: 1280, height: 800 });
+});

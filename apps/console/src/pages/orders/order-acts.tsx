@@ -45,20 +45,23 @@ export function OrderActs(props: {
     });
   return (
     <>
-      <Button look="first" disabled={busy} onClick={() => order('NORMAL')}>
-        + Order
-      </Button>
-      <Button disabled={busy} onClick={() => order('VIP')}>
-        + VIP
-      </Button>
-      <Button disabled={busy} onClick={addBot}>
-        + Bot
-      </Button>
-      <Button disabled={busy || !last} onClick={remove}>
-        − Bot
-      </Button>
+      {/* on a phone one line of four, as wide as the page */}
+      <span className="grid w-full grid-cols-4 gap-2 md:flex md:w-auto">
+        <Button look="first" disabled={busy} onClick={() => order('NORMAL')}>
+          + Order
+        </Button>
+        <Button disabled={busy} onClick={() => order('VIP')}>
+          + VIP
+        </Button>
+        <Button disabled={busy} onClick={addBot}>
+          + Bot
+        </Button>
+        <Button disabled={busy || !last} onClick={remove}>
+          − Bot
+        </Button>
+      </span>
       {/* together: the menu never has a line of its own on a phone */}
-      <span className="inline-flex items-center gap-2">
+      <span className="inline-flex w-full items-center justify-between gap-2 md:w-auto">
         <label className="inline-flex h-8 pointer-coarse:h-touch items-center gap-2 text-table">
           <input
             type="checkbox"
