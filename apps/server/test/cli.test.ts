@@ -152,6 +152,12 @@ test('a list is of one device, host, PC or lane, by id, by name or as TARGET sho
   const pc = (await t.post('/api/pcs', { name: 'pc-of-lists', slots: 1 })).body;
   t.secret(pc.runnerToken);
   expect(await ids('--pc pc-of-lists')).toEqual([]);
+  const names = async (words: string, of: 'hosts' | 'pcs') =>
+    (await json(words))[of].map(({ name }: { name: string }) => name);
+  expect(await names('host list --text OF-lists --offline', 'hosts')).toEqual(['host-of-lists']);
+  expect(await names('host list --text of-lists --online', 'hosts')).toEqual([]);
+  expect(await names('pc list --text of-lists --offline', 'pcs')).toEqual(['pc-of-lists']);
+  expect(await muster('pc list --online --offline')).toMatchObject({ code: 2 });
 
   for (const words of [
     ...['--lane device:999999', '--lane no-such-lane', '--device 999999', '--device Nobody'],

@@ -485,10 +485,14 @@ test.each(['with locks of the browser', 'by beats, where there are no locks'])(
     for (const tab of tabs)
       await tab.getByRole('list', { name: 'PROCESSING' }).getByRole('progressbar').waitFor();
     const [order] = (await t.get('/api/orders')).body.orders;
+    const made = (await t.get(`/api/bots/${order.botId}`)).body;
     await t.send('PATCH', `/api/orders/${order.id}`, { status: 'COMPLETE' });
     for (const tab of tabs) await tab.getByRole('list', { name: 'COMPLETE' }).getByText('VIP').waitFor();
     for (const tab of tabs)
-      await tab.getByRole('list', { name: 'COMPLETE' }).getByText('bot 2', { exact: true }).waitFor();
+      await tab
+        .getByRole('list', { name: 'COMPLETE' })
+        .getByText(`bot ${made.number}`, { exact: true })
+        .waitFor();
 
     await first.close();
     await second.getByText('this tab leads').waitFor();
@@ -511,12 +515,12 @@ test('one long name pushes nothing off the screen', async () => {
     for (const path of ['/actions', `/actions/${id}`, `/devices/${long.id}`, '/targets']) {
       await seat.go(path);
       await seat.page.getByText('n'.repeat(200)).first().waitFor();
-      const over = await seat.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      const over = await seat.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       expect(over, `${path} at ${width}`).toBeLessThanOrEqual(0);
     }
   }
   await seat.go('/actions');
-  const reason = seat.page.getByText('Waiting for the next contact of its worker').first();
+  const reason = seat.page.getByText('Behind action').first();
   expect((await reason.boundingBox())?.x).toBeLessThan(390);
   await seat.page.close();
   await t.post('/api/actions/cancel', { ids: [id] });

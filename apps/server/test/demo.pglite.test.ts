@@ -139,3 +139,12 @@ test('it ends when it is told to, and leaves nothing behind', async () => {
   expect(leftovers()).toEqual([]);
   await expect(fetch(demo.url)).rejects.toThrow();
 });
+
+test('a port at which browsers open nothing is refused in a sentence before anything is made', async () => {
+  const before = leftovers();
+  for (const port of ['4190', '6667'])
+    await expect(startDemo({ ...FLAGS, port }, hear)).rejects.toThrow(
+      `Browsers open nothing at port ${port}, which other protocols use.`,
+    );
+  expect(leftovers()).toEqual(before);
+});

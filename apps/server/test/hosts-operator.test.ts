@@ -67,6 +67,18 @@ describe('hosts', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   });
+
+  it('are found by a part of the name and by presence, also with their load', async () => {
+    const quiet = await house.host('sought_1');
+    await house.host('soughtX1');
+    const found = async (path: string) =>
+      (await house.call('GET', path)).body.hosts.map((host: { id: string }) => host.id);
+    for (const path of ['/api/hosts', '/api/hosts/load']) {
+      expect(await found(`${path}?text=OUGHT_`)).toEqual([quiet.id]);
+      expect(await found(`${path}?text=sought&online=true`)).toEqual([]);
+      expect(await found(`${path}?text=sought&online=false&limit=1`)).toEqual([quiet.id]);
+    }
+  });
 });
 
 describe('tokens of agents', () => {

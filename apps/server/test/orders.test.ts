@@ -11,7 +11,7 @@ afterAll(() => t.close());
 
 const order = async (type: 'NORMAL' | 'VIP' = 'NORMAL'): Promise<Order> =>
   (await t.post('/api/orders', { type })).body;
-async function bot(): Promise<{ id: string; botToken: string }> {
+async function bot(): Promise<{ id: string; number: number; botToken: string }> {
   const { body } = await t.post('/api/bots');
   t.secret(body.botToken);
   return body;
@@ -47,7 +47,20 @@ test('an order has a number, waits, is processed by a bot and is complete when i
   expect(body).toMatchObject({ id: made.body.id, status: 'PROCESSING', botId: id });
   expect(Date.parse(body.processingEndsAt) - Date.parse(body.processingStartedAt)).toBe(10_000);
   const [row] = (await t.get('/api/bots')).body.bots;
-  expect(row).toMatchObject({ id, status: 'PROCESSING', currentOrderId: made.body.id });
+  expect(row).toMatchObject({
+    ...{ id, number: expect.any(Number), status: 'PROCESSING', currentOrderId: made.body.id },
+    ...{ currentOrderNumber: 1, processingEndsAt: body.processingEndsAt },
+    processingStartedAt: body.processingStartedAt,
+  });
+  expect(await paged('/api/bots?status=PROCESSING&')).toEqual([id]);
+  const idle = await bot();
+  expect(idle).toMatchObject({ currentOrderNumber: null, processingEndsAt: null });
+  expect(idle.number).toBeGreaterThan(row.number);
+  expect(await paged('/api/bots?status=IDLE&')).toEqual([idle.id]);
+  expect(await paged('/api/bots?status=IDLE&deleted=true&')).toEqual([]);
+  await t.del(`/api/bots/${idle.id}`);
+  expect(await paged('/api/bots?status=IDLE&deleted=true&')).toEqual([idle.id]);
+  expect((await t.get('/api/bots?status=DONE')).body).toMatchObject({ code: 'MUSTER_BAD_QUERY' });
   const report = async (view: string) =>
     (await t.engine.db.query({ text: `select * from muster_reports.${view} where tenant_id = 1` })).rows[0];
   expect(await report('orders')).toMatchObject({ id: made.body.id, status: 'PROCESSING', bot_id: id });

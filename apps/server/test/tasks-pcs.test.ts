@@ -29,7 +29,9 @@ test('a PC is added, shown, listed, changed and deleted', async () => {
     deviceCount: 0,
     errorDeviceCount: 0,
     absentDeviceCount: 0,
+    claimableDeviceCount: 0,
     devicesInError: [],
+    namesInError: [],
     online: false,
     lastSeenAt: null,
     createdAt: stage.t.clock().toISOString(),
@@ -45,6 +47,14 @@ test('a PC is added, shown, listed, changed and deleted', async () => {
     pcs: [{ id: other.id }],
     cursor: null,
   });
+  // by a part of the name, which is no pattern, and by presence
+  const found = async (query: string) =>
+    (await stage.t.get(`/api/pcs?${query}`)).body.pcs.map((pc: { id: string }) => pc.id);
+  expect(await found('text=rACK')).toEqual([id]);
+  expect(await found('text=%25')).toEqual([]);
+  expect(await found('text=rack&online=true')).toEqual([]);
+  expect(await found('text=rack&online=false')).toEqual([id]);
+  expect((await stage.t.get('/api/pcs?online=maybe')).body).toMatchObject({ code: 'MUSTER_BAD_QUERY' });
   expect((await stage.t.get('/api/pcs?cursor=x')).body).toMatchObject({ code: 'MUSTER_BAD_QUERY' });
   const changed = await stage.t.send('PATCH', `/api/pcs/${id}`, { name: 'Rack 2', slots: 3 });
   expect(changed.body).toMatchObject({ name: 'Rack 2', slots: 3 });

@@ -21,11 +21,15 @@ test('G56: two claims of one PC at the same moment never exceed its slots', asyn
 
 test('G58: 20 slots by default: 20 of 25, then 19 → 20 and 18 → 20', async () => {
   const pc = await fakePc(stage.t, 25);
+  expect(await pc.show()).toMatchObject({ freeSlots: 20, claimableDeviceCount: 0 });
   await newTask(stage.t, listOf(pc));
+  await stage.pass(0);
+  // what is said to be there is what a claim gets
+  expect(await pc.show()).toMatchObject({ freeSlots: 20, claimableDeviceCount: 20 });
   const held = await pc.claim();
   expect(held).toHaveLength(20);
   await pc.complete(held[0] as Held);
-  expect(await pc.show()).toMatchObject({ runningCount: 19, freeSlots: 1 });
+  expect(await pc.show()).toMatchObject({ runningCount: 19, freeSlots: 1, claimableDeviceCount: 1 });
   expect(await pc.claim()).toHaveLength(1);
   await pc.complete(held[1] as Held);
   const told = await pc.complete(held[2] as Held, { claim: { max: 100 } });

@@ -73,6 +73,7 @@ test('G59: a failed attempt is tried again under the same id; after the last one
     target: 1,
     errorDeviceCount: 1,
     devicesInError: [one.deviceId],
+    namesInError: [(await pc.devices[0]?.show())?.name],
   });
   await pc.complete(told.taskDevices[0]);
   await stage.pass(0);

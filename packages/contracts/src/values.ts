@@ -42,6 +42,12 @@ export const attempt = z.int().min(1).describe('The attempt number that was hand
 /** Ids are opaque: one that is not ours is unknown, not wrong. */
 export const idParams = z.strictObject({ id: z.string() });
 export const pageQuery = z.strictObject({ cursor: cursor.optional(), limit: limit.optional() });
+/** Of a list of targets that have a name and are online or not. */
+export const targetQuery = z.strictObject({
+  ...pageQuery.shape,
+  text: z.string().min(1).max(200).optional().describe('Part of the name.'),
+  online: z.boolean().optional(),
+});
 export const emptyBody = z.strictObject({});
 export const reasonBody = z.strictObject({ reason: reason.optional() }).meta({ id: 'WithReason' });
 /** A client that speaks for a target with the target's token. */

@@ -3,6 +3,10 @@ export class Refused extends Error {
   readonly code: string;
   readonly status: number;
   readonly requestId: string | null;
+  /** To ask again in vain: it is not about the moment, as too many requests are. */
+  get isFinal(): boolean {
+    return this.status >= 400 && this.status < 500 && this.status !== 408 && this.status !== 429;
+  }
 
   constructor(message: string, code: string, status: number, requestId: string | null) {
     super(message);

@@ -3,14 +3,13 @@ import { Refused } from '../api/refused.ts';
 
 /**
  * Reads what is shown anew after a hint: each query at most as often as it says, never while its last answer is on the way.
- * What was too early is looked at again; what was refused for good is not.
+ * What was too early is looked at again; what the server has refused is not: the same question has the same answer until a person
+ * does something.
  */
 const TICK_MS = 250;
 const EVERY_MS = 500;
 
-/** What is wrong with the request stays wrong, whatever happens. */
-const FINAL = [400, 403, 404];
-const isFinal = (error: unknown) => error instanceof Refused && FINAL.includes(error.status);
+const isRefused = (error: unknown) => error instanceof Refused && error.isFinal;
 
 export function createRefresher(queries: QueryClient) {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -34,7 +33,7 @@ export function createRefresher(queries: QueryClient) {
     return queries
       .getQueryCache()
       .findAll({ type: 'active' })
-      .filter((query) => query.meta?.everyMs !== undefined && !isFinal(query.state.error));
+      .filter((query) => query.meta?.everyMs !== undefined && !isRefused(query.state.error));
   }
   return {
     hint() {

@@ -75,14 +75,18 @@ function Who() {
     location.reload();
   };
   return (
-    <div className="flex items-center gap-1">
-      <span
-        className="max-w-[140px] truncate"
+    <div className="flex max-w-full min-w-0 items-center gap-1 md:w-full">
+      {/* a name may be longer than the column, what one may do is never cut */}
+      <div
+        className="min-w-0 md:flex-1"
         title={`Signed in as ${mine.name}, ${mine.role} of ${mine.tenant.name}`}
       >
-        {mine.name} · {mine.role}
-        {all.signIns.length > 1 && ` · ${mine.tenant.name}`}
-      </span>
+        <p className="truncate text-ink-2">{mine.name}</p>
+        <p className="truncate">
+          {mine.role}
+          {all.signIns.length > 1 && ` · ${mine.tenant.name}`}
+        </p>
+      </div>
       <Menu
         label="Sign-ins"
         small

@@ -76,6 +76,6 @@ export function SlotsGrid({
 }
 
 /** What tells it from its neighbours in a cell of 48 px: 0415 of "Tablet 0415". */
-function tailOf(name: string): string {
+export function tailOf(name: string): string {
   return name.split(/[\s_]+/).at(-1) ?? name;
 }

@@ -111,8 +111,9 @@ export function Table<Row>(props: {
                   'min-w-0 md:h-row md:px-2 md:py-1 md:align-middle md:first:pl-4 md:last:pr-4',
                   NARROW[places[place] ?? 'first'],
                   column.align === 'right' && 'md:text-right',
+                  // at the end of the first line of a card; the second begins at the left, as every card does
                   column.align === 'right' &&
-                    column.narrow !== 'line' &&
+                    places[place] === 'first' &&
                     'ml-auto empty:hidden md:empty:table-cell',
                 )}
               >

@@ -8,6 +8,7 @@ import { CommandError } from '../commands/command.ts';
 import { clientEnvironment, readConfig } from '../config.ts';
 import { migrations } from '../database/migrations.ts';
 import { type Demo, type DemoWish, FLEET, type FleetSize, playDemo, startReceiver } from '../demo/index.ts';
+import { isBlockedPort } from '../http/blocked-ports.ts';
 import { type Server, startServer } from '../main.ts';
 import { sentenceOf } from './sentence.ts';
 import { stopOnSignal } from './signals.ts';
@@ -95,6 +96,7 @@ export async function startDemo(
   hear: Pick<DemoWish, 'onFault' | 'onStep' | 'signal'>,
 ): Promise<RunningDemo> {
   const size = sizeOf(flags);
+  refuseBlocked(flags.port ?? clientEnvironment().PORT);
   const pastMs = hours(flags.pastHours ?? PAST_HOURS) * HOUR_MS;
   const undo: (() => Promise<unknown>)[] = [];
   const stop = async () => {
@@ -180,6 +182,14 @@ async function dropSchema(url: string, schema: string): Promise<void> {
   } finally {
     await db.close();
   }
+}
+
+/** The console of a demo that no browser opens is of no use, and its fleet could not reach the server either. */
+function refuseBlocked(port: string | undefined): void {
+  if (port !== undefined && isBlockedPort(Number(port)))
+    throw new CommandError(
+      `Browsers open nothing at port ${port}, which other protocols use. Choose another one, for example --port 4300.`,
+    );
 }
 
 function sizeOf(flags: DemoFlags): FleetSize {

@@ -1,5 +1,6 @@
 import type { Queryable } from '@muster/engine';
 import type { ChannelContacts, LastContacts } from '../contacts/contacts.ts';
+import { contained } from '../searching/contained.ts';
 import { days, unfinishedDays } from './milestones.ts';
 
 /** The rows of devices. What is in their queues is asked of the engine. */
@@ -139,7 +140,7 @@ export function createDeviceQueries(
       };
       if (filter.text !== undefined)
         add(
-          `%${filter.text.replaceAll(/[\\%_]/g, '\\$&')}%`,
+          contained(filter.text),
           (n) =>
             `(${['name', 'external_id', 'serial', 'model', 'os_version'].map((column) => `d.${column} ilike ${n}`).join(' or ')})`,
         );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { targetActionsQuery } from '../actions/requests.ts';
-import { attempt, cursor, headOfLine, limit, name, pageQuery, priority, time, wait } from '../values.ts';
+import { attempt, cursor, headOfLine, limit, name, priority, targetQuery, time, wait } from '../values.ts';
 import { HOST_STATUSES } from './statuses.ts';
 
 /** What comes in. A unit is named as systemd allows it, without globs; an escape (\x2d) is written with two lower-case digits. */
@@ -89,8 +89,7 @@ export const statsQuery = z.strictObject({
     .max(604_800)
     .optional()
     .describe('After this time a running action counts as stuck.'),
-  limit: limit.optional(),
-  cursor: cursor.optional(),
+  ...targetQuery.shape,
 });
 
 /** The sentences for wrong values are fixed, so they are read by poll-parameters.ts and not by this schema. */
@@ -140,4 +139,4 @@ export const heartbeatBody = z
   .meta({ id: 'HostHeartbeat' });
 export type HostHeartbeat = z.infer<typeof heartbeatBody>;
 
-export const hostsQuery = z.strictObject({ ...pageQuery.shape, online: z.boolean().optional() });
+export const hostsQuery = targetQuery;

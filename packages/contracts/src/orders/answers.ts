@@ -38,8 +38,12 @@ export const completed = z.strictObject({ message: z.string() }).meta({ id: 'Com
 export const bot = z
   .strictObject({
     id: z.string(),
+    number: z.int().describe('What people call it: bot 4. It never changes and is never used again.'),
     status: z.enum(BOT_STATUSES),
     currentOrderId: z.string().nullable(),
+    currentOrderNumber: z.int().nullable(),
+    processingStartedAt: time.nullable().describe('While PROCESSING: since when.'),
+    processingEndsAt: time.nullable().describe('While PROCESSING: when its order becomes COMPLETE.'),
     createdAt: time,
     updatedAt: time,
     deletedAt: time.nullable(),

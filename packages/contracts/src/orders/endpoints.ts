@@ -11,7 +11,7 @@ import {
   order,
   orderPage,
 } from './answers.ts';
-import { botPatch, listQuery, noFields, orderBody, orderListQuery, orderPatch } from './requests.ts';
+import { botListQuery, botPatch, noFields, orderBody, orderListQuery, orderPatch } from './requests.ts';
 
 const clear = { summary: 'Delete all orders and free their bots; numbering continues' } as const;
 
@@ -96,7 +96,7 @@ export const bots = {
     method: 'GET',
     path: '/api/bots',
     summary: 'List bots, oldest first',
-    query: listQuery,
+    query: botListQuery,
     responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: botPage } },
   }),
   get: endpoint({

@@ -44,6 +44,8 @@ export const orderListQuery = z.strictObject({
     .describe('Only those, in the order that they have in the whole list.'),
 });
 
+export const botListQuery = z.strictObject({ ...listQuery.shape, status: z.enum(BOT_STATUSES).optional() });
+
 /** Of which claim it is: an earlier one changes nothing. */
 export const completion = z.strictObject({ orderId: z.string(), botId: z.string(), attempt: z.int().min(1) });
 

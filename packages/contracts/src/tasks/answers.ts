@@ -19,7 +19,11 @@ export const pc = z
     deviceCount: count,
     errorDeviceCount: count,
     absentDeviceCount: count,
+    claimableDeviceCount: count.describe(
+      'Devices of the active task that its runner would get now, if it asked.',
+    ),
     devicesInError: z.array(z.string()).describe('The first hundred.'),
+    namesInError: z.array(z.string()).describe('The names of these, in the same order.'),
     online: z.boolean(),
     lastSeenAt: time.nullable(),
     createdAt: time,

@@ -1,7 +1,7 @@
 import { page } from '../actions/answers.ts';
 import { targetActionsQuery } from '../actions/requests.ts';
 import { endpoint } from '../endpoint.ts';
-import { idParams, pageQuery } from '../values.ts';
+import { idParams, targetQuery } from '../values.ts';
 import { pc, pcPage, pcWithToken, presentDevices, runningDevices } from './answers.ts';
 import { newPc, pcChange, presence } from './requests.ts';
 
@@ -18,7 +18,7 @@ export const pcs = {
     method: 'GET',
     path: '/api/pcs',
     summary: 'List PCs, oldest first',
-    query: pageQuery,
+    query: targetQuery,
     responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: pcPage } },
   }),
   running: endpoint({

@@ -3,14 +3,14 @@ import { useMemo, useState } from 'react';
 import { useApiText } from '../../api/use-api.ts';
 import { address } from '../../page-address.ts';
 import { Card } from '../../ui/card.tsx';
-import { Data } from '../../ui/data.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Id } from '../../ui/id.tsx';
 import { LeaseCountdown } from '../../ui/lease-countdown.tsx';
 import { TextLink } from '../../ui/link.tsx';
-import { Page, PageSkeleton } from '../../ui/page.tsx';
+import { Page } from '../../ui/page.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { TargetLink } from '../../ui/target-link.tsx';
+import { Thing } from '../../ui/thing.tsx';
 import { Time } from '../../ui/time.tsx';
 import { nameOf } from '../../words/action-name.ts';
 import { endingOf } from '../../words/endings.ts';
@@ -27,9 +27,9 @@ export function ActionPage() {
   const { id } = address.useParams();
   const query = useApiText('/api/actions/:id', { params: { id } });
   return (
-    <Data query={query} loading={<PageSkeleton name={`Action ${id}`} />}>
+    <Thing query={query} noun="Action" id={id} back={{ to: '/actions', word: 'All actions' }}>
       {(text) => <Shown key={id} text={text} />}
-    </Data>
+    </Thing>
   );
 }
 

@@ -6,11 +6,11 @@ import { useLiveList } from '../../api/use-live-list.ts';
 import { address } from '../../page-address.ts';
 import { AddingBar } from '../../ui/adding-bar.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Data } from '../../ui/data.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { LiveTable } from '../../ui/live-table.tsx';
-import { Page, PageSkeleton } from '../../ui/page.tsx';
+import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
+import { Thing } from '../../ui/thing.tsx';
 import { count } from '../../words/numbers.ts';
 import { BatchActs } from './batch-acts.tsx';
 import { BatchStatus } from './batch-status.tsx';
@@ -22,7 +22,7 @@ export function BatchPage() {
   const { id } = address.useParams();
   const query = useApi('/api/batches/:id', { params: { id } }, { everyMs: 2_000 });
   return (
-    <Data query={query} loading={<PageSkeleton name="Batch" />}>
+    <Thing query={query} noun="Batch" id={id} back={{ to: '/batches', word: 'All batches' }}>
       {(batch) => (
         <Page
           title={batch.name ?? `Batch ${batch.id}`}
@@ -37,7 +37,7 @@ export function BatchPage() {
           <Targets batch={batch} />
         </Page>
       )}
-    </Data>
+    </Thing>
   );
 }
 

@@ -8,6 +8,7 @@ import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 import { AssignDialog } from '../assign/assign-dialog.tsx';
+import { useProfileLink } from '../phones/profile-link.tsx';
 
 /** Assign, pause its lane, clear the error, enrol anew. */
 export function DeviceActs({ device }: { device: Device }) {
@@ -16,7 +17,7 @@ export function DeviceActs({ device }: { device: Device }) {
   const [isAssigning, setAssigning] = useState(false);
   const [asked, setAsked] = useState<Confirmation>();
   const [token, setToken] = useState<string>();
-  const [profile, setProfile] = useState<string>();
+  const profile = useProfileLink(device.id);
   if (!may) return null;
   const params = { id: device.id };
   const cancel = (id: string) =>
@@ -36,10 +37,6 @@ export function DeviceActs({ device }: { device: Device }) {
   const reEnrol = async () => {
     const made = await act(() => ask('POST', '/api/devices/:id/re-enrol', { params }));
     if (made) setToken(made.deviceToken);
-  };
-  const enrol = async () => {
-    const made = await act(() => ask('POST', '/api/devices/:id/mdm/enrolment', { params }));
-    if (made) setProfile(made.url);
   };
   const rotate = async () => {
     const made = await act(() => ask('POST', '/api/devices/:id/token', { params }));
@@ -74,7 +71,7 @@ export function DeviceActs({ device }: { device: Device }) {
       <Menu
         items={[
           { word: 'New token', act: () => void rotate() },
-          { word: 'Profile for a phone', act: () => void enrol() },
+          { word: 'Profile for a phone', act: () => void profile.make() },
           {
             word: 'Re-enrol …',
             danger: true,
@@ -113,12 +110,7 @@ export function DeviceActs({ device }: { device: Device }) {
         about={`The token of ${device.name}. The server does not show it again.`}
         onClose={() => setToken(undefined)}
       />
-      <ShownOnce
-        label="Address of the profile"
-        secret={profile}
-        about="Open it in Safari on the phone and install the profile. It works until a phone has used it; a new one ends it."
-        onClose={() => setProfile(undefined)}
-      />
+      {profile.shown}
     </>
   );
 }

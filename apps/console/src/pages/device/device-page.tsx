@@ -4,14 +4,14 @@ import { useApi } from '../../api/use-api.ts';
 import { address } from '../../page-address.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Data } from '../../ui/data.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Id } from '../../ui/id.tsx';
 import { LaneLine } from '../../ui/lane-line.tsx';
 import { TextLink } from '../../ui/link.tsx';
-import { Page, PageSkeleton } from '../../ui/page.tsx';
+import { Page } from '../../ui/page.tsx';
 import { Presence } from '../../ui/presence.tsx';
+import { Thing } from '../../ui/thing.tsx';
 import { Time } from '../../ui/time.tsx';
 import { nameOf } from '../../words/action-name.ts';
 import { DeviceActs } from './device-acts.tsx';
@@ -29,9 +29,14 @@ export function DevicePage() {
     query: { state: 'finished', limit: 20 },
   });
   return (
-    <Data query={device} loading={<PageSkeleton name="Device" />}>
+    <Thing
+      query={device}
+      noun="Device"
+      id={id}
+      back={{ to: '/targets', search: { type: 'devices' }, word: 'All devices' }}
+    >
       {(shown) => <Shown device={shown} queue={queue.data?.actions} past={past.data?.actions} />}
-    </Data>
+    </Thing>
   );
 }
 

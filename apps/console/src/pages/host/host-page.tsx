@@ -4,9 +4,10 @@ import { address } from '../../page-address.ts';
 import { Card } from '../../ui/card.tsx';
 import { Data } from '../../ui/data.tsx';
 import { Empty } from '../../ui/empty.tsx';
-import { Page, PageSkeleton } from '../../ui/page.tsx';
+import { Page } from '../../ui/page.tsx';
 import { Presence } from '../../ui/presence.tsx';
 import { SkeletonRows } from '../../ui/skeleton.tsx';
+import { Thing } from '../../ui/thing.tsx';
 import { duration } from '../../words/times.ts';
 import { HostActions } from './host-actions.tsx';
 import { HostMenu } from './host-menu.tsx';
@@ -24,7 +25,12 @@ export function HostPage() {
   });
   const past = useApi('/api/hosts/:hostId/actions', { params, query: { state: 'finished', limit: 100 } });
   return (
-    <Data query={load} loading={<PageSkeleton name="Host" />}>
+    <Thing
+      query={load}
+      noun="Host"
+      id={hostId}
+      back={{ to: '/targets', search: { type: 'hosts' }, word: 'All hosts' }}
+    >
       {(host) => (
         <Page
           title={host.name}
@@ -70,7 +76,7 @@ export function HostPage() {
           />
         </Page>
       )}
-    </Data>
+    </Thing>
   );
 }
 

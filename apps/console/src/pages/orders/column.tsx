@@ -1,11 +1,11 @@
 import type { Bot, Order } from '@muster/contracts';
 import { Star } from 'lucide-react';
 import { Card } from '../../ui/card.tsx';
+import { OrderProgress } from '../../ui/order-progress.tsx';
 import { Time } from '../../ui/time.tsx';
+import { botName } from '../../words/bot-name.ts';
 import { counted } from '../../words/numbers.ts';
 import { countOf, type Part, shownOf } from './board.ts';
-import { botName } from './bot-name.ts';
-import { OrderProgress } from './order-progress.tsx';
 
 const SAID: Readonly<Record<Order['status'], string>> = {
   PENDING: 'No order waits.',
@@ -26,6 +26,11 @@ export function Column({
   bots: readonly Bot[];
 }) {
   const orders = shownOf(status, part);
+  const nameOf = (id: string) => {
+    const bot = bots.find((one) => one.id === id);
+    // deleted since, or one of very many
+    return bot ? botName(bot) : 'a bot';
+  };
   return (
     <Card
       flush
@@ -51,7 +56,7 @@ export function Column({
               </span>
             ) : null}
             <span className="flex-1" />
-            {order.botId && <span className="text-ink-3">{botName(bots, order.botId)}</span>}
+            {order.botId && <span className="text-ink-3">{nameOf(order.botId)}</span>}
             {status === 'PROCESSING' && order.processingStartedAt && order.processingEndsAt ? (
               <OrderProgress from={order.processingStartedAt} until={order.processingEndsAt} />
             ) : (

@@ -5,6 +5,7 @@ import { useAct } from '../../api/use-act.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 import { Menu } from '../../ui/menu.tsx';
+import { botName } from '../../words/bot-name.ts';
 import { ownBot } from './own-bots.ts';
 
 /** New orders, bots more and fewer, and whether this browser claims for them. */
@@ -22,7 +23,7 @@ export function OrderActs(props: {
   const remove = () =>
     last &&
     void act(() => ask('DELETE', '/api/bots/:id', { params: { id: last.id } }), {
-      text: 'The last bot is gone; its order waits in its old place.',
+      text: `The last one, ${botName(last)}, is gone; its order waits in its old place.`,
     });
   const addBot = () =>
     void act(async () => {
@@ -44,20 +45,23 @@ export function OrderActs(props: {
     });
   return (
     <>
-      <Button look="first" disabled={busy} onClick={() => order('NORMAL')}>
-        + Order
-      </Button>
-      <Button disabled={busy} onClick={() => order('VIP')}>
-        + VIP
-      </Button>
-      <Button disabled={busy} onClick={addBot}>
-        + Bot
-      </Button>
-      <Button disabled={busy || !last} onClick={remove}>
-        − Bot
-      </Button>
+      {/* on a phone one line of four, as wide as the page */}
+      <span className="grid w-full grid-cols-4 gap-2 md:flex md:w-auto">
+        <Button look="first" disabled={busy} onClick={() => order('NORMAL')}>
+          + Order
+        </Button>
+        <Button disabled={busy} onClick={() => order('VIP')}>
+          + VIP
+        </Button>
+        <Button disabled={busy} onClick={addBot}>
+          + Bot
+        </Button>
+        <Button disabled={busy || !last} onClick={remove}>
+          − Bot
+        </Button>
+      </span>
       {/* together: the menu never has a line of its own on a phone */}
-      <span className="inline-flex items-center gap-2">
+      <span className="inline-flex w-full items-center justify-between gap-2 md:w-auto">
         <label className="inline-flex h-8 pointer-coarse:h-touch items-center gap-2 text-table">
           <input
             type="checkbox"

@@ -5,15 +5,15 @@ import { useAct } from '../../api/use-act.ts';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Menu } from '../../ui/menu.tsx';
-import { ShownOnce } from '../../ui/shown-once.tsx';
 import { CommandDialog } from './command-dialog.tsx';
+import { useProfileLink } from './profile-link.tsx';
 
 /** Wake it up, tell it something, enrol it again. */
 export function PhoneActs({ phone }: { phone: Phone }) {
   const { act, busy } = useAct();
   const may = useMay('operator');
   const [isTelling, setTelling] = useState(false);
-  const [url, setUrl] = useState<string>();
+  const profile = useProfileLink(phone.id);
   if (!may) return null;
   const params = { id: phone.id };
   const isHere = phone.enrolledAt !== null && phone.releasedAt === null;
@@ -26,10 +26,6 @@ export function PhoneActs({ phone }: { phone: Phone }) {
         isError: error !== null,
       }),
     );
-  const enrol = async () => {
-    const made = await act(() => ask('POST', '/api/devices/:id/mdm/enrolment', { params }));
-    if (made) setUrl(made.url);
-  };
   return (
     <>
       {isHere && (
@@ -42,7 +38,7 @@ export function PhoneActs({ phone }: { phone: Phone }) {
           Raw command
         </Button>
       )}
-      <Menu items={[{ word: 'New profile link', act: () => void enrol() }]} />
+      <Menu items={[{ word: 'New profile link', act: () => void profile.make() }]} />
       {isTelling && (
         <CommandDialog
           phone={phone}
@@ -56,12 +52,7 @@ export function PhoneActs({ phone }: { phone: Phone }) {
           }
         />
       )}
-      <ShownOnce
-        label="Address of the profile"
-        secret={url}
-        about="Open it in Safari on the phone and install the profile. It works until a phone has used it; a new one ends it."
-        onClose={() => setUrl(undefined)}
-      />
+      {profile.shown}
     </>
   );
 }

@@ -1,16 +1,18 @@
+import { Refused } from '../../api/refused.ts';
 import { useApi } from '../../api/use-api.ts';
 import { address } from '../../page-address.ts';
 import { Card } from '../../ui/card.tsx';
-import { Data } from '../../ui/data.tsx';
 import { Ending } from '../../ui/ending.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Id } from '../../ui/id.tsx';
 import { TextLink } from '../../ui/link.tsx';
-import { Page, PageSkeleton } from '../../ui/page.tsx';
+import { Page } from '../../ui/page.tsx';
 import { Presence } from '../../ui/presence.tsx';
+import { Thing } from '../../ui/thing.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Commands } from './commands.tsx';
 import { FirstWaiting } from './first-waiting.tsx';
+import { NotEnrolled } from './not-enrolled.tsx';
 import { PhoneActs } from './phone-acts.tsx';
 import { PushSentence, PushState } from './push-state.tsx';
 
@@ -18,8 +20,10 @@ import { PushSentence, PushState } from './push-state.tsx';
 export function PhonePage() {
   const { id } = address.useParams();
   const query = useApi('/api/devices/:id/mdm', { params: { id } }, { everyMs: 1_000 });
+  if (query.error instanceof Refused && query.error.code === 'MUSTER_NOT_ENROLLED')
+    return <NotEnrolled id={id} />;
   return (
-    <Data query={query} loading={<PageSkeleton name="Phone" />}>
+    <Thing query={query} noun="Phone" id={id} back={{ to: '/phones', word: 'All phones' }}>
       {(phone) => (
         <Page
           name={phone.name}
@@ -86,6 +90,6 @@ export function PhonePage() {
           <Commands id={id} />
         </Page>
       )}
-    </Data>
+    </Thing>
   );
 }

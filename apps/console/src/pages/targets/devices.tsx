@@ -1,5 +1,4 @@
 import type { Device } from '@muster/contracts';
-import { useNavigate } from '@tanstack/react-router';
 import { TriangleAlert } from 'lucide-react';
 import { ask } from '../../api/ask.ts';
 import { useLiveList } from '../../api/use-live-list.ts';
@@ -17,9 +16,8 @@ import { Presence } from '../../ui/presence.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { nameOf } from '../../words/action-name.ts';
 import { count } from '../../words/numbers.ts';
+import { useFilter } from './use-filter.ts';
 
-/** The tab of the page. */
-const OTHERS = ['type'];
 const KEYS = { text: [], tag: [], state: ['ok', 'error'], online: ['true', 'false'], pcId: [] } as const;
 const idOf = (device: Device) => device.id;
 const valuesOf = ({ pcId, tags }: Device) => ({ tag: tags, pcId: [pcId] });
@@ -82,10 +80,7 @@ const COLUMNS: readonly Column<Device>[] = [
 ];
 
 export function Devices({ search }: { search: Search }) {
-  const navigate = useNavigate();
-  const filter = Object.fromEntries(
-    Object.keys(KEYS).flatMap((key) => (search[key] ? [[key, search[key]]] : [])),
-  );
+  const { bar, filter, isSet } = useFilter('devices', KEYS, search);
   const list = useLiveList({
     key: ['/api/devices', filter],
     idOf,
@@ -101,14 +96,7 @@ export function Devices({ search }: { search: Search }) {
   const seen = useSeenValues(list.rows, valuesOf);
   return (
     <>
-      <FilterBar
-        keys={KEYS}
-        others={OTHERS}
-        value={filter}
-        plain="text"
-        seen={seen}
-        onChange={(value) => void navigate({ to: '/targets', search: { type: 'devices', ...value } })}
-      />
+      <FilterBar {...bar} plain="text" seen={seen} />
       <Card flush>
         <LiveTable
           label="Devices"
@@ -117,7 +105,7 @@ export function Devices({ search }: { search: Search }) {
           keyOf={idOf}
           empty={
             <Empty
-              title={Object.keys(filter).length > 0 ? 'No device matches.' : 'There are no devices yet.'}
+              title={isSet ? 'No device matches.' : 'There are no devices yet.'}
               command={`curl -X POST $MUSTER/api/devices -H "$AUTH" -H "$JSON" -d '{"name": "Tablet 1"}'`}
             >
               A device is registered by an operator, or registers itself with an enrolment token.

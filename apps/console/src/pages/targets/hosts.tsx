@@ -5,13 +5,16 @@ import type { Search } from '../../page-address.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { FilterBar } from '../../ui/filter-bar.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { LiveTable } from '../../ui/live-table.tsx';
 import { Presence } from '../../ui/presence.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { count } from '../../words/numbers.ts';
+import { useFilter } from './use-filter.ts';
 
+const KEYS = { text: [], online: ['true', 'false'] } as const;
 const idOf = (host: HostLoad) => host.id;
 
 const COLUMNS: readonly Column<HostLoad>[] = [
@@ -68,32 +71,39 @@ const COLUMNS: readonly Column<HostLoad>[] = [
   },
 ];
 
-export function Hosts(_: { search: Search }) {
+export function Hosts({ search }: { search: Search }) {
+  const { bar, filter, isSet } = useFilter('hosts', KEYS, search);
   const list = useLiveList({
-    key: ['/api/hosts/load'],
+    key: ['/api/hosts/load', filter],
     idOf,
     everyMs: 2_000,
     read: async (cursor, signal) => {
-      const page = await ask('GET', '/api/hosts/load', { query: { limit: 100, cursor }, signal });
+      const page = await ask('GET', '/api/hosts/load', {
+        query: { ...filter, limit: 100, cursor } as never,
+        signal,
+      });
       return { rows: page.hosts, cursor: page.cursor };
     },
   });
   return (
-    <Card flush>
-      <LiveTable
-        label="Hosts"
-        list={list}
-        columns={COLUMNS}
-        keyOf={idOf}
-        empty={
-          <Empty
-            title="There are no hosts yet."
-            command={`curl -X POST $MUSTER/api/hosts -H "$AUTH" -H "$JSON" -d '{"name": "web-1"}'`}
-          >
-            A host runs an agent that starts, stops and restarts its services.
-          </Empty>
-        }
-      />
-    </Card>
+    <>
+      <FilterBar {...bar} plain="text" />
+      <Card flush>
+        <LiveTable
+          label="Hosts"
+          list={list}
+          columns={COLUMNS}
+          keyOf={idOf}
+          empty={
+            <Empty
+              title={isSet ? 'No host matches.' : 'There are no hosts yet.'}
+              command={`curl -X POST $MUSTER/api/hosts -H "$AUTH" -H "$JSON" -d '{"name": "web-1"}'`}
+            >
+              A host runs an agent that starts, stops and restarts its services.
+            </Empty>
+          }
+        />
+      </Card>
+    </>
   );
 }

@@ -5,12 +5,15 @@ import type { Search } from '../../page-address.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { FilterBar } from '../../ui/filter-bar.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { LiveTable } from '../../ui/live-table.tsx';
 import { Presence } from '../../ui/presence.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { count } from '../../words/numbers.ts';
+import { useFilter } from './use-filter.ts';
 
+const KEYS = { text: [], online: ['true', 'false'] } as const;
 const idOf = (pc: Pc) => pc.id;
 
 const COLUMNS: readonly Column<Pc>[] = [
@@ -58,32 +61,39 @@ const COLUMNS: readonly Column<Pc>[] = [
   },
 ];
 
-export function Pcs(_: { search: Search }) {
+export function Pcs({ search }: { search: Search }) {
+  const { bar, filter, isSet } = useFilter('pcs', KEYS, search);
   const list = useLiveList({
-    key: ['/api/pcs'],
+    key: ['/api/pcs', filter],
     idOf,
     everyMs: 2_000,
     read: async (cursor, signal) => {
-      const page = await ask('GET', '/api/pcs', { query: { limit: 100, cursor }, signal });
+      const page = await ask('GET', '/api/pcs', {
+        query: { ...filter, limit: 100, cursor } as never,
+        signal,
+      });
       return { rows: page.pcs, cursor: page.cursor };
     },
   });
   return (
-    <Card flush>
-      <LiveTable
-        label="PCs"
-        list={list}
-        columns={COLUMNS}
-        keyOf={idOf}
-        empty={
-          <Empty
-            title="There are no PCs yet."
-            command={`curl -X POST $MUSTER/api/pcs -H "$AUTH" -H "$JSON" -d '{"name": "rack-1"}'`}
-          >
-            A PC runs tasks on the devices that hang on it.
-          </Empty>
-        }
-      />
-    </Card>
+    <>
+      <FilterBar {...bar} plain="text" />
+      <Card flush>
+        <LiveTable
+          label="PCs"
+          list={list}
+          columns={COLUMNS}
+          keyOf={idOf}
+          empty={
+            <Empty
+              title={isSet ? 'No PC matches.' : 'There are no PCs yet.'}
+              command={`curl -X POST $MUSTER/api/pcs -H "$AUTH" -H "$JSON" -d '{"name": "rack-1"}'`}
+            >
+              A PC runs tasks on the devices that hang on it.
+            </Empty>
+          }
+        />
+      </Card>
+    </>
   );
 }

@@ -4,14 +4,14 @@ import { useApiText } from '../../api/use-api.ts';
 import { address } from '../../page-address.ts';
 import { AddingBar } from '../../ui/adding-bar.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Data } from '../../ui/data.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Id } from '../../ui/id.tsx';
 import { JsonViewer } from '../../ui/json-viewer.tsx';
 import { TextLink } from '../../ui/link.tsx';
-import { Page, PageSkeleton } from '../../ui/page.tsx';
+import { Page } from '../../ui/page.tsx';
 import { ReasonChip } from '../../ui/reason-chip.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
+import { Thing } from '../../ui/thing.tsx';
 import { Time } from '../../ui/time.tsx';
 import { endingOf } from '../../words/endings.ts';
 import { fieldOf, readJson } from '../../words/json-text.ts';
@@ -26,9 +26,9 @@ export function TaskPage() {
   const { id } = address.useParams();
   const query = useApiText('/api/tasks/:id', { params: { id } });
   return (
-    <Data query={query} loading={<PageSkeleton name={`Task ${id}`} />}>
+    <Thing query={query} noun="Task" id={id} back={{ to: '/tasks', word: 'All tasks' }}>
       {(text) => <Shown key={id} text={text} />}
-    </Data>
+    </Thing>
   );
 }
 

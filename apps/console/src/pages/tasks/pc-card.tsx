@@ -1,4 +1,4 @@
-import type { Pc, RunningDevices } from '@muster/contracts';
+import type { Pc, RunningDevices, Task } from '@muster/contracts';
 import { useState } from 'react';
 import { ask } from '../../api/ask.ts';
 import { useAct } from '../../api/use-act.ts';
@@ -8,14 +8,24 @@ import { Card } from '../../ui/card.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Presence } from '../../ui/presence.tsx';
-import { type Slot, SlotsGrid } from '../../ui/slots-grid.tsx';
+import { type Slot, SlotsGrid, tailOf } from '../../ui/slots-grid.tsx';
+import { Time } from '../../ui/time.tsx';
 import { count, counted } from '../../words/numbers.ts';
 import { SlotsDialog } from './slots-dialog.tsx';
 
 type RunningDevice = RunningDevices['running'][number];
 
 /** One PC: its slots, what is free and why, which devices are in error. */
-export function PcCard({ pc, running }: { pc: Pc; running: readonly RunningDevice[] }) {
+export function PcCard({
+  pc,
+  running,
+  task,
+}: {
+  pc: Pc;
+  running: readonly RunningDevice[];
+  /** The active one. */
+  task: Pick<Task, 'name'> | undefined;
+}) {
   const { act, busy } = useAct();
   const may = useMay('operator');
   const [isChanging, setChanging] = useState(false);
@@ -51,13 +61,15 @@ export function PcCard({ pc, running }: { pc: Pc; running: readonly RunningDevic
       }
     >
       <SlotsGrid slots={pc.slots} running={running.map(asSlot)} label={`Slots of ${pc.name}`} />
-      <p className="mt-2 text-label text-ink-3">{freeBecause(pc)}</p>
+      <p className="mt-2 text-label text-ink-3">
+        <FreeBecause pc={pc} task={task} />
+      </p>
       {pc.errorDeviceCount > 0 && (
         <p className="mt-2 flex flex-wrap items-center gap-2 text-table">
           <span className="text-red-text">{count(pc.errorDeviceCount)} in error:</span>
-          {pc.devicesInError.slice(0, 8).map((id) => (
-            <TextLink key={id} to="/devices/$id" params={{ id }}>
-              {id}
+          {pc.devicesInError.slice(0, 8).map((id, nth) => (
+            <TextLink key={id} to="/devices/$id" params={{ id }} title={pc.namesInError[nth]}>
+              {tailOf(pc.namesInError[nth] ?? id)}
             </TextLink>
           ))}
           {pc.devicesInError.length > 8 && <span>…</span>}
@@ -78,13 +90,31 @@ export function PcCard({ pc, running }: { pc: Pc; running: readonly RunningDevic
   );
 }
 
-function freeBecause(pc: Pc): string {
+/** Why slots are free, as the server knows it: what a claim of the runner would get now is what it says is there. */
+function FreeBecause({ pc, task }: { pc: Pc; task: Pick<Task, 'name'> | undefined }) {
   const free = pc.slots - pc.runningCount;
   if (free <= 0) return 'Every slot is busy.';
-  if (!pc.online) return `${count(free)} free: its runner is offline.`;
+  const said = `${count(free)} free: `;
+  if (!pc.online) return `${said}its runner is offline.`;
+  if (pc.claimableDeviceCount > 0)
+    return (
+      <>
+        {said}
+        {counted(pc.claimableDeviceCount, 'device')} of {task?.name ?? 'the active task'}{' '}
+        {pc.claimableDeviceCount === 1 ? 'waits' : 'wait'} until its runner asks
+        {pc.lastSeenAt && (
+          <>
+            ; it was last heard of <Time at={pc.lastSeenAt} />
+          </>
+        )}
+        .
+      </>
+    );
+  if (!task) return `${said}no task is active.`;
+  if (pc.eligibleDeviceCount === 0) return `${said}none of its devices is ready.`;
   if (pc.runningCount >= pc.eligibleDeviceCount)
-    return `${count(free)} free: no device is left that could do something.`;
-  return `${count(free)} free: nothing waits for its other devices, or the runner has not asked yet.`;
+    return `${said}${pc.eligibleDeviceCount === 1 ? 'its only ready device is' : `all its ${count(pc.eligibleDeviceCount)} ready devices are`} busy.`;
+  return `${said}${task.name} has nothing to hand out to its other devices now.`;
 }
 
 function asSlot(one: RunningDevice): Slot {

@@ -50,6 +50,7 @@ export function TasksPage() {
                 <PcCard
                   key={pc.id}
                   pc={pc}
+                  task={active.data?.tasks[0]}
                   running={(running.data?.running ?? []).filter(({ pcId }) => pcId === pc.id)}
                 />
               ))}

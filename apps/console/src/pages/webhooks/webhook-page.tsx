@@ -2,11 +2,11 @@ import type { Webhook } from '@muster/contracts';
 import { useApi } from '../../api/use-api.ts';
 import { address } from '../../page-address.ts';
 import { Card } from '../../ui/card.tsx';
-import { Data } from '../../ui/data.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { Notice } from '../../ui/notice.tsx';
-import { Page, PageSkeleton } from '../../ui/page.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Thing } from '../../ui/thing.tsx';
 import { Time } from '../../ui/time.tsx';
 import { count } from '../../words/numbers.ts';
 import { Deliveries } from './deliveries.tsx';
@@ -21,7 +21,7 @@ export function WebhookPage() {
   const { delivery } = address.useSearch();
   const query = useApi('/api/webhooks/:id', { params: { id } }, { everyMs: 2_000 });
   return (
-    <Data query={query} loading={<PageSkeleton name="Webhook" />}>
+    <Thing query={query} noun="Webhook" id={id} back={{ to: '/webhooks', word: 'All webhooks' }}>
       {(webhook) => (
         <Page
           title={nameOf(webhook)}
@@ -69,7 +69,7 @@ export function WebhookPage() {
           <Deliveries webhook={webhook} />
         </Page>
       )}
-    </Data>
+    </Thing>
   );
 }
 

@@ -10,8 +10,9 @@ import { Card } from '../../ui/card.tsx';
 import { Data } from '../../ui/data.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Facts } from '../../ui/facts.tsx';
-import { Page, PageSkeleton } from '../../ui/page.tsx';
+import { Page } from '../../ui/page.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { Thing } from '../../ui/thing.tsx';
 import { Time } from '../../ui/time.tsx';
 import { count, counted } from '../../words/numbers.ts';
 import { useRunNow } from './use-run-now.ts';
@@ -48,7 +49,7 @@ export function WorkflowPage() {
     { everyMs: 2_000 },
   );
   return (
-    <Data query={query} loading={<PageSkeleton name="Workflow" />}>
+    <Thing query={query} noun="Workflow" id={id} back={{ to: '/workflows', word: 'All workflows' }}>
       {(workflow) => (
         <Page
           title={workflow.name}
@@ -101,7 +102,7 @@ export function WorkflowPage() {
           </Card>
         </Page>
       )}
-    </Data>
+    </Thing>
   );
 }
 

@@ -7,6 +7,15 @@ import { type Group, OPTIONS, pages, withMore } from './run.ts';
 import type { Session } from './session.ts';
 import { ago, why } from './words.ts';
 
+interface Presence {
+  readonly online?: boolean;
+  readonly offline?: boolean;
+}
+
+interface NamedListing extends Listing, Presence {
+  readonly text?: string;
+}
+
 interface Listing {
   readonly all?: boolean;
   readonly limit?: number;
@@ -14,6 +23,19 @@ interface Listing {
 
 const listing = () => [OPTIONS.limit(), OPTIONS.all()];
 const at = ({ all, limit }: Listing) => ({ ...(all ? { all } : {}), limit: limit ?? 50 });
+const presenceOptions = (what: string) => [
+  new Option('--online', `only ${what} that are online`).conflicts('offline'),
+  new Option('--offline', `only ${what} that are offline`),
+];
+const named = (what: string) => [
+  new Option('--text <part>', 'part of the name'),
+  ...presenceOptions(what),
+  ...listing(),
+];
+const filterOf = ({ text, online, offline }: NamedListing) => ({
+  ...(text ? { text } : {}),
+  ...(online ? { online: true } : offline ? { online: false } : {}),
+});
 const presence = (online: boolean, seen: string | null, now: Date) =>
   online ? 'online' : seen ? `offline, ${ago(seen, now)}` : 'never seen';
 
@@ -25,8 +47,7 @@ export function deviceCommands(group: Group): void {
       new Option('--text <part>', 'part of the name, external id or serial number'),
       OPTIONS.tag(),
       new Option('--state <state>', 'only in this state').choices(['ok', 'error']),
-      new Option('--online', 'only devices that are online').conflicts('offline'),
-      new Option('--offline', 'only devices that are offline'),
+      ...presenceOptions('devices'),
       ...listing(),
     ],
     listDevices,
@@ -38,22 +59,14 @@ export function deviceCommands(group: Group): void {
   group.add('clear-error <device>', 'Clear the error of a device', [], clearError);
 }
 
-interface DeviceListing extends Listing {
-  readonly text?: string;
+interface DeviceListing extends NamedListing {
   readonly tag?: string;
   readonly state?: 'ok' | 'error';
-  readonly online?: boolean;
-  readonly offline?: boolean;
 }
 
 async function listDevices(session: Session, options: DeviceListing): Promise<number> {
-  const { text, tag, state, online, offline } = options;
-  const query = {
-    ...(text ? { text } : {}),
-    ...(tag ? { tag } : {}),
-    ...(state ? { state } : {}),
-    ...(online ? { online: true } : offline ? { online: false } : {}),
-  };
+  const { tag, state } = options;
+  const query = { ...filterOf(options), ...(tag ? { tag } : {}), ...(state ? { state } : {}) };
   const { rows, cursor } = await pages(async (place) => {
     const { body } = await session.client.devices.list({ query: { ...query, ...place } });
     return { rows: body.devices, cursor: body.cursor };
@@ -129,9 +142,9 @@ async function clearError(session: Session, device: string): Promise<number> {
 }
 
 export function hostCommands(group: Group): void {
-  group.add('list', 'Show hosts', listing(), async (session: Session, options: Listing) => {
+  group.add('list', 'Show hosts', named('hosts'), async (session: Session, options: NamedListing) => {
     const { rows, cursor } = await pages(async (place) => {
-      const { body } = await session.client.hosts.list({ query: place });
+      const { body } = await session.client.hosts.list({ query: { ...filterOf(options), ...place } });
       return { rows: body.hosts, cursor: body.cursor };
     }, at(options));
     session.show({ hosts: rows, cursor }, () =>
@@ -202,9 +215,9 @@ export function laneCommands(group: Group): void {
 }
 
 export function pcCommands(group: Group): void {
-  group.add('list', 'Show PCs', listing(), async (session: Session, options: Listing) => {
+  group.add('list', 'Show PCs', named('PCs'), async (session: Session, options: NamedListing) => {
     const { rows, cursor } = await pages(async (place) => {
-      const { body } = await session.client.pcs.list({ query: place });
+      const { body } = await session.client.pcs.list({ query: { ...filterOf(options), ...place } });
       return { rows: body.pcs, cursor: body.cursor };
     }, at(options));
     session.show({ pcs: rows, cursor }, () =>

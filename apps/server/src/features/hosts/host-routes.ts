@@ -36,9 +36,10 @@ export function hostRoutes({ contacts, hosts }: { contacts: ChannelContacts; hos
     defineRoute(api.hosts.list, {
       access: operators('viewer'),
       async handler({ caller, query }) {
+        const { online, text } = query;
         const { items, cursor } = await readPage(
           query.limit,
-          (limit) => hosts.list(caller, { after: query.cursor ?? '0', limit, online: query.online }),
+          (limit) => hosts.list(caller, { after: query.cursor ?? '0', limit, online, text }),
           (row) => row.id,
         );
         return { hosts: items.map(wire), cursor };

@@ -6,7 +6,7 @@ import { sha256 } from '../../tokens/secret.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
 import type { AgentOf } from './agent-access.ts';
 import { hostError, unknownHost } from './errors.ts';
-import type { ControlQueries, Host } from './queries.ts';
+import type { ControlQueries, Host, HostListing } from './queries.ts';
 import type { Services } from './services.ts';
 
 /** Hosts and the tokens of their agents. A host is a runner of the engine; its services are the runner's lanes. */
@@ -82,8 +82,7 @@ export function createHosts(tools: {
 
     instances: ({ tenantId, id }: Host) => contacts.instances(db, tenantId, id),
 
-    list: (caller: Caller, page: { after: string; limit: number; online: boolean | undefined }) =>
-      queries.listHosts(db, caller.tenantId, page),
+    list: (caller: Caller, page: HostListing) => queries.listHosts(db, caller.tenantId, page),
 
     update: (
       caller: Caller,

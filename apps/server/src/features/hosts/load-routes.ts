@@ -43,9 +43,10 @@ export function loadRoutes(tools: {
     defineRoute(api.hosts.loads, {
       access: operators('viewer'),
       async handler({ caller, query }) {
+        const { online, text } = query;
         const { items, cursor } = await readPage(
           query.limit,
-          (limit) => hosts.list(caller, { after: query.cursor ?? '0', limit, online: undefined }),
+          (limit) => hosts.list(caller, { after: query.cursor ?? '0', limit, online, text }),
           (row) => row.id,
         );
         return { hosts: await describe(caller.tenantId, items, query.stuckAfterSeconds), cursor };

@@ -1,6 +1,7 @@
 import type { Queryable } from '@muster/engine';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { isId } from '../../http/ids.ts';
+import { contained } from '../../searching/contained.ts';
 
 /** Hosts and services as they are stored. Slots are the engine's, so they are read from there. */
 export interface Host {
@@ -22,6 +23,13 @@ export interface Service {
   readonly displayName: string;
   readonly description: string;
   readonly createdAt: Date;
+}
+
+export interface HostListing {
+  readonly after: string;
+  readonly limit: number;
+  readonly text?: string | undefined;
+  readonly online?: boolean | undefined;
 }
 
 export interface NewHost {
@@ -102,15 +110,15 @@ export function createQueries(s: string, contacts: ChannelContacts) {
     },
 
     /** In the order of their creation. */
-    async listHosts(
-      client: Queryable,
-      tenantId: number,
-      page: { after: string; limit: number; online: boolean | undefined },
-    ): Promise<Host[]> {
+    async listHosts(client: Queryable, tenantId: number, page: HostListing): Promise<Host[]> {
       const { rows } = await client.query({
-        text: `${hosts} and h.host_id > $2 and ($4::boolean is null or coalesce(${seen} > $5::timestamptz, false) = $4)
+        text: `${hosts} and h.host_id > $2 and ($6::text is null or h.name ilike $6)
+            and ($4::boolean is null or coalesce(${seen} > $5::timestamptz, false) = $4)
           order by h.host_id limit $3`,
-        values: [tenantId, page.after, page.limit, page.online ?? null, contacts.onlineSince()],
+        values: [
+          ...[tenantId, page.after, page.limit, page.online ?? null, contacts.onlineSince()],
+          page.text === undefined ? null : contained(page.text),
+        ],
       });
       return rows.map(host);
     },

@@ -1,19 +1,28 @@
+import type { Bot } from '@muster/contracts';
 import type { Queryable } from '@muster/engine';
+import { endsAt } from './order-queries.ts';
 import { isUuid } from './uuid.ts';
 import type { BotRow } from './wire.ts';
 
 /** Statements about bots. What a bot holds is the lease of its lane. */
 export type BotQueries = ReturnType<typeof createBotQueries>;
 
-export function createBotQueries(s: string, now: () => Date) {
+export interface BotListing {
+  readonly after: string;
+  readonly deleted: boolean;
+  readonly limit: number;
+  readonly status?: Bot['status'] | undefined;
+}
+
+export function createBotQueries(s: string, now: () => Date, seconds: number) {
   const NOW = '$1::timestamptz';
   const select = `
-    select b.*, l.action_id, l.attempt, l.leased_at, o.order_id from ${s}.bots b
+    select b.*, l.action_id, l.attempt, l.leased_at, l.ends_at, o.order_id, o.order_number from ${s}.bots b
     left join lateral (
-      select l.action_id, l.attempt, l.leased_at from ${s}.lane_leases l where l.tenant_id = b.tenant_id and l.lane_id = b.lane_id limit 1
+      select l.action_id, l.attempt, l.leased_at, ${endsAt('l', seconds)} as ends_at from ${s}.lane_leases l where l.tenant_id = b.tenant_id and l.lane_id = b.lane_id limit 1
     ) l on true
     left join lateral (
-      select o.order_id from ${s}.orders o where o.tenant_id = b.tenant_id and o.action_id = l.action_id and ${s}.sought_by(o.action_id) limit 1
+      select o.order_id, o.order_number from ${s}.orders o where o.tenant_id = b.tenant_id and o.action_id = l.action_id and ${s}.sought_by(o.action_id) limit 1
     ) o on true`;
 
   async function get(client: Queryable, tenantId: number, id: string): Promise<BotRow | null> {
@@ -90,11 +99,14 @@ export function createBotQueries(s: string, now: () => Date) {
     async list(
       client: Queryable,
       tenantId: number,
-      { after, deleted, limit }: { after: string; deleted: boolean; limit: number },
+      { after, deleted, limit, status }: BotListing,
     ): Promise<BotRow[]> {
+      // which it is, only its lease says
+      const held = status && `l.action_id is ${status === 'IDLE' ? 'null' : 'not null'}`;
       const { rows } = await client.query({
-        name: deleted ? 'muster_list_deleted_bots' : 'muster_list_bots',
+        name: `muster_list_${deleted ? 'deleted_' : ''}bots${status ? `_${status}` : ''}`,
         text: `${select} where b.tenant_id = $1 and b.deleted_at is ${deleted ? 'not null' : 'null'} and b.bot_number > $2::bigint and ${s}.sought_by(b.bot_number)
+            ${held ? `and ${held}` : ''}
           order by b.bot_number limit $3`,
         values: [tenantId, after, limit],
       });

@@ -44,7 +44,7 @@ export function botRoutes(tools: { audit: Audit; bots: Bots; db: Database; queri
           query.limit ?? PAGE,
           (limit) =>
             queries.list(db, caller.tenantId, {
-              ...{ after: query.cursor ?? '0', deleted: query.deleted === true, limit },
+              ...{ after: query.cursor ?? '0', deleted: query.deleted === true, limit, status: query.status },
             }),
           (row) => row.bot_number,
         );

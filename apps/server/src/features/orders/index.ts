@@ -25,7 +25,7 @@ export const orders: CreateFeature = (shell) => {
     shell;
   const seconds = config.MUSTER_ORDER_SECONDS;
   const queries = createOrderQueries(engine.schema, engine.now, seconds);
-  const botQueries = createBotQueries(engine.schema, engine.now);
+  const botQueries = createBotQueries(engine.schema, engine.now, seconds);
   const completion = createCompletion({ callbacks, engine, log, queries, seconds });
   const limit = config.MUSTER_ORDER_LIMIT;
   const door = createOrders({ bots: botQueries, completion, engine, limit, queries });

@@ -4,6 +4,10 @@ import { isUuid } from './uuid.ts';
 import type { OrderRow } from './wire.ts';
 
 /** Statements about orders. What waits and what is processed they ask the engine's views. */
+/** When a bot is done with what it has: its time, or the end of its lease if that comes first. */
+export const endsAt = (l: string, seconds: number) =>
+  `least(${l}.leased_at + interval '${seconds} s', ${l}.lease_until)`;
+
 export type OrderQueries = ReturnType<typeof createOrderQueries>;
 
 /** Where a list goes on: behind the order of this number, in this group of the list (1 to 4). */
@@ -40,7 +44,7 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       where o.completed_at is null and o.deleted_at is null and u.tenant_id = o.tenant_id and u.action_id = o.action_id limit 1
     ) u on true
     left join lateral (
-      select l.worker, l.attempt, l.leased_at, least(l.leased_at + interval '${seconds} s', l.lease_until) as ends_at from ${s}.lane_leases l
+      select l.worker, l.attempt, l.leased_at, ${endsAt('l', seconds)} as ends_at from ${s}.lane_leases l
       where l.tenant_id = o.tenant_id and l.lane_id = u.lane_id and l.action_id = o.action_id limit 1
     ) l on true`;
   const columns = 'o.*, l.worker, l.attempt, l.leased_at, l.ends_at';

@@ -40,9 +40,12 @@ export interface BotRow {
   readonly updated_at: Date;
   readonly deleted_at: Date | null;
   readonly order_id: string | null;
+  readonly order_number: string | null;
   readonly action_id: string | null;
   readonly attempt: number | null;
   readonly leased_at: Date | null;
+  /** When it is done with its order. */
+  readonly ends_at: Date | null;
 }
 
 export function statusOf(row: OrderRow): Order['status'] {
@@ -75,8 +78,12 @@ export function showOrder(row: OrderRow): Order {
 export function showBot(row: BotRow): Bot {
   return {
     id: row.bot_id,
+    number: Number(row.bot_number),
     status: row.action_id ? 'PROCESSING' : 'IDLE',
     currentOrderId: row.order_id,
+    currentOrderNumber: row.order_number === null ? null : Number(row.order_number),
+    processingStartedAt: text(row.leased_at),
+    processingEndsAt: text(row.ends_at),
     createdAt: row.created_at.toISOString(),
     updatedAt: later(row.updated_at, row.leased_at),
     deletedAt: text(row.deleted_at),

@@ -6,6 +6,7 @@ import { namesById, namesOfWorkers } from '../../naming/names-by-id.ts';
 import { findNamed } from '../../searching/searching.ts';
 import { createAdvanceQueries } from './advance-queries.ts';
 import { ADVANCE_TASKS, createAdvance } from './advance-tasks.ts';
+import { createClaimable } from './claimable.ts';
 import { createClaiming } from './claiming.ts';
 import { countTransitions } from './counting.ts';
 import { createDeletedPcs } from './deleted-pcs.ts';
@@ -75,6 +76,7 @@ export const tasks: CreateFeature = ({
   const endDeletedPcs = createEndDeletedPcs(engine, { contacts, tokens });
   const pcs = createPcs({
     audit,
+    claimableOf: createClaimable(engine),
     contacts,
     deletedPcs,
     engine,

@@ -1,6 +1,7 @@
 import type { Queryable } from '@muster/engine';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { isId } from '../../http/ids.ts';
+import { contained } from '../../searching/contained.ts';
 import { eligible } from './eligible.ts';
 
 /** The rows of PCs, joined with what the engine says of their runners and with their devices. */
@@ -12,6 +13,13 @@ export interface PcRow {
   readonly createdAt: Date;
 }
 
+export interface PcListing {
+  readonly after: string;
+  readonly limit: number;
+  readonly text?: string | undefined;
+  readonly online?: boolean | undefined;
+}
+
 export interface PcLoad extends PcRow {
   readonly slots: number;
   readonly running: number;
@@ -20,6 +28,7 @@ export interface PcLoad extends PcRow {
   readonly inError: number;
   readonly absent: number;
   readonly errorIds: readonly string[];
+  readonly errorNames: readonly string[];
   readonly seenAt: Date | null;
 }
 
@@ -37,11 +46,14 @@ export const pcKey = (pc: { tenantId: number; pcId: string }) => `${pc.tenantId}
 export type PcQueries = ReturnType<typeof createPcQueries>;
 
 export function createPcQueries(s: string, contacts: ChannelContacts, now: () => Date) {
+  const seen = contacts.seenAt('p.tenant_id', 'p.pc_id');
+  const inError = (column: string) =>
+    `select ${column} from ${s}.devices x where x.tenant_id = p.tenant_id and x.pc_id = p.pc_id and ${s}.sought_by(x.pc_id)
+      and x.deleted_at is null and x.state = 'error' order by x.device_id limit 100`;
   const loads = `select p.tenant_id, p.pc_id, p.name, p.runner_id, p.created_at, r.slots, r.running, d.*,
-      ${contacts.seenAt('p.tenant_id', 'p.pc_id')} as seen_at,
-      case when d.in_error > 0 then array(
-        select x.device_id::text from ${s}.devices x where x.tenant_id = p.tenant_id and x.pc_id = p.pc_id and ${s}.sought_by(x.pc_id) and x.deleted_at is null
-          and x.state = 'error' order by x.device_id limit 100) else '{}' end as error_ids
+      ${seen} as seen_at,
+      case when d.in_error > 0 then array(${inError('x.device_id::text')}) else '{}' end as error_ids,
+      case when d.in_error > 0 then array(${inError('x.name')}) else '{}' end as error_names
     from ${s}.pcs p
     join ${s}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
     cross join lateral (
@@ -61,6 +73,7 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
     inError: row.in_error,
     absent: row.absent,
     errorIds: row.error_ids,
+    errorNames: row.error_names,
     seenAt: row.seen_at,
   });
 
@@ -115,11 +128,16 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
     },
 
     /** In the order of their creation. */
-    async list(client: Queryable, tenantId: number, after: string, limit: number): Promise<PcLoad[]> {
+    async list(client: Queryable, tenantId: number, page: PcListing): Promise<PcLoad[]> {
       const { rows } = await client.query({
         name: 'muster_pcs',
-        text: `${loads} and p.pc_id > $2 order by p.pc_id limit $3`,
-        values: [tenantId, after, limit],
+        text: `${loads} and p.pc_id > $2 and ($4::text is null or p.name ilike $4)
+            and ($5::boolean is null or coalesce(${seen} > $6::timestamptz, false) = $5)
+          order by p.pc_id limit $3`,
+        values: [
+          ...[tenantId, page.after, page.limit, page.text === undefined ? null : contained(page.text)],
+          ...[page.online ?? null, contacts.onlineSince()],
+        ],
       });
       return rows.map(load);
     },

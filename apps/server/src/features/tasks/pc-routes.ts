@@ -25,12 +25,13 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
     defineRoute(api.pcs.list, {
       access: operators('viewer'),
       async handler({ caller, query }) {
+        const { online, text } = query;
         const { items, cursor } = await readPage(
           query.limit,
-          (limit) => pcs.list(caller, query.cursor ?? '0', limit),
+          (limit) => pcs.list(caller, { after: query.cursor ?? '0', limit, online, text }),
           (row) => row.pcId,
         );
-        return { pcs: items.map(pcs.show), cursor };
+        return { pcs: await pcs.show(items), cursor };
       },
     }),
 
@@ -44,7 +45,8 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
       async handler({ caller, params, request }) {
         if (caller.kind === 'runner') runnerOf(caller, request, params.id);
         const pc = await pcs.get(caller, params.id);
-        return { ...pcs.show(pc), instances: await pcs.instances(pc) };
+        const [shown] = await pcs.show([pc]);
+        return { ...shown, instances: await pcs.instances(pc) };
       },
     }),
 
@@ -52,7 +54,8 @@ export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pc
       access: operators('operator'),
       async handler({ body, caller, params }) {
         await pcs.update(caller, params.id, body);
-        return pcs.show(await pcs.get(caller, params.id));
+        const [shown] = await pcs.show([await pcs.get(caller, params.id)]);
+        return shown;
       },
     }),
 

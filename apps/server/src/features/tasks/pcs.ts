@@ -6,9 +6,10 @@ import { unknownPc, WHOLE_FLEET } from '../../fleet/index.ts';
 import { isId } from '../../http/ids.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
+import type { createClaimable } from './claimable.ts';
 import type { DeletedPcs } from './deleted-pcs.ts';
 import { taskError } from './errors.ts';
-import type { PcLoad, PcQueries, PcRow } from './pc-queries.ts';
+import type { PcListing, PcLoad, PcQueries, PcRow } from './pc-queries.ts';
 import type { RunnerOf } from './runner-access.ts';
 import { payloadOf } from './wire.ts';
 
@@ -21,6 +22,7 @@ const MOST_RUNNING = 5_000;
 
 export function createPcs(tools: {
   audit: Audit;
+  claimableOf: ReturnType<typeof createClaimable>;
   contacts: ChannelContacts;
   deletedPcs: DeletedPcs;
   engine: Engine;
@@ -28,7 +30,7 @@ export function createPcs(tools: {
   queries: PcQueries;
   tokens: Tokens;
 }) {
-  const { audit, contacts, deletedPcs, engine, mostSlots, queries, tokens } = tools;
+  const { audit, claimableOf, contacts, deletedPcs, engine, mostSlots, queries, tokens } = tools;
   const { db } = engine;
 
   async function locked(tx: Transaction, tenantId: number, pcId: string): Promise<PcRow> {
@@ -115,7 +117,7 @@ export function createPcs(tools: {
 
     instances: ({ tenantId, pcId }: PcLoad) => contacts.instances(db, tenantId, pcId),
 
-    list: (caller: Caller, after: string, limit: number) => queries.list(db, caller.tenantId, after, limit),
+    list: (caller: Caller, page: PcListing) => queries.list(db, caller.tenantId, page),
 
     update: (caller: Caller, pcId: string, to: { name?: string | undefined; slots?: number | undefined }) =>
       audit.change(
@@ -203,25 +205,33 @@ export function createPcs(tools: {
         };
       }),
 
-    show(pc: PcLoad) {
-      const target = Math.min(pc.slots, pc.eligible);
-      const seenAt = contacts.latest(pc.tenantId, pc.pcId, pc.seenAt);
-      return {
-        id: pc.pcId,
-        name: pc.name,
-        slots: pc.slots,
-        runningCount: pc.running,
-        eligibleDeviceCount: pc.eligible,
-        target,
-        freeSlots: Math.max(0, target - pc.running),
-        deviceCount: pc.devices,
-        errorDeviceCount: pc.inError,
-        absentDeviceCount: pc.absent,
-        devicesInError: pc.errorIds,
-        online: contacts.isOnline(seenAt),
-        lastSeenAt: seenAt,
-        createdAt: pc.createdAt,
-      };
+    /** As they are now: one more look for a page, at those that have a free slot. */
+    async show(pcs: readonly PcLoad[]) {
+      const claimable = await claimableOf(db, pcs);
+      return pcs.map((pc) => shown(pc, claimable.get(pc.pcId) ?? 0));
     },
   };
+
+  function shown(pc: PcLoad, claimable: number) {
+    const target = Math.min(pc.slots, pc.eligible);
+    const seenAt = contacts.latest(pc.tenantId, pc.pcId, pc.seenAt);
+    return {
+      id: pc.pcId,
+      name: pc.name,
+      slots: pc.slots,
+      runningCount: pc.running,
+      eligibleDeviceCount: pc.eligible,
+      target,
+      freeSlots: Math.max(0, target - pc.running),
+      deviceCount: pc.devices,
+      errorDeviceCount: pc.inError,
+      absentDeviceCount: pc.absent,
+      claimableDeviceCount: claimable,
+      devicesInError: pc.errorIds,
+      namesInError: pc.errorNames,
+      online: contacts.isOnline(seenAt),
+      lastSeenAt: seenAt,
+      createdAt: pc.createdAt,
+    };
+  }
 }

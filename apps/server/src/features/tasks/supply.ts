@@ -208,7 +208,8 @@ const look = (s: string) => `
   from (select * from looked where looked.again is not false union all select * from locked) w
   order by w.ord, w.again desc, w.seq`;
 
-const lookOfOne = (s: string) => `
+/** What one PC would get, without taking it: `i` has its tenant, its id and the most that are wanted, $1 is the time. */
+export const lookOfOne = (s: string) => `
     with task as materialized (
       select *, t.activated_at is not null and t.cancelled_at is null as is_open from (${activeTask(s, 'i.tenant_id')}) t
     ), d as materialized (

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { serverNow } from '../../words/clock.ts';
+import { serverNow } from '../words/clock.ts';
 
 /**
  * Fills smoothly until the end that the server named; at zero it is done in every tab at once, and the server's word

@@ -1,0 +1,10 @@
+/**
+ * Ports at which neither a browser nor fetch opens a page, because other protocols live there: the list of the Fetch standard, from 1024
+ * on. What listens there is never seen.
+ */
+const BLOCKED = new Set([
+  ...[1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566],
+  ...[6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
+]);
+
+export const isBlockedPort = (port: number): boolean => BLOCKED.has(port);
