@@ -33,7 +33,9 @@ create table {schema}.workflow_runs (
   action jsonb not null,
   -- null: its time was missed, and the workflow does not catch up
   set_id bigint,
+  -- all its actions are in lanes; of a cancelled one: none of them waits any more
   supplied_at timestamptz,
+  cancelled_at timestamptz,
   primary key (tenant_id, run_id)
 );
 -- whoever inserts it runs it: a scheduled time happens once, with any number of leaders

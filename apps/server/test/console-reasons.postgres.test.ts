@@ -254,9 +254,51 @@ test('a key in the address that filters nothing is refused in a sentence, and a 
   await desk.go('/targets?type=devices&colour=red');
   const alert = page.getByRole('alert').filter({ hasText: 'There is no filter "colour".' });
   await alert.waitFor();
+  // all rows would look like matches
+  expect(await page.getByRole('table', { name: 'Devices' }).count()).toBe(0);
   await desk.go('/targets?type=devices');
   await alert.waitFor({ state: 'detached' });
+  await page.getByRole('table', { name: 'Devices' }).waitFor();
   await page.getByRole('searchbox').or(page.getByRole('combobox')).first().waitFor();
+});
+
+test('undo cancels what waits; what was handed out meanwhile goes on, and it is offered to ask it to stop', async () => {
+  const { page } = desk;
+  const device = await fakeDevice(t, { name: 'Undone', tags: ['undone'] });
+  const assign = async (kind: string) => {
+    await page.getByRole('button', { name: 'Assign' }).click();
+    await page.getByLabel('Kind').fill(kind);
+    await page.getByRole('dialog').getByRole('button', { name: 'Assign' }).click();
+    await page.getByText(/^Assigned as/).waitFor();
+  };
+  const undo = () => page.getByRole('button', { name: 'Undo' }).click();
+  await desk.go(`/devices/${device.id}`);
+  await assign('LOCK');
+  await undo();
+  await page.getByText('It is cancelled.').waitFor();
+  expect(await device.queue()).toEqual([]);
+
+  await assign('WIPE');
+  const { action } = await device.checkIn();
+  await undo();
+  await page.getByText('It has been handed out already and goes on.').waitFor();
+  expect((await t.get(`/api/actions/${action.id}`)).body).toMatchObject({ state: 'claimed' });
+  await page.getByRole('button', { name: 'Ask to stop' }).first().click();
+  await expect.poll(async () => (await t.get(`/api/actions/${action.id}`)).body.cancelRequested).toBe(true);
+  await device.report(action);
+
+  const { body: workflow } = await t.post('/api/workflows', {
+    name: 'nightly',
+    schedule: { cron: '0 3 * * *' },
+    targets: { tags: ['undone'] },
+    action: { kind: 'SYNC' },
+  });
+  await desk.go(`/workflows/${workflow.id}`);
+  await page.getByRole('button', { name: 'Run now' }).click();
+  await page.getByText('nightly runs for 1 device.').waitFor();
+  await undo();
+  await page.getByRole('table', { name: 'Runs' }).getByText('cancelled').waitFor();
+  await expect.poll(() => device.queue()).toEqual([]);
 });
 
 test('at phone width the menu of the orders stands beside the switch, not in a line of its own', async () => {

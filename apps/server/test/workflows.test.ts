@@ -204,6 +204,44 @@ test('a run whose supply was interrupted goes on where it stopped', async () => 
   ]);
 });
 
+test('a cancelled run queues nothing more and ends what waits; what was handed out goes on', async () => {
+  const { tag, devices } = await fleet(3);
+  const [first, second] = devices as [FakeDevice, FakeDevice];
+  const id = await make({ targets: { tags: [tag] }, schedule: { at: after(DAY) } });
+  const { body: run } = await t.post(`/api/workflows/${id}/run`);
+  await pass(0);
+  const { action } = await first.checkIn();
+  const path = `/api/workflows/${id}/runs/${run.id}/cancel`;
+  expect(await t.post(path)).toMatchObject({ status: 200, body: { id: run.id, status: 'cancelled' } });
+  await pass(0);
+  expect(await second.queue()).toEqual([]);
+  expect((await t.get(`/api/actions?tag=workflow:${id}&state=cancelled`)).body.actions).toHaveLength(2);
+  expect(await first.report(action)).toMatchObject({ result: { accepted: true, status: 'done' } });
+
+  // the same again changes nothing
+  expect(await t.post(path)).toMatchObject({ status: 200, body: { status: 'cancelled', actions: 3 } });
+  const { audit } = (await t.get('/api/audit?act=workflow.cancel-run')).body;
+  expect(audit).toMatchObject([{ target: `workflow ${id}`, detail: { run: run.id } }]);
+
+  const other = await make({ targets: { tags: [tag] }, schedule: { at: after(DAY) } });
+  expect(await t.post(`/api/workflows/${other}/runs/${run.id}/cancel`)).toMatchObject({
+    status: 404,
+    body: { code: 'MUSTER_UNKNOWN_RUN' },
+  });
+
+  // what it had not queued yet never comes
+  await t.engine.db.query({
+    text: `with s as (insert into muster.target_sets (tenant_id, total) values (1, 1) returning set_id), r as (
+        insert into muster.workflow_runs (tenant_id, workflow_id, trigger, scheduled_at, started_at, action, set_id, cancelled_at)
+          select 1, $1, 'manual', now(), now(), '{"kind": "LOCK_MSG"}', set_id, now() from s)
+      insert into muster.targets (tenant_id, set_id, n, device_id) select 1, s.set_id, 1, $2 from s`,
+    values: [other, second.id],
+  });
+  await pass(0);
+  expect(await second.queue()).toEqual([]);
+  expect(await runs(other)).toMatchObject([{ status: 'cancelled', targets: 1, actions: 0 }]);
+});
+
 test('a workflow is changed, disabled, enabled, listed and deleted', async () => {
   const { tag } = await fleet(1);
   const id = await make({ name: 'nightly', targets: { tags: [tag] }, schedule: { cron: '0 2 * * *' } });

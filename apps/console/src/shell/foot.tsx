@@ -47,6 +47,8 @@ function LiveLine() {
   const [zone] = useZone();
   const now = useNow();
   const isLost = !isLive && now - heardAt > 5_000;
+  // two reads that should have come did not
+  const isCut = isLost && now - dataAt > 20_000;
   return (
     <span className="inline-flex items-center gap-1 whitespace-nowrap">
       <span
@@ -57,7 +59,7 @@ function LiveLine() {
         )}
       />
       {isLost
-        ? `read every 10 s · data of ${clock(dataAt, zone)}`
+        ? `${isCut ? 'no answer' : 'read every 10 s'} · data of ${clock(dataAt, zone)}`
         : isLive
           ? `live · ${lag.toFixed(1)} s behind`
           : 'connecting'}

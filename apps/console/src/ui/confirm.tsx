@@ -25,7 +25,8 @@ export function Confirm({ asked, onClose }: { asked: Confirmation | undefined; o
 
 function Form({ asked, onClose }: { asked: Confirmation; onClose: () => void }) {
   const [text, setText] = useState('');
-  const isRight = asked.typed === undefined || text.trim() === asked.typed;
+  // a number may be typed as it is shown, with its spaces
+  const isRight = asked.typed === undefined || text.replace(/\s/g, '') === asked.typed.replace(/\s/g, '');
   return (
     <form
       className="flex flex-col gap-4"

@@ -18,6 +18,8 @@ export function FilterBar(props: {
   others?: readonly string[];
   /** Offered as values, beside those that are known of a key. */
   seen?: SeenValues;
+  /** What is filtered. It is not shown while the address has a key that filters nothing: all rows would look like matches. */
+  children?: ReactNode;
 }) {
   const { keys, value, onChange, others = [], plain } = props;
   const written = writeFilter(value, keys, plain);
@@ -39,48 +41,51 @@ export function FilterBar(props: {
   const said = wrong ?? unknown;
   const set = Object.entries(value).filter(([key, one]) => key in keys && one !== undefined && one !== '');
   return (
-    <search>
-      <form
-        className="flex flex-col gap-2"
-        onSubmit={(event) => {
-          event.preventDefault();
-          apply(text);
-        }}
-      >
-        <div className="flex flex-wrap items-center gap-2">
-          <FilterField
-            text={text}
-            onText={setText}
-            keys={keys}
-            seen={props.seen}
-            wrongId={said ? `${id}-wrong` : undefined}
-          />
-          <Button type="submit">Filter</Button>
-          {props.beside}
-        </div>
-        {said && (
-          <p id={`${id}-wrong`} role="alert" className="text-table text-red-text">
-            {said}
-          </p>
-        )}
-        {set.length > 0 && (
-          <ul aria-label="Filters" className="flex flex-wrap gap-2">
-            {set.map(([key, one]) => (
-              <li key={key}>
-                <button
-                  type="button"
-                  aria-label={`Remove ${key}:${one}`}
-                  onClick={() => onChange({ ...value, [key]: undefined })}
-                  className="inline-flex min-h-6 items-center gap-1 rounded-badge bg-sunken px-2 font-mono text-label text-ink-2 hover:text-ink"
-                >
-                  {key}:{one}
-                  <X aria-hidden size={12} />
-                </button>
-              </li>
-            ))}
-          </ul>
-        )}
-      </form>
-    </search>
+    <>
+      <search>
+        <form
+          className="flex flex-col gap-2"
+          onSubmit={(event) => {
+            event.preventDefault();
+            apply(text);
+          }}
+        >
+          <div className="flex flex-wrap items-center gap-2">
+            <FilterField
+              text={text}
+              onText={setText}
+              keys={keys}
+              seen={props.seen}
+              wrongId={said ? `${id}-wrong` : undefined}
+            />
+            <Button type="submit">Filter</Button>
+            {props.beside}
+          </div>
+          {said && (
+            <p id={`${id}-wrong`} role="alert" className="text-table text-red-text">
+              {said}
+            </p>
+          )}
+          {set.length > 0 && (
+            <ul aria-label="Filters" className="flex flex-wrap gap-2">
+              {set.map(([key, one]) => (
+                <li key={key}>
+                  <button
+                    type="button"
+                    aria-label={`Remove ${key}:${one}`}
+                    onClick={() => onChange({ ...value, [key]: undefined })}
+                    className="inline-flex min-h-6 items-center gap-1 rounded-badge bg-sunken px-2 font-mono text-label text-ink-2 hover:text-ink"
+                  >
+                    {key}:{one}
+                    <X aria-hidden size={12} />
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )}
+        </form>
+      </search>
+      {unknown === undefined && props.children}
+    </>
   );
 }

@@ -41,7 +41,8 @@ export function readFilter(
   if (words.length === 0) return { filter };
   if (plain === undefined)
     return { wrong: `"${words[0]}" needs a key before it: ${Object.keys(keys).join(', ')}.` };
-  filter[plain] = words.join(' ');
+  // `text:Tablet 0412` means both words
+  filter[plain] = [filter[plain], ...words].filter((one) => one !== undefined).join(' ');
   return { filter };
 }
 

@@ -11,7 +11,7 @@ export const run = z
     scheduledAt: time,
     startedAt: time,
     startedBy: z.string().nullable(),
-    status: z.enum(['supplying', 'supplied', 'missed']),
+    status: z.enum(['supplying', 'supplied', 'missed', 'cancelled']),
     targets: z.int(),
     actions: z.int().describe('How many actions it has created so far.'),
     refused: z.int(),

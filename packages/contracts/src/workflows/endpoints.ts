@@ -1,7 +1,10 @@
+import { z } from 'zod';
 import { endpoint } from '../endpoint.ts';
 import { IDEMPOTENCY_KEY, idParams, pageQuery } from '../values.ts';
 import { run, runPage, workflow, workflowPage } from './answers.ts';
 import { changeBody, workflowBody } from './requests.ts';
+
+const runParams = z.strictObject({ id: z.string(), runId: z.string() });
 
 /** An action for many devices, again and again. */
 export const workflows = {
@@ -60,5 +63,12 @@ export const workflows = {
     params: idParams,
     query: pageQuery,
     responses: { 200: { description: 'A page; pass its cursor to get older entries.', schema: runPage } },
+  }),
+  cancelRun: endpoint({
+    method: 'POST',
+    path: '/api/workflows/:id/runs/:runId/cancel',
+    summary: 'Cancel what a run still has to queue and what waits in lanes; what was handed out goes on',
+    params: runParams,
+    responses: { 200: { description: 'The run; what waits ends shortly.', schema: run } },
   }),
 };

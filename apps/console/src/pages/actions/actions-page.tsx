@@ -81,53 +81,54 @@ export function ActionsPage() {
         plain="text"
         seen={seen}
         onChange={(value) => void navigate({ to: '/actions', search: value })}
-      />
-      <Tabs
-        label="States"
-        tabs={STATES.map((state) => ({
-          word: words(state),
-          search: { ...filter, state },
-          isOpen: filter.state === state,
-        }))}
-      />
-      {(isWithoutInternal(filter) || filter.internal) && (
-        <CheckBox
-          label="Also the server's own"
-          hint="Messages between its parts, callbacks, deliveries of webhooks."
-          checked={filter.internal === 'true'}
-          onChange={({ target }) =>
-            void navigate({
-              to: '/actions',
-              search: { ...filter, internal: target.checked ? 'true' : undefined },
-            })
-          }
+      >
+        <Tabs
+          label="States"
+          tabs={STATES.map((state) => ({
+            word: words(state),
+            search: { ...filter, state },
+            isOpen: filter.state === state,
+          }))}
         />
-      )}
-      {says && (
-        <p className="text-table text-ink-2">
-          Looked for among the newest {count(looked)}
-          {isTextAlone(filter) ? ' of the last 24 hours' : ' that match the other filters'}
-          {list.hasMore && '; “Load 100 more” looks further'}.
-        </p>
-      )}
-      <Card flush>
-        <LiveTable
-          label="Actions"
-          list={list}
-          columns={columns}
-          keyOf={idOf}
-          empty={
-            <Empty
-              title="No action matches."
-              command={`npx muster action list${filter.state ? ` --state ${filter.state}` : ''}`}
-            >
-              Actions are queued for a device, a service or a lane; whatever was queued is here until it is
-              pruned.
-            </Empty>
-          }
-        />
-        {may && <BulkBar selection={selection} rows={list.rows} filter={filter} readAt={list.readAt} />}
-      </Card>
+        {(isWithoutInternal(filter) || filter.internal) && (
+          <CheckBox
+            label="Also the server's own"
+            hint="Messages between its parts, callbacks, deliveries of webhooks."
+            checked={filter.internal === 'true'}
+            onChange={({ target }) =>
+              void navigate({
+                to: '/actions',
+                search: { ...filter, internal: target.checked ? 'true' : undefined },
+              })
+            }
+          />
+        )}
+        {says && (
+          <p className="text-table text-ink-2">
+            Looked for among the newest {count(looked)}
+            {isTextAlone(filter) ? ' of the last 24 hours' : ' that match the other filters'}
+            {list.hasMore && '; “Load 100 more” looks further'}.
+          </p>
+        )}
+        <Card flush>
+          <LiveTable
+            label="Actions"
+            list={list}
+            columns={columns}
+            keyOf={idOf}
+            empty={
+              <Empty
+                title="No action matches."
+                command={`npx muster action list${filter.state ? ` --state ${filter.state}` : ''}`}
+              >
+                Actions are queued for a device, a service or a lane; whatever was queued is here until it is
+                pruned.
+              </Empty>
+            }
+          />
+          {may && <BulkBar selection={selection} rows={list.rows} filter={filter} readAt={list.readAt} />}
+        </Card>
+      </FilterBar>
     </Page>
   );
 }

@@ -23,6 +23,8 @@ const mayBeMadeDue = ({ fixed, state, waitingFor }: Action) =>
 interface Asked {
   /** What happens to them. */
   readonly what: string;
+  /** To which of them. */
+  readonly states: readonly string[];
   readonly danger?: boolean;
 }
 
@@ -62,10 +64,12 @@ export function BulkBar(props: {
     setTotal(answer);
     selection.takeAll();
   };
-  const examples = picked
-    .slice(0, 3)
-    .map((row) => `${nameOf(row)} ${row.id}`)
-    .join(', ');
+  const examplesOf = (states: readonly string[]) =>
+    (selection.all ? rows : picked)
+      .filter(({ state }) => states.includes(state))
+      .slice(0, 3)
+      .map((row) => `${nameOf(row)} ${row.id}`)
+      .join(', ');
   const cancel = async () => {
     const done = await act(
       () => ask('POST', '/api/actions/cancel', { body: body() }),
@@ -89,11 +93,12 @@ export function BulkBar(props: {
     );
     if (done) selection.clear();
   };
-  const ask100 = (verb: string, run: () => Promise<void>, { what, danger = false }: Asked) => {
+  const ask100 = (verb: string, run: () => Promise<void>, { what, states, danger = false }: Asked) => {
     if (number <= AT_ONCE) {
       void run();
       return;
     }
+    const examples = examplesOf(states);
     setAsked({
       title: `${verb} ${said} actions?`,
       about: (
@@ -126,7 +131,10 @@ export function BulkBar(props: {
         <Button
           disabled={busy}
           onClick={() =>
-            ask100('Redrive', redrive, { what: 'They go to the end of their lanes and are tried again.' })
+            ask100('Redrive', redrive, {
+              what: 'They go to the end of their lanes and are tried again.',
+              states: ['failed'],
+            })
           }
         >
           Redrive {said}
@@ -138,6 +146,7 @@ export function BulkBar(props: {
           onClick={() =>
             ask100('Make due', makeDue, {
               what: 'What waits for a time, or for that of its retry, waits no longer.',
+              states: ['pending'],
             })
           }
         >
@@ -151,6 +160,7 @@ export function BulkBar(props: {
           onClick={() =>
             ask100('Cancel', cancel, {
               what: 'What waits ends at once; what runs is asked to stop.',
+              states: ['pending', 'claimed'],
               danger: true,
             })
           }

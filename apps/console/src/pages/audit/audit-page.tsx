@@ -64,20 +64,21 @@ export function AuditPage() {
         seen={seen}
         value={filter}
         onChange={(value) => void navigate({ to: '/audit', search: value })}
-      />
-      <Card flush>
-        <LiveTable
-          label="Audit log"
-          list={list}
-          columns={COLUMNS}
-          keyOf={idOf}
-          empty={
-            <Empty title="Nothing was changed yet.">
-              Whatever an operator changes is here, with who and when.
-            </Empty>
-          }
-        />
-      </Card>
+      >
+        <Card flush>
+          <LiveTable
+            label="Audit log"
+            list={list}
+            columns={COLUMNS}
+            keyOf={idOf}
+            empty={
+              <Empty title="Nothing was changed yet.">
+                Whatever an operator changes is here, with who and when.
+              </Empty>
+            }
+          />
+        </Card>
+      </FilterBar>
     </Page>
   );
 }

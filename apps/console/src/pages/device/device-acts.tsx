@@ -2,6 +2,7 @@ import type { Device } from '@muster/contracts';
 import { useState } from 'react';
 import { ask } from '../../api/ask.ts';
 import { useAct } from '../../api/use-act.ts';
+import { useTakeBack } from '../../api/use-take-back.ts';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
@@ -18,21 +19,15 @@ export function DeviceActs({ device }: { device: Device }) {
   const [asked, setAsked] = useState<Confirmation>();
   const [token, setToken] = useState<string>();
   const profile = useProfileLink(device.id);
+  const takeBack = useTakeBack(act);
   if (!may) return null;
   const params = { id: device.id };
-  const cancel = (id: string) =>
-    void act(
-      () => ask('POST', '/api/actions/:id/cancel', { params: { id }, body: {} }),
-      ({ state }) =>
-        state === 'claimed'
-          ? { text: 'The device has it already: it was asked to stop.' }
-          : { text: 'It is cancelled.' },
-    );
   const lane = (verb: 'pause' | 'resume') => ask('POST', `/api/devices/:id/${verb}`, { params, body: {} });
+  const laneIs = (verb: 'pause' | 'resume') => `The lane of ${device.name} is ${verb}d.`;
   const change = (verb: 'pause' | 'resume', opposite: 'pause' | 'resume') =>
     void act(() => lane(verb), {
-      text: `The lane of ${device.name} is ${verb}d.`,
-      undo: { word: 'Undo', act: () => void act(() => lane(opposite)) },
+      text: laneIs(verb),
+      undo: { word: 'Undo', act: () => void act(() => lane(opposite), { text: laneIs(opposite) }) },
     });
   const reEnrol = async () => {
     const made = await act(() => ask('POST', '/api/devices/:id/re-enrol', { params }));
@@ -99,7 +94,7 @@ export function DeviceActs({ device }: { device: Device }) {
           onAssign={(body) =>
             void act(
               () => ask('POST', '/api/devices/:id/actions', { params, body }),
-              ({ id }) => ({ text: `Assigned as ${id}.`, undo: { word: 'Undo', act: () => cancel(id) } }),
+              ({ id }) => ({ text: `Assigned as ${id}.`, undo: { word: 'Undo', act: () => takeBack(id) } }),
             ).then((made) => made && setAssigning(false))
           }
         />

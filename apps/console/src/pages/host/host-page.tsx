@@ -50,7 +50,7 @@ export function HostPage() {
                 data.services.length === 0 ? (
                   <Empty
                     title="It has no services yet."
-                    command={`curl -X POST $MUSTER/api/hosts/${hostId}/services -H "$AUTH" -H "$JSON" -d '{"unitName": "nginx.service"}'`}
+                    command={`curl -X POST $MUSTER/api/hosts/${hostId}/services -H "$OPERATOR" -H "$JSON" -d '{"unitName": "nginx.service"}'`}
                   />
                 ) : (
                   <ul>

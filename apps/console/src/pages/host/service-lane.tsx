@@ -1,6 +1,7 @@
 import type { HostAction, Service } from '@muster/contracts';
 import { ask } from '../../api/ask.ts';
 import { useAct } from '../../api/use-act.ts';
+import { useTakeBack } from '../../api/use-take-back.ts';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Id } from '../../ui/id.tsx';
@@ -20,6 +21,7 @@ export function ServiceLane({
 }) {
   const { act, busy } = useAct();
   const may = useMay('operator');
+  const takeBack = useTakeBack(act);
   const running = waiting.find((one) => one.status === 'running');
   const queued = waiting.filter((one) => one.status === 'queued').reverse();
   const want = (kind: (typeof KINDS)[number]) =>
@@ -33,10 +35,7 @@ export function ServiceLane({
         text: `${kind} of ${service.displayName} is queued.`,
         undo: {
           word: 'Undo',
-          act: () =>
-            void act(() => ask('POST', '/api/actions/:id/cancel', { params: { id }, body: {} }), {
-              text: 'It is cancelled, or was asked to stop if the host has it already.',
-            }),
+          act: () => takeBack(id),
         },
       }),
     );

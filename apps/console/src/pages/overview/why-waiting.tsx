@@ -1,6 +1,7 @@
 import type { WaitingLanes } from '@muster/contracts';
 import { Card } from '../../ui/card.tsx';
 import { classes } from '../../ui/classes.ts';
+import { useKeptOrder } from '../../ui/kept-order.ts';
 import { TextLink } from '../../ui/link.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TONES } from '../../ui/tones.ts';
@@ -10,6 +11,7 @@ import { lookOf } from '../../words/reasons.ts';
 
 /** Why lanes wait: the reason of the first action of each, by group. */
 export function WhyWaiting({ waiting }: { waiting: WaitingLanes }) {
+  const groups = useKeptOrder(waiting.groups, ({ code }) => code);
   const most = Math.max(1, ...waiting.groups.map((group) => group.count));
   const said =
     waiting.sampled < waiting.of
@@ -28,7 +30,7 @@ export function WhyWaiting({ waiting }: { waiting: WaitingLanes }) {
         <p className="text-ink-2">No lane has anything that waits.</p>
       ) : (
         <ul className="flex flex-col gap-3">
-          {waiting.groups.map((group) => {
+          {groups.map((group) => {
             const { icon: Icon, short, tone } = lookOf(group.code);
             return (
               <li

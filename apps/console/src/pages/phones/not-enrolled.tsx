@@ -27,7 +27,7 @@ export function NotEnrolled({ id }: { id: string }) {
               reached. By hand:
             </p>
             <code className="mt-2 block max-w-full rounded-control bg-sunken px-3 py-2 font-mono text-table wrap-anywhere whitespace-pre-wrap">
-              {`curl -X POST $MUSTER/api/devices/${id}/mdm/enrolment -H "$AUTH"`}
+              {`curl -X POST $MUSTER/api/devices/${id}/mdm/enrolment -H "$OPERATOR"`}
             </code>
             <p className="mt-3 flex flex-wrap gap-4">
               <TextLink to="/devices/$id" params={{ id }}>

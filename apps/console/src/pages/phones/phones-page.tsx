@@ -80,7 +80,7 @@ export function PhonesPage() {
           empty={
             <Empty
               title="No phone has enrolled yet."
-              command={'curl -X POST $MUSTER/api/devices/1/mdm/enrolment -H "$AUTH"'}
+              command={'curl -X POST $MUSTER/api/devices/1/mdm/enrolment -H "$OPERATOR"'}
             >
               A device becomes a phone by a profile: make a link on the page of the device (menu, "Profile for
               a phone"), open it on the phone and install it.

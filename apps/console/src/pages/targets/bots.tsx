@@ -76,8 +76,7 @@ export function Bots({ search }: { search: Search }) {
     },
   });
   return (
-    <>
-      <FilterBar {...bar} />
+    <FilterBar {...bar}>
       <Card flush>
         <LiveTable
           label="Bots"
@@ -87,13 +86,13 @@ export function Bots({ search }: { search: Search }) {
           empty={
             <Empty
               title={isSet ? 'No bot matches.' : 'There are no bots yet.'}
-              command='curl -X POST $MUSTER/api/bots -H "$AUTH"'
+              command='curl -X POST $MUSTER/api/bots -H "$OPERATOR"'
             >
               Bots process orders, one at a time each.
             </Empty>
           }
         />
       </Card>
-    </>
+    </FilterBar>
   );
 }

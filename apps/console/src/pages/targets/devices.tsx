@@ -95,8 +95,7 @@ export function Devices({ search }: { search: Search }) {
   });
   const seen = useSeenValues(list.rows, valuesOf);
   return (
-    <>
-      <FilterBar {...bar} plain="text" seen={seen} />
+    <FilterBar {...bar} plain="text" seen={seen}>
       <Card flush>
         <LiveTable
           label="Devices"
@@ -106,13 +105,13 @@ export function Devices({ search }: { search: Search }) {
           empty={
             <Empty
               title={isSet ? 'No device matches.' : 'There are no devices yet.'}
-              command={`curl -X POST $MUSTER/api/devices -H "$AUTH" -H "$JSON" -d '{"name": "Tablet 1"}'`}
+              command={`curl -X POST $MUSTER/api/devices -H "$OPERATOR" -H "$JSON" -d '{"name": "Tablet 1"}'`}
             >
               A device is registered by an operator, or registers itself with an enrolment token.
             </Empty>
           }
         />
       </Card>
-    </>
+    </FilterBar>
   );
 }

@@ -86,8 +86,7 @@ export function Hosts({ search }: { search: Search }) {
     },
   });
   return (
-    <>
-      <FilterBar {...bar} plain="text" />
+    <FilterBar {...bar} plain="text">
       <Card flush>
         <LiveTable
           label="Hosts"
@@ -97,13 +96,13 @@ export function Hosts({ search }: { search: Search }) {
           empty={
             <Empty
               title={isSet ? 'No host matches.' : 'There are no hosts yet.'}
-              command={`curl -X POST $MUSTER/api/hosts -H "$AUTH" -H "$JSON" -d '{"name": "web-1"}'`}
+              command={`curl -X POST $MUSTER/api/hosts -H "$OPERATOR" -H "$JSON" -d '{"name": "web-1"}'`}
             >
               A host runs an agent that starts, stops and restarts its services.
             </Empty>
           }
         />
       </Card>
-    </>
+    </FilterBar>
   );
 }

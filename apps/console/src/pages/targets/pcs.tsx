@@ -76,8 +76,7 @@ export function Pcs({ search }: { search: Search }) {
     },
   });
   return (
-    <>
-      <FilterBar {...bar} plain="text" />
+    <FilterBar {...bar} plain="text">
       <Card flush>
         <LiveTable
           label="PCs"
@@ -87,13 +86,13 @@ export function Pcs({ search }: { search: Search }) {
           empty={
             <Empty
               title={isSet ? 'No PC matches.' : 'There are no PCs yet.'}
-              command={`curl -X POST $MUSTER/api/pcs -H "$AUTH" -H "$JSON" -d '{"name": "rack-1"}'`}
+              command={`curl -X POST $MUSTER/api/pcs -H "$OPERATOR" -H "$JSON" -d '{"name": "rack-1"}'`}
             >
               A PC runs tasks on the devices that hang on it.
             </Empty>
           }
         />
       </Card>
-    </>
+    </FilterBar>
   );
 }

@@ -41,7 +41,7 @@ export function TasksPage() {
             <Card flush>
               <Empty
                 title="There are no PCs yet."
-                command={`curl -X POST $MUSTER/api/pcs -H "$AUTH" -H "$JSON" -d '{"name": "rack-1"}'`}
+                command={`curl -X POST $MUSTER/api/pcs -H "$OPERATOR" -H "$JSON" -d '{"name": "rack-1"}'`}
               />
             </Card>
           ) : (

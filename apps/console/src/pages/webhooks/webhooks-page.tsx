@@ -110,7 +110,7 @@ export function WebhooksPage() {
           empty={
             <Empty
               title="There are no webhooks yet."
-              command={`curl -X POST $MUSTER/api/webhooks -H "$AUTH" -H "$JSON" -d '{"name": "billing", "url": "https://billing.example/muster", "events": ["action.failed"]}'`}
+              command={`curl -X POST $MUSTER/api/webhooks -H "$OPERATOR" -H "$JSON" -d '{"name": "billing", "url": "https://billing.example/muster", "events": ["action.failed"]}'`}
             >
               A webhook sends what happens to an address of yours: signed, in order, and again until it is
               taken.

@@ -15,7 +15,9 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { Thing } from '../../ui/thing.tsx';
 import { Time } from '../../ui/time.tsx';
 import { count, counted } from '../../words/numbers.ts';
-import { useRunNow } from './use-run-now.ts';
+import { useCancelRun, useRunNow } from './use-run-now.ts';
+
+const TONES = { supplying: 'blue', supplied: 'green', missed: 'amber', cancelled: 'slate' } as const;
 
 const RUNS: readonly Column<WorkflowRun>[] = [
   { name: 'Scheduled for', width: '26%', cell: (run) => <Time at={run.scheduledAt} form="exact" /> },
@@ -24,12 +26,7 @@ const RUNS: readonly Column<WorkflowRun>[] = [
     name: 'Status',
     narrow: 'second',
     width: '110px',
-    cell: (run) => (
-      <Badge
-        tone={run.status === 'missed' ? 'amber' : run.status === 'supplied' ? 'green' : 'blue'}
-        word={run.status}
-      />
-    ),
+    cell: (run) => <Badge tone={TONES[run.status]} word={run.status} />,
   },
   {
     name: 'Reached',
@@ -95,7 +92,7 @@ export function WorkflowPage() {
                 data.runs.length === 0 ? (
                   <Empty title="It has not run yet." />
                 ) : (
-                  <Table label="Runs" rows={data.runs} columns={RUNS} keyOf={(run) => run.id} />
+                  <Runs id={id} runs={data.runs} />
                 )
               }
             </Data>
@@ -104,6 +101,24 @@ export function WorkflowPage() {
       )}
     </Thing>
   );
+}
+
+function Runs({ id, runs }: { id: string; runs: readonly WorkflowRun[] }) {
+  const { act, busy } = useAct();
+  const may = useMay('operator');
+  const cancel = useCancelRun(act);
+  const acts: Column<WorkflowRun> = {
+    name: '-Acts',
+    width: '96px',
+    align: 'right',
+    cell: (run) =>
+      (run.status === 'supplying' || run.status === 'supplied') && (
+        <Button disabled={busy} onClick={() => cancel(id, run)}>
+          Cancel
+        </Button>
+      ),
+  };
+  return <Table label="Runs" rows={runs} columns={may ? [...RUNS, acts] : RUNS} keyOf={(run) => run.id} />;
 }
 
 function Acts({ workflow }: { workflow: Workflow }) {
@@ -116,7 +131,7 @@ function Acts({ workflow }: { workflow: Workflow }) {
   const turn = () =>
     void act(() => set(!workflow.enabled), {
       text: workflow.enabled ? `${workflow.name} is disabled.` : `${workflow.name} is enabled.`,
-      undo: { word: 'Undo', act: () => void act(() => set(workflow.enabled)) },
+      undo: { word: 'Undo', act: () => void act(() => set(workflow.enabled), { text: 'It is as it was.' }) },
     });
   return (
     <>

@@ -22,8 +22,8 @@ function LastRun({ run }: { run: WorkflowRun }) {
     <span className="inline-flex flex-wrap items-center gap-2">
       <span className="md:hidden">last run</span>
       <Time at={scheduledAt} />
-      {status === 'missed' ? (
-        <Badge tone="amber" word="missed" />
+      {status === 'missed' || status === 'cancelled' ? (
+        <Badge tone={status === 'missed' ? 'amber' : 'slate'} word={status} />
       ) : (
         <span className="text-ink-2">
           {actions === targets ? `all ${count(targets)}` : `${count(actions)} of ${count(targets)}`}
@@ -107,7 +107,7 @@ export function WorkflowsPage() {
           empty={
             <Empty
               title="There are no workflows yet."
-              command={`curl -X POST $MUSTER/api/workflows -H "$AUTH" -H "$JSON" -d '{"name": "nightly sync", "schedule": {"cron": "0 3 * * *"}, "targets": {"all": true}, "action": {"kind": "SYNC"}}'`}
+              command={`curl -X POST $MUSTER/api/workflows -H "$OPERATOR" -H "$JSON" -d '{"name": "nightly sync", "schedule": {"cron": "0 3 * * *"}, "targets": {"all": true}, "action": {"kind": "SYNC"}}'`}
             >
               A workflow assigns an action to many devices, again and again.
             </Empty>

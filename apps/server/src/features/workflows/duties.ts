@@ -97,6 +97,25 @@ export function createBeginRuns(tools: RunTools): Duty {
 }
 
 export function createSupplyRuns({ engine, queries, sets }: RunTools): Duty {
+  /** What a cancelled run still has in lanes. What was handed out goes on. */
+  async function sweep(client: Queryable, { tenantId, setId }: RunRow): Promise<number> {
+    const actionIds = await sets.actionsIn(client, tenantId, setId as string, ['pending'], CHUNK);
+    await engine.cancelPending(client, { tenantId, actionIds, reason: 'The run was cancelled.' });
+    return actionIds.length;
+  }
+
+  async function supply(client: Queryable, run: RunRow, chunk: number): Promise<number> {
+    const { tenantId, runId, workflowId, setId, action, startedBy } = run;
+    const from = {
+      tenantId,
+      source: 'workflow' as const,
+      sourceId: runId,
+      by: startedBy,
+      tags: [`workflow:${workflowId}`],
+    };
+    return (await sets.supply(client, from, setId as string, action, chunk)).dealtWith;
+  }
+
   return {
     name: SUPPLY_RUNS,
     everyMs: EVERY_SECOND,
@@ -108,18 +127,13 @@ export function createSupplyRuns({ engine, queries, sets }: RunTools): Duty {
       const chunk = Math.max(100, Math.floor(CHUNK / runs.length));
       let count = 0;
       let more = runs.length === MOST_RUNS;
-      for (const { tenantId, runId, workflowId, setId, action, startedBy } of runs) {
-        const from = {
-          tenantId,
-          source: 'workflow' as const,
-          sourceId: runId,
-          by: startedBy,
-          tags: [`workflow:${workflowId}`],
-        };
-        const { dealtWith } = await sets.supply(client, from, setId as string, action, chunk);
-        if (dealtWith < chunk) await queries.closeRun(client, tenantId, runId, now);
+      for (const run of runs) {
+        const [done, most] = run.cancelledAt
+          ? [await sweep(client, run), CHUNK]
+          : [await supply(client, run, chunk), chunk];
+        if (done < most) await queries.closeRun(client, run.tenantId, run.runId, now);
         else more = true;
-        count += dealtWith;
+        count += done;
       }
       return { ...dutyRun(count, Number.POSITIVE_INFINITY), more };
     },

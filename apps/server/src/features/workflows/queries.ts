@@ -27,6 +27,7 @@ export interface RunRow {
   readonly action: DeviceAction;
   readonly setId: string | null;
   readonly suppliedAt: Date | null;
+  readonly cancelledAt: Date | null;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of a statement below
@@ -59,6 +60,7 @@ function run(row: any): RunRow {
     action: row.action,
     setId: row.set_id,
     suppliedAt: row.supplied_at,
+    cancelledAt: row.cancelled_at,
   };
 }
 
@@ -200,6 +202,14 @@ export function createWorkflowQueries(s: string) {
       });
     },
 
+    /** The duty takes it up again and ends what waits. */
+    async cancelRun(client: Queryable, { tenantId, runId }: RunRow, now: Date): Promise<void> {
+      await client.query({
+        text: `update ${s}.workflow_runs set cancelled_at = $3, supplied_at = null where tenant_id = $1 and run_id = $2`,
+        values: [tenantId, runId, now],
+      });
+    },
+
     async lockOpenRuns(client: Queryable, most: number): Promise<RunRow[]> {
       const { rows } = await client.query({
         name: 'muster_open_runs',
@@ -209,9 +219,14 @@ export function createWorkflowQueries(s: string) {
       return rows.map(run);
     },
 
-    async getRun(client: Queryable, tenantId: number, runId: string): Promise<RunRow | null> {
+    async getRun(
+      client: Queryable,
+      tenantId: number,
+      runId: string,
+      lock: '' | 'for update' = '',
+    ): Promise<RunRow | null> {
       const { rows } = await client.query({
-        text: `select * from ${s}.workflow_runs where tenant_id = $1 and run_id = $2`,
+        text: `select * from ${s}.workflow_runs where tenant_id = $1 and run_id = $2 ${lock}`,
         values: [tenantId, runId],
       });
       return rows[0] ? run(rows[0]) : null;
@@ -232,7 +247,6 @@ export function createWorkflowQueries(s: string) {
       return new Map(rows.map((row) => [row.run_id, { id: row.workflow_id, name: row.name }]));
     },
 
-    /** Newest first. */
     /** The newest run of each that had one. */
     async lastRuns(client: Queryable, tenantId: number, workflowIds: readonly string[]): Promise<RunRow[]> {
       const { rows } = await client.query({
@@ -246,6 +260,7 @@ export function createWorkflowQueries(s: string) {
       return rows.map(run);
     },
 
+    /** Newest first. */
     async listRuns(
       client: Queryable,
       tenantId: number,

@@ -4,6 +4,7 @@ import type { Audit } from '../../audit/audit.ts';
 import { type Fleet, type TargetSets, WHOLE_FLEET } from '../../fleet/index.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
+import { httpError } from '../../http/errors.ts';
 import { hidePayload, withHidden } from '../../http/hidden-fields.ts';
 import { readIdempotencyKey } from '../../http/idempotency-key.ts';
 import { isId } from '../../http/ids.ts';
@@ -56,7 +57,7 @@ export function workflowRoutes(tools: {
         scheduledAt: row.scheduledAt,
         startedAt: row.startedAt,
         startedBy: row.startedBy,
-        status: row.setId === null ? 'missed' : row.suppliedAt ? 'supplied' : 'supplying',
+        status: statusOf(row),
         targets: total,
         actions: total - (of?.waiting ?? 0) - (of?.refused ?? 0),
         refused: of?.refused ?? 0,
@@ -208,7 +209,43 @@ export function workflowRoutes(tools: {
         return { runs: await wireRuns(tenantId, items), cursor };
       },
     }),
+
+    defineRoute(api.workflows.cancelRun, {
+      access: operators('operator'),
+      async handler({ caller, params }) {
+        const { tenantId } = caller;
+        const run = await audit.change(
+          caller,
+          async (tx) => {
+            // a deleted workflow can have a run that goes on
+            const row = isId(params.runId)
+              ? await queries.getRun(tx, tenantId, params.runId, 'for update')
+              : null;
+            if (row?.workflowId !== params.id)
+              throw workflowError('MUSTER_UNKNOWN_RUN', 'The workflow has no run with this id.');
+            if (row.setId === null)
+              throw httpError('MUSTER_FINISHED', 'This run was missed: it has no actions.');
+            if (row.cancelledAt) return { row, isNew: false };
+            const cancelledAt = engine.now();
+            await queries.cancelRun(tx, row, cancelledAt);
+            return { row: { ...row, cancelledAt }, isNew: true };
+          },
+          ({ isNew }) =>
+            isNew
+              ? { act: 'workflow.cancel-run', target: `workflow ${params.id}`, detail: { run: params.runId } }
+              : null,
+        );
+        supply.soon();
+        return readBack(`run ${params.runId}`, async () => (await wireRuns(tenantId, [run.row]))[0]);
+      },
+    }),
   ];
+}
+
+function statusOf({ cancelledAt, setId, suppliedAt }: RunRow) {
+  if (setId === null) return 'missed';
+  if (cancelledAt) return 'cancelled';
+  return suppliedAt ? 'supplied' : 'supplying';
 }
 
 function timesOf(action: DeviceAction | undefined) {
