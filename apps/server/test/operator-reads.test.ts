@@ -493,6 +493,10 @@ test('targets and workers are called by the names that people know', async () =>
   const { name: rack } = (await t.get(`/api/pcs/${pc.id}`)).body;
   expect(await named(held?.id as string)).toEqual([name, rack]);
   await pc.complete(held as Held);
+  // its history still knows who had it
+  expect(await named(held?.id as string)).toEqual([name, undefined]);
+  const { events } = (await t.get(`/api/actions/${held?.id}`)).body;
+  expect(events).toContainEqual(expect.objectContaining({ type: 'SENT', workerName: rack }));
 
   const bot = (await t.post('/api/bots')).body;
   t.secret(bot.botToken);

@@ -81,6 +81,28 @@ test('an order has a number, waits, is processed by a bot and is complete when i
   await clear();
 });
 
+test('the first order says for which bot it waits: for one at all, for a free one, for one that asks', async () => {
+  const first = await order();
+  const second = await order();
+  const why = async (n: number) => {
+    const { actions } = (await t.get('/api/actions?kind=order&state=pending')).body;
+    const { code, text } = actions.reverse()[n].waitingFor;
+    return { code, text };
+  };
+  for (const { id } of (await t.get('/api/bots')).body.bots) await t.del(`/api/bots/${id}`);
+  expect(await why(0)).toEqual({ code: 'NO_BOT', text: 'There are no bots.' });
+  const busy = await bot();
+  expect(await why(0)).toEqual({
+    code: 'NEXT_CONTACT',
+    text: '1 of 1 bots is idle; the next claim gets it.',
+  });
+  expect(await why(1)).toMatchObject({ code: 'BEHIND' });
+  expect((await claim(busy.id)).body).toMatchObject({ id: first.id });
+  expect(await why(0)).toEqual({ code: 'NO_FREE_BOT', text: 'The only bot is busy.' });
+  expect((await one(second.id)).status).toBe('PENDING');
+  await clear();
+});
+
 test('G83: those that wait are in the order of their turn, VIP first; then those in process and complete ones, newest first', async () => {
   const made = [await order(), await order('VIP'), await order(), await order('VIP'), await order()];
   const [a, b] = [await bot(), await bot()];

@@ -17,6 +17,9 @@ export const WAITING_FOR_CODES = [
   'TENANT_PAUSED',
   // hosts
   'SERVICE_DELETED',
+  // orders
+  'NO_BOT',
+  'NO_FREE_BOT',
   // phones
   'NO_PUSH_TOKEN',
   'PHONE_LEFT',

@@ -47,6 +47,17 @@ export class Naming {
     return this.#actions.get(action.channel)?.(action);
   }
 
+  /** Of workers that have, or had, an action of this channel. */
+  async workerNamesOf(
+    client: Queryable,
+    tenantId: number,
+    channel: string,
+    workers: readonly string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const namesOf = this.#workers.get(channel);
+    return workers.length === 0 || !namesOf ? new Map() : namesOf(client, tenantId, [...new Set(workers)]);
+  }
+
   /** In the order of the actions; a read for each space and each channel of them. */
   async targetNamesOf(
     client: Queryable,

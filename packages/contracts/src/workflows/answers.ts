@@ -14,6 +14,9 @@ export const run = z
     status: z.enum(['supplying', 'supplied', 'missed', 'cancelled']),
     targets: z.int(),
     actions: z.int().describe('How many actions it has created so far.'),
+    waiting: z
+      .int()
+      .describe('For how many devices it is not handed out yet: cancelling the run would end these.'),
     refused: z.int(),
   })
   .meta({ id: 'WorkflowRun' });

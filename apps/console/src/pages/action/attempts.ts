@@ -34,8 +34,10 @@ export function attemptsOf(events: readonly ActionEvent[]): Attempt[] {
       events: own,
       from: (sent ?? own[0])?.at ?? '',
       to: ending?.at,
-      worker: own.find((event) => event.worker !== undefined)?.worker,
+      worker: nameOf(own.find((event) => event.worker !== undefined)),
       ending,
     };
   });
 }
+
+const nameOf = (event: ActionEvent | undefined) => event?.workerName ?? event?.worker;

@@ -4,6 +4,7 @@ import { ask } from '../../api/ask.ts';
 import { useLiveList } from '../../api/use-live-list.ts';
 import { useSeenValues } from '../../api/use-seen-values.ts';
 import { address } from '../../page-address.ts';
+import { useMay } from '../../session/session.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { FilterBar } from '../../ui/filter-bar.tsx';
@@ -40,8 +41,20 @@ const COLUMNS: readonly Column<AuditLine>[] = [
   },
 ];
 
-/** Who did what? */
+/** Who did what? The server tells admins only. */
 export function AuditPage() {
+  const isAdmin = useMay('admin');
+  if (isAdmin) return <AuditLog />;
+  return (
+    <Page title="Audit log" name="Audit log" beside={<TextLink to="/settings">Settings</TextLink>}>
+      <Card flush>
+        <Empty title="The audit log is for admins.">Sign in with a token that has the role admin.</Empty>
+      </Card>
+    </Page>
+  );
+}
+
+function AuditLog() {
   const search = address.useSearch();
   const navigate = useNavigate();
   const filter = Object.fromEntries(

@@ -32,7 +32,11 @@ const RUNS: readonly Column<WorkflowRun>[] = [
     name: 'Reached',
     narrow: 'line',
     cell: (run) =>
-      `${count(run.actions)} of ${counted(run.targets, 'device')}${run.refused > 0 ? `, ${count(run.refused)} refused` : ''}`,
+      [
+        `${count(run.actions)} of ${counted(run.targets, 'device')}`,
+        ...(run.waiting > 0 ? [`${count(run.waiting)} waiting`] : []),
+        ...(run.refused > 0 ? [`${count(run.refused)} refused`] : []),
+      ].join(', '),
   },
 ];
 
@@ -112,7 +116,8 @@ function Runs({ id, runs }: { id: string; runs: readonly WorkflowRun[] }) {
     width: '96px',
     align: 'right',
     cell: (run) =>
-      (run.status === 'supplying' || run.status === 'supplied') && (
+      run.status !== 'cancelled' &&
+      run.waiting > 0 && (
         <Button disabled={busy} onClick={() => cancel(id, run)}>
           Cancel
         </Button>

@@ -93,7 +93,12 @@ export function readRoutes(tools: {
         if (!action) throw unknownAction();
         const events = await engine.events(engine.db, caller.tenantId, params.id);
         const [shown] = await show(caller.tenantId, [action]);
-        return { ...shown, events: events.map(wireEvent) };
+        const workers = events.flatMap(({ worker }) => worker ?? []);
+        const names = await naming.workerNamesOf(engine.db, caller.tenantId, action.channel, workers);
+        return {
+          ...shown,
+          events: events.map((event) => ({ ...wireEvent(event), workerName: names.get(event.worker ?? '') })),
+        };
       },
     }),
 

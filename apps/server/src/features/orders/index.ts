@@ -13,6 +13,7 @@ import { createOrderQueries } from './order-queries.ts';
 import { orderRoutes } from './order-routes.ts';
 import { createOrders } from './orders.ts';
 import { createPruneOrders } from './prune-orders.ts';
+import { giveOrderReasons } from './reasons.ts';
 import { CHANNEL, POOLS } from './wire.ts';
 import { writeEndings } from './write-endings.ts';
 
@@ -35,6 +36,7 @@ export const orders: CreateFeature = (shell) => {
     ...{ queries: botQueries, tokens },
   });
   writeEndings(engine);
+  giveOrderReasons(engine);
   freeCancelled({ completion, db, engine, log, queries });
   doorEvents.of(CHANNEL, orderEvents(engine, seconds));
   const { MUSTER_RETENTION_DAYS: complete, MUSTER_SOFT_DELETE_DAYS: deleted } = config;

@@ -70,8 +70,7 @@ export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): Lane
   async function pauseIfDead(_action: ClaimedAction, answer: OutgoingAnswer): Promise<void> {
     const { error, status } = tryOf(answer);
     if (error === null) return;
-    if (status === GONE)
-      return tools.pause(webhook, `The endpoint answered ${GONE}: gone for good. Last try: ${error}`);
+    if (status === GONE) return tools.pause(webhook, `The endpoint answered ${GONE}: gone for good.`);
     const row = await queries.get(engine.db, webhook);
     if (row?.failingSince && row.lastAt && row.lastAt.getTime() - row.failingSince.getTime() >= DEAD_MS)
       await tools.pause(

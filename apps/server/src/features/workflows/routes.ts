@@ -60,6 +60,7 @@ export function workflowRoutes(tools: {
         status: statusOf(row),
         targets: total,
         actions: total - (of?.waiting ?? 0) - (of?.refused ?? 0),
+        waiting: (row.cancelledAt ? 0 : (of?.waiting ?? 0)) + (of?.pending ?? 0),
         refused: of?.refused ?? 0,
       };
     });

@@ -74,7 +74,7 @@ function daysText(day: string, month: string, weekday: string): string | null {
   if (weekday !== '*') {
     if (/^(1-5|MON-FRI)$/.test(weekday)) return `On weekdays${inMonths}`;
     const days = namesOf(weekday, DAYS, 0);
-    return days === null ? null : `Every ${days}${inMonths}`;
+    return days === null ? null : `${days.includes(' to ') ? 'From' : 'Every'} ${days}${inMonths}`;
   }
   if (day === '*') return months === '' ? '' : `Every day${inMonths}`;
   if (day === 'L') return `On the last day of ${months === '' ? 'every month' : months}`;
@@ -96,7 +96,7 @@ function numbersOf(field: string): number[] | null {
 }
 
 function namesOf(field: string, names: readonly string[], first: number): string | null {
-  const parts = field.split(',').map((part) => {
+  const nameOf = (part: string) => {
     // of the days of the week 7 is Sunday, too
     const number = /^\d+$/.test(part)
       ? names.length === 7
@@ -104,8 +104,14 @@ function namesOf(field: string, names: readonly string[], first: number): string
         : Number(part) - first
       : names.findIndex((name) => name.slice(0, 3).toUpperCase() === part);
     return names[number];
+  };
+  const parts = field.split(',').map((part) => {
+    const ends = part.split('-').map(nameOf);
+    if (ends.length > 2 || ends.includes(undefined) || (ends.length === 2 && ends[0] === ends[1]))
+      return undefined;
+    return ends.join(' to ');
   });
-  return parts.every((part) => part !== undefined) ? listed(parts as string[]) : null;
+  return parts.every((part) => part !== undefined) ? listed(parts) : null;
 }
 
 function listed(parts: readonly string[]): string {
