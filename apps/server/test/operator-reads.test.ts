@@ -511,3 +511,22 @@ test('targets and workers are called by the names that people know', async () =>
   await t.post(`/api/lanes/${lane}/claim`, { worker: 'host:1' });
   expect(await named(id)).toEqual([undefined, undefined]);
 });
+
+test('actions are read by their ids, and the devices that are meant are counted', async () => {
+  const device = await fakeDevice(t, { tags: ['counted', 'twice'] });
+  await fakeDevice(t, { tags: ['counted'] });
+  const [a, b] = [await device.assign('A'), await device.assign('B')];
+  const named = async (path: string) => (await t.get(path)).body.actions.map(({ id }: { id: string }) => id);
+  expect(await named(`/api/actions?ids=${a}&ids=${b}`)).toEqual([b, a]);
+  expect(await named(`/api/actions?ids=${a}&state=cancelled`)).toEqual([]);
+  expect(await named(`/api/actions?ids=nobody`)).toEqual([]);
+  const count = async (targets: object) => (await t.post('/api/devices/count', { targets })).body.count;
+  expect(await count({ tags: ['counted'] })).toBe(2);
+  expect(await count({ tags: ['counted', 'twice'] })).toBe(1);
+  expect(await count({ tags: ['nobody'] })).toBe(0);
+  expect(await count({ deviceIds: [device.id, '999999'] })).toBe(1);
+  expect(await count({ all: true })).toBeGreaterThan(1);
+  expect((await t.post('/api/devices/count', {})).body).toMatchObject({ code: 'MUSTER_BAD_BODY' });
+  await t.del(`/api/devices/${device.id}`);
+  expect(await count({ tags: ['counted'] })).toBe(1);
+});

@@ -6,10 +6,11 @@ import { type Said, useToast } from '../ui/toast.tsx';
 export function useAct() {
   const [busy, setBusy] = useState(false);
   const queries = useQueryClient();
-  const { say, fail } = useToast();
+  const { say, fail, forgetFault } = useToast();
   const act = useCallback(
     async <T>(run: () => Promise<T>, said?: Said | ((answer: T) => Said)): Promise<T | undefined> => {
       setBusy(true);
+      forgetFault();
       try {
         const answer = await run();
         const words = typeof said === 'function' ? said(answer) : said;
@@ -23,7 +24,7 @@ export function useAct() {
         void queries.invalidateQueries({ type: 'active' });
       }
     },
-    [queries, say, fail],
+    [queries, say, fail, forgetFault],
   );
   return { act, busy };
 }

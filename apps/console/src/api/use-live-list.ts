@@ -10,6 +10,9 @@ interface Read<Row> {
   readonly cursor: string | null;
 }
 
+/** As many as one request may name. */
+const MOST_GONE = 100;
+
 export interface LiveList<Row> {
   readonly rows: readonly Row[];
   readonly isGone: (row: Row) => boolean;
@@ -41,8 +44,12 @@ export function useLiveList<Row>(options: {
   readonly read: (cursor: string | undefined, signal: AbortSignal | undefined) => Promise<Read<Row>>;
   readonly idOf: (row: Row) => string;
   readonly everyMs?: number;
+  /** Those that no longer match, as they are now: they stay, and say what has become of them. */
+  readonly readGone?: (ids: readonly string[]) => Promise<readonly Row[]>;
 }): LiveList<Row> {
-  const { read, idOf, everyMs = 1_000 } = options;
+  const { read, idOf, everyMs = 1_000, readGone } = options;
+  const asked = useRef(readGone);
+  asked.current = readGone;
   const key = JSON.stringify(options.key);
   const kept = useRef<Kept<Row>>(undefined);
   const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
@@ -60,8 +67,17 @@ export function useLiveList<Row>(options: {
   useEffect(() => {
     const list = kept.current;
     if (!list || !data || list.key !== key) return;
-    merge(list, data, idOf);
+    const gone = merge(list, data, idOf).slice(0, MOST_GONE);
     draw();
+    if (gone.length === 0 || !asked.current) return;
+    asked.current(gone).then(
+      (rows) => {
+        for (const row of rows) if (list.gone.has(idOf(row))) list.byId.set(idOf(row), row);
+        draw();
+      },
+      // they stay as they were, dimmed; the next page asks no more for them
+      () => {},
+    );
   }, [data, key, idOf]);
 
   const list = kept.current?.key === key ? kept.current : undefined;
@@ -106,16 +122,20 @@ function begin<Row>(key: string, page: Read<Row>, idOf: (row: Row) => string): K
   };
 }
 
-function merge<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string) {
+/** Says which rows match no longer since this page. */
+function merge<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string): string[] {
   const ids = new Set(page.rows.map(idOf));
   for (const row of page.rows) if (list.byId.has(idOf(row))) list.byId.set(idOf(row), row);
-  list.waiting = page.rows.map(idOf).filter((id) => !list.byId.has(id));
+  // behind the last one that is known stands what was on the next page, and moved up
+  const all = page.rows.map(idOf);
+  const known = all.findLastIndex((id) => list.byId.has(id));
+  const end = list.cursor === null || known < 0 ? all.length : known;
+  list.waiting = all.slice(0, end).filter((id) => !list.byId.has(id));
   // the page ends somewhere: of what lies behind its last row nothing is known
   const last = page.cursor === null ? list.order.length : list.order.findLastIndex((id) => ids.has(id)) + 1;
-  list.order.slice(0, last).forEach((id) => {
-    if (ids.has(id)) list.gone.delete(id);
-    else list.gone.add(id);
-  });
+  const gone = list.order.slice(0, last).filter((id) => !ids.has(id) && !list.gone.has(id));
+  for (const id of ids) list.gone.delete(id);
+  for (const id of gone) list.gone.add(id);
   // nothing is shown yet, so nothing can jump
   if (list.order.length === 0 && page.rows.length > 0) {
     list.order = page.rows.map(idOf);
@@ -123,6 +143,7 @@ function merge<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string
     list.waiting = [];
     list.cursor = page.cursor;
   }
+  return gone;
 }
 
 function append<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string) {

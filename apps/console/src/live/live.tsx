@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
+import { Refused } from '../api/refused.ts';
 import { useHas, useSession } from '../session/session.tsx';
 import { heardTime } from '../words/clock.ts';
 import { holdStream } from './hold-stream.ts';
@@ -15,6 +16,8 @@ export interface LiveState {
   /** When something shown was last read, or known to be unchanged. */
   readonly dataAt: number;
   readonly version: string | undefined;
+  /** The last request had no answer. */
+  readonly isCut: boolean;
 }
 
 const HIDDEN_MS = 10_000;
@@ -28,6 +31,7 @@ const Context = createContext<LiveState>({
   heardAt: 0,
   dataAt: 0,
   version: undefined,
+  isCut: false,
 });
 export const useLive = () => useContext(Context);
 
@@ -41,6 +45,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     heardAt: Date.now(),
     dataAt: Date.now(),
     version: undefined,
+    isCut: false,
   }));
   const tenant = mine.tenant.id;
   const has = useHas('live');
@@ -56,7 +61,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
         heardTime(told.tick.now, Date.now());
         const { lag, version } = told.tick;
         isLive = true;
-        setState({ isLive: true, lag, heardAt: Date.now(), dataAt: Date.now(), version });
+        setState({ isLive: true, lag, heardAt: Date.now(), dataAt: Date.now(), version, isCut: false });
         return;
       }
       if (told.type === 'changed' || told.type === 'many') {
@@ -92,8 +97,12 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     }, LOOK_MS);
     // without the stream, what is read is as new as its answer
     const unsubscribe = queries.getQueryCache().subscribe((event) => {
-      if (!isLive && event.type === 'updated' && event.action.type === 'success')
-        setState((before) => ({ ...before, dataAt: Date.now() }));
+      if (isLive || event.type !== 'updated') return;
+      const { action } = event;
+      if (action.type === 'success') setState((before) => ({ ...before, dataAt: Date.now(), isCut: false }));
+      const noAnswer =
+        (action.type === 'error' || action.type === 'failed') && !(action.error instanceof Refused);
+      if (noAnswer) setState((before) => (before.isCut ? before : { ...before, isCut: true }));
     });
     document.addEventListener('visibilitychange', seen);
     held.want(true);

@@ -45,6 +45,7 @@ function isSignIn(path: string): boolean {
 }
 
 const AGAIN_MS = 3_000;
+const mineOf = ({ signIns }: SignIns) => signIns.find((one) => one.tenant.name === tenantOfPage());
 
 /** Who is signed in to the tenant of this page, or the page to sign in. */
 export function SessionGate({ children }: { children: ReactNode }) {
@@ -53,7 +54,9 @@ export function SessionGate({ children }: { children: ReactNode }) {
     queryFn: readSession,
     staleTime: 60_000,
     // a server that is away is asked until it is back; whoever waits need not press anything
-    refetchInterval: ({ state }) => (state.data === undefined && state.error ? AGAIN_MS : false),
+    // and somebody who signs in in another tab has signed in here
+    refetchInterval: ({ state }) =>
+      state.data === undefined ? (state.error ? AGAIN_MS : false) : mineOf(state.data) ? false : AGAIN_MS,
   });
   const wasSignedIn = useRef(false);
   if (query.data === undefined)
@@ -65,7 +68,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
     ) : null;
   const tenant = tenantOfPage();
   if (isSignIn(location.pathname)) return <SignInPage tenant={tenant} others={query.data.signIns} />;
-  const mine = query.data.signIns.find((one) => one.tenant.name === tenant);
+  const mine = mineOf(query.data);
   if (!mine) return <SignInPage tenant={tenant} others={query.data.signIns} hasEnded={wasSignedIn.current} />;
   wasSignedIn.current = true;
   setTenant(mine.tenant.id);

@@ -43,18 +43,16 @@ export function Foot() {
 }
 
 function LiveLine() {
-  const { isLive, lag, heardAt, dataAt } = useLive();
+  const { isCut, isLive, lag, heardAt, dataAt } = useLive();
   const [zone] = useZone();
   const now = useNow();
   const isLost = !isLive && now - heardAt > 5_000;
-  // two reads that should have come did not
-  const isCut = isLost && now - dataAt > 20_000;
   return (
-    <span className="inline-flex items-center gap-1 whitespace-nowrap">
+    <span className="inline-flex items-center gap-1">
       <span
         aria-hidden
         className={classes(
-          'size-2 rounded-round',
+          'size-2 shrink-0 rounded-round',
           isLost ? 'bg-amber-fill' : isLive ? 'bg-green-fill' : 'bg-slate-fill',
         )}
       />

@@ -20,7 +20,8 @@ export function Navigation() {
     const here = bar.current?.querySelector<HTMLElement>('[aria-current=page]');
     if (here && bar.current)
       bar.current.scrollLeft = here.offsetLeft - bar.current.clientWidth / 2 + here.offsetWidth / 2;
-  }, [path]);
+    // counts come later and push the others aside
+  }, [path, wrong('/dead-letters'), wrong('/webhooks')]);
   return (
     <nav
       ref={bar}
@@ -32,6 +33,7 @@ export function Navigation() {
           key={to}
           to={to}
           mark={to === '/' ? 'exact' : 'below'}
+          {...(to === '/settings' && path?.endsWith('/audit') ? { 'aria-current': 'page' } : {})}
           className="flex h-8 pointer-coarse:h-touch shrink-0 items-center gap-2 rounded-control px-2 text-table font-medium text-ink-2 hover:bg-sunken aria-[current=page]:bg-sunken aria-[current=page]:text-ink"
         >
           <Icon aria-hidden size={16} />

@@ -54,6 +54,17 @@ export default function Palette({ onClose }: { onClose: () => void }) {
           choose: go(SHOWN[one.type](one)),
         }),
       ),
+      // the search is by the start of a name; a part of one is found there
+      ...(q !== '' && data !== undefined && !data.found.some(({ type }) => type === 'device')
+        ? [
+            {
+              key: 'devices with',
+              group: 'Found',
+              word: `Devices with “${q}” in their name`,
+              choose: go({ to: '/targets', search: { type: 'devices', text: q } }),
+            },
+          ]
+        : []),
       ...acts
         .filter(({ word }) => fits(word))
         .map(({ act, word }): Choice => {
@@ -68,7 +79,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         ({ to, word }): Choice => ({ key: `page ${word}`, group: 'Pages', word, choose: go({ to }) }),
       ),
     ];
-  }, [acts, data, isAdmin, navigate, onClose, text]);
+  }, [acts, data, isAdmin, navigate, onClose, q, text]);
   const active = Math.min(at, choices.length - 1);
   const move = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

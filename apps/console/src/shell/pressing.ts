@@ -1,3 +1,5 @@
+import { flushSync } from 'react-dom';
+
 /**
  * What keys press is what is drawn, so a key can do nothing that a role may not, and asks where the button asks. They act on
  * what somebody has chosen: the selected rows, else the row that has the focus. A stray letter with neither does nothing.
@@ -9,8 +11,17 @@ export function rowOf(): HTMLElement | undefined {
 }
 
 export function press(name: RegExp): boolean {
-  return pressIn(document.querySelector<HTMLElement>('#main [data-selected]') ?? rowOf(), name);
+  const row = rowOf();
+  if (selected()) return pressIn(selected(), name);
+  if (pressIn(row, name)) return true;
+  // what is done to rows of a list is done to selected ones: this one is
+  const box = row?.querySelector<HTMLElement>('input[type=checkbox]');
+  if (!box) return false;
+  flushSync(() => box.click());
+  return pressIn(selected(), name);
 }
+
+const selected = () => document.querySelector<HTMLElement>('#main [data-selected]') ?? undefined;
 
 /** Of the row, else of the page: it only opens. */
 export function openMenu(): boolean {

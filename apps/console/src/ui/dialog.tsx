@@ -1,5 +1,6 @@
 import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { useToast } from './toast.tsx';
 
 /**
  * What happens, said before it happens. The browser's own dialog: it keeps the focus inside, gives it back afterwards and
@@ -21,17 +22,23 @@ export function Dialog(props: {
 function OpenDialog({ title, about, onClose, sticky, children }: Parameters<typeof Dialog>[0]) {
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const told = useRef<HTMLDivElement>(null);
+  const { forgetFault, tellIn } = useToast();
   useEffect(() => {
     const before = document.activeElement;
     const dialog = box.current;
     dialog?.showModal();
     // the browser would take the button that closes it
     dialog?.querySelector<HTMLElement>('input, textarea, select')?.focus();
+    forgetFault();
+    tellIn(told.current);
     return () => {
       dialog?.close();
+      // its place is gone with it
+      queueMicrotask(() => tellIn(null));
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
-  }, []);
+  }, [forgetFault, tellIn]);
   return (
     <dialog
       ref={box}
@@ -60,6 +67,7 @@ function OpenDialog({ title, about, onClose, sticky, children }: Parameters<type
         </div>
         {about && <div className="text-ink-2">{about}</div>}
         {children}
+        <div ref={told} className="empty:hidden" />
       </div>
     </dialog>
   );

@@ -27,7 +27,7 @@ export function FormDialog(props: {
       >
         {children}
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Keep as it is</Button>
+          <Button onClick={onClose}>Close</Button>
           <Button type="submit" look={danger ? 'danger' : 'first'} disabled={busy || wrong}>
             {verb}
           </Button>

@@ -9,6 +9,7 @@ import {
   useRef,
   useState,
 } from 'react';
+import { createPortal } from 'react-dom';
 import { Refused } from '../api/refused.ts';
 import { Button } from './button.tsx';
 import { sentenceOf } from './failure.tsx';
@@ -26,9 +27,18 @@ export interface Said {
 interface Toasts {
   readonly say: (said: Said) => void;
   readonly fail: (error: unknown) => void;
+  /** A fault of a former try says nothing about the next one. */
+  readonly forgetFault: () => void;
+  /** An open dialog covers the page, and what is outside of it cannot be read or pressed: it is told inside. */
+  readonly tellIn: (place: HTMLElement | null) => void;
 }
 
-const Context = createContext<Toasts>({ say: () => {}, fail: () => {} });
+const Context = createContext<Toasts>({
+  say: () => {},
+  fail: () => {},
+  forgetFault: () => {},
+  tellIn: () => {},
+});
 export const useToast = () => useContext(Context);
 
 export function ToastProvider({ children }: { children: ReactNode }) {
@@ -38,9 +48,14 @@ export function ToastProvider({ children }: { children: ReactNode }) {
     keys.current += 1;
     setSaid({ ...next, key: keys.current });
   }, []);
+  const [places, setPlaces] = useState<readonly HTMLElement[]>([]);
+  const place = places.at(-1);
   const toasts = useMemo<Toasts>(
     () => ({
       say,
+      forgetFault: () => setSaid((before) => (before?.isError ? undefined : before)),
+      tellIn: (one) =>
+        setPlaces((before) => [...before.filter((other) => other.isConnected), ...(one ? [one] : [])]),
       fail: (error) =>
         say({
           text: sentenceOf(error),
@@ -52,6 +67,7 @@ export function ToastProvider({ children }: { children: ReactNode }) {
     }),
     [say],
   );
+  const toast = said && <Toast key={said.key} said={said} close={() => setSaid(undefined)} />;
   return (
     <Context value={toasts}>
       {children}
@@ -61,8 +77,9 @@ export function ToastProvider({ children }: { children: ReactNode }) {
         aria-live="polite"
         className="fixed inset-x-4 bottom-4 z-50 flex justify-center pointer-events-none"
       >
-        {said && <Toast key={said.key} said={said} close={() => setSaid(undefined)} />}
+        {!place && toast}
       </div>
+      {place && createPortal(<div role="status">{toast}</div>, place)}
     </Context>
   );
 }
@@ -83,7 +100,7 @@ function Toast({ said, close }: { said: Said; close: () => void }) {
       onFocus={() => setHeld(true)}
       onBlur={() => setHeld(false)}
     >
-      <div className="min-w-0">
+      <div className="min-w-0 wrap-anywhere">
         <p className={said.isError ? 'text-red-text' : ''}>{said.text}</p>
         {said.detail && <p className="font-mono text-label text-ink-3">{said.detail}</p>}
       </div>

@@ -6,5 +6,9 @@ export function nameOf({
   readonly kind: string;
   readonly name?: string | undefined;
 }): string {
-  return name ?? kind;
+  return apart(name ?? kind);
 }
+
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/;
+/** A name that turns the direction of the line is kept apart from what stands beside it. */
+const apart = (name: string) => (TURNING.test(name) ? `\u2068${name}\u2069` : name);

@@ -12,6 +12,7 @@ import { type Pcs, unknownPc } from './pcs.ts';
 import type { DeviceQueries, DeviceRow } from './queries.ts';
 import type { Registered, Registry } from './registry.ts';
 import type { DeviceViews } from './views.ts';
+import { countMeant } from './who-is-meant.ts';
 
 /** What an operator does with devices themselves. */
 export function deviceRoutes(tools: {
@@ -82,6 +83,13 @@ export function deviceRoutes(tools: {
         );
         return { devices: await views.show(db, items), cursor };
       },
+    }),
+
+    defineRoute(api.devices.count, {
+      access: operators('viewer'),
+      handler: async ({ body, caller }) => ({
+        count: await countMeant(db, engine.schema, caller.tenantId, body.targets),
+      }),
     }),
 
     defineRoute(api.devices.get, {

@@ -1,3 +1,4 @@
+import type { Targets } from '@muster/contracts';
 import type { Queryable } from '@muster/engine';
 import { deviceError } from './errors.ts';
 
@@ -7,6 +8,27 @@ import { deviceError } from './errors.ts';
  */
 export const isMeant = (d: string, said: { all: string; tags: string }) =>
   `(${d}.deleted_at is null and (${said.all} or ${d}.tags @> ${said.tags}))`;
+
+/** How many of them there are now. */
+export async function countMeant(
+  client: Queryable,
+  s: string,
+  tenantId: number,
+  meant: Targets,
+): Promise<number> {
+  const { rows } = await client.query({
+    name: 'muster_count_meant',
+    text: `select count(*)::int as count from ${s}.devices d where d.tenant_id = $1
+      and (${isMeant('d', { all: '$2::boolean', tags: '$3::text[]' })} or (d.deleted_at is null and d.device_id::text = any($4::text[])))`,
+    values: [
+      tenantId,
+      'all' in meant,
+      'tags' in meant ? meant.tags : null,
+      'deviceIds' in meant ? meant.deviceIds : null,
+    ],
+  });
+  return rows[0].count;
+}
 
 /** A list may be wrong as a whole, and the sentence has to stay one. */
 const MOST_NAMED = 20;

@@ -116,6 +116,10 @@ export const listQuery = z.strictObject({
   ...ended,
   ...looked,
   internal: z.enum(['true', 'false']).optional().describe(WITHOUT_INTERNAL),
+  ids: z
+    .union([z.string(), z.array(z.string()).max(100)])
+    .optional()
+    .describe('Only these; repeat it for each, up to 100.'),
   state: anyState.optional(),
   cursor: cursor.optional(),
   limit: limit.optional(),

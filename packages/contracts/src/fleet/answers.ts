@@ -86,3 +86,6 @@ export const milestonePage = z
   .strictObject({ milestones: z.array(milestone), cursor: nextCursor })
   .meta({ id: 'MilestonePage' });
 export type MilestonePage = z.infer<typeof milestonePage>;
+
+export const countedDevices = z.strictObject({ count: z.int().min(0) }).meta({ id: 'CountedDevices' });
+export type CountedDevices = z.infer<typeof countedDevices>;

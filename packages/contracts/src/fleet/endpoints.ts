@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { endpoint } from '../endpoint.ts';
 import { idParams, pageQuery, reasonBody } from '../values.ts';
-import { device, devicePage, deviceWithToken, milestonePage, newToken } from './answers.ts';
-import { enrolBody, listQuery, newDevice, updateBody } from './requests.ts';
+import { countedDevices, device, devicePage, deviceWithToken, milestonePage, newToken } from './answers.ts';
+import { countBody, enrolBody, listQuery, newDevice, updateBody } from './requests.ts';
 
 /** What an import may be. */
 const CSV = 'text/csv';
@@ -23,6 +23,13 @@ export const devices = {
     summary: 'List devices, oldest first',
     query: listQuery,
     responses: { 200: { description: 'A page; pass its cursor to get the next one.', schema: devicePage } },
+  }),
+  count: endpoint({
+    method: 'POST',
+    path: '/api/devices/count',
+    summary: 'Count the devices that a batch or workflow with these targets would be for now',
+    body: countBody,
+    responses: { 200: { description: 'As of now.', schema: countedDevices } },
   }),
   get: endpoint({
     method: 'GET',

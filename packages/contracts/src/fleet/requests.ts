@@ -90,3 +90,6 @@ export const targets = z
   ])
   .meta({ id: 'Targets' });
 export type Targets = z.infer<typeof targets>;
+
+export const countBody = z.strictObject({ targets }).meta({ id: 'DeviceCount' });
+export type DeviceCount = z.infer<typeof countBody>;

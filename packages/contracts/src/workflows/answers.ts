@@ -17,6 +17,10 @@ export const run = z
     waiting: z
       .int()
       .describe('For how many devices it is not handed out yet: cancelling the run would end these.'),
+    sent: z.int().describe('Handed out and not ended.'),
+    done: z.int(),
+    failed: z.int().describe('Dead letters, and those that expired.'),
+    cancelled: z.int(),
     refused: z.int(),
   })
   .meta({ id: 'WorkflowRun' });

@@ -19,7 +19,15 @@ import { serverNow } from '../../words/clock.ts';
 import { count } from '../../words/numbers.ts';
 import { BulkBar } from './bulk-bar.tsx';
 import { ACTION_COLUMNS } from './columns.tsx';
-import { ACTION_FILTERS, asked, filterOf, isLookedFor, isTextAlone, isWithoutInternal } from './filters.ts';
+import {
+  ACTION_FILTERS,
+  asked,
+  asSaid,
+  filterOf,
+  isLookedFor,
+  isTextAlone,
+  isWithoutInternal,
+} from './filters.ts';
 import { type Selection, useSelection } from './use-selection.ts';
 
 const idOf = (action: Action) => action.id;
@@ -66,6 +74,8 @@ export function ActionsPage() {
       setLooked(page.looked);
       return { rows: page.actions, cursor: page.cursor };
     },
+    readGone: async (ids) =>
+      (await ask('GET', '/api/actions', { query: { ids: [...ids], limit: 100 } })).actions,
   });
   // of a list that nothing was asked of it is said only where a page is not full for it
   const says = looked !== undefined && (isLookedFor(filter) || looked >= MOST_LOOKED_AT);
@@ -77,7 +87,7 @@ export function ActionsPage() {
     <Page title="Actions" name="Actions">
       <FilterBar
         keys={ACTION_FILTERS}
-        value={filter}
+        value={asSaid(filter)}
         plain="text"
         seen={seen}
         onChange={(value) => void navigate({ to: '/actions', search: value })}

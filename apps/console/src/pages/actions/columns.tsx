@@ -34,7 +34,7 @@ export const ACTION_COLUMNS: readonly Column<Action>[] = [
   },
   {
     name: 'Age',
-    width: '84px',
+    width: '96px',
     align: 'right',
     cell: (action) => (
       <span className="text-ink-3">

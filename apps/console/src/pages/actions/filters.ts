@@ -57,6 +57,11 @@ export function filterOf(search: Search): Filter {
   return filter.state === 'running' ? { ...filter, state: 'claimed' } : filter;
 }
 
+/** In the words of the page. */
+export function asSaid(filter: Filter): Filter {
+  return filter.state === 'claimed' ? { ...filter, state: 'running' } : filter;
+}
+
 const has = (filter: Filter, keys: readonly string[]) => keys.some((key) => filter[key] !== undefined);
 
 /** It is looked for among so many, and the page says so. */

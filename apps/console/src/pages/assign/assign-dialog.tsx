@@ -10,25 +10,30 @@ export function AssignDialog(props: {
   about?: ReactNode;
   busy: boolean;
   onClose: () => void;
-  onAssign: (body: DeviceAction) => void;
+  onAssign: (body: DeviceAction, kind: string) => void;
   before?: ReactNode;
+  after?: ReactNode;
+  /** What stands around it is not right yet. */
+  wrong?: boolean;
 }) {
   const [kind, setKind] = useState('');
   const [payload, setPayload] = useState('{}');
   const [priority, setPriority] = useState('normal');
-  const wrong = isJson(payload) ? undefined : 'This is not valid JSON.';
+  // nothing at all means nothing special
+  const said = payload.trim() === '' ? '{}' : payload;
+  const wrong = isJson(said) ? undefined : 'This is not valid JSON.';
   return (
     <FormDialog
       title={props.title}
       about={props.about}
       verb="Assign"
       busy={props.busy}
-      wrong={wrong !== undefined || kind.trim() === ''}
+      wrong={props.wrong || wrong !== undefined || kind.trim() === ''}
       onClose={props.onClose}
       onDone={() => {
-        const text = `{"kind": ${JSON.stringify(kind.trim())}, "payload": ${payload}, "priority": ${JSON.stringify(priority)}}`;
+        const text = `{"kind": ${JSON.stringify(kind.trim())}, "payload": ${said}, "priority": ${JSON.stringify(priority)}}`;
         // it has the form of one, written out
-        props.onAssign(new JsonText(text) as unknown as DeviceAction);
+        props.onAssign(new JsonText(text) as unknown as DeviceAction, kind.trim());
       }}
     >
       {props.before}
@@ -59,17 +64,22 @@ export function AssignDialog(props: {
           ['urgent', 'urgent: before what is normal'],
         ]}
       />
+      {props.after}
     </FormDialog>
   );
 }
 
+export type Pace = Pick<NewBatch, 'ratePerMinute' | 'abort'>;
+
 /** The same action for many. */
-export function batchOf(targets: NewBatch['targets'], action: DeviceAction, name?: string): NewBatch {
+export function batchOf(
+  targets: NewBatch['targets'],
+  action: DeviceAction,
+  { name, ...pace }: Pace & { readonly name?: string } = {},
+): NewBatch {
   const text = (action as unknown as JsonText).text;
-  const named = name ? `"name": ${JSON.stringify(name)}, ` : '';
-  return new JsonText(
-    `{${named}"targets": ${JSON.stringify(targets)}, "action": ${text}}`,
-  ) as unknown as NewBatch;
+  const said = JSON.stringify({ ...(name ? { name } : {}), ...pace, targets });
+  return new JsonText(`${said.slice(0, -1)}, "action": ${text}}`) as unknown as NewBatch;
 }
 
 function isJson(text: string): boolean {

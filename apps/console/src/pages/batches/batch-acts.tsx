@@ -7,8 +7,9 @@ import { Button } from '../../ui/button.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { count } from '../../words/numbers.ts';
+import { PauseBatch } from './pause-batch.tsx';
 
-/** Pause and resume at once, with an undo; to end a batch its number is typed. */
+/** Retry, pause, resume; to end a batch its number is typed. */
 export function BatchActs({ batch }: { batch: Batch }) {
   const { act, busy } = useAct();
   const may = useMay('operator');
@@ -20,13 +21,6 @@ export function BatchActs({ batch }: { batch: Batch }) {
   const left = counts.waiting + counts.pending + counts.sent;
   const again = counts.failed + counts.stopped + counts.cancelled + counts.expired + counts.refused;
 
-  const resume = () =>
-    act(() => ask('POST', '/api/batches/:id/resume', { params }), { text: 'Batch resumed.' });
-  const pause = () =>
-    act(() => ask('POST', '/api/batches/:id/pause', { params }), {
-      text: 'The batch is paused: nothing more of it is handed out.',
-      undo: { word: 'Undo', act: () => void resume() },
-    });
   const retry = (clearError = false) =>
     void act(
       () => ask('POST', '/api/batches/:id/retry', { params, body: clearError ? { clearError } : {} }),
@@ -63,16 +57,7 @@ export function BatchActs({ batch }: { batch: Batch }) {
           Retry {count(again)} failed or never started
         </Button>
       )}
-      {status === 'paused' && (
-        <Button disabled={busy} look="first" onClick={() => void resume()}>
-          Resume
-        </Button>
-      )}
-      {(status === 'running' || status === 'supplying') && (
-        <Button disabled={busy} onClick={() => void pause()}>
-          Pause
-        </Button>
-      )}
+      <PauseBatch batch={batch} />
       {isOpen && <Menu items={[{ word: 'Cancel the batch …', danger: true, act: cancel }]} />}
       <Confirm asked={asked} onClose={() => setAsked(undefined)} />
     </>

@@ -1,8 +1,6 @@
-import type { Batch, NewBatch } from '@muster/contracts';
-import { useNavigate } from '@tanstack/react-router';
+import type { Batch } from '@muster/contracts';
 import { useState } from 'react';
 import { ask } from '../../api/ask.ts';
-import { useAct } from '../../api/use-act.ts';
 import { useLiveList } from '../../api/use-live-list.ts';
 import { useMay } from '../../session/session.tsx';
 import { AddingBar } from '../../ui/adding-bar.tsx';
@@ -10,13 +8,13 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
-import { Field } from '../../ui/field.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SkeletonRows } from '../../ui/skeleton.tsx';
 import { Time } from '../../ui/time.tsx';
-import { AssignDialog, batchOf } from '../assign/assign-dialog.tsx';
 import { BatchStatus } from './batch-status.tsx';
+import { NewBatchDialog } from './new-batch-dialog.tsx';
+import { PauseBatch } from './pause-batch.tsx';
 import { segmentsOf } from './segments.ts';
 
 const idOf = (batch: Batch) => batch.id;
@@ -71,13 +69,20 @@ export function BatchesPage() {
           {list.rows.map((batch) => (
             <li data-row key={batch.id} className="border-b px-4 py-3 last:border-b-0">
               <div className="mb-2 flex flex-wrap items-center gap-x-3 gap-y-1">
-                <TextLink to="/batches/$id" params={{ id: batch.id }} className="font-medium">
+                <TextLink
+                  to="/batches/$id"
+                  params={{ id: batch.id }}
+                  className="min-w-0 font-medium wrap-anywhere"
+                >
                   {batch.name ?? `Batch ${batch.id}`}
                 </TextLink>
                 <BatchStatus status={batch.status} />
                 <span className="text-label text-ink-3">
                   {batch.action.kind}, <Time at={batch.createdAt} />
                   {batch.createdBy && ` by ${batch.createdBy}`}
+                </span>
+                <span className="ml-auto">
+                  <PauseBatch batch={batch} />
                 </span>
               </div>
               <AddingBar
@@ -98,47 +103,5 @@ export function BatchesPage() {
       </Card>
       {isMaking && <NewBatchDialog onClose={() => setMaking(false)} />}
     </Page>
-  );
-}
-
-function NewBatchDialog({ onClose }: { onClose: () => void }) {
-  const { act, busy } = useAct();
-  const navigate = useNavigate();
-  const [name, setName] = useState('');
-  const [tags, setTags] = useState('');
-  const meant = tags
-    .split(',')
-    .map((tag) => tag.trim())
-    .filter(Boolean);
-  const targets: NewBatch['targets'] = meant.length > 0 ? { tags: meant } : { all: true };
-  return (
-    <AssignDialog
-      title="New batch"
-      about={
-        meant.length > 0
-          ? `For every device that has ${meant.length === 1 ? 'the tag' : 'all of the tags'} ${meant.join(', ')}.`
-          : 'For every device of the tenant.'
-      }
-      busy={busy}
-      onClose={onClose}
-      before={
-        <>
-          <Field label="Name" value={name} onChange={(event) => setName(event.target.value)} />
-          <Field
-            label="Tags"
-            value={tags}
-            onChange={(event) => setTags(event.target.value)}
-            hint="Separated by commas; without any it is for all devices."
-          />
-        </>
-      }
-      onAssign={(action) =>
-        void act(() => ask('POST', '/api/batches', { body: batchOf(targets, action, name.trim()) })).then(
-          (made) => {
-            if (made) void navigate({ to: '/batches/$id', params: { id: made.id } });
-          },
-        )
-      }
-    />
   );
 }

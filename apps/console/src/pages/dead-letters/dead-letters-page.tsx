@@ -79,7 +79,14 @@ function Group({ group, ask: open }: { group: FailureGroup; ask: (asked: Confirm
         });
   return (
     <div className="grid grid-cols-[32px_minmax(0,1fr)] items-center gap-x-4 gap-y-2 px-4 py-3 md:grid-cols-[32px_minmax(0,1fr)_max-content]">
-      <span className="text-right text-lead font-semibold text-red-text">{count(group.count)}</span>
+      <TextLink
+        to="/actions"
+        search={likeThese(group)}
+        aria-label={`Show these ${count(group.count)}`}
+        className="text-right text-lead font-semibold text-red-text"
+      >
+        {count(group.count)}
+      </TextLink>
       <div className="min-w-0">
         <p className="wrap-anywhere">
           <span className="font-medium">{nameOf(group)}</span>{' '}
@@ -100,4 +107,10 @@ function Group({ group, ask: open }: { group: FailureGroup; ask: (asked: Confirm
       )}
     </div>
   );
+}
+
+/** The filter that finds them: by kind, and by the longest part of what was said that is the same in all. */
+function likeThese({ error, example, kind }: FailureGroup) {
+  const [part] = error.split('…').sort((a, b) => b.length - a.length);
+  return { state: 'failed', kind, ...(example.error !== null && part ? { error: part.trim() } : {}) };
 }

@@ -65,17 +65,21 @@ export function OrdersPage() {
       }
     >
       {query.isError && <Offline error={query.error} board={board} retry={() => void query.refetch()} />}
-      {board ? <Columns board={board} isOld={query.isError} /> : <Skeleton className="h-[400px]" />}
+      {board ? (
+        <Columns board={board} isOld={query.isError} isClaiming={isClaiming} />
+      ) : (
+        <Skeleton className="h-[400px]" />
+      )}
     </Page>
   );
 }
 
-function Columns({ board, isOld }: { board: Board; isOld: boolean }) {
+function Columns({ board, isClaiming, isOld }: { board: Board; isClaiming: boolean; isOld: boolean }) {
   const { column } = address.useSearch();
   const shown = STATUSES.find((status) => status === column) ?? 'PENDING';
   return (
     <div className={isOld ? 'grayscale' : ''}>
-      <BotsLine board={board} />
+      <BotsLine board={board} isClaiming={isClaiming} />
       <div className="my-2 md:hidden">
         <Tabs
           label="Columns"

@@ -39,7 +39,7 @@ export function WebhookActs({ webhook }: { webhook: Webhook }) {
         text:
           error === null
             ? `A ping was taken: ${status}, in ${duration(tookMs)}.`
-            : `A ping was not taken: ${status === null ? '' : `${status}, `}${error}.`,
+            : `A ping was not taken: ${status === null ? '' : `${status}, `}${error}`,
         isError: error !== null,
       }),
     );

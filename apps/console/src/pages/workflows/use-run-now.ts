@@ -1,14 +1,17 @@
 import type { Workflow, WorkflowRun } from '@muster/contracts';
 import { ask } from '../../api/ask.ts';
-import type { useAct } from '../../api/use-act.ts';
+import { useAct } from '../../api/use-act.ts';
 import { counted } from '../../words/numbers.ts';
+import { useForMany } from '../assign/use-for-many.tsx';
 
 type Act = ReturnType<typeof useAct>['act'];
 
-/** Runs a workflow at once, whatever its schedule says. */
-export function useRunNow(act: Act) {
+/** Runs a workflow at once, whatever its schedule says; for more than a hundred devices it is asked first. */
+export function useRunNow() {
+  const { act, busy } = useAct();
   const cancel = useCancelRun(act);
-  return (workflow: Workflow) =>
+  const { forMany, busy: isCounting, dialog } = useForMany();
+  const run = (workflow: Workflow) =>
     void act(
       () => ask('POST', '/api/workflows/:id/run', { params: { id: workflow.id } }),
       (run) => ({
@@ -16,6 +19,13 @@ export function useRunNow(act: Act) {
         undo: { word: 'Undo', act: () => cancel(workflow.id, run) },
       }),
     );
+  const runNow = (workflow: Workflow) => {
+    // which devices it is for is known when it looks for those that expire
+    if ('beforeExpiryDays' in workflow.schedule) return run(workflow);
+    const { action, name, targets } = workflow;
+    void forMany({ targets, verb: 'Run', kind: `${name} (${action.kind})`, act: () => run(workflow) });
+  };
+  return { runNow, busy: busy || isCounting, dialog };
 }
 
 /** What waits ends; what a device has already goes on. */

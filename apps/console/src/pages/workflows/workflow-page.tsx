@@ -14,7 +14,8 @@ import { Page } from '../../ui/page.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Thing } from '../../ui/thing.tsx';
 import { Time } from '../../ui/time.tsx';
-import { count, counted } from '../../words/numbers.ts';
+import { counted } from '../../words/numbers.ts';
+import { RunOutcome } from './run-outcome.tsx';
 import { useCancelRun, useRunNow } from './use-run-now.ts';
 
 const TONES = { supplying: 'blue', supplied: 'green', missed: 'amber', cancelled: 'slate' } as const;
@@ -28,16 +29,7 @@ const RUNS: readonly Column<WorkflowRun>[] = [
     width: '110px',
     cell: (run) => <Badge tone={TONES[run.status]} word={run.status} />,
   },
-  {
-    name: 'Reached',
-    narrow: 'line',
-    cell: (run) =>
-      [
-        `${count(run.actions)} of ${counted(run.targets, 'device')}`,
-        ...(run.waiting > 0 ? [`${count(run.waiting)} waiting`] : []),
-        ...(run.refused > 0 ? [`${count(run.refused)} refused`] : []),
-      ].join(', '),
-  },
+  { name: 'How it went', narrow: 'line', cell: (run) => <RunOutcome run={run} /> },
 ];
 
 /** One workflow: when, for whom, what, and what its last runs reached. */
@@ -129,7 +121,7 @@ function Runs({ id, runs }: { id: string; runs: readonly WorkflowRun[] }) {
 function Acts({ workflow }: { workflow: Workflow }) {
   const { act, busy } = useAct();
   const may = useMay('operator');
-  const runNow = useRunNow(act);
+  const { runNow, busy: isBegun, dialog } = useRunNow();
   if (!may) return null;
   const params = { id: workflow.id };
   const set = (enabled: boolean) => ask('PATCH', '/api/workflows/:id', { params, body: { enabled } });
@@ -143,9 +135,10 @@ function Acts({ workflow }: { workflow: Workflow }) {
       <Button disabled={busy} onClick={turn}>
         {workflow.enabled ? 'Disable' : 'Enable'}
       </Button>
-      <Button disabled={busy} look="first" onClick={() => runNow(workflow)}>
+      <Button disabled={busy || isBegun} look="first" onClick={() => runNow(workflow)}>
         Run now
       </Button>
+      {dialog}
     </>
   );
 }

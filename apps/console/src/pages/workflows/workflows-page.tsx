@@ -1,6 +1,5 @@
 import type { Workflow, WorkflowRun } from '@muster/contracts';
 import { ask } from '../../api/ask.ts';
-import { useAct } from '../../api/use-act.ts';
 import { useLiveList } from '../../api/use-live-list.ts';
 import { useMay } from '../../session/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -12,12 +11,12 @@ import { LiveTable } from '../../ui/live-table.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { count } from '../../words/numbers.ts';
+import { RunOutcome } from './run-outcome.tsx';
 import { useRunNow } from './use-run-now.ts';
 
 /** Did it reach all? */
 function LastRun({ run }: { run: WorkflowRun }) {
-  const { actions, refused, scheduledAt, status, targets } = run;
+  const { scheduledAt, status } = run;
   return (
     <span className="inline-flex flex-wrap items-center gap-2">
       <span className="md:hidden">last run</span>
@@ -26,8 +25,7 @@ function LastRun({ run }: { run: WorkflowRun }) {
         <Badge tone={status === 'missed' ? 'amber' : 'slate'} word={status} />
       ) : (
         <span className="text-ink-2">
-          {actions === targets ? `all ${count(targets)}` : `${count(actions)} of ${count(targets)}`}
-          {refused > 0 && `, ${count(refused)} refused`}
+          <RunOutcome run={run} />
         </span>
       )}
     </span>
@@ -38,9 +36,8 @@ const idOf = (workflow: Workflow) => workflow.id;
 
 /** When next, did the last run reach all? */
 export function WorkflowsPage() {
-  const { act, busy } = useAct();
   const may = useMay('operator');
-  const runNow = useRunNow(act);
+  const { runNow, busy, dialog } = useRunNow();
   const list = useLiveList({
     key: ['/api/workflows'],
     idOf,
@@ -114,6 +111,7 @@ export function WorkflowsPage() {
           }
         />
       </Card>
+      {dialog}
     </Page>
   );
 }

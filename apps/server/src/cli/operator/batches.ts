@@ -81,9 +81,16 @@ async function list(session: Session, { all, limit }: { all?: boolean; limit?: n
 async function show(session: Session, id: string, { watch }: { watch?: boolean }): Promise<number> {
   const { body } = await session.client.batches.get({ params: { id } });
   if (watch) return watched(session, body);
-  session.show(body, () => [line(body)]);
+  session.show(body, () => [
+    `${body.name ?? `Batch ${body.id}`}: ${body.action.kind}, ${ago(body.createdAt, session.now())}${body.createdBy ? ` by ${body.createdBy}` : ''}`,
+    line(body),
+    ...(body.status === 'aborted' ? [abortedBy(body)] : []),
+  ]);
   return EXIT.done;
 }
+
+const abortedBy = ({ abort, counts }: Batch) =>
+  `It aborted itself: ${counts.failed} of ${counts.failed + counts.done} failed${abort ? `, allowed were less than ${abort.failurePercent} % of ${abort.minimumSample} or more` : ''}.`;
 
 /** Redraws one line where somebody looks at it; into a file or a pipe goes what changed, a few times a minute. */
 async function watched(session: Session, first: Batch): Promise<number> {

@@ -25,9 +25,13 @@ export async function untouched(
   const left = count - lines.length;
   return (one, several) => [
     ...lines,
-    ...(left > 0 ? [`${left} of the other ids ${left === 1 ? one : several}.`] : []),
+    ...(left > 0 ? [`${leftOf(left, lines.length, ids)} ${left === 1 ? one : several}.`] : []),
   ];
 }
+
+/** The only id is called by itself. */
+const leftOf = (left: number, named: number, ids: readonly string[]) =>
+  ids.length === 1 ? `Action ${ids[0]}` : `${left} of the ${named > 0 ? 'other ' : ''}ids`;
 
 async function stateOf(session: Session, id: string): Promise<string | null> {
   try {

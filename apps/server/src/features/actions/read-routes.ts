@@ -45,7 +45,8 @@ export function readRoutes(tools: {
     defineRoute(api.actions.list, {
       access: viewers,
       async handler({ caller, query }) {
-        const { cursor, limit, ...rest } = query;
+        const { cursor, limit, ids, ...filters } = query;
+        const rest = { ...filters, ids: ids === undefined ? undefined : [ids].flat() };
         refuseTextAlone(rest, engine.now());
         const filter: ActionFilter | null = await filterOf(tools, caller.tenantId, rest);
         if (!filter) return { actions: [], cursor: null };

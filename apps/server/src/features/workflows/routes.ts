@@ -61,6 +61,10 @@ export function workflowRoutes(tools: {
         targets: total,
         actions: total - (of?.waiting ?? 0) - (of?.refused ?? 0),
         waiting: (row.cancelledAt ? 0 : (of?.waiting ?? 0)) + (of?.pending ?? 0),
+        sent: of?.sent ?? 0,
+        done: of?.done ?? 0,
+        failed: (of?.failed ?? 0) + (of?.expired ?? 0),
+        cancelled: of?.cancelled ?? 0,
         refused: of?.refused ?? 0,
       };
     });

@@ -1,0 +1,26 @@
+import type { WorkflowRun } from '@muster/contracts';
+import { count, counted } from '../../words/numbers.ts';
+
+/** What has become of its actions: "18 done, 2 failed of 20 devices". */
+export function RunOutcome({ run }: { run: WorkflowRun }) {
+  const { cancelled, done, failed, refused, sent, status, targets, waiting } = run;
+  if (status === 'missed') return <span className="text-ink-3">no action was queued</span>;
+  if (targets === 0) return <span className="text-ink-3">there was no device for it</span>;
+  if (done === targets) return <span>all {counted(targets, 'device')} done</span>;
+  const parts = [
+    [done, 'done'],
+    [failed, 'failed'],
+    [cancelled, 'cancelled'],
+    [refused, 'refused'],
+    [sent, 'running'],
+    [waiting, 'waiting'],
+    // what a cancelled run did not come to, and what is no longer kept
+    [targets - done - failed - cancelled - refused - sent - waiting, 'without an action'],
+  ] as const;
+  const said = parts.filter(([many]) => many > 0).map(([many, word]) => `${count(many)} ${word}`);
+  return (
+    <span>
+      {said.join(', ')} of {counted(targets, 'device')}
+    </span>
+  );
+}
