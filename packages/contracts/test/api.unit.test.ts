@@ -85,7 +85,7 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
     'tokens.rotate',
     'workflows.create',
   ],
-  'changes nothing': ['actions.count', 'actions.reveal'],
+  'changes nothing': ['actions.count', 'actions.reveal', 'devices.count'],
   'changes what is there already, and finds it changed the second time': [
     'actions.cancel',
     'actions.cancelMatching',
@@ -110,6 +110,7 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
     'tasks.cancel',
     'webhooks.pause',
     'webhooks.resume',
+    'workflows.cancelRun',
   ],
   'sends again what its receiver knows by its id': ['webhooks.replay', 'webhooks.replayOne'],
   'has a deduplication id, as QStash has': ['callbacks.batch', 'callbacks.publish'],
