@@ -59,9 +59,9 @@ test('a batch says for whom it is: nobody is refused, and more than a hundred ar
   });
   // in the list it is paused where it stands, by the keyboard too
   await desk.go('/batches');
-  await page.getByRole('button', { name: 'Pause' }).waitFor();
+  await page.locator('[data-row]').getByRole('button', { name: 'Pause' }).waitFor();
   await desk.changesBy('j', 'p');
-  await page.getByRole('button', { name: 'Resume' }).waitFor();
+  await page.locator('[data-row]').getByRole('button', { name: 'Resume' }).waitFor();
   await t.post('/api/batches/1/cancel');
 });
 
