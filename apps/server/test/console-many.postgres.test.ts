@@ -52,6 +52,7 @@ test('a batch says for whom it is: nobody is refused, and more than a hundred ar
     .getByRole('button', { name: `Assign for ${MANY} devices` })
     .click();
   await page.waitForURL('**/batches/1');
+  await page.getByRole('heading', { name: 'Batch 1', level: 1 }).waitFor();
   expect((await t.get('/api/batches/1')).body).toMatchObject({
     total: MANY,
     ratePerMinute: 30,

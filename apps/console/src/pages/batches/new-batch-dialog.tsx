@@ -28,7 +28,10 @@ export function NewBatchDialog({ onClose }: { onClose: () => void }) {
   };
   const make = (body: NewBatch) =>
     void act(() => ask('POST', '/api/batches', { body })).then((made) => {
-      if (made) void navigate({ to: '/batches/$id', params: { id: made.id } });
+      if (!made) return;
+      // the page of the batch may have to be loaded first
+      onClose();
+      void navigate({ to: '/batches/$id', params: { id: made.id } });
     });
   return (
     <>
