@@ -224,6 +224,14 @@ test('a cancelled run queues nothing more and ends what waits; what was handed o
   expect(audit).toMatchObject([{ target: `workflow ${id}`, detail: { run: run.id } }]);
 
   const other = await make({ targets: { tags: [tag] }, schedule: { at: after(DAY) } });
+  const { body: over } = await t.post(`/api/workflows/${other}/run`);
+  await pass(0);
+  for (const device of devices) await device.report((await device.checkIn()).action);
+  expect(await t.post(`/api/workflows/${other}/runs/${over.id}/cancel`)).toMatchObject({
+    status: 409,
+    body: { code: 'MUSTER_FINISHED' },
+  });
+  expect((await runs(other))[0]).toMatchObject({ status: 'supplied', done: 3, waiting: 0 });
   expect(await t.post(`/api/workflows/${other}/runs/${run.id}/cancel`)).toMatchObject({
     status: 404,
     body: { code: 'MUSTER_UNKNOWN_RUN' },
@@ -239,7 +247,7 @@ test('a cancelled run queues nothing more and ends what waits; what was handed o
   });
   await pass(0);
   expect(await second.queue()).toEqual([]);
-  expect(await runs(other)).toMatchObject([{ status: 'cancelled', targets: 1, actions: 0 }]);
+  expect((await runs(other))[0]).toMatchObject({ status: 'cancelled', targets: 1, actions: 0 });
 });
 
 test('a workflow is changed, disabled, enabled, listed and deleted', async () => {

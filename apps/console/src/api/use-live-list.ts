@@ -34,6 +34,8 @@ interface Kept<Row> {
   order: string[];
   byId: Map<string, Row>;
   gone: Set<string>;
+  /** Of those: what has become of them is shown, and stays so. */
+  settled: Set<string>;
   waiting: string[];
   cursor: string | null;
   readAt: number;
@@ -44,12 +46,15 @@ export function useLiveList<Row>(options: {
   readonly read: (cursor: string | undefined, signal: AbortSignal | undefined) => Promise<Read<Row>>;
   readonly idOf: (row: Row) => string;
   readonly everyMs?: number;
-  /** Those that no longer match, as they are now: they stay, and say what has become of them. */
-  readonly readGone?: (ids: readonly string[]) => Promise<readonly Row[]>;
+  /** Those that no longer match are read by their ids until they are settled: they stay, and say what has become of them. */
+  readonly gone?: {
+    readonly read: (ids: readonly string[]) => Promise<readonly Row[]>;
+    readonly isSettled: (row: Row) => boolean;
+  };
 }): LiveList<Row> {
-  const { read, idOf, everyMs = 1_000, readGone } = options;
-  const asked = useRef(readGone);
-  asked.current = readGone;
+  const { read, idOf, everyMs = 1_000 } = options;
+  const gone = useRef(options.gone);
+  gone.current = options.gone;
   const key = JSON.stringify(options.key);
   const kept = useRef<Kept<Row>>(undefined);
   const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
@@ -67,17 +72,18 @@ export function useLiveList<Row>(options: {
   useEffect(() => {
     const list = kept.current;
     if (!list || !data || list.key !== key) return;
-    const gone = merge(list, data, idOf).slice(0, MOST_GONE);
+    merge(list, data, idOf);
     draw();
-    if (gone.length === 0 || !asked.current) return;
-    asked.current(gone).then(
-      (rows) => {
-        for (const row of rows) if (list.gone.has(idOf(row))) list.byId.set(idOf(row), row);
-        draw();
-      },
-      // they stay as they were, dimmed; the next page asks no more for them
-      () => {},
-    );
+    const open = list.order.filter((id) => list.gone.has(id) && !list.settled.has(id)).slice(-MOST_GONE);
+    if (open.length === 0 || !gone.current) return;
+    const { read: readGone, isSettled } = gone.current;
+    readGone(open).then((rows) => {
+      for (const row of rows) {
+        if (list.gone.has(idOf(row))) list.byId.set(idOf(row), row);
+        if (isSettled(row)) list.settled.add(idOf(row));
+      }
+      draw();
+    }, setMoreError);
   }, [data, key, idOf]);
 
   const list = kept.current?.key === key ? kept.current : undefined;
@@ -116,14 +122,14 @@ function begin<Row>(key: string, page: Read<Row>, idOf: (row: Row) => string): K
     order,
     byId: new Map(page.rows.map((row) => [idOf(row), row])),
     gone: new Set(),
+    settled: new Set(),
     waiting: [],
     cursor: page.cursor,
     readAt: Date.now(),
   };
 }
 
-/** Says which rows match no longer since this page. */
-function merge<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string): string[] {
+function merge<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string) {
   const ids = new Set(page.rows.map(idOf));
   for (const row of page.rows) if (list.byId.has(idOf(row))) list.byId.set(idOf(row), row);
   // behind the last one that is known stands what was on the next page, and moved up
@@ -133,9 +139,10 @@ function merge<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string
   list.waiting = all.slice(0, end).filter((id) => !list.byId.has(id));
   // the page ends somewhere: of what lies behind its last row nothing is known
   const last = page.cursor === null ? list.order.length : list.order.findLastIndex((id) => ids.has(id)) + 1;
-  const gone = list.order.slice(0, last).filter((id) => !ids.has(id) && !list.gone.has(id));
-  for (const id of ids) list.gone.delete(id);
-  for (const id of gone) list.gone.add(id);
+  for (const id of list.order.slice(0, last)) {
+    if (!ids.has(id)) list.gone.add(id);
+    else if (list.gone.delete(id)) list.settled.delete(id);
+  }
   // nothing is shown yet, so nothing can jump
   if (list.order.length === 0 && page.rows.length > 0) {
     list.order = page.rows.map(idOf);
@@ -143,7 +150,6 @@ function merge<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string
     list.waiting = [];
     list.cursor = page.cursor;
   }
-  return gone;
 }
 
 function append<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string) {

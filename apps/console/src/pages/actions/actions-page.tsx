@@ -74,8 +74,11 @@ export function ActionsPage() {
       setLooked(page.looked);
       return { rows: page.actions, cursor: page.cursor };
     },
-    readGone: async (ids) =>
-      (await ask('GET', '/api/actions', { query: { ids: [...ids], limit: 100 } })).actions,
+    gone: {
+      read: async (ids) =>
+        (await ask('GET', '/api/actions', { query: { ids: [...ids], limit: 100 } })).actions,
+      isSettled: ({ state }) => state !== 'pending' && state !== 'claimed',
+    },
   });
   // of a list that nothing was asked of it is said only where a page is not full for it
   const says = looked !== undefined && (isLookedFor(filter) || looked >= MOST_LOOKED_AT);

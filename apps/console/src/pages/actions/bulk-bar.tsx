@@ -6,14 +6,12 @@ import { useRedrive } from '../../api/use-redrive.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 import { nameOf } from '../../words/action-name.ts';
+import { AT_ONCE } from '../../words/at-once.ts';
 import { count, counted } from '../../words/numbers.ts';
 import { clock } from '../../words/times.ts';
 import { useZone } from '../../words/zone.ts';
 import { type Filter, isMatchable, matching } from './filters.ts';
 import type { Selection } from './use-selection.ts';
-
-/** Up to so many at once; more is asked for first. */
-const AT_ONCE = 100;
 
 const TIMED = ['NOT_BEFORE', 'NOT_NOW', 'RETRY'];
 /** It waits for a time, and not for one that its door keeps. */

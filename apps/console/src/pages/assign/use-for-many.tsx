@@ -4,10 +4,8 @@ import { ask } from '../../api/ask.ts';
 import { useAct } from '../../api/use-act.ts';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 import { useToast } from '../../ui/toast.tsx';
+import { AT_ONCE } from '../../words/at-once.ts';
 import { counted } from '../../words/numbers.ts';
-
-/** Up to so many at once; more is asked for first. */
-const AT_ONCE = 100;
 
 interface Wish {
   readonly targets: Targets;
@@ -18,7 +16,7 @@ interface Wish {
   readonly act: () => void;
 }
 
-/** What is done to many devices: they are counted first, nobody is refused, and more than a hundred are asked about. */
+/** What is done to many devices: they are counted first. None at all is refused, and before more than a hundred a person is asked. */
 export function useForMany() {
   const { act, busy } = useAct();
   const { say } = useToast();

@@ -6,6 +6,7 @@ import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 import { Menu } from '../../ui/menu.tsx';
+import { AT_ONCE } from '../../words/at-once.ts';
 import { count } from '../../words/numbers.ts';
 import { PauseBatch } from './pause-batch.tsx';
 
@@ -42,7 +43,7 @@ export function BatchActs({ batch }: { batch: Batch }) {
         void act(() => ask('POST', '/api/batches/:id/cancel', { params }), { text: 'Batch cancelled.' }),
     });
   const askRetry = () =>
-    again <= 100
+    again <= AT_ONCE
       ? retry()
       : setAsked({
           title: `Retry ${count(again)}?`,

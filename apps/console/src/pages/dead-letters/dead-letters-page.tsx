@@ -12,10 +12,9 @@ import { TextLink } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { nameOf } from '../../words/action-name.ts';
+import { AT_ONCE } from '../../words/at-once.ts';
 import { quoted } from '../../words/endings.ts';
 import { count, counted } from '../../words/numbers.ts';
-
-const AT_ONCE = 100;
 
 /** How many causes are these, since when? */
 export function DeadLettersPage() {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Batch, DevicePage } from '@muster/contracts';
+import type { Batch } from '@muster/contracts';
 import { Option } from 'commander';
 import { table } from '../../commands/table.ts';
 import { ASSIGN_OPTIONS, type Assigning, bodyOf, keyOf } from './assign.ts';
@@ -123,26 +123,16 @@ async function targetsOf(session: Session, { device, tag, everything }: Creating
   const ways = [device, tag, everything].filter(Boolean).length;
   if (ways !== 1) throw new UsageError('Choose the targets with one of --device, --tag or --everything.');
   if (device) return { deviceIds: await Promise.all(device.map((one) => deviceIdOf(session, one))) };
-  if (!(await isAnybody(session, tag ?? [])))
+  const targets = tag ? { tags: tag } : { all: true as const };
+  // a misspelt tag would make a batch of nobody, which is over at once and looks done
+  const { body } = await session.client.devices.count({ body: { targets } });
+  if (body.count === 0)
     throw new NotFoundError(tag ? `No device has ${tagsOf(tag)}.` : 'There are no devices.');
-  return tag ? { tags: tag } : { all: true as const };
+  return targets;
 }
 
 const tagsOf = (tags: readonly string[]) =>
   tags.length === 1 ? `the tag ${tags[0]}` : `all of the tags ${tags.join(', ')}`;
-
-/** A misspelt tag would make a batch of nobody, which is over at once and looks done. */
-async function isAnybody(session: Session, [first, ...others]: readonly string[]): Promise<boolean> {
-  let cursor: string | null = null;
-  do {
-    const place = { limit: others.length > 0 ? 500 : 1, ...(cursor ? { cursor } : {}) };
-    const query = { ...(first === undefined ? {} : { tag: first }), ...place };
-    const { body }: { body: DevicePage } = await session.client.devices.list({ query });
-    if (body.devices.some(({ tags }) => others.every((tag) => tags.includes(tag)))) return true;
-    cursor = body.cursor;
-  } while (cursor);
-  return false;
-}
 
 async function create(session: Session, kind: string, options: Creating): Promise<number> {
   const { name, perMinute, watch } = options;

@@ -42,9 +42,9 @@ export function workflowRoutes(tools: {
     if (targets && 'deviceIds' in targets) await refuseUnknown(tx, tenantId, targets.deviceIds);
   }
 
-  async function wireRuns(tenantId: number, rows: readonly RunRow[]) {
+  async function wireRuns(tenantId: number, rows: readonly RunRow[], client: Queryable = db) {
     const counts = await sets.counts(
-      db,
+      client,
       tenantId,
       rows.flatMap(({ setId }) => setId ?? []),
     );
@@ -231,6 +231,10 @@ export function workflowRoutes(tools: {
             if (row.setId === null)
               throw httpError('MUSTER_FINISHED', 'This run was missed: it has no actions.');
             if (row.cancelledAt) return { row, isNew: false };
+            // what has come to all its devices would be called cancelled ever after
+            const [shown] = await wireRuns(tenantId, [row], tx);
+            if (shown?.waiting === 0)
+              throw httpError('MUSTER_FINISHED', 'Nothing of this run waits any more.');
             const cancelledAt = engine.now();
             await queries.cancelRun(tx, row, cancelledAt);
             return { row: { ...row, cancelledAt }, isNew: true };
