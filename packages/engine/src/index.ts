@@ -9,6 +9,7 @@ export {
   replay,
   TRANSITIONS,
 } from './action.ts';
+export { BoundedMap } from './bounded-map.ts';
 export type { Observer } from './calls.ts';
 export { type CheckSummary, checkInstallation, type FoundViolation } from './check/check-installation.ts';
 export { PROMISE_OF, type Violation, type ViolationKind } from './check/violation.ts';

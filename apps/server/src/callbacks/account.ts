@@ -1,5 +1,5 @@
+import { BoundedMap } from '@muster/engine';
 import { type Config, SettingError } from '../config.ts';
-import { BoundedMap } from '../database/bounded-map.ts';
 import type { Log } from '../http/logging.ts';
 import type { Outgoing } from '../outgoing/outgoing.ts';
 

@@ -1,6 +1,13 @@
 import { createHash, randomInt } from 'node:crypto';
-import { type Duty, dutyRun, type Engine, isTransaction, type Queryable, whileLocked } from '@muster/engine';
-import { BoundedMap } from '../database/bounded-map.ts';
+import {
+  BoundedMap,
+  type Duty,
+  dutyRun,
+  type Engine,
+  isTransaction,
+  type Queryable,
+  whileLocked,
+} from '@muster/engine';
 import { CALLBACKS } from './message.ts';
 
 /** So many requests go to one host at once: a slow one holds up nobody else, and is not overrun. */

@@ -1,5 +1,4 @@
-import type { Database, Queryable, Transaction } from '@muster/engine';
-import { BoundedMap } from '../database/bounded-map.ts';
+import { BoundedMap, type Database, type Queryable, type Transaction } from '@muster/engine';
 import type { Instance } from '../http/instance.ts';
 import type { Log } from '../http/logging.ts';
 import { createInstanceQueries, type InstanceContact, type KnownInstance } from './instances.ts';

@@ -1,4 +1,4 @@
-import { type Database, isTransaction, type Queryable } from '@muster/engine';
+import { BoundedMap, type Database, isTransaction, type Queryable } from '@muster/engine';
 
 /**
  * What was looked up, for as long as nobody says that it has changed: whoever changes it tells its word, in the transaction
@@ -28,13 +28,14 @@ export class NotifiedCache<V> {
   readonly #db: Database;
   readonly #options: NotifiedCacheOptions;
   readonly #clock: () => number;
-  readonly #byKey = new Map<string, Entry<V>>();
+  readonly #byKey: BoundedMap<string, Entry<V>>;
   readonly #keyOf = new Map<string, string>();
   #version = 0;
 
   constructor(db: Database, options: NotifiedCacheOptions) {
     this.#db = db;
     this.#options = options;
+    this.#byKey = new BoundedMap(options.most);
     this.#clock = options.clock ?? (() => performance.now());
   }
 
@@ -56,8 +57,8 @@ export class NotifiedCache<V> {
     if (version !== this.#version) return;
     this.#drop(key);
     this.#drop(this.#keyOf.get(word));
-    if (this.#byKey.size >= this.#options.most) this.#drop(this.#byKey.keys().next().value);
-    this.#byKey.set(key, { word, value, until: this.#clock() + this.#options.keptMs });
+    const dropped = this.#byKey.set(key, { word, value, until: this.#clock() + this.#options.keptMs });
+    if (dropped) this.#keyOf.delete(dropped.word);
     this.#keyOf.set(word, key);
   }
 

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../database/bounded-map.ts';
+import { BoundedMap } from '@muster/engine';
 
 /** What is known of an action since it was handed out, as far as this node remembers: saves a look-up, and decides nothing. */
 const MOST = 100_000;

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../database/bounded-map.ts';
+import { BoundedMap } from '@muster/engine';
 import { countedAddress } from './client-address.ts';
 
 /**

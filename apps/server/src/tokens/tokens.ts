@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Role, TokenKind } from '@muster/contracts/words';
-import type { Database, Queryable } from '@muster/engine';
-import { BoundedMap } from '../database/bounded-map.ts';
+import { BoundedMap, type Database, type Queryable } from '@muster/engine';
 import { gatherReads } from '../database/gathered-reads.ts';
 import { NotifiedCache } from '../database/notified-cache.ts';
 import { isId } from '../http/ids.ts';

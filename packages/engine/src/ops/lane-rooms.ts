@@ -1,3 +1,5 @@
+import { BoundedMap } from '../bounded-map.ts';
+
 /**
  * How many more a lane surely takes, so that not each enqueue counts what is in it (0.12 ms behind 900): of the room that a count has
  * found, a node gives away half before it counts again. Alone it never gives away too much, but for what a transaction had taken away
@@ -6,7 +8,7 @@
 const MOST_LANES = 50_000;
 
 export class LaneRooms {
-  readonly #left = new Map<string, number>();
+  readonly #left = new BoundedMap<string, number>(MOST_LANES);
 
   /** Takes so many places if they are there; if not, somebody has to count. */
   take(lane: string, places: number): boolean {
@@ -19,13 +21,7 @@ export class LaneRooms {
   /** A count has found so much room. */
   found(lane: string, room: number): void {
     this.#left.delete(lane); // what was counted last is the last to be forgotten
-    if (room < 2) return;
-    this.#left.set(lane, Math.floor(room / 2));
-    if (this.#left.size <= MOST_LANES) return;
-    for (const oldest of this.#left.keys()) {
-      this.#left.delete(oldest);
-      return;
-    }
+    if (room >= 2) this.#left.set(lane, Math.floor(room / 2));
   }
 
   /** Something was put in by a way that counts. */

@@ -1,5 +1,4 @@
-import { type Engine, EngineError } from '@muster/engine';
-import { BoundedMap } from '../../database/bounded-map.ts';
+import { BoundedMap, type Engine, EngineError } from '@muster/engine';
 
 /**
  * Generic lanes by name; other spaces belong to other features. A number is remembered. An empty lane that nobody uses is

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
+import { BoundedMap } from '@muster/engine';
 import { Trust } from '@muster/mdm';
-import { BoundedMap } from '../../database/bounded-map.ts';
 import type { OwnAuthority } from './authority.ts';
 
 const MOST_KNOWN = 20_000;

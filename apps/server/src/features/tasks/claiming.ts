@@ -1,5 +1,4 @@
-import { type ClaimedAction, type Engine, whileLocked } from '@muster/engine';
-import { BoundedMap } from '../../database/bounded-map.ts';
+import { BoundedMap, type ClaimedAction, type Engine, whileLocked } from '@muster/engine';
 import { WHOLE_FLEET } from '../../fleet/index.ts';
 import type { HandOut, To } from '../../http/hand-out.ts';
 import type { Advance } from './advance-tasks.ts';
