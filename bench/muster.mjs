@@ -131,6 +131,7 @@ export function reportOf(lease) {
     tenantId: TENANT,
     actionId: lease.actionId,
     attempt: lease.attempt,
+    leasedIn: lease.laneId,
     status: /** @type {const} */ ('succeeded'),
     worker: `worker ${lease.laneId}`,
     next: { channel: CHANNEL, worker: `worker ${lease.laneId}`, leaseMs: LEASE_MS },

@@ -306,7 +306,7 @@ begin
   if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
     return query select e.ord, e.outcome, e.action_id, e.lane_id, e.runner_id, e.channel, null::int
       from {schema}.enqueue_actions(p_now, p_tenants, p_lanes, p_channels, p_kinds, p_payloads, array(
-        select jsonb_strip_nulls(jsonb_build_object('createdBy', c.by, 'depthLimit', p_limit)) from unnest(p_creators) with ordinality c(by, nth) order by c.nth)) e;
+        select jsonb_strip_nulls(jsonb_build_object('createdBy', c.by, 'depthLimit', p_limit)) from unnest(p_tenants, p_creators) with ordinality c(tenant_id, by, nth) order by c.nth)) e;
     return;
   end if;
   return query

@@ -1,40 +1,47 @@
 /**
- * Large texts of a gathered statement as one array in PostgreSQL's binary form, which the client sends as it is. Given a
+ * The columns of a gathered statement, each as one array in PostgreSQL's binary form, which the client sends as it is. Given a
  * list of texts, `pg` escapes each one and builds a single string, and the server reads it character by character: 60
  * payloads of 1 MB stopped the event loop of a busy machine for 5 to 10 s, this way for 0.3 s, most of which is
- * `JSON.stringify`; 500 of 200 bytes took 4 ms of the client's processor, not 11.
+ * `JSON.stringify`; 500 of 200 bytes took 4 ms of the client's processor, not 11. Ids and numbers that way were a sixth of all
+ * that a report allocates.
  *
  *   dimensions, has nulls, type of the elements | length, first index | for each: length in bytes or -1, bytes
+ *
+ * A column without any value is null: `unnest` of several arrays fills up the shorter ones.
  */
-type Texts = readonly (string | null)[];
+type Values<T> = readonly (T | null)[];
+type Column = Buffer | null;
 
-export const jsonArray = (texts: Texts): Buffer => binaryArray(texts, 3802, JSONB_VERSION);
-export const textArray = (texts: Texts): Buffer => binaryArray(texts, 25, NOTHING);
+export const jsonArray = (texts: Values<string>): Column => varyingArray(texts, 3802, JSONB_VERSION);
+export const textArray = (texts: Values<string>): Column => varyingArray(texts, 25, NOTHING);
+export const intArray = (numbers: Values<number>): Column =>
+  fixedArray(numbers, 23, 4, (bytes, number, at) => bytes.writeInt32BE(number, at));
+/** Ids are decimal digits, up to 18 of them. */
+export const idArray = (ids: Values<string>): Column => fixedArray(ids, 20, 8, writeId);
 
 /** A jsonb value begins with the number of its format; what follows is the JSON text. */
 const JSONB_VERSION = Buffer.from([1]);
 const NOTHING = Buffer.alloc(0);
-const HEAD_BYTES = 12;
-const DIMENSION_BYTES = 8;
+const HEAD_BYTES = 20;
+const LENGTH_BYTES = 4;
 const NULL_LENGTH = -1;
+const LOW = 2 ** 32;
 
-function binaryArray(texts: Texts, elementType: number, prefix: Buffer): Buffer {
-  const lengths = texts.map((text) =>
-    text === null ? NULL_LENGTH : prefix.length + Buffer.byteLength(text),
-  );
-  const dimensions = texts.length > 0 ? 1 : 0;
-  const size = lengths.reduce(
-    (sum, length) => sum + 4 + Math.max(length, 0),
-    HEAD_BYTES + dimensions * DIMENSION_BYTES,
-  );
-  const bytes = Buffer.allocUnsafe(size);
-  let at = bytes.writeInt32BE(dimensions, 0);
-  at = bytes.writeInt32BE(lengths.includes(NULL_LENGTH) ? 1 : 0, at);
-  at = bytes.writeInt32BE(elementType, at);
-  if (dimensions > 0) {
-    at = bytes.writeInt32BE(texts.length, at);
-    at = bytes.writeInt32BE(1, at);
-  }
+function varyingArray(texts: Values<string>, elementType: number, prefix: Buffer): Column {
+  let nulls = 0;
+  let size = HEAD_BYTES + texts.length * LENGTH_BYTES;
+  const lengths = texts.map((text) => {
+    if (text === null) {
+      nulls += 1;
+      return NULL_LENGTH;
+    }
+    const length = prefix.length + Buffer.byteLength(text);
+    size += length;
+    return length;
+  });
+  if (nulls === texts.length) return null;
+  const bytes = begin(size, texts.length, nulls, elementType);
+  let at = HEAD_BYTES;
   texts.forEach((text, n) => {
     at = bytes.writeInt32BE(lengths[n] as number, at);
     if (text === null) return;
@@ -42,4 +49,50 @@ function binaryArray(texts: Texts, elementType: number, prefix: Buffer): Buffer 
     at += bytes.write(text, at);
   });
   return bytes;
+}
+
+function fixedArray<T>(
+  values: Values<T>,
+  elementType: number,
+  length: number,
+  write: (bytes: Buffer, value: T, at: number) => void,
+): Column {
+  let nulls = 0;
+  for (const value of values) if (value === null) nulls += 1;
+  if (nulls === values.length) return null;
+  const given = values.length - nulls;
+  const bytes = begin(
+    HEAD_BYTES + values.length * LENGTH_BYTES + given * length,
+    values.length,
+    nulls,
+    elementType,
+  );
+  let at = HEAD_BYTES;
+  for (const value of values) {
+    at = bytes.writeInt32BE(value === null ? NULL_LENGTH : length, at);
+    if (value === null) continue;
+    write(bytes, value, at);
+    at += length;
+  }
+  return bytes;
+}
+
+function begin(size: number, length: number, nulls: number, elementType: number): Buffer {
+  const bytes = Buffer.allocUnsafe(size);
+  bytes.writeInt32BE(1, 0);
+  bytes.writeInt32BE(nulls > 0 ? 1 : 0, 4);
+  bytes.writeInt32BE(elementType, 8);
+  bytes.writeInt32BE(length, 12);
+  bytes.writeInt32BE(1, 16);
+  return bytes;
+}
+
+function writeId(bytes: Buffer, id: string, at: number): void {
+  const number = Number(id);
+  if (!Number.isSafeInteger(number)) {
+    bytes.writeBigInt64BE(BigInt(id), at);
+    return;
+  }
+  bytes.writeUInt32BE(Math.floor(number / LOW), at);
+  bytes.writeUInt32BE(number % LOW, at + 4);
 }

@@ -31,6 +31,10 @@ export interface ClaimedAction {
 export const ACTION_COLUMNS =
   'a.channel, a.kind, a.payload, a.tags, a.priority, a.max_attempts, a.created_at, a.created_by';
 
+/** Of a hand-out in a statement `answer`: what whoever asked for it has not said himself. */
+export const TOLD_OF_HAND_OUT = `answer.lane_id, answer.runner_id, answer.action_id, answer.attempt, answer.lease_until, answer.ends,
+    answer.channel, answer.kind, answer.payload, answer.tags, answer.priority, answer.max_attempts, answer.created_at, answer.created_by`;
+
 /** For a lane row `u` joined with the action `a` that it is leased for. */
 export const CLAIMED_COLUMNS = `u.action_id, u.attempt, u.leased_at, u.lease_until, u.worker, u.cancel_requested, ${ACTION_COLUMNS}`;
 
@@ -80,13 +84,15 @@ export function priorityName(priority: number): 'urgent' | 'normal' {
   return priority === 0 ? 'urgent' : 'normal';
 }
 
+const EVENTS = { SENT: ['SENT'], REDELIVERED: ['REDELIVERED'] } as const;
+
 export function sent(row: ClaimedRow, event: 'SENT' | 'REDELIVERED' = 'SENT'): Transition {
   return {
     tenantId: row.tenant_id,
     laneId: row.lane_id,
     actionId: row.action_id,
     channel: row.channel,
-    events: [event],
+    events: EVENTS[event],
     before: event === 'SENT' ? 'pending' : 'claimed',
     state: 'claimed',
     attempt: row.attempt,

@@ -29,7 +29,7 @@ interface Looking<T> extends Wait {
   readonly key: string;
   readonly tenantId: number;
   /** Those who say the same here find the same. */
-  readonly alike?: string;
+  readonly alike?: () => string;
   look(): Promise<T>;
   found(result: T): boolean;
   /** What it means for the others who wait for the key. */
@@ -44,8 +44,9 @@ interface Looking<T> extends Wait {
  * something was claimed for him gives it back at once. Whoever finds no place to wait still gets what is there.
  */
 async function lookUntil<T>(waiters: Waiters, on: Looking<T>): Promise<T> {
+  if (!on.waitMs && !on.signal) return on.look();
   const waits = Boolean(on.waitMs) && !on.signal?.aborted;
-  const waiter = waits ? waiters.add(on.key, on.tenantId, on.waitMs as number, on.alike) : null;
+  const waiter = waits ? waiters.add(on.key, on.tenantId, on.waitMs as number, on.alike?.()) : null;
   const gone = () => waiter?.end();
   on.signal?.addEventListener('abort', gone, { once: true });
   try {
@@ -129,7 +130,7 @@ export function createClaiming(options: {
       const answer = await lookUntil(waiters, {
         ...waitOf(request),
         key: laneKey(request.tenantId, request.laneId),
-        alike: [request.channel, request.generation, request.except].join('\n'),
+        alike: () => [request.channel, request.generation, request.except].join('\n'),
         look: () => options.claim(client, request),
         found: ({ kind }) => kind !== 'empty' && kind !== 'held',
         // one action at a time: once the lane is held its end wakes again
@@ -154,7 +155,7 @@ export function createClaiming(options: {
       const answer = await lookUntil(waiters, {
         ...waitOf(request),
         key: runnerKey(request.tenantId, request.runnerId),
-        alike: [request.channel, request.max].join('\n'),
+        alike: () => [request.channel, request.max].join('\n'),
         news: request.news,
         look: () => options.claimSlots(client, request),
         found: (found) => !isEmpty(found),
@@ -180,7 +181,7 @@ export function createClaiming(options: {
       const answer = await lookUntil(waiters, {
         ...waitOf(request),
         key: laneKey(request.tenantId, request.poolId),
-        alike: [request.channel, request.actionId].join('\n'),
+        alike: () => [request.channel, request.actionId].join('\n'),
         look: () =>
           request.actionId === undefined
             ? options.claimPool(client, request)

@@ -49,6 +49,8 @@ export interface CarryingStatement {
   readonly text: (ends: string | null) => string;
   /** The transitions that it makes, as a select from `answer`, in the order of `Effect.sql`, without n. */
   readonly transitions: string;
+  /** The columns of the answer that come back, if not all: what the caller has said himself is only for effects. */
+  readonly told?: string;
   /** How the rows of the answer are sorted, by columns of it. */
   readonly order?: string;
 }
@@ -116,9 +118,11 @@ function textWith(statement: CarryingStatement, effects: readonly Effect[]): str
   );
   const text = statement.text(ends.length > 0 ? ends.join(' or ') : null);
   const order = statement.order ? ` order by ${statement.order}` : '';
-  if (effects.length === 0) return text + order;
   const [steps, answer, ...rest] = text.split(ANSWER);
   if (steps === undefined || !answer || rest.length > 0) throw new Error(`${statement.name} has no answer.`);
+  if (effects.length === 0)
+    return `${steps}${statement.told ? `select ${statement.told} from (${answer}) answer` : answer}${order}`;
+  const told = statement.told ?? 'answer.*';
   const parts = effects.map((effect) => {
     const own = (name: string) => `${effect.name}_${name}`;
     const { steps: more, facts } = effect.sql(own);
@@ -126,7 +130,7 @@ function textWith(statement: CarryingStatement, effects: readonly Effect[]): str
       steps: `${own('tr')} as materialized (select * from transitions t where ${inChannels('t', effect)}), ${more}`,
       facts: facts
         ? [
-            `select answer.*, ${literal(effect.name)}, f.action_id, f.facts from (${facts}) f left join answer on false`,
+            `select ${told}, ${literal(effect.name)}, f.action_id, f.facts from (${facts}) f left join answer on false`,
           ]
         : [],
     };
@@ -135,7 +139,7 @@ function textWith(statement: CarryingStatement, effects: readonly Effect[]): str
   return `${steps === '' ? 'with' : `${steps},`} answer as materialized (${answer}), transitions as materialized (
       select row_number() over ()::int as n, t.* from (${statement.transitions}) t(${COLUMNS})
     ), ${parts.map((part) => part.steps).join(', ')}
-    select answer.*, null::text as effect_name, null::bigint as effect_action, null::jsonb as effect_facts from answer
+    select ${told}, null::text as effect_name, null::bigint as effect_action, null::jsonb as effect_facts from answer
     ${parts.flatMap((part) => part.facts.map((facts) => `union all ${facts}`)).join(' ')}${order}`;
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jsonArray, textArray } from '../src/binary-array.ts';
+import { idArray, intArray, jsonArray, textArray } from '../src/binary-array.ts';
+import { types } from '../src/drivers/types.ts';
 import type { Query } from '../src/index.ts';
 import { enqueueAndClaim, type TestEngine, testEngine } from '../testing/index.ts';
 
@@ -16,8 +17,56 @@ test('texts and nulls arrive as they are, in their order', async () => {
   const read = async (texts: (string | null)[]) =>
     (await t.db.query({ text: 'select $1::text[] as a', values: [textArray(texts)] })).rows[0].a;
   expect(await read(TEXTS)).toEqual(TEXTS);
-  expect(await read([])).toEqual([]);
-  expect(await read([null])).toEqual([null]);
+  expect(await read(['', null])).toEqual(['', null]);
+});
+
+test('ids up to 18 digits and numbers arrive as they are', async () => {
+  const ids = [
+    '1',
+    '4294967295',
+    '4294967296',
+    '9007199254740991',
+    '9007199254740993',
+    '999999999999999999',
+    null,
+  ];
+  const numbers = [0, -1, 2_147_483_647, null, -2_147_483_648, 7, 8];
+  const { rows } = await t.db.query({
+    text: 'select id, number from unnest($1::bigint[], $2::int[]) with ordinality x(id, number, ord) order by ord',
+    values: [idArray(ids), intArray(numbers)],
+  });
+  expect(rows.map(({ id }) => id)).toEqual(ids);
+  expect(rows.map(({ number }) => number)).toEqual(numbers);
+});
+
+test('a column without values is nothing, and is filled up beside others', async () => {
+  for (const array of [jsonArray, textArray, intArray, idArray]) expect(array([null, null])).toBeNull();
+  const { rows } = await t.db.query({
+    text: 'select n, text from unnest($1::int[], $2::text[]) with ordinality x(n, text, ord) order by ord',
+    values: [intArray([1, 2]), textArray([null, null])],
+  });
+  expect(rows).toEqual([
+    { n: 1, text: null },
+    { n: 2, text: null },
+  ]);
+});
+
+test('times are read to the millisecond, whatever the year', async () => {
+  const times = {
+    '2026-11-15 10:42:03.123456+00': '2026-11-15T10:42:03.123Z',
+    '2026-11-15 10:42:03+00': '2026-11-15T10:42:03.000Z',
+    '2026-11-15 10:42:03.1+00': '2026-11-15T10:42:03.100Z',
+    '2026-02-28 23:59:59.98+00': '2026-02-28T23:59:59.980Z',
+    '2026-11-15 10:42:03.5+05:30': '2026-11-15T05:12:03.500Z',
+    '0044-03-15 12:00:00+00': '0044-03-15T12:00:00.000Z',
+    '0044-03-15 12:00:00+00 BC': '-000043-03-15T12:00:00.000Z',
+    '12345-01-01 00:00:00+00': '+012345-01-01T00:00:00.000Z',
+    infinity: '9999-12-31T23:59:59.999Z',
+    '-infinity': '0001-01-01T00:00:00.000Z',
+  };
+  const parse = types.getTypeParser(1184) as (value: string) => Date;
+  for (const [written, meant] of Object.entries(times))
+    expect(parse(written).toISOString(), written).toBe(meant);
 });
 
 test('JSON arrives as the values it stands for; no value is not the value null', async () => {

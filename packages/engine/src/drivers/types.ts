@@ -23,12 +23,22 @@ const parsers = new Map<number, (value: string) => unknown>(
 );
 parsers.set(OIDS.int8, asIs).set(OIDS.xid8, asIs).set(OIDS.json, JSON.parse).set(OIDS.jsonb, JSON.parse);
 
-/** PostgreSQL writes `2026-11-15 10:42:03.123456+00`; the general parser does far more than this needs. */
-parsers.set(OIDS.timestamptz, (value) =>
-  /^\d{4}-.*\+00$/.test(value)
-    ? new Date(`${value.slice(0, 10)}T${value.slice(11, -3).slice(0, 12)}Z`)
-    : rareTime(value),
-);
+/** PostgreSQL writes `2026-11-15 10:42:03.123456+00`; the general parser does far more than this needs, and leaves more behind. */
+parsers.set(OIDS.timestamptz, (value) => {
+  const { length } = value;
+  if (value.charCodeAt(4) !== DASH || value.charCodeAt(length - 3) !== PLUS || !value.endsWith('00'))
+    return rareTime(value);
+  const pair = (at: number) => (value.charCodeAt(at) - ZERO) * 10 + value.charCodeAt(at + 1) - ZERO;
+  let ms = 0;
+  for (let at = 20, worth = 100; at < length - 3 && worth >= 1; at += 1, worth /= 10)
+    ms += (value.charCodeAt(at) - ZERO) * worth;
+  const year = pair(0) * 100 + pair(2);
+  if (year < 100) return rareTime(value); // Date.UTC would take it for one of the last century
+  return new Date(Date.UTC(year, pair(5) - 1, pair(8), pair(11), pair(14), pair(17), ms));
+});
+const ZERO = '0'.charCodeAt(0);
+const DASH = '-'.charCodeAt(0);
+const PLUS = '+'.charCodeAt(0);
 
 const general = pg.types.getTypeParser(OIDS.timestamptz) as (value: string) => unknown;
 

@@ -1,4 +1,5 @@
-import { type ClaimedAction, claimedAction, sent } from '../claimed-action.ts';
+import { idArray, intArray, textArray } from '../binary-array.ts';
+import { type ClaimedAction, claimedAction, sent, TOLD_OF_HAND_OUT } from '../claimed-action.ts';
 import { ANSWER } from '../effects.ts';
 import {
   HANDED_OUT,
@@ -47,6 +48,7 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
   const ask = context.effects.carry({
     name: 'muster_claim',
     text: (ends) => statement(context.schema, ends),
+    told: `answer.ord, answer.known, answer.right_generation, answer.held_by, ${TOLD_OF_HAND_OUT}`,
     transitions: HANDED_OUT,
   });
   return {
@@ -55,7 +57,8 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
     claims: ({ tenantId, laneId, worker }) => ({ tenantId, laneId, worker }),
     async run(client, items) {
       const channels = [...items.map((item) => item.channel), ANY_CHANNEL];
-      const { rows: found, told, factsOf } = await ask(client, channels, values(context, items));
+      const now = context.now();
+      const { rows: found, told, factsOf } = await ask(client, channels, values(now, items));
       // what is missing in the answer lost its lane to somebody else between look and lock
       const answers: (ClaimAnswer | typeof BUSY)[] = items.map(() => BUSY);
       const transitions: Transition[] = [];
@@ -64,9 +67,10 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
       for (const row of found as Row[]) {
         const at = row.ord - 1;
         if (row.action_id) {
-          answers[at] = { kind: 'claimed', action: claimedAction(row, factsOf(row.action_id)) };
-          transitions.push(...handedOutTransitions(row));
-          wakes.push(...handedOutWakes(row));
+          const taken = claimedRow(row, items[at] as ClaimItem, now);
+          answers[at] = { kind: 'claimed', action: claimedAction(taken, factsOf(row.action_id)) };
+          transitions.push(...handedOutTransitions(taken));
+          wakes.push(...handedOutWakes(taken));
         } else if (!row.known) {
           answers[at] = { kind: 'unknown-lane' };
         } else if (!row.right_generation) {
@@ -96,18 +100,38 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
   };
 }
 
-function values(context: Context, items: readonly ClaimItem[]): unknown[] {
-  return [
-    context.now(),
-    items.map((item) => item.tenantId),
-    items.map((item) => item.laneId),
-    items.map((item) => item.channel),
-    items.map((item) => item.worker),
-    items.map((item) => item.leaseMs),
-    items.map((item) => item.generation ?? null),
-    items.map(exceptOf),
-  ];
-}
+const values = (now: Date, items: readonly ClaimItem[]): unknown[] => [
+  now,
+  intArray(items.map((item) => item.tenantId)),
+  idArray(items.map((item) => item.laneId)),
+  textArray(items.map((item) => item.channel)),
+  textArray(items.map((item) => item.worker)),
+  intArray(items.map((item) => item.leaseMs)),
+  intArray(items.map((item) => item.generation ?? null)),
+  textArray(items.map(exceptOf)),
+];
+
+/** With what the claim has said itself. */
+const claimedRow = (row: Row, { tenantId, worker }: ClaimItem, now: Date): HandedOutRow => ({
+  tenant_id: tenantId,
+  lane_id: row.lane_id,
+  runner_id: row.runner_id,
+  action_id: row.action_id,
+  attempt: row.attempt,
+  leased_at: now,
+  lease_until: row.lease_until,
+  worker,
+  cancel_requested: false,
+  ends: row.ends,
+  channel: row.channel,
+  kind: row.kind,
+  payload: row.payload,
+  tags: row.tags,
+  priority: row.priority,
+  max_attempts: row.max_attempts,
+  created_at: row.created_at,
+  created_by: row.created_by,
+});
 
 const statement = (s: string, ends: string | null) => `
   with ${pauses(s)}, h as materialized (

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
-import { jsonArray } from '../binary-array.ts';
+import { idArray, intArray, jsonArray, textArray } from '../binary-array.ts';
 import { ANSWER } from '../effects.ts';
 import { EngineError } from '../errors.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
@@ -119,16 +119,16 @@ interface Row {
   lane_id: string;
   runner_id: string | null;
   channel: string;
-  /** As JSON. */
-  waits:
+  /** As JSON; missing, like the next two, if nobody asked. */
+  waits?:
     | (Omit<Waits, 'urgent' | 'lanePaused' | 'tenantPaused' | 'pausedTag' | 'pausedAt' | 'pausedBy'> & {
         urgent?: { id: string; channel: string; until: string };
         paused?: { tag: string; at: string; by?: string };
         lanePaused?: { at: string; by?: string };
       })
     | null;
-  slots: number | null;
-  running: number | null;
+  slots?: number | null;
+  running?: number | null;
   /** What its lane takes beside it, if it was counted. */
   room?: number | null;
 }
@@ -224,8 +224,8 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
   const askPlain = context.effects.carry({
     name: 'muster_enqueue_plain',
     text: () => `${ANSWER}
-      select e.*, null::jsonb as waits, null::int as slots, null::int as running
-      from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::text[], $8, $9::boolean[]) e`,
+      select e.* from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::text[], $8, $9::boolean[]) e`,
+    told: 'answer.ord, answer.outcome, answer.action_id, answer.lane_id, answer.runner_id, answer.channel, answer.room',
     transitions: `
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}], null::text, 'pending', 0, null::text, $1::timestamptz
       from answer where outcome = 'created'`,
@@ -244,16 +244,16 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
       const isPlain = items.every((item) => item.isPlain);
       const values = [
         now,
-        items.map((item) => item.tenantId),
-        items.map((item) => item.laneId),
-        channels,
-        items.map((item) => item.kind),
+        intArray(items.map((item) => item.tenantId)),
+        idArray(items.map((item) => item.laneId)),
+        textArray(channels),
+        textArray(items.map((item) => item.kind)),
         jsonArray(items.map((item) => item.payload)),
       ];
       const { rows, told } = await (isPlain
         ? askPlain(client, channels, [
             ...values,
-            items.map((item) => item.createdBy),
+            textArray(items.map((item) => item.createdBy)),
             context.depthLimit,
             toCount(rooms, items),
           ])
@@ -307,9 +307,6 @@ function transitionOf(tenantId: number, row: Row, now: Date): Transition {
 }
 
 function answerOf(row: Row, at: Date, most: number): Verdict | EngineError | Busy {
-  const first = row.waits?.urgent;
-  const urgent = first ? { ...first, until: new Date(first.until) } : null;
-  const { lanePaused, paused, ...others } = row.waits ?? {};
   switch (row.outcome) {
     case 'busy':
       return BUSY;
@@ -321,20 +318,21 @@ function answerOf(row: Row, at: Date, most: number): Verdict | EngineError | Bus
     case 'deep':
       return new EngineError('MUSTER_LANE_FULL', `The lane is full: it has ${most} unfinished actions.`);
     default:
-      return {
-        id: row.action_id,
-        outcome: row.outcome as Enqueued['outcome'],
-        at,
-        waits: row.waits && {
-          ...(others as Omit<NonNullable<Row['waits']>, 'lanePaused' | 'paused'>),
-          ...(paused ? pausedBy(paused) : {}),
-          ...(lanePaused ? { lanePaused: { at: new Date(lanePaused.at), by: lanePaused.by ?? null } } : {}),
-          urgent,
-          slots: row.slots,
-          running: row.running,
-        },
-      };
+      return { id: row.action_id, outcome: row.outcome as Enqueued['outcome'], at, waits: waitsOf(row) };
   }
+}
+
+function waitsOf({ waits, slots = null, running = null }: Row): Waits | null {
+  if (!waits) return null;
+  const { urgent, lanePaused, paused, ...others } = waits;
+  return {
+    ...others,
+    ...(paused ? pausedBy(paused) : {}),
+    ...(lanePaused ? { lanePaused: { at: new Date(lanePaused.at), by: lanePaused.by ?? null } } : {}),
+    urgent: urgent ? { ...urgent, until: new Date(urgent.until) } : null,
+    slots,
+    running,
+  };
 }
 
 function pausedBy({ tag, at, by }: { tag: string; at: string; by?: string }) {

@@ -36,14 +36,17 @@ const FIRST: Record<Outcome, EventType | null> = {
   revoked: null,
 };
 
+const JUST_SUCCEEDED: readonly EventType[] = ['SUCCEEDED'];
+
 /** The events that the statement wrote, told in the same order. */
-function eventsOf(row: SettledRow): EventType[] {
+function eventsOf(row: SettledRow): readonly EventType[] {
+  if (row.outcome === 'succeeded') return JUST_SUCCEEDED;
   const first = FIRST[row.outcome];
   const events: EventType[] = first ? [first] : [];
   if (row.ended_state === 'failed') events.push('FAILED_FINAL');
   else if (row.ended_state === 'cancelled') events.push('CANCELLED');
-  else if (row.ended_state === 'succeeded' && row.outcome === 'timeout') events.push('SUCCEEDED');
-  else if (row.ended_state === null && first !== 'RELEASED') events.push('RETRY_SCHEDULED');
+  else if (row.ended_state === 'succeeded') events.push('SUCCEEDED');
+  else if (first !== 'RELEASED') events.push('RETRY_SCHEDULED');
   return events;
 }
 

@@ -1,4 +1,4 @@
-import { jsonArray, textArray } from '../binary-array.ts';
+import { idArray, intArray, jsonArray, textArray } from '../binary-array.ts';
 import type { Busy, Context, Operation } from '../operation.ts';
 import { ANY_CHANNEL, head, NOW, pauses, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
@@ -6,7 +6,7 @@ import type { ReportAnswer, ReportItem } from './item.ts';
 import { createReportLate } from './late.ts';
 import { mayGoOn, SETTLED, settle } from './settle.ts';
 import { nextOf, type SettledRow, transitionsOf, wakesOf } from './settled.ts';
-import { successStatement, successValues } from './success.ts';
+import { successRow, successStatement, successValues, TOLD_OF_SUCCESS } from './success.ts';
 
 /**
  * A worker says how an attempt went, and may get the lane's next action in the same statement. Only a report that names
@@ -21,6 +21,7 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
   const askOfSuccess = context.effects.carry({
     name: 'muster_report_success',
     text: (ends) => successStatement(context.schema, ends),
+    told: TOLD_OF_SUCCESS,
     transitions: SETTLED,
   });
   const late = createReportLate(context);
@@ -33,17 +34,19 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     claims: ({ tenantId, actionId, next }) => (next ? { tenantId, actionId, worker: next.worker } : null),
     async run(client, items) {
       const isSuccess = items.every((item) => item.outcome === 'succeeded');
+      const now = context.now();
       const {
         rows: found,
         told,
         factsOf,
       } = await (isSuccess
-        ? askOfSuccess(client, channelsOf(items), successValues(context, items))
-        : ask(client, channelsOf(items), values(context, items)));
+        ? askOfSuccess(client, channelsOf(items), successValues(now, items))
+        : ask(client, channelsOf(items), values(now, items)));
       const answers: (ReportAnswer | Busy | undefined)[] = items.map(() => undefined);
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
-      for (const row of found as SettledRow[]) {
+      for (const settled of found as SettledRow[]) {
+        const row = isSuccess ? successRow(settled, items[settled.ord - 1] as ReportItem, now) : settled;
         answers[row.ord - 1] = {
           accepted: true,
           state: row.ended_state ?? 'pending',
@@ -94,24 +97,22 @@ export function channelsOf(items: readonly ReportItem[]): readonly string[] | nu
   ];
 }
 
-function values(context: Context, items: readonly ReportItem[]): unknown[] {
-  return [
-    context.now(),
-    items.map((item) => item.tenantId),
-    items.map((item) => item.actionId),
-    items.map((item) => item.attempt),
-    items.map(outcomeOf),
-    items.map((item) => item.worker ?? null),
-    textArray(items.map((item) => item.error ?? null)),
-    jsonArray(items.map((item) => item.result ?? null)),
-    items.map((item) => item.delayMs ?? null),
-    items.map((item) => item.channel ?? null),
-    items.map((item) => item.next?.channel ?? null),
-    items.map((item) => item.next?.worker ?? null),
-    items.map((item) => item.next?.leaseMs ?? null),
-    items.map((item) => item.laneId ?? null),
-  ];
-}
+const values = (now: Date, items: readonly ReportItem[]): unknown[] => [
+  now,
+  intArray(items.map((item) => item.tenantId)),
+  idArray(items.map((item) => item.actionId)),
+  intArray(items.map((item) => item.attempt)),
+  textArray(items.map(outcomeOf)),
+  textArray(items.map((item) => item.worker ?? null)),
+  textArray(items.map((item) => item.error ?? null)),
+  jsonArray(items.map((item) => item.result ?? null)),
+  intArray(items.map((item) => item.delayMs ?? null)),
+  textArray(items.map((item) => item.channel ?? null)),
+  textArray(items.map((item) => item.next?.channel ?? null)),
+  textArray(items.map((item) => item.next?.worker ?? null)),
+  intArray(items.map((item) => item.next?.leaseMs ?? null)),
+  idArray(items.map((item) => item.laneId ?? null)),
+];
 
 /** A failure that would repeat itself uses up all tries at once. */
 const FINAL = 'failed_final';
