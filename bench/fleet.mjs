@@ -52,7 +52,7 @@ export async function assignToFleet({ db }, perDevice) {
         ), a as (
           insert into muster.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, created_at, max_attempts,
               backoff_ms, backoff_max_ms, head_of_line, on_lease_end)
-            select 1, action_id, lane_id, 'checkin', 'bench', $1::jsonb, 1, now(), 3, 2000, 300000, 'skip', 'retry' from n
+            select 1, action_id, lane_id, 'checkin', 'bench', $1::json, 1, now(), 3, 2000, 300000, 'skip', 'retry' from n
         ), e as (
           insert into muster.events (tenant_id, action_id, lane_id, at, type, attempt)
             select 1, action_id, lane_id, now(), 1, 0 from n

@@ -120,7 +120,7 @@ async function insertActions(url, count, due) {
         from generate_series(0, $1::int - 1) g join l on l.at = g % (select count(*) from l)
       ), a as (
         insert into muster.actions ${actionColumns}
-          select ${TENANT}, action_id, lane_id, '${CHANNEL}', 'bench', $2::jsonb, 1, now(), ${policy} from n
+          select ${TENANT}, action_id, lane_id, '${CHANNEL}', 'bench', $2::json, 1, now(), ${policy} from n
       ), e as (
         insert into muster.events (tenant_id, action_id, lane_id, at, type, attempt)
           select ${TENANT}, action_id, lane_id, now(), 1, 0 from n

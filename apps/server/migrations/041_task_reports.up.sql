@@ -241,7 +241,7 @@ declare
   v_state text;
 begin
   select a.attempt into v_attempt from {schema}.action_states a
-    where a.tenant_id = p_tenant and a.action_id = p_task_device and a.channel = 'runner' and a.payload ? 'taskId'
+    where a.tenant_id = p_tenant and a.action_id = p_task_device and a.channel = 'runner' and a.payload->'taskId' is not null
       and a.state = 'claimed' and (p_attempt is null or a.attempt = p_attempt);
   if not found then
     return null;
@@ -269,7 +269,7 @@ begin
     into v_over
     from {schema}.lane_leases l
     join {schema}.action_states a on a.tenant_id = l.tenant_id and a.action_id = l.action_id
-    where l.lease_until <= v_now and (p_tenant is null or l.tenant_id = p_tenant) and a.channel = 'runner' and a.payload ? 'taskId';
+    where l.lease_until <= v_now and (p_tenant is null or l.tenant_id = p_tenant) and a.channel = 'runner' and a.payload->'taskId' is not null;
   for v in
     select i.tenant_id, r.* from {schema}.report_attempts(v_now, v_over.tenants, v_over.actions, v_over.attempts,
       array(select 'timeout' from unnest(v_over.actions)), array(select null::text from unnest(v_over.actions)),

@@ -94,7 +94,7 @@ create table {schema}.actions (
   lane_id bigint not null,
   channel text collate "C" not null,
   kind text not null,
-  payload jsonb not null,
+  payload json not null, -- kept as it was said; it is read far more often than looked into
   priority smallint not null,
   tags text[],
   created_at timestamptz not null,

@@ -12,7 +12,8 @@
 type Values<T> = readonly (T | null)[];
 type Column = Buffer | null;
 
-export const jsonArray = (texts: Values<string>): Column => varyingArray(texts, 3802, JSONB_VERSION);
+export const jsonArray = (texts: Values<string>): Column => varyingArray(texts, 114, NOTHING);
+export const jsonbArray = (texts: Values<string>): Column => varyingArray(texts, 3802, JSONB_VERSION);
 export const textArray = (texts: Values<string>): Column => varyingArray(texts, 25, NOTHING);
 export const intArray = (numbers: Values<number>): Column =>
   fixedArray(numbers, 23, 4, (bytes, number, at) => bytes.writeInt32BE(number, at));

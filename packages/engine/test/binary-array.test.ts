@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { idArray, intArray, jsonArray, textArray } from '../src/binary-array.ts';
+import { idArray, intArray, jsonArray, jsonbArray, textArray } from '../src/binary-array.ts';
 import { types } from '../src/drivers/types.ts';
 import type { Query } from '../src/index.ts';
 import { enqueueAndClaim, type TestEngine, testEngine } from '../testing/index.ts';
@@ -40,7 +40,8 @@ test('ids up to 18 digits and numbers arrive as they are', async () => {
 });
 
 test('a column without values is nothing, and is filled up beside others', async () => {
-  for (const array of [jsonArray, textArray, intArray, idArray]) expect(array([null, null])).toBeNull();
+  for (const array of [jsonArray, jsonbArray, textArray, intArray, idArray])
+    expect(array([null, null])).toBeNull();
   const { rows } = await t.db.query({
     text: 'select n, text from unnest($1::int[], $2::text[]) with ordinality x(n, text, ord) order by ord',
     values: [intArray([1, 2]), textArray([null, null])],
@@ -71,12 +72,17 @@ test('times are read to the millisecond, whatever the year', async () => {
 
 test('JSON arrives as the values it stands for; no value is not the value null', async () => {
   const values = [...TEXTS, { a: [1, -2.5, 1e-7, true, null], 'k"\\': '\\u0041' }, [], {}, 0];
-  const { rows } = await t.db.query({
-    text: 'select j, j is null as missing from unnest($1::jsonb[]) with ordinality x(j, ord) order by ord',
-    values: [jsonArray([...values.map((value) => JSON.stringify(value)), null])],
-  });
-  expect(rows.map(({ j }) => j)).toEqual([...values, null]);
-  expect(rows.map(({ missing }) => missing)).toEqual([...values.map(() => false), true]);
+  for (const [type, array] of [
+    ['json', jsonArray],
+    ['jsonb', jsonbArray],
+  ] as const) {
+    const { rows } = await t.db.query({
+      text: `select j, j is null as missing from unnest($1::${type}[]) with ordinality x(j, ord) order by ord`,
+      values: [array([...values.map((value) => JSON.stringify(value)), null])],
+    });
+    expect(rows.map(({ j }) => j)).toEqual([...values, null]);
+    expect(rows.map(({ missing }) => missing)).toEqual([...values.map(() => false), true]);
+  }
 });
 
 test('payloads, options, results and errors are never escaped into the text of an array', async () => {

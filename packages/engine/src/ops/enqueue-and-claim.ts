@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
-import { jsonArray } from '../binary-array.ts';
+import { jsonArray, jsonbArray } from '../binary-array.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import { ANSWER, type Told } from '../effects.ts';
@@ -50,7 +50,7 @@ export function createEnqueueAndClaim(context: Context) {
       channels,
       actions.map((action) => action.kind),
       jsonArray(actions.map((action) => action.payload)),
-      jsonArray(actions.map((action) => action.options)),
+      jsonbArray(actions.map((action) => action.options)),
     ]);
   }
 
@@ -97,7 +97,7 @@ export const statement = (s: string) => `
         f.free, row_number() over (partition by f.ord order by i.nth) as place
       from (
         select i.*, row_number() over (partition by i.of, i.lane_id order by i.nth) as of_lane
-        from unnest($6::int[], $7::int[], $8::bigint[], $9::text[], $10::text[], $11::jsonb[], $12::jsonb[]) i(of, nth, lane_id, channel, kind, payload, o)
+        from unnest($6::int[], $7::int[], $8::bigint[], $9::text[], $10::text[], $11::json[], $12::jsonb[]) i(of, nth, lane_id, channel, kind, payload, o)
       ) i
       join f on f.ord = i.of
       cross join lateral (

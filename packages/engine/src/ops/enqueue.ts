@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
-import { idArray, intArray, jsonArray, textArray } from '../binary-array.ts';
+import { idArray, intArray, jsonArray, jsonbArray, textArray } from '../binary-array.ts';
 import { ANSWER } from '../effects.ts';
 import { EngineError } from '../errors.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
@@ -208,7 +208,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
   const ask = context.effects.carry({
     name: 'muster_enqueue',
     text: () => `${ANSWER}
-      select e.*, r.slots, r.running from ${s}.enqueue_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::jsonb[], $8) e
+      select e.*, r.slots, r.running from ${s}.enqueue_actions($1, $2::int[], $3, $4, $5, $6::json[], $7::jsonb[], $8) e
       left join lateral (
         select r.slots, r.running from ${s}.runner_loads r
         where $8 and e.outcome = 'created' and r.tenant_id = ($2::int[])[e.ord] and r.runner_id = e.runner_id limit 1
@@ -224,7 +224,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
   const askPlain = context.effects.carry({
     name: 'muster_enqueue_plain',
     text: () => `${ANSWER}
-      select e.* from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::jsonb[], $7::text[], $8, $9::boolean[]) e`,
+      select e.* from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::json[], $7::text[], $8, $9::boolean[]) e`,
     told: 'answer.ord, answer.outcome, answer.action_id, answer.lane_id, answer.runner_id, answer.channel, answer.room',
     transitions: `
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}], null::text, 'pending', 0, null::text, $1::timestamptz
@@ -259,7 +259,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
           ])
         : ask(client, mayEnd ? null : channels, [
             ...values,
-            jsonArray(items.map((item) => item.options)),
+            jsonbArray(items.map((item) => item.options)),
             items.some((item) => item.tell),
           ]));
       if (!isPlain) for (const item of items) rooms.forget(lineOf(item));

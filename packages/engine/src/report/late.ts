@@ -1,5 +1,5 @@
 import { EVENT_TYPES, type EventType, eventName } from '../action.ts';
-import { jsonArray } from '../binary-array.ts';
+import { jsonbArray } from '../binary-array.ts';
 import type { Queryable } from '../db.ts';
 import { ANSWER, type Told } from '../effects.ts';
 import { type EndedRow, endedPending, endedTransition, endedWake, endPending } from '../end-pending.ts';
@@ -157,7 +157,7 @@ export function createReportLate(context: Context) {
       list.map(({ item }) => item.actionId),
       list.map(({ item }) => item.attempt),
       list.map(({ item }) => item.worker ?? null),
-      jsonArray(list.map(({ item }) => item.result ?? null)),
+      jsonbArray(list.map(({ item }) => item.result ?? null)),
     ];
     for (const [verdict, ask] of [
       ['succeed-pending', succeedPending],

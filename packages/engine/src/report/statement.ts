@@ -1,4 +1,4 @@
-import { idArray, intArray, jsonArray, textArray } from '../binary-array.ts';
+import { idArray, intArray, jsonbArray, textArray } from '../binary-array.ts';
 import type { Busy, Context, Operation } from '../operation.ts';
 import { ANY_CHANNEL, head, NOW, pauses, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
@@ -105,7 +105,7 @@ const values = (now: Date, items: readonly ReportItem[]): unknown[] => [
   textArray(items.map(outcomeOf)),
   textArray(items.map((item) => item.worker ?? null)),
   textArray(items.map((item) => item.error ?? null)),
-  jsonArray(items.map((item) => item.result ?? null)),
+  jsonbArray(items.map((item) => item.result ?? null)),
   intArray(items.map((item) => item.delayMs ?? null)),
   textArray(items.map((item) => item.channel ?? null)),
   textArray(items.map((item) => item.next?.channel ?? null)),

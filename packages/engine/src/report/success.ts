@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../action.ts';
-import { idArray, intArray, jsonArray, textArray } from '../binary-array.ts';
+import { idArray, intArray, jsonbArray, textArray } from '../binary-array.ts';
 import { ACTION_COLUMNS, TOLD_OF_HAND_OUT } from '../claimed-action.ts';
 import { ANSWER } from '../effects.ts';
 import { lease } from '../hand-out.ts';
@@ -19,7 +19,7 @@ export const successValues = (now: Date, items: readonly ReportItem[]): unknown[
   intArray(items.map((item) => item.attempt)),
   textArray(items.map((item) => item.worker ?? null)),
   textArray(items.map((item) => item.error ?? null)),
-  jsonArray(items.map((item) => item.result ?? null)),
+  jsonbArray(items.map((item) => item.result ?? null)),
   textArray(items.map((item) => item.channel ?? null)),
   textArray(items.map((item) => item.next?.channel ?? null)),
   textArray(items.map((item) => item.next?.worker ?? null)),
