@@ -190,7 +190,7 @@ begin
       from {schema}.enqueue_and_claim_actions(v_now, array[p_tenant], array[v_runner], array['pc:' || p_pc], array[v_task.timeout_seconds * 1000],
         array(select 1 from unnest(v_fresh.devices)), array(select generate_series(1, cardinality(v_fresh.devices))), v_fresh.lanes,
         array(select 'runner' from unnest(v_fresh.devices)), array(select v_task.kind from unnest(v_fresh.devices)),
-        array(select jsonb_build_object('taskId', v_task.task_id::text, 'deviceId', d::text) from unnest(v_fresh.devices) with ordinality u(d, n) order by n),
+        array(select json_build_object('taskId', v_task.task_id::text, 'deviceId', d::text) from unnest(v_fresh.devices) with ordinality u(d, n) order by n),
         array(select jsonb_strip_nulls(jsonb_build_object('tags', jsonb_build_array(v_tag), 'maxAttempts', v_task.max_attempts,
           'backoffMs', v_task.retry_backoff_seconds * 1000, 'backoffMaxMs', greatest(300000, v_task.retry_backoff_seconds * 1000),
           'deadline', to_json(v_task.deadline)#>>'{}', 'createdBy', v_task.created_by)) from unnest(v_fresh.devices))) c

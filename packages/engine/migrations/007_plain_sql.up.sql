@@ -23,7 +23,7 @@ end $$;
 -- Actions that come into being as they are handed out; see ops/enqueue-and-claim.ts.
 create function {schema}.enqueue_and_claim_actions(
   timestamptz, int[], bigint[], text[], int[], int[], int[], bigint[], text[], text[],
-  jsonb[], jsonb[]
+  json[], jsonb[]
 ) returns table (action_id bigint, lane_id bigint, nth int) language plpgsql as $$
 #variable_conflict use_column
 declare
