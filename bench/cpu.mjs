@@ -51,3 +51,10 @@ function stolenTicks() {
     readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.trim().split(/\s+/).slice(1, 9).map(Number) ?? [];
   return { stolen: ticks[7] ?? 0, all: ticks.reduce((sum, n) => sum + n, 0) };
 }
+
+/** The processor time of other processes, in milliseconds; Linux tells it to the nanosecond. @param {readonly number[]} pids */
+export function cpuOf(pids) {
+  let ns = 0;
+  for (const pid of pids) ns += Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ', 1)[0]);
+  return ns / 1e6;
+}

@@ -60,7 +60,7 @@ export function writeResults(results, folder) {
 Written by \`npm run bench\`; everything outside the part written by hand is made anew by each full run.
 
 ${results.date}, commit ${results.commit}. ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.system},
-Node ${machine.node} (peers that need a newer one: ${versions['newer Node']}). Clients, servers and load share the machine, so
+Node ${machine.node} (peers, which need a newer one, and rows of the engine: ${versions['newer Node']}). Clients, servers and load share the machine, so
 figures of different rows may be compared with each other, not with those of other machines.
 
 PostgreSQL ${postgres.version}: ${list(postgres.settings)}. Redis ${redis.version}: ${list(redis.settings)}.

@@ -36,7 +36,7 @@ import waiters from './rows/waiters.mjs';
  * @property {('postgres' | 'pglite' | 'redis' | 'browser')[]} uses
  * @property {string} [template] which database it starts from; an empty one otherwise
  * @property {string} [beside] what the second database starts from
- * @property {'newer'} [node] a newer Node than the product needs
+ * @property {'newer' | 'as peers'} [node] a newer Node than the product needs; the same if it is there, so that peers have no other
  * @property {string[]} [execArgv]
  * @property {string} [versionOf] the package in bench/ that it measures
  * @property {string} settings

@@ -227,7 +227,7 @@ async function admin(sql) {
  * @returns {Promise<any>}
  */
 async function inProcess(row, task) {
-  const mayShare = options.quick && row.node !== 'newer' && !row.execArgv;
+  const mayShare = options.quick && !row.node && !row.execArgv;
   const child = (mayShare && shared) || startProcess(mayShare ? { name: 'quick' } : row);
   if (mayShare) shared = child;
   const answer = await new Promise((resolve, reject) => {
@@ -256,7 +256,7 @@ function startProcess(row) {
     : [];
   return fork(path.join(here, 'row-process.mjs'), {
     execArgv: [...(row.execArgv ?? []), ...profile],
-    ...(row.node === 'newer' && newerNode ? { execPath: newerNode.path } : {}),
+    ...(row.node && newerNode ? { execPath: newerNode.path } : {}),
   });
 }
 

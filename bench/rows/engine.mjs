@@ -1,6 +1,8 @@
 // Muster through the engine's API, on both databases.
 
-import { rateOf } from '../measure.mjs';
+import pg from 'pg';
+import { cpuOf } from '../cpu.mjs';
+import { quantile, rateOf } from '../measure.mjs';
 import {
   claimOf,
   fill,
@@ -59,12 +61,58 @@ export async function fusedRate(muster, sizes) {
   });
 }
 
+/**
+ * Report-and-claim with the log that PostgreSQL writes for each, page images included.
+ * @param {string} url @param {import('../muster.mjs').Muster} muster @param {import('../options.mjs').Sizes} sizes
+ */
+async function fusedRateAndWal(url, muster, sizes) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const ask = async () =>
+    (
+      await client.query(`select pg_current_wal_lsn() - '0/0'::pg_lsn as bytes,
+        (select count(*) from muster.endings) as endings`)
+    ).rows[0];
+  const before = await ask();
+  const rate = await fusedRate(muster, sizes);
+  const after = await ask();
+  await client.end();
+  return { ...rate, walPerCycle: (after.bytes - before.bytes) / (after.endings - before.endings) };
+}
+
+/**
+ * One caller, one report at a time: what its statement costs the server, its commit included.
+ * @param {string} url @param {import('../options.mjs').Sizes} sizes
+ */
+async function reportAlone(url, sizes) {
+  const muster = await openMuster(url);
+  const all = (await leases(muster)).slice(0, sizes.samples);
+  const report = async (/** @type {(typeof all)[number]} */ lease) => {
+    const { accepted } = await muster.engine.report(muster.db, reportOf(lease));
+    if (!accepted) throw new Error(`The report of action ${lease.actionId} was not accepted.`);
+  };
+  const warmUp = Math.ceil(all.length / 5);
+  for (const lease of all.slice(0, warmUp)) await report(lease);
+  const { rows } = await muster.db.query({
+    text: `select pid from pg_stat_activity where datname = current_database() and application_name = 'muster gathered'`,
+  });
+  const pids = rows.map(({ pid }) => pid);
+  const taken = [];
+  for (const lease of all.slice(warmUp)) {
+    const before = cpuOf(pids);
+    await report(lease);
+    taken.push(cpuOf(pids) - before);
+  }
+  await muster.close();
+  return { value: quantile(taken, 0.5), p50: quantile(taken, 0.5), p99: quantile(taken, 0.99) };
+}
+
 /** @param {'postgres' | 'pglite'} database */
 const rowsOn = (database) => {
   const name = database === 'postgres' ? 'PostgreSQL' : 'PGlite';
   const uses = database === 'postgres' ? ['postgres'] : ['pglite'];
   const on = (/** @type {'lanes' | 'pending' | 'leased'} */ template) =>
-    database === 'postgres' ? { uses, template } : { uses };
+    database === 'postgres' ? { uses, template, node: /** @type {const} */ ('as peers') } : { uses };
   return [
     {
       name: `engine-enqueue-${database}`,
@@ -153,7 +201,9 @@ const rowsOn = (database) => {
         'engine.report() with next by all callers, each going round its own lanes; ten actions per lane',
       async measure(given) {
         const muster = await prepared(database, 'leased', given);
-        const rate = await fusedRate(muster, given.sizes);
+        const rate = await (database === 'postgres'
+          ? fusedRateAndWal(given.url, muster, given.sizes)
+          : fusedRate(muster, given.sizes));
         await muster.close();
         return rate;
       },
@@ -161,4 +211,16 @@ const rowsOn = (database) => {
   ];
 };
 
-export default [...rowsOn('postgres'), ...rowsOn('pglite')];
+const alone = {
+  name: 'engine-report-alone',
+  title: 'Muster engine, a statement with one report, time of PostgreSQL',
+  unit: 'ms',
+  lower: true,
+  uses: ['postgres'],
+  template: 'leased',
+  settings:
+    'engine.report() with next by one caller; processor time of the session that carries it out, its commit included',
+  measure: (/** @type {import('../rows.mjs').Task} */ { url, sizes }) => reportAlone(url, sizes),
+};
+
+export default [...rowsOn('postgres'), alone, ...rowsOn('pglite')];

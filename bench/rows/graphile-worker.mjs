@@ -2,11 +2,12 @@
 // Imported only where it runs: it needs a newer Node than the product.
 
 import pg from 'pg';
-import { drainRate, payload } from '../measure.mjs';
+import { drainRate, payload, rateOf } from '../measure.mjs';
 
 const preset = { concurrentJobs: 24, maxPoolSize: 25 };
 const batching = { completeJobBatchDelay: 0, failJobBatchDelay: 0 };
 const LOCAL_QUEUE = 500;
+const MANY = 500;
 const LONG_LOCAL_QUEUE = 5_000;
 const told = `concurrentJobs ${preset.concurrentJobs}, maxPoolSize ${preset.maxPoolSize}`;
 
@@ -66,9 +67,37 @@ async function drainInOrder(on, more) {
   return drain(on, jobs, more);
 }
 
+/** As many in one call as enqueueMany gets, by as many callers. @param {{ url: string, sizes: import('../options.mjs').Sizes }} on */
+async function addMany({ url, sizes }) {
+  const { logger, makeWorkerUtils } = await library();
+  const utils = await makeWorkerUtils({ connectionString: url, logger });
+  await utils.migrate();
+  const specs = Array.from({ length: MANY }, () => ({ identifier: 'bench', payload }));
+  const rate = await rateOf({
+    ...sizes,
+    callers: 2,
+    async call() {
+      await utils.addJobs(specs);
+      return MANY;
+    },
+  });
+  await utils.release();
+  return rate;
+}
+
 const shape = 'drain of jobs in named queues, as many queues as lanes and ten jobs in each';
 
 export default [
+  {
+    name: 'graphile-add-many',
+    title: 'graphile-worker, addJobs',
+    unit: 'jobs/s',
+    uses: ['postgres'],
+    node: 'newer',
+    versionOf: 'graphile-worker',
+    settings: `addJobs() of ${MANY} jobs without a queue by 2 callers`,
+    measure: addMany,
+  },
   {
     name: 'graphile-unordered',
     title: 'graphile-worker, unordered',
