@@ -1,3 +1,7 @@
+drop view {schema}_reports.message_templates;
+drop view {schema}_reports.batch_actions;
+drop view {schema}_reports.batch_device_actions;
+drop view {schema}_reports.action_executions;
 drop function {schema}.uuid_v7(timestamptz);
 drop table {schema}.message_templates;
 drop sequence {schema}.message_template_seq;

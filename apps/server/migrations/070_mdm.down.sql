@@ -1,3 +1,5 @@
+drop table {schema}.push_messages, {schema}.push_ledger, {schema}.push_tokens, {schema}.push_topics;
+drop sequence {schema}.push_seq;
 create or replace function {schema}.heard_on(p_tenant int, p_lane bigint) returns table (channel text, until timestamptz) language sql stable as $$
   select k.channel, k.online_until
   from (

@@ -39,7 +39,7 @@ test.each(['muster', 'another_schema'])(
       notes: expect.stringContaining('muster migrate up'),
     });
     expect(await run('migrate', 'validate')).toMatchObject({ code: 1 });
-    expect((await run('migrate', 'up')).out).toContain('up server 1 tenants');
+    expect((await run('migrate', 'up')).out).toContain('up server 1 server');
     expect(await run('migrate', 'up')).toMatchObject({ code: 0, out: 'The schema is up to date.\n' });
     expect(await run('migrate', 'validate')).toMatchObject({
       code: 0,

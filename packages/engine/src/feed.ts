@@ -12,12 +12,12 @@ import { checkTenant, checkWhole, ifGiven } from './values.ts';
  * rows of transactions older than every one that is still running, by transaction and then by event.
  *
  * In that order nothing comes before what its statement could see, so CREATED comes before what follows from it: a row
- * has the number of its transaction or of the newest that its statement could see, whichever is the larger (001_queue).
+ * has the number of its transaction or of the newest that its statement could see, whichever is the larger (001_engine).
  *
  * A cursor is the place behind the event that was shown or passed last, never one that was only looked up to: after a
  * crash of the database numbers of transactions that left nothing are given out again.
  *
- * A success is no row of `events` but its ending (001_queue), which is one or two events: `read_feed` merges both.
+ * A success is no row of `events` but its ending (001_engine), which is one or two events: `read_feed` merges both.
  */
 export interface FeedEvent {
   readonly eventId: string;

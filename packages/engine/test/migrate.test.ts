@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -36,7 +36,7 @@ afterAll(async () => {
 test('G52: up applies what is missing, once; list says what and when', async () => {
   expect((await migrate().list()).every((one) => one.appliedAt === null)).toBe(true);
   const done = await migrate().up();
-  expect(done.map((one) => `${one.line} ${one.version}`).slice(0, 2)).toEqual(['engine 1', 'engine 2']);
+  expect(done.map((one) => `${one.line} ${one.version}`)).toEqual(['engine 1']);
   expect(await migrate().up()).toEqual([]);
   const list = await migrate().list();
   expect(list).toHaveLength(done.length);
@@ -44,16 +44,28 @@ test('G52: up applies what is missing, once; list says what and when', async () 
 });
 
 test('G52: down takes back one by one or all, and up again gives the same catalogue', async () => {
-  const before = await migrate().catalogue();
-  const count = (await migrate().list()).length;
-  const [last] = await migrate().down();
-  expect(last?.version).toBe(Math.max(...(await migrate().list()).map((one) => one.version)));
-  expect((await migrate().list()).filter((one) => one.appliedAt === null)).toHaveLength(1);
-  expect(await migrate().catalogue()).not.toBe(before);
-  expect(await migrate().down('all')).toHaveLength(count - 1);
+  const steps = path.join(folder, 'steps');
+  await mkdir(steps);
+  for (const name of ['001_one', '002_two']) {
+    await writeFile(
+      path.join(steps, `${name}.up.sql`),
+      `-- breaking: no\ncreate table {schema}.t${name} ();\n`,
+    );
+    await writeFile(path.join(steps, `${name}.down.sql`), `drop table {schema}.t${name};\n`);
+  }
+  const inSteps = () => migrate('muster', [...lines, { name: 'steps', folder: steps }]);
+  const names = (migrations: readonly { line: string; version: number }[]) =>
+    migrations.map(({ line, version }) => `${line} ${version}`);
+  expect(names(await inSteps().up())).toEqual(['steps 1', 'steps 2']);
+  const before = await inSteps().catalogue();
+  expect(names(await inSteps().down())).toEqual(['steps 2']);
+  expect(names((await inSteps().list()).filter((one) => one.appliedAt === null))).toEqual(['steps 2']);
+  expect(await inSteps().catalogue()).not.toBe(before);
+  expect(names(await inSteps().down('all'))).toEqual(['steps 1', 'engine 1']);
   expect(await things('muster')).toBe(0);
-  await migrate().up();
-  expect(await migrate().catalogue()).toBe(before);
+  await inSteps().up();
+  expect(await inSteps().catalogue()).toBe(before);
+  for (let n = 0; n < 2; n += 1) await inSteps().down();
 });
 
 test('G52: the catalogue does not depend on the days of the history nor on data', async () => {

@@ -20,7 +20,7 @@ import { type WaitingFacts, waitingFor } from '../waiting-for.ts';
 import { LaneRooms } from './lane-rooms.ts';
 import type { CreatedAction } from './look-up.ts';
 
-/** The work itself is done by the SQL function of migration 002; this checks, encodes and reads the verdicts. */
+/** The work itself is done by the SQL function `enqueue_actions`; this checks, encodes and reads the verdicts. */
 export interface NewAction {
   readonly tenantId: number;
   readonly laneId: string;

@@ -34,7 +34,7 @@ export const NO_NEXT = `null::bigint as n_action, null::int as n_attempt, null::
 
 const E = EVENT_TYPES;
 
-/** What an ending has that is not its own event: see 001_queue. */
+/** What an ending has that is not its own event: see 001_engine. */
 export const NO_EVENTS = Array(9).fill('null').join(', ');
 
 /** A timeout is one, whoever noticed it first; what he had to say of it is in the event. */

@@ -1,3 +1,7 @@
+drop table {schema}.expiry_notices;
+drop table {schema}.targets;
+drop table {schema}.target_sets;
+drop sequence {schema}.target_set_seq;
 drop function {schema}.note_device_state(timestamptz, int, bigint, bigint, text, text, text);
 create or replace function {schema}.lane_refusal(p_tenant int, p_space text, p_name text) returns table (code text, sentence text) language sql stable as $$
   select null::text, null::text where false

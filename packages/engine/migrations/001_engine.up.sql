@@ -1,4 +1,290 @@
 -- breaking: no
+-- The queue. One row per action in `actions` (never changed), one in `pending` while it is unfinished, one in
+-- `endings` once it is finished; the lease lives in the lane's row, where a claim looks anyway.
+-- `{schema}` is replaced by the name of the schema. Old code may run against this: it is the first.
+
+create schema if not exists {schema};
+
+create sequence {schema}.lane_seq;
+create sequence {schema}.runner_seq;
+create sequence {schema}.action_seq;
+-- by two: a success has its own number and, behind it, that of the SENT of what is handed out with it (see `endings`)
+create sequence {schema}.event_seq increment by 2;
+
+-- True, and dear to ask. An index with this condition is only for statements that state it too: they need not ask, whoever takes
+-- another way would have to for each row. So no statistics let the planner take the primary key for such an index, or such an
+-- index for the primary key, though both begin with the tenant (see "Plans" in ARCHITECTURE.md).
+create function {schema}.sought_by(p_column anyelement) returns boolean language plpgsql immutable strict parallel safe cost 100000000 as $$
+begin
+  return true;
+end $$;
+
+-- What a row of the feed carries, so that a reader can wait for older transactions: the number of its transaction or, in one
+-- that began before others ended, of the newest that its statement could see. With its own number a long transaction that
+-- cancels what a younger one created would show CANCELLED before CREATED.
+create function {schema}.feed_xid() returns xid8 language sql stable as $$
+  select case when pg_current_xact_id() >= pg_snapshot_xmax(pg_current_snapshot()) then pg_current_xact_id()
+    else (pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)::text::xid8 end
+$$;
+
+-- Something that drives many lanes. `ver` is what makes its slots exact: two claims that saw the same free slots
+-- cannot both raise it. `slots` null means no limit.
+create table {schema}.runners (
+  tenant_id int not null,
+  runner_id bigint not null default nextval('{schema}.runner_seq'),
+  slots int constraint slots_are_positive check (slots > 0),
+  ver bigint not null default 0,
+  primary key (tenant_id, runner_id)
+);
+
+-- Hot and narrow: rewritten by every claim and report, so hardly a column that those change is in an index and half of
+-- each page is left free for them. `check_at` is: housekeeping looks at the lane by then, and by the end of its lease at
+-- the latest. A claim moves it forward only, a report leaves it alone, so a lane that is worked through pays for the
+-- index once per lease time and not once per claim; all other updates are HOT.
+create table {schema}.lanes (
+  tenant_id int not null,
+  lane_id bigint not null default nextval('{schema}.lane_seq'),
+  ver bigint not null default 0,
+  generation int not null default 1,
+  paused boolean not null default false,
+  paused_at timestamptz,
+  paused_by text,
+  blocked text,
+  -- the runner that may claim here, and, after a move, the runner that still holds the lease
+  runner_id bigint,
+  moved_from bigint,
+  -- the pool whose actions its worker takes; one that names itself is a pool
+  pool_id bigint,
+  -- the lease
+  action_id bigint,
+  attempt int,
+  channel text collate "C", -- of the action
+  leased_at timestamptz,
+  lease_until timestamptz,
+  worker text,
+  -- the number of its SENT, if the ending before it carries that; null: SENT is a row of `events`
+  sent_id bigint,
+  lease_runner bigint,
+  cancel_requested boolean not null default false,
+  redelivered smallint not null default 0,
+  check_at timestamptz,
+  -- it is about to be forgotten: whoever wants to use it must make sure of it first
+  closing boolean not null default false,
+  primary key (tenant_id, lane_id)
+) with (fillfactor = 50);
+create index lanes_to_check on {schema}.lanes (check_at) where check_at is not null;
+create index lanes_of_runner on {schema}.lanes (tenant_id, runner_id) where {schema}.sought_by(runner_id);
+create index lanes_moved_from on {schema}.lanes (tenant_id, moved_from) where {schema}.sought_by(moved_from);
+create index lanes_of_pool on {schema}.lanes (tenant_id, pool_id) where {schema}.sought_by(pool_id);
+
+-- What a lane is called. `space` keeps the names of each kind of owner apart.
+create table {schema}.lane_names (
+  tenant_id int not null,
+  space text not null,
+  name text not null,
+  lane_id bigint not null,
+  primary key (tenant_id, space, name)
+);
+create unique index one_name_per_lane on {schema}.lane_names (tenant_id, lane_id) where {schema}.sought_by(lane_id);
+
+-- What was asked for. Never updated.
+create table {schema}.actions (
+  tenant_id int not null,
+  action_id bigint not null,
+  lane_id bigint not null,
+  channel text collate "C" not null,
+  kind text not null,
+  payload json not null, -- kept as it was said; it is read far more often than looked into
+  priority smallint not null,
+  tags text[],
+  created_at timestamptz not null,
+  created_by text,
+  not_before timestamptz,
+  deliver_by timestamptz,
+  deadline timestamptz,
+  max_attempts smallint not null,
+  backoff_ms int not null,
+  backoff_max_ms int not null,
+  head_of_line text collate "C" not null constraint head_of_line_is_known check (head_of_line in ('skip', 'hold')),
+  on_lease_end text collate "C" not null constraint on_lease_end_is_known check (on_lease_end in ('retry', 'fail', 'succeed')),
+  -- how long an attempt is held, if not as long as whoever claims it says
+  lease_ms int constraint lease_takes_time check (lease_ms > 0),
+  supersede_key text,
+  copied_from bigint,
+  -- whoever writes it, nothing is stored that can never run or that no list can show
+  constraint clocks_are_times check (not_before < 'infinity' and deliver_by < 'infinity' and deadline < 'infinity'),
+  -- not `between`: after a dump and restore it is printed with other brackets, and would look like a drift
+  constraint tries_are_limited check (max_attempts >= 1 and max_attempts <= 1000 and backoff_ms >= 0 and backoff_max_ms >= 0),
+  primary key (tenant_id, action_id)
+);
+create index actions_of_lane on {schema}.actions (tenant_id, lane_id, action_id) where {schema}.sought_by(lane_id);
+
+-- The index of `actions.tags`, and nothing more: whoever writes the action writes it, whoever prunes the action deletes it, and
+-- `muster check` compares both. It is a table because no index can be this: a btree has one entry per row, and an action up to 50
+-- tags; GIN returns what it finds without order, so the newest 100 of a tag cost as much as all that have it (2.5 s with 200,000).
+-- Claims do not read it: they have the row of the action.
+create table {schema}.action_tags (
+  tenant_id int not null,
+  action_id bigint not null,
+  tag text collate "C" not null,
+  primary key (tenant_id, tag, action_id)
+);
+
+-- Every unfinished action, leased or not. Rows that are not yet due sort behind `delayed`, so the head of a lane is
+-- found without passing them (12.7 ms behind 100,000 of them otherwise). A row that retries under `hold` stays at
+-- its place with `not_before` set and stops the lane. `lane_id` is where it is now: what a worker has taken from a pool is
+-- in the worker's lane until it ends or goes home, to the lane of its action.
+create table {schema}.pending (
+  tenant_id int not null,
+  action_id bigint not null,
+  lane_id bigint not null,
+  generation int not null,
+  channel text collate "C" not null,
+  delayed boolean not null default false,
+  priority smallint not null,
+  seq bigint not null,
+  attempt int not null default 0,
+  failures smallint not null default 0,
+  deferrals smallint not null default 0,
+  not_before timestamptz,
+  deliver_by timestamptz,
+  deadline timestamptz,
+  lease_ms int,
+  supersede_key text,
+  primary key (tenant_id, action_id)
+) with (fillfactor = 90);
+create index pending_in_order on {schema}.pending (tenant_id, lane_id, channel, delayed, priority, seq) where {schema}.sought_by(lane_id);
+-- What is urgent and may be handed out: a claim on another channel looks here whether something goes first.
+create index pending_urgent on {schema}.pending (tenant_id, lane_id, channel, seq)
+  where priority = 0 and not delayed and {schema}.sought_by(priority);
+create index pending_not_due on {schema}.pending (not_before) where not_before is not null;
+create index pending_deliver_by on {schema}.pending (deliver_by) where deliver_by is not null;
+create index pending_deadline on {schema}.pending (deadline) where deadline is not null;
+create index pending_supersede on {schema}.pending (tenant_id, lane_id, supersede_key) where {schema}.sought_by(supersede_key);
+
+-- How a finished action ended. `reason` is one of our own words (TIMEOUT, DEADLINE, …); what the worker said is
+-- in `error` and `result`.
+-- A success that was reported is its own event: no rows of `events` are written for it, `history` and the feed read them from here.
+-- It is SUCCEEDED (`event_id`, by `worker`, in `lane_id`), SENT of its own attempt (`sent_id`; null: a row of `events`) and, if the
+-- lane's next action was handed out with it, the SENT of that one (`event_id + 1`). Half the log and two thirds of the time of
+-- three rows with six index entries. All other endings have their events in `events`, and none of these columns but `sent_at`.
+create table {schema}.endings (
+  tenant_id int not null,
+  action_id bigint not null,
+  state text collate "C" not null
+    constraint ending_is_final check (state in ('succeeded', 'failed', 'cancelled', 'expired')),
+  attempt int not null,
+  reason text collate "C" not null,
+  error text,
+  result jsonb,
+  ended_at timestamptz not null,
+  sent_at timestamptz, -- of the attempt that it ended with; null: nothing ran
+  event_id bigint,
+  xid xid8,
+  sent_id bigint,
+  lane_id bigint,
+  worker text,
+  sent_worker text, -- null: the same
+  next_action bigint,
+  next_attempt int,
+  next_worker text, -- null: the same
+  primary key (tenant_id, action_id)
+);
+create index endings_in_feed on {schema}.endings (xid, event_id) where xid is not null;
+-- the bulk are successes, and nobody looks for those by state alone
+create index endings_by_state on {schema}.endings (tenant_id, state, action_id) where state <> 'succeeded';
+create index endings_by_time on {schema}.endings (ended_at);
+
+-- A key names one action as long as the action is kept.
+create table {schema}.idempotency_keys (
+  tenant_id int not null,
+  key text not null,
+  action_id bigint not null,
+  body_hash bytea not null,
+  primary key (tenant_id, key)
+);
+create index idempotency_key_of_action on {schema}.idempotency_keys (tenant_id, action_id) where {schema}.sought_by(action_id);
+
+-- A whole tenant ('' as tag) or a tag of it that is paused. A paused lane says so itself.
+create table {schema}.pauses (
+  tenant_id int not null,
+  tag text not null,
+  paused_at timestamptz not null,
+  paused_by text,
+  primary key (tenant_id, tag)
+);
+
+-- Lanes in which an action of an old generation may still turn up: its transaction saw the old one and commits later.
+-- `safe_from` is the number of a transaction that began after the raise was committed: when it and all older ones are
+-- over, nobody is left who saw the old generation.
+create table {schema}.stale_lanes (
+  tenant_id int not null,
+  lane_id bigint not null,
+  raised_in xid8 not null default pg_current_xact_id(),
+  safe_from xid8,
+  primary key (tenant_id, lane_id, raised_in)
+);
+
+-- Lanes to look at now and then, in case they can be forgotten: one that is made on first use has an entry here, and the
+-- first look throws out those that somebody owns. An empty lane is closed first. `safe_from` is as above, of a lane that is
+-- closed: when that transaction and all older ones are over, nobody is left who saw it open.
+create table {schema}.lanes_to_forget (
+  tenant_id int not null,
+  lane_id bigint not null,
+  look_at timestamptz not null,
+  safe_from xid8,
+  primary key (tenant_id, lane_id)
+);
+create index lanes_to_forget_in_order on {schema}.lanes_to_forget (look_at);
+
+-- Every transition that is not in `endings`, in the transaction of the transition. One partition per day, made ahead;
+-- `events_past` takes what is older than the first and what outlives a dropped day. Two kinds of SENT are of one use only:
+-- without `xid` it is for the history alone, the feed has shown it by the ending before; with a negative `action_id` for the feed
+-- alone, that ending is pruned and the history of its action has it elsewhere.
+create table {schema}.events (
+  tenant_id int not null,
+  event_id bigint not null default nextval('{schema}.event_seq'),
+  xid xid8 default {schema}.feed_xid(),
+  action_id bigint not null,
+  lane_id bigint not null,
+  at timestamptz not null,
+  type smallint not null,
+  attempt int not null,
+  worker text,
+  reason text,
+  note jsonb -- of one that a door has written: it is called `reason`, and belongs to no action
+) partition by range (at);
+create index events_of_action on {schema}.events (tenant_id, action_id, event_id);
+create index events_in_feed on {schema}.events (xid, event_id);
+
+-- How many actions are in each state: changes are appended and folded now and then, so nothing scans to count and
+-- no row is hot.
+create table {schema}.count_changes (
+  tenant_id int not null,
+  channel text collate "C" not null,
+  state text collate "C" not null,
+  change bigint not null
+);
+
+-- One leader at a time does the housekeeping; every duty is safe with two.
+create table {schema}.leaders (
+  name text primary key,
+  node_id text not null,
+  expires_at timestamptz not null
+);
+create table {schema}.nodes (
+  node_id text primary key,
+  seen_at timestamptz not null
+);
+
+-- On which channels somebody was heard of who takes what is in the lane, and until when that counts: till then nothing normal
+-- is handed out on other channels while something urgent waits on that one. The engine asks and does not know: whoever keeps
+-- contacts puts his answer in the place of this one (`create or replace`), as one select, so that it is planned as a part of
+-- the statement that asks. Nothing is asked in lanes where nothing urgent waits.
+create function {schema}.heard_on(p_tenant int, p_lane bigint) returns table (channel text, until timestamptz) language sql stable as $$
+  select null::text, null::timestamptz where false
+$$;
+
 -- Enqueueing lives in the database, so that plain SQL in anybody's transaction and the library do the same thing.
 
 -- Takes back that a lane was closed. False: it was not, or it is gone.
@@ -564,3 +850,272 @@ declare
 begin
   perform {schema}.ensure_event_days(v_today - 1, v_today + 7);
 end $$;
+
+-- Drops whole days of history. What belongs to an action that is still kept goes into `events_past`, which is written
+-- anew without the rows of pruned actions: copied first, exchanged at the end, so the lock on `events` is short. If that
+-- lock is not to be had within 200 ms the whole call fails and is tried again later.
+create function {schema}.drop_event_days(p_before date) returns int language plpgsql as $$
+declare
+  v record;
+  v_dropped int := 0;
+begin
+  perform set_config('lock_timeout', '200ms', true);
+  if not pg_try_advisory_xact_lock(hashtext('{schema}.ensure_event_days')) then
+    return 0;
+  end if;
+  for v in
+    select c.oid::regclass as tbl, to_date(right(c.relname, 8), 'YYYYMMDD') as day
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = '{schema}.events'::regclass and c.relname ~ '^events_[0-9]{8}$'
+      and to_date(right(c.relname, 8), 'YYYYMMDD') < p_before
+    order by 2
+  loop
+    create table {schema}.events_kept (like {schema}.events including defaults including indexes);
+    execute format(
+      'insert into {schema}.events_kept select e.* from (select * from {schema}.events_past union all select * from %s) e
+         where exists (select 1 from {schema}.actions a where a.tenant_id = e.tenant_id and a.action_id = abs(e.action_id))', v.tbl);
+    execute format('alter table {schema}.events detach partition {schema}.events_past');
+    execute format('alter table {schema}.events detach partition %s', v.tbl);
+    execute format('drop table {schema}.events_past, %s', v.tbl);
+    execute 'alter table {schema}.events_kept rename to events_past';
+    execute format('alter table {schema}.events attach partition {schema}.events_past for values from (minvalue) to (%L)',
+      (v.day + 1)::timestamp at time zone 'UTC');
+    v_dropped := v_dropped + 1;
+  end loop;
+  return v_dropped;
+end $$;
+
+-- What others may join with: applications that share the database, and doors that derive what they show. The tables
+-- behind these views may change; the views stay. Who looks for a lane's actions says `and {schema}.sought_by(lane_id)` too, and its
+-- index is used.
+
+-- Every action that has not ended, claimed or not; `seq` is its place among those of its priority. Whoever does not ask
+-- whether it is claimed does not pay for it: the planner drops the join.
+create view {schema}.unfinished_actions as
+  select p.tenant_id, p.action_id, p.lane_id, p.channel, p.seq, coalesce(l.action_id = p.action_id, false) as is_claimed
+  from {schema}.pending p
+  left join {schema}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id;
+
+-- The state of every action that is kept, how it ended and when the attempt of that began, and the lease of one that is claimed.
+create view {schema}.action_states as
+  select a.tenant_id, a.action_id, a.lane_id, a.channel, a.kind, a.payload, a.created_at, a.created_by,
+    coalesce(z.state, case when l.action_id = a.action_id then 'claimed' else 'pending' end) as state,
+    coalesce(z.attempt, case when l.action_id = a.action_id then l.attempt else p.attempt end, 0) as attempt,
+    z.reason, z.ended_at, z.sent_at, z.error, z.result,
+    case when l.action_id = a.action_id then l.leased_at end as leased_at,
+    case when l.action_id = a.action_id then l.lease_until end as lease_until
+  from {schema}.actions a
+  left join {schema}.endings z on z.tenant_id = a.tenant_id and z.action_id = a.action_id
+  left join {schema}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
+  left join {schema}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id;
+
+-- Every event of every action that is kept, and every note (of action 0), wherever it is written: in `events`, in the ending of a success, or, the SENT of an
+-- attempt that runs, in its lane. To be asked for an action by tenant and id, each branch looks that up by its key.
+create view {schema}.history as
+  select e.tenant_id, e.action_id, e.event_id, e.lane_id, e.at, e.type, e.attempt, e.worker, e.reason
+  from {schema}.events e where e.action_id >= 0
+  union all
+  select z.tenant_id, z.action_id, z.sent_id, z.lane_id, z.sent_at, {sent}::smallint, z.attempt, coalesce(z.sent_worker, z.worker), null::text
+  from {schema}.endings z where z.sent_id is not null
+  union all
+  select z.tenant_id, z.action_id, z.event_id, z.lane_id, z.ended_at, {succeeded}::smallint, z.attempt, z.worker, coalesce(nullif(z.reason, 'SUCCEEDED'), z.error)
+  from {schema}.endings z where z.event_id is not null
+  union all
+  select p.tenant_id, p.action_id, l.sent_id, l.lane_id, l.leased_at, {sent}::smallint, l.attempt, l.worker, null::text
+  from {schema}.pending p
+  cross join lateral (select * from {schema}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
+  where l.action_id = p.action_id and l.sent_id is not null;
+
+-- The same by the names of the events. `event_id` is the order of one action's events.
+create view {schema}.action_events as
+  select e.tenant_id, e.action_id, e.event_id, e.lane_id, e.at, {event_names}[e.type] as type, e.attempt, e.worker, e.reason
+  from {schema}.history e where e.action_id > 0;
+
+-- How much waits in a lane, since when, and what it is leased for.
+create view {schema}.lane_loads as
+  select l.tenant_id, l.lane_id, q.queued, a.created_at as oldest_queued_at, l.action_id as leased_action
+  from {schema}.lanes l
+  cross join lateral (
+    select count(*)::int as queued, min(p.action_id) as first from {schema}.pending p
+    where p.tenant_id = l.tenant_id and p.lane_id = l.lane_id and {schema}.sought_by(p.lane_id) and p.action_id is distinct from l.action_id
+  ) q
+  left join {schema}.actions a on a.tenant_id = l.tenant_id and a.action_id = q.first;
+
+-- The lease of every lane that has one.
+create view {schema}.lane_leases as
+  select l.tenant_id, l.lane_id, l.action_id, l.attempt, l.worker, l.leased_at, l.lease_until
+  from {schema}.lanes l where l.action_id is not null;
+
+-- The urgent action of a lane that everything normal on that channel has to wait for, on which channel it waits, and until when it
+-- goes first unless somebody is heard of there again. The claims use the same text. To be joined laterally, for one lane at a time.
+create function {schema}.urgent_elsewhere(p_now timestamptz, p_tenant int, p_lane bigint, p_channel text)
+returns table (action_id bigint, channel text, until timestamptz) language sql stable as $$ {urgent_elsewhere} $$;
+
+-- What a lane would do now for somebody who asks on that channel, as far as can be seen without a lock: the statements of a
+-- claim use the same text. `is_stopped`: the lane is paused or blocked; `is_paused`: everything is, or one of those tags.
+-- `first_action` stands first in it, due or not; `hands_out` is what it would hand out; `takes_new` says whether a new action
+-- with those tags would be handed out at once. A lane that is leased, stopped or paused hands out nothing and takes nothing.
+-- To be joined laterally, for one lane at a time.
+create function {schema}.lane_front(p_now timestamptz, p_tenant int, p_lane bigint, p_channel text, p_tags text[] default null)
+returns table (lane_id bigint, is_stopped boolean, is_paused boolean, leased_action bigint, first_action bigint, hands_out bigint, takes_new boolean)
+language sql stable as $$ {lane_front} $$;
+
+-- For others to join with, as the views above: how much each runner may hold and holds. What it lost by a move while it
+-- held it counts until it ends.
+create view {schema}.runner_loads as
+  select r.tenant_id, r.runner_id, r.slots, {running_of_runner}::int as running
+  from {schema}.runners r;
+
+-- Which life of the database this is. Numbers of transactions mean something in one life only: after a restore they start
+-- lower, or are given out again. A cursor of the event feed names the life it belongs to. It is drawn, not counted: two
+-- restores of one backup must not agree. `server` is the identity of the server, null before the first start.
+create table {schema}.incarnations (
+  is_only boolean primary key default true constraint one_incarnation check (is_only),
+  incarnation uuid not null default gen_random_uuid(),
+  server text,
+  raised_at timestamptz not null default now()
+);
+insert into {schema}.incarnations default values;
+
+-- A page of the feed: what follows the given place in the order of transaction and event, as far as it is settled, out of
+-- the next `p_window` events, those of `events` and those that endings are. A place may be between the two events of an ending. One row comes at least: it says where the window ends and what the database is.
+-- A function for the sake of its settings: each day has an index of its own, and all are to be read from the given place
+-- on, in order, whatever the statistics say. Of a day that was analysed while a load was not yet committed the
+-- planner expects nothing, so it sorted all of it for each page (613 pages in place of 68 with 40,000 events).
+create function {schema}.read_feed(p_xid xid8, p_event bigint, p_tenant int, p_limit int, p_window int)
+returns table (
+  incarnation uuid, next_xid xid8, passed int, last_xid xid8, last_event bigint,
+  xid xid8, event_id bigint, tenant_id int, action_id bigint, lane_id bigint, type smallint, attempt int, at timestamptz,
+  worker text, reason text, note jsonb
+) language plpgsql stable
+  set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off set max_parallel_workers_per_gather = 0
+as $$
+#variable_conflict use_column
+begin
+  return query
+    with passing as materialized (
+      select n.* from (
+        (
+          select e.xid, e.event_id, e.tenant_id, abs(e.action_id) as action_id, e.lane_id, e.type, e.attempt, e.at, e.worker, e.reason, e.note
+          from {schema}.events e
+          where (e.xid, e.event_id) > (p_xid, p_event) and e.xid < pg_snapshot_xmin(pg_current_snapshot())
+          order by e.xid, e.event_id limit p_window
+        )
+        union all
+        select z.xid, y.event_id, z.tenant_id, y.action_id, z.lane_id, y.type, y.attempt, z.ended_at, y.worker, y.reason, null
+        from (
+          select * from {schema}.endings z
+          where (z.xid, z.event_id) >= (p_xid, p_event - 1) and z.xid < pg_snapshot_xmin(pg_current_snapshot())
+          order by z.xid, z.event_id limit p_window + 1
+        ) z
+        cross join lateral (
+          select z.event_id, z.action_id, {succeeded}::smallint as type, z.attempt, z.worker, coalesce(nullif(z.reason, 'SUCCEEDED'), z.error) as reason
+          union all
+          select z.event_id + 1, z.next_action, {sent}::smallint, z.next_attempt, coalesce(z.next_worker, z.worker), null
+          where z.next_action is not null
+        ) y
+        where (z.xid, y.event_id) > (p_xid, p_event)
+      ) n
+      order by n.xid, n.event_id limit p_window
+    )
+    select i.incarnation, pg_snapshot_xmax(pg_current_snapshot()), (select count(*) from passing)::int, l.xid, l.event_id, p.*
+    from {schema}.incarnations i
+    left join (select n.xid, n.event_id from passing n order by n.xid desc, n.event_id desc limit 1) l on true
+    left join (
+      select n.* from passing n where p_tenant is null or n.tenant_id = p_tenant order by n.xid, n.event_id limit p_limit
+    ) p on true
+    order by p.xid, p.event_id;
+end $$;
+
+-- The statements of the library as functions, for doors that are spoken to in plain SQL: the same text, with the parameters
+-- in the same order. What a door's effects do when the library makes such a transition, whoever calls these does himself.
+
+-- Runners take these very actions; see ops/claim-named.ts.
+create function {schema}.claim_named_actions(
+  timestamptz, int[], bigint[], text[], int[], int[], int[], bigint[]
+) returns table (action_id bigint, lane_id bigint, nth int) language plpgsql as $$
+#variable_conflict use_column
+declare
+  v record;
+begin
+  for v in {claim_named_statement} loop
+    if v.action_id is not null then
+      action_id := v.action_id;
+      lane_id := v.lane_id;
+      nth := v.nth;
+      return next;
+    end if;
+  end loop;
+end $$;
+
+-- Actions that come into being as they are handed out; see ops/enqueue-and-claim.ts.
+create function {schema}.enqueue_and_claim_actions(
+  timestamptz, int[], bigint[], text[], int[], int[], int[], bigint[], text[], text[],
+  json[], jsonb[]
+) returns table (action_id bigint, lane_id bigint, nth int) language plpgsql as $$
+#variable_conflict use_column
+declare
+  v record;
+begin
+  for v in {enqueue_and_claim_statement} loop
+    if v.action_id is not null then
+      action_id := v.action_id;
+      lane_id := v.lane_id;
+      nth := v.nth;
+      return next;
+    end if;
+  end loop;
+end $$;
+
+-- How attempts went; see report/statement.ts. A row is missing if the attempt is not running, or its lane is locked.
+create function {schema}.report_attempts(
+  timestamptz, int[], bigint[], int[], text[], text[], text[], jsonb[], int[], text[], text[], text[], int[], bigint[]
+) returns table (action_id bigint, lane_id bigint, state text, runner_id bigint, lease_runner bigint, home_lane bigint) language plpgsql as $$
+#variable_conflict use_column
+declare
+  v record;
+begin
+  for v in {report_statement} loop
+    action_id := v.ended_action;
+    lane_id := v.lane_id;
+    state := coalesce(v.ended_state, 'pending');
+    runner_id := v.runner_id;
+    lease_runner := v.lease_runner;
+    home_lane := v.home_lane;
+    return next;
+  end loop;
+end $$;
+
+-- One attempt: succeeded, failed, timeout, not_now, released or unreached. Says what the action is now, or null if that attempt is not running.
+create function {schema}.report_attempt(
+  p_tenant int, p_action bigint, p_attempt int, p_outcome text, p_error text default null, p_result jsonb default null
+) returns text language plpgsql as $$
+declare
+  v record;
+begin
+  perform {schema}.ensure_event_day(statement_timestamp());
+  for i in 1..20 loop
+    select * into v from {schema}.report_attempts(statement_timestamp(), array[p_tenant], array[p_action], array[p_attempt],
+      array[p_outcome], array[null::text], array[p_error], array[p_result], array[null::int], array[null::text], array[null::text],
+      array[null::text], array[null::int], array[null::bigint]);
+    if found then
+      perform {schema}.notify_lanes(array[p_tenant, p_tenant], array[v.lane_id, coalesce(v.home_lane, v.lane_id)],
+        array[v.runner_id, v.lease_runner]);
+      return v.state;
+    end if;
+    perform 1 from {schema}.action_states a
+      where a.tenant_id = p_tenant and a.action_id = p_action and a.state = 'claimed' and a.attempt = p_attempt;
+    if not found then
+      return null;
+    end if;
+    perform pg_sleep(0.01 * i); -- the lane is locked by another transaction
+  end loop;
+  raise exception 'The lane is locked by another transaction.' using errcode = 'lock_not_available';
+end $$;
+
+-- An event NOTED, as the library's `note` writes it: for follow-ups of transitions, which are part of their statement. Whoever calls
+-- it from elsewhere tells nobody, and readers of the feed find it when they look next.
+create function {schema}.note(p_at timestamptz, p_tenant int, p_lane bigint, p_name text, p_data jsonb) returns bigint language sql as $$
+  insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, reason, note)
+    values (p_tenant, 0, p_lane, p_at, {noted}, 0, p_name, p_data) returning event_id
+$$;

@@ -1,0 +1,13 @@
+drop table {schema}.minute_counted;
+drop table {schema}.minute_counts;
+drop table {schema}.sign_ins;
+drop sequence {schema}.sign_in_seq;
+drop table {schema}.secret_keys;
+drop table {schema}.request_keys;
+drop table {schema}.instances;
+drop table {schema}.contacts;
+drop table {schema}.audit;
+drop sequence {schema}.audit_seq;
+drop table {schema}.tokens;
+drop sequence {schema}.token_seq;
+drop table {schema}.tenants;

@@ -1,2 +1,0 @@
-drop table {schema}.tokens;
-drop sequence {schema}.token_seq;

@@ -1,2 +1,0 @@
-drop table {schema}.audit;
-drop sequence {schema}.audit_seq;

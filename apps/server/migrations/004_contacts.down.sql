@@ -1,2 +1,0 @@
-drop table {schema}.instances;
-drop table {schema}.contacts;

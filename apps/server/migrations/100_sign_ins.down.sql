@@ -1,2 +1,0 @@
-drop table {schema}.sign_ins;
-drop sequence {schema}.sign_in_seq;

@@ -1,2 +1,0 @@
-drop table {schema}.minute_counted;
-drop table {schema}.minute_counts;

@@ -1,1 +1,0 @@
-drop function {schema}.drop_event_days(date);

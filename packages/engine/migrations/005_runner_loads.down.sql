@@ -1,1 +1,0 @@
-drop view {schema}.runner_loads;
