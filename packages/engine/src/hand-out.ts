@@ -7,8 +7,8 @@ import type { Transition, Wake } from './transition.ts';
  * The beginning of an attempt, whoever begins it: the lane is leased, SENT is written, the counts follow. The lanes are locked
  * and at the version that was read.
  *
- * The source `k` has: ord, tenant_id, lane_id, runner_id (of the lane), action_id, attempt (the last one), deadline, channel,
- * worker, lease_ms. A hand-out that `ends` (a condition on `k`) is its success as well: the lane stays free.
+ * The source `k` has: ord, tenant_id, lane_id, runner_id (of the lane), action_id, attempt (the last one), channel, worker,
+ * lease_until (`leaseEnd`). A hand-out that `ends` (a condition on `k`) is its success as well: the lane stays free.
  */
 export const handOut = (s: string, on: { leaseRunner: string; ends: string | null }) => {
   const { from, ends, steps } = endingOf(s, on.ends);
@@ -18,7 +18,7 @@ export const handOut = (s: string, on: { leaseRunner: string; ends: string | nul
       action: 'k.action_id',
       attempt: 'k.attempt + 1',
       channel: 'k.channel',
-      until: UNTIL,
+      until: 'k.lease_until',
       worker: 'k.worker',
       sent: 'null::bigint',
       runner: on.leaseRunner,
@@ -35,7 +35,12 @@ export const handOut = (s: string, on: { leaseRunner: string; ends: string | nul
   )`;
 };
 
-const UNTIL = `least(${NOW} + ${ms('k.lease_ms')}, k.deadline)`;
+/**
+ * When a lease ends that begins now. Computed before the update that sets it: a distributed database takes no time that is added up
+ * from columns there.
+ */
+export const leaseEnd = (leaseMs: string, deadline: string) =>
+  `least(${NOW} + ${ms(leaseMs)}, ${deadline}) as lease_until`;
 
 function endingOf(s: string, ends: string | null): { from: string; ends: string | null; steps: string } {
   if (ends === null) return { from: 'k', ends: null, steps: '' };
@@ -73,7 +78,7 @@ export const lease = (to: {
 };
 
 /** The columns that tell of what was handed out, for a row of `handedOut`; null as `action_id` is nothing. */
-const LEASED_COLUMNS = `k.tenant_id, k.lane_id, k.runner_id, k.action_id, k.attempt + 1 as attempt, ${NOW} as leased_at, ${UNTIL} as lease_until,
+const LEASED_COLUMNS = `k.tenant_id, k.lane_id, k.runner_id, k.action_id, k.attempt + 1 as attempt, ${NOW} as leased_at, k.lease_until,
     k.worker, false as cancel_requested`;
 
 /** The rows of the answer: `first` are columns of `k`, before those of the hand-out. */

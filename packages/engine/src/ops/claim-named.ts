@@ -9,6 +9,7 @@ import {
   handedOutTransitions,
   handedOutWakes,
   handOut,
+  leaseEnd,
   NOTHING_HANDED_OUT,
 } from '../hand-out.ts';
 import type { Context, Run } from '../operation.ts';
@@ -89,8 +90,8 @@ export function createClaimNamed(context: Context, calls: Calls) {
 export const statement = (s: string, ends: string | null = null) => `
   with ${pauses(s)}, ${freeSlots(s, RUNNER_COLUMNS, `${UNLIMITED}`)}, h as materialized (
     select * from (
-      select f.ord, i.nth, l.tenant_id, l.lane_id, l.ver, n.action_id, n.attempt, n.deadline, n.channel, f.runner_id, f.runner_ver, f.worker,
-        coalesce(n.lease_ms, f.lease_ms) as lease_ms, f.free, row_number() over (partition by f.ord order by i.nth) as place
+      select f.ord, i.nth, l.tenant_id, l.lane_id, l.ver, n.action_id, n.attempt, n.channel, f.runner_id, f.runner_ver, f.worker,
+        ${leaseEnd('coalesce(n.lease_ms, f.lease_ms)', 'n.deadline')}, f.free, row_number() over (partition by f.ord order by i.nth) as place
       from unnest($6::int[], $7::int[], $8::bigint[]) i(of, nth, action_id)
       join f on f.ord = i.of
       cross join lateral (select * from ${s}.pending w where w.tenant_id = f.tenant_id and w.action_id = i.action_id limit 1) w

@@ -7,6 +7,7 @@ import {
   handedOutTransitions,
   handedOutWakes,
   handOut,
+  leaseEnd,
   NOTHING_HANDED_OUT,
 } from '../hand-out.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
@@ -193,8 +194,8 @@ const statement = (s: string, ends: string | null, named: boolean) => `
   ), k as materialized (
     -- workers and actions of one turn, brought together without a join: it would compare all with all
     select max(x.ord) as ord, x.tenant_id, max(x.lane_id) as lane_id, max(x.generation) as generation, max(x.runner_id) as runner_id,
-      max(x.action_id) as action_id, max(x.attempt) as attempt, max(x.deadline) as deadline, x.channel, max(x.worker) as worker,
-      coalesce(max(x.own_lease_ms), max(x.lease_ms)) as lease_ms
+      max(x.action_id) as action_id, max(x.attempt) as attempt, x.channel, max(x.worker) as worker,
+      ${leaseEnd('coalesce(max(x.own_lease_ms), max(x.lease_ms))', 'max(x.deadline)')}
     from (
       select f.ord, f.tenant_id, f.pool_id, f.channel, f.turn, f.lane_id, f.generation, f.runner_id, f.worker, f.lease_ms,
         null::bigint as action_id, null::int as attempt, null::timestamptz as deadline, null::int as own_lease_ms from f

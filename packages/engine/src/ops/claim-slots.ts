@@ -7,6 +7,7 @@ import {
   handedOutTransitions,
   handedOutWakes,
   handOut,
+  leaseEnd,
   NOTHING_HANDED_OUT,
 } from '../hand-out.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
@@ -93,8 +94,8 @@ const SPARE_LANES = 10;
 const statement = (s: string, ends: string | null) => `
   with ${pauses(s)}, ${freeSlots(s, { channel: 'text', worker: 'text', lease_ms: 'int', most: 'int' }, 'i.most')}, h as materialized (
     select * from (
-      select f.ord, f.tenant_id, f.runner_id, f.runner_ver, f.worker, coalesce(n.lease_ms, f.lease_ms) as lease_ms, f.free, l.lane_id, l.ver, n.action_id, n.attempt,
-        n.deadline, n.channel, row_number() over (partition by f.ord order by n.priority, n.seq) as nth
+      select f.ord, f.tenant_id, f.runner_id, f.runner_ver, f.worker, ${leaseEnd('coalesce(n.lease_ms, f.lease_ms)', 'n.deadline')}, f.free, l.lane_id, l.ver, n.action_id, n.attempt,
+        n.channel, row_number() over (partition by f.ord order by n.priority, n.seq) as nth
       from f
       cross join lateral (select * from ${s}.lanes l where ${ofRunner(s, 'f')} offset 0) l
       left join pz on pz.tenant_id = f.tenant_id

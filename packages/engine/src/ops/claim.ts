@@ -8,6 +8,7 @@ import {
   handedOutTransitions,
   handedOutWakes,
   handOut,
+  leaseEnd,
   NOTHING_HANDED_OUT,
 } from '../hand-out.ts';
 import { BUSY, type Context, type Operation } from '../operation.ts';
@@ -135,9 +136,9 @@ const claimedRow = (row: Row, { tenantId, worker }: ClaimItem, now: Date): Hande
 
 const statement = (s: string, ends: string | null) => `
   with ${pauses(s)}, h as materialized (
-    select i.ord, i.tenant_id, i.lane_id, i.worker, coalesce(n.lease_ms, i.lease_ms) as lease_ms, l.ver, l.worker as held_by,
+    select i.ord, i.tenant_id, i.lane_id, i.worker, ${leaseEnd('coalesce(n.lease_ms, i.lease_ms)', 'n.deadline')}, l.ver, l.worker as held_by,
       coalesce(i.generation = l.generation, l.generation is not null) as right_generation, l.ver is not null as known,
-      l.runner_id, n.action_id, n.attempt, n.deadline, n.channel
+      l.runner_id, n.action_id, n.attempt, n.channel
     from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', channel: 'text', worker: 'text', lease_ms: 'int', generation: 'int', except_actions: 'text' })}
     left join lateral (
       select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and not l.closing limit 1

@@ -3,9 +3,9 @@ import { jsonArray, jsonbArray } from '../binary-array.ts';
 import { type ClaimedAction, type ClaimedRow, claimedAction } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import { ANSWER, type Told } from '../effects.ts';
-import { handOut } from '../hand-out.ts';
+import { handOut, leaseEnd } from '../hand-out.ts';
 import type { Context, Run } from '../operation.ts';
-import { lockLanes, ms, NOW, pauses, takesNew } from '../sql.ts';
+import { lockLanes, NOW, pauses, takesNew } from '../sql.ts';
 import type { Transition } from '../transition.ts';
 import type { EncodedAction } from './enqueue.ts';
 import {
@@ -120,11 +120,11 @@ export const statement = (s: string) => `
       from g having count(*) > 0
     ) x cross join lateral ${s}.enqueue_actions($1::timestamptz, x.t, x.l, x.c, x.kd, x.p, x.o) en
   ), k as materialized (
-    select g.*, en.action_id, 0 as attempt, (g.o->>'deadline')::timestamptz as deadline from g join en on en.ord = g.at and en.outcome = 'created'
+    select g.*, en.action_id, 0 as attempt, ${leaseEnd('g.lease_ms', "(g.o->>'deadline')::timestamptz")} from g join en on en.ord = g.at and en.outcome = 'created'
   ), ${handOut(s, { leaseRunner: 'k.runner_id', ends: null })}
   ${ANSWER}
   select f.ord::int, f.runner_ver is not null as known, f.ord in (select h.ord from h) as wanted, k.nth, k.tenant_id, k.lane_id, k.action_id,
-    k.attempt + 1 as attempt, ${NOW} as leased_at, least(${NOW} + ${ms('k.lease_ms')}, k.deadline) as lease_until, k.worker,
+    k.attempt + 1 as attempt, ${NOW} as leased_at, k.lease_until, k.worker,
     false as cancel_requested, k.channel, k.kind, k.payload,
     case when k.o ? 'tags' then array(select jsonb_array_elements_text(k.o->'tags')) end as tags,
     case k.o->>'priority' when 'urgent' then 0 else 1 end as priority, coalesce((k.o->>'maxAttempts')::int, 3) as max_attempts,
