@@ -8,6 +8,7 @@ import checkin from './rows/checkin.mjs';
 import claimLatency from './rows/claim-latency.mjs';
 import consolePages from './rows/console.mjs';
 import control from './rows/control.mjs';
+import duties from './rows/duties.mjs';
 import engine from './rows/engine.mjs';
 import graphileWorker from './rows/graphile-worker.mjs';
 import heldSnapshot from './rows/held-snapshot.mjs';
@@ -53,6 +54,7 @@ export const rows = [
   ...engine,
   ...http,
   ...claimLatency,
+  ...duties,
   ...heldSnapshot,
   ...waiters,
   ...control,

@@ -48,6 +48,12 @@ export const templates = {
         await insertReady(url, sizes.pending);
       }),
   },
+  house: {
+    build: (url, sizes) => withMuster(url, () => insertLeased(url, sizes.pending)),
+  },
+  cottage: {
+    build: (url, sizes) => withMuster(url, () => insertLeased(url, sizes.cottage)),
+  },
   finished: {
     from: 'thousand',
     build: (url, sizes) => insertFinished(url, sizes.finished),
@@ -127,6 +133,28 @@ async function insertActions(url, count, due) {
       )
       insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, delayed, not_before)
         select ${TENANT}, action_id, lane_id, 1, '${CHANNEL}', 1, action_id, ${due} from n`,
+    values: [count, JSON.stringify(payload)],
+  });
+}
+
+/**
+ * Lanes that hold a lease until tomorrow, each with another action that is not due before the day after and expires then.
+ * @param {string} url @param {number} count
+ */
+async function insertLeased(url, count) {
+  await statement(url, {
+    text: `
+      with n as materialized (select generate_series(1, $1::int) as n), a as (
+        insert into muster.actions ${actionColumns}
+          select ${TENANT}, x.id, n, '${CHANNEL}', 'bench', $2::json, 1, now(), ${policy} from n cross join lateral (values (2 * n), (2 * n + 1)) x(id)
+      ), p as (
+        insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq, delayed, not_before, deliver_by)
+          select ${TENANT}, x.id, n, 1, '${CHANNEL}', 1, x.id, x.delayed,
+            case when x.delayed then now() + interval '2 days' end, case when x.delayed then now() + interval '3 days' end
+          from n cross join lateral (values (2 * n, false), (2 * n + 1, true)) x(id, delayed)
+      )
+      insert into muster.lanes (tenant_id, lane_id, action_id, attempt, channel, leased_at, lease_until, check_at, worker)
+        select ${TENANT}, n, 2 * n, 1, '${CHANNEL}', now(), now() + interval '1 day', now() + interval '1 day', 'w' from n`,
     values: [count, JSON.stringify(payload)],
   });
 }

@@ -69,7 +69,7 @@ const TAMPERING: Record<string, { promise: string; sql: (id: string) => string }
   'an attempt was handed out twice': {
     promise: 'G3',
     sql: (id) => `insert into muster.events (tenant_id, action_id, lane_id, at, type, attempt)
-      select tenant_id, action_id, lane_id, at, 2, 1 from muster.events where action_id = ${id} and type = 1`,
+      select tenant_id, action_id, lane_id, at, 2, 1 from muster.history where action_id = ${id} and type = 1`,
   },
   'two actions of a lane were out at once': {
     promise: 'G11',

@@ -55,7 +55,9 @@ test('every milestone is of the transaction of its transition', async () => {
   expect((await device.milestones()).at(-1)).toMatchObject({ type: 'failed', projectedExpiresAt: START });
   const { rows } = await t.engine.db.query({
     text: `select m.type, e.xmin = m.xmin as same from muster.milestones m
-      join muster.events e on e.tenant_id = m.tenant_id and e.action_id = m.action_id
+      join (
+        select tenant_id, action_id, type, xmin from muster.events union all select tenant_id, action_id, 1, xmin from muster.actions
+      ) e on e.tenant_id = m.tenant_id and e.action_id = m.action_id
         and e.type = case m.type when 'assigned' then 1 when 'sent' then 2 when 'failed' then 10 end
       where m.device_id = $1 order by m.milestone_id`,
     values: [device.id],

@@ -17,7 +17,8 @@ import { checkTenant, checkWhole, ifGiven } from './values.ts';
  * A cursor is the place behind the event that was shown or passed last, never one that was only looked up to: after a
  * crash of the database numbers of transactions that left nothing are given out again.
  *
- * A success is no row of `events` but its ending (001_engine), which is one or two events: `read_feed` merges both.
+ * CREATED is no row of `events` but the action's, and a success its ending, which is one or two events (001_engine): `read_feed` merges
+ * all three.
  */
 export interface FeedEvent {
   readonly eventId: string;
@@ -59,10 +60,12 @@ const WINDOW = 5_000;
 
 export function createFeed(context: Context) {
   const s = context.schema;
-  /** The first event in that order: of `events`, or that an ending is. */
+  /** The first event in that order: of `events`, or that an action or an ending is. */
   const first = (where: string, order: 'asc' | 'desc') => `
             select x.xid, x.event_id, x.at from (
               (select e.xid, e.event_id, e.at from ${s}.events e where e.${where} order by e.xid ${order}, e.event_id ${order} limit 1)
+              union all
+              (select a.xid, a.event_id, a.created_at from ${s}.actions a where a.${where} order by a.xid ${order}, a.event_id ${order} limit 1)
               union all
               (select z.xid, z.event_id + case when ${order === 'desc'} and z.next_action is not null then 1 else 0 end, z.ended_at
                 from ${s}.endings z where z.${where} order by z.xid ${order}, z.event_id ${order} limit 1)

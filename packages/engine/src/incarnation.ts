@@ -68,6 +68,7 @@ async function look(client: Queryable, s: string): Promise<Look> {
       cross join (select pg_snapshot_xmax(pg_current_snapshot()) as next) n
       cross join lateral (select greatest(
         (select e.xid from ${s}.events e where e.xid is not null order by e.xid desc limit 1),
+        (select a.xid from ${s}.actions a where a.xid is not null order by a.xid desc limit 1),
         (select z.xid from ${s}.endings z where z.xid is not null order by z.xid desc limit 1)) as xid) e
       cross join lateral (
         select exists (select 1 from ${s}.stale_lanes l where l.raised_in >= n.next or l.safe_from >= n.next) as ahead
@@ -100,7 +101,7 @@ async function identity(client: Queryable): Promise<string | null> {
 async function begin(tx: Queryable, s: string): Promise<Restored> {
   const { isAhead, server } = await look(tx, s);
   if (isAhead)
-    for (const table of ['events', 'endings'])
+    for (const table of ['events', 'actions', 'endings'])
       await tx.query({ text: `update ${s}.${table} set xid = '0' where xid <> '0'` });
   await tx.query({
     text: `with d as (delete from ${s}.stale_lanes returning tenant_id, lane_id)
@@ -112,4 +113,16 @@ async function begin(tx: Queryable, s: string): Promise<Restored> {
     values: [server],
   });
   return { renumbered: isAhead };
+}
+
+/**
+ * What came from another database brought no numbers of transactions. Whatever the feed shows gets that of this transaction, among themselves
+ * they are in the order of their own numbers. A SENT that an ending carries has an even number: as a row it is for the history alone.
+ */
+export async function numberImported(tx: Queryable, schema: string): Promise<void> {
+  for (const table of ['actions', 'endings'])
+    await tx.query({
+      text: `update ${schema}.${table} set xid = ${schema}.feed_xid() where event_id is not null`,
+    });
+  await tx.query({ text: `update ${schema}.events set xid = null where event_id % 2 = 0 and action_id > 0` });
 }

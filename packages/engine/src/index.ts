@@ -34,7 +34,7 @@ export { EngineError, type EngineErrorCode, overloaded } from './errors.ts';
 export { FairLine } from './fair-line.ts';
 export type { FeedEvent, FeedPage, FeedSubject } from './feed.ts';
 export { gather } from './gather.ts';
-export { type Restored, raiseIncarnation } from './incarnation.ts';
+export { numberImported, type Restored, raiseIncarnation } from './incarnation.ts';
 export {
   createMigrate,
   ENGINE_LINE,

@@ -12,6 +12,7 @@ import { first, head, pauses, takesNew, urgentElsewhere } from './sql.ts';
  */
 export const installedSql = (s: string): Readonly<Record<string, string>> => ({
   claim_named_statement: claimNamed(s),
+  created: String(EVENT_TYPES.CREATED),
   enqueue_and_claim_statement: enqueueAndClaim(s),
   event_names: EVENT_NAMES,
   lane_front: laneFront(s),

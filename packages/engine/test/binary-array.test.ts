@@ -7,7 +7,6 @@ import { enqueueAndClaim, type TestEngine, testEngine } from '../testing/index.t
 let t: TestEngine;
 beforeAll(async () => {
   t = await testEngine();
-  await t.enqueue((await t.lane()).laneId); // makes the days of the history
 });
 afterAll(() => t.close());
 

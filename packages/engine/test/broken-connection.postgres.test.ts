@@ -12,7 +12,6 @@ afterAll(() => t.close());
 // the database were cut.
 test('G36 G48: a connection that breaks between two statements of a transaction fails that transaction and nothing else', async () => {
   const { laneId } = await t.lane();
-  await t.engine.cancel(t.db, { tenantId: TENANT, actionId: await t.enqueue(laneId) }); // makes the days of the history
   const sessions = createSessions(t.url as string);
   const other = await sessions.open();
   const faults: unknown[] = [];

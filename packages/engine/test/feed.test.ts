@@ -7,7 +7,6 @@ import { createDie, SEED } from '../testing/random.ts';
 let t: TestEngine;
 beforeAll(async () => {
   t = await testEngine();
-  await t.enqueue((await t.lane()).laneId); // the first write makes the days of the history
 });
 afterAll(() => t.close());
 

@@ -16,8 +16,6 @@ import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
 let database: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase();
-  // the first write makes the days of the history
-  await withScene(database, {}, async (scene) => scene.enqueue(await scene.lane()));
 });
 afterAll(() => database.drop());
 

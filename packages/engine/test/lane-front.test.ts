@@ -15,7 +15,6 @@ let contacts: Contacts;
 beforeAll(async () => {
   t = await testEngine();
   contacts = await keepContacts(t.db);
-  await t.enqueue((await t.lane()).laneId); // the first one makes the days of the history
 });
 afterAll(() => t.close());
 

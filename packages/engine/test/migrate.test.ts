@@ -105,6 +105,7 @@ test('G52: two engines in two schemas share a database, its connections and a tr
   const engines = [createEngine(database.db), createEngine(database.db, { schema: 'second' })];
   await Promise.all(
     engines.map(async (engine) => {
+      await engine.runDuty('keep-days');
       const laneId = await engine.ensureLane(database.db, 1, 'test', 'shared');
       await engine.enqueue(database.db, { tenantId: 1, laneId, kind: engine.schema });
     }),

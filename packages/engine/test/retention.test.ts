@@ -140,9 +140,12 @@ test('G41: a redriven action is not forgotten with its old ending', async () => 
 test('G41: a day that nobody made is made by the write that misses it, in every kind of call', async () => {
   const lane = await t.lane();
   const ids = await Promise.all(Array.from({ length: 3 }, () => t.enqueue(lane.laneId)));
+  // CREATED is the action itself; what it replaces has an event
+  const supersede = { key: 'k', mode: 'replace' as const };
+  await t.enqueue(lane.laneId, { supersede });
   const calls: [string, () => Promise<unknown>][] = [
-    ['enqueue', () => t.enqueue(lane.laneId)],
-    ['enqueueMany', () => t.engine.enqueueMany(t.db, [{ ...lane, kind: 'x' }])],
+    ['enqueue', () => t.enqueue(lane.laneId, { supersede })],
+    ['enqueueMany', () => t.engine.enqueueMany(t.db, [{ ...lane, kind: 'x', supersede }])],
     ['claim', () => t.claim(lane.laneId, 'w', 1_000)],
     ['end-leases', () => t.engine.runDuty('end-leases')],
     ['cancel', () => t.engine.cancel(t.db, { tenantId: 1, actionId: ids[2] as string })],

@@ -5,7 +5,7 @@ import { createSessions, type Sessions } from '../testing/sessions.ts';
 let t: TestEngine;
 let sessions: Sessions;
 beforeAll(async () => {
-  t = await testEngine();
+  t = await testEngine({}, { days: false });
   sessions = createSessions(t.url as string);
 });
 afterAll(async () => {

@@ -6,7 +6,7 @@ import { type TestEngine, testEngine } from '../testing/index.ts';
 let t: TestEngine;
 let laneId: string;
 beforeAll(async () => {
-  t = await testEngine();
+  t = await testEngine({}, { days: false });
   laneId = (await t.lane()).laneId;
 });
 afterAll(() => t.close());

@@ -10,6 +10,7 @@ let engine: Engine;
 beforeAll(async () => {
   database = await testDatabase();
   engine = createEngine(anHourAhead(database.db));
+  await createEngine(database.db).runDuty('keep-days');
 });
 afterAll(() => database.drop());
 

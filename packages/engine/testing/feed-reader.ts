@@ -55,6 +55,8 @@ export function feedFaults(
 export const feedRows = (s = 'muster') => `(
     select e.tenant_id, e.xid, e.event_id, abs(e.action_id) as action_id, e.type from ${s}.events e where e.xid is not null
     union all
+    select a.tenant_id, a.xid, a.event_id, a.action_id, 1 from ${s}.actions a where a.event_id is not null
+    union all
     select z.tenant_id, z.xid, z.event_id, z.action_id, 6 from ${s}.endings z where z.event_id is not null
     union all
     select z.tenant_id, z.xid, z.event_id + 1, z.next_action, 2 from ${s}.endings z where z.next_action is not null

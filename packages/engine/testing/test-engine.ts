@@ -37,12 +37,14 @@ export const TENANT = 1;
 const EVERY_SECOND = ['end-leases', 'make-due', 'expire', 'end-stale', 'end-precedence'];
 let lanes = 0;
 
-export async function testEngine(options: EngineOptions = {}): Promise<TestEngine> {
+/** `days: false`: nobody has made the days of the history yet. */
+export async function testEngine(options: EngineOptions = {}, { days = true } = {}): Promise<TestEngine> {
   const database = await testDatabase(options.schema ? { schema: options.schema } : {});
   const clock = testClock();
   const errors: unknown[] = [];
   const engine = createEngine(database.db, { clock, onError: (error) => errors.push(error), ...options });
   const { db } = database;
+  if (days) await engine.runDuty('keep-days');
   return {
     ...database,
     engine,

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Transaction } from '@muster/engine';
+import { numberImported, type Transaction } from '@muster/engine';
 import { migrations } from '../database/migrations.ts';
 import { type Command, CommandError } from './command.ts';
 import {
@@ -74,6 +74,7 @@ async function read(tx: Transaction, s: string, file: FileHandle): Promise<Recor
     throw new CommandError('The file is incomplete: its last line is missing. Export again.');
   await compare(tx, s, counts, end);
   await setSequences(tx, s, end);
+  await numberImported(tx, s);
   return counts;
 }
 
