@@ -116,13 +116,14 @@ async function begin(tx: Queryable, s: string): Promise<Restored> {
 }
 
 /**
- * What came from another database brought no numbers of transactions. Whatever the feed shows gets that of this transaction, among themselves
- * they are in the order of their own numbers. A SENT that an ending carries has an even number: as a row it is for the history alone.
+ * What came from another database brought no numbers of transactions. All that the feed shows gets the number 0, as in `begin`: one for all of
+ * it, or what was written by different statements would be shown one after the other. A SENT that an ending carries has an even
+ * number of its own: as a row it is for the history alone.
  */
 export async function numberImported(tx: Queryable, schema: string): Promise<void> {
   for (const table of ['actions', 'endings'])
-    await tx.query({
-      text: `update ${schema}.${table} set xid = ${schema}.feed_xid() where event_id is not null`,
-    });
-  await tx.query({ text: `update ${schema}.events set xid = null where event_id % 2 = 0 and action_id > 0` });
+    await tx.query({ text: `update ${schema}.${table} set xid = '0' where event_id is not null` });
+  await tx.query({
+    text: `update ${schema}.events set xid = case when event_id % 2 = 0 and action_id > 0 then null else '0'::xid8 end`,
+  });
 }
