@@ -69,6 +69,7 @@ export class Calls {
       deadlineMs: this.db.deadlineMs,
       room: this.#room,
       writers: operation.atOnce ?? this.db.writers,
+      isOfOneTenant: this.db.isDistributed,
       alone: this.#alone,
       run: (op, items, alone) => this.#commit(op, items, alone),
       unwanted,
@@ -96,6 +97,7 @@ export class Calls {
         items,
         (some) => this.inside(client, (inner) => operation.run(inner, some)),
         null,
+        this.db.isDistributed,
       );
     const commit = (some: readonly Item[]): Promise<Run<Answer | Busy>> =>
       this.#commit(operation, some, false).catch((error) => {
@@ -103,7 +105,7 @@ export class Calls {
         if (isLockError(error)) return { answers: some.map(() => BUSY), transitions: [], wakes: [] };
         throw error;
       });
-    return runDirectly(operation, items, commit, this.db.deadlineMs);
+    return runDirectly(operation, items, commit, this.db.deadlineMs, this.db.isDistributed);
   }
 
   /** Something that is not gathered, with its wake-ups; in a transaction of its own if none was passed. */

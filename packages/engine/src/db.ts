@@ -36,6 +36,8 @@ export interface Connections extends Queryable {
 
 export interface Database extends Connections {
   readonly kind: 'embedded' | 'postgres';
+  /** By tenant, over several servers: a statement is of one tenant, so nothing is gathered for several. */
+  readonly isDistributed: boolean;
   /** How many gathered statements of one kind may be in flight at once. */
   readonly writers: number;
   /** How long a caller may have to wait for an answer before he hears that there is none. */

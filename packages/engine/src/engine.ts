@@ -95,6 +95,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     ready: clock ? () => undefined : (client) => databaseClock.ready(client),
     depthLimit: options.depthLimit ?? 1_000,
     effects: new Effects(),
+    isDistributed: db.isDistributed,
   };
   const onError = options.onError ?? (() => {});
   const observer = options.observer ?? {};

@@ -46,6 +46,17 @@ export class FairLine<T extends Member> {
     return undefined;
   }
 
+  /** The next of this tenant, whosever turn it is. */
+  firstOf(tenant: number): T | undefined {
+    return this.#byTenant.get(tenant)?.line.first;
+  }
+
+  shiftOf(tenant: number): T | undefined {
+    const member = this.#byTenant.get(tenant)?.line.shift();
+    if (member !== undefined) this.#size -= 1;
+    return member;
+  }
+
   shift(): T | undefined {
     if (this.first === undefined) return undefined;
     const own = this.#turns.shift() as OfTenant<T>;

@@ -27,6 +27,8 @@ import { isDataError, isLockError } from './sqlstate.ts';
  */
 export interface GathererOptions<Item, Answer> {
   readonly writers: number;
+  /** A statement is of one tenant: the database is distributed. */
+  readonly isOfOneTenant?: boolean;
   /** Runs the operation over the items in one transaction, with everything that belongs to it. */
   readonly run: (
     operation: Operation<Item, Answer>,
@@ -186,13 +188,18 @@ export class Gatherer<Item, Answer> {
   #take(): Call<Item, Answer>[] {
     const batch: Call<Item, Answer>[] = [];
     let bytes = 0;
-    for (let next = this.#ready.first; next && batch.length < MOST_PER_STATEMENT; next = this.#ready.first) {
+    for (let next = this.#ready.first; next && batch.length < MOST_PER_STATEMENT; next = this.#next(next)) {
       bytes += next.bytes;
       if (batch.length > 0 && bytes > MOST_BYTES_PER_STATEMENT) break;
       batch.push(next);
-      this.#ready.shift();
+      if (batch.length > 1 && this.#options.isOfOneTenant) this.#ready.shiftOf(next.tenant);
+      else this.#ready.shift();
     }
     return batch;
+  }
+
+  #next(before: Call<Item, Answer>): Call<Item, Answer> | undefined {
+    return this.#options.isOfOneTenant ? this.#ready.firstOf(before.tenant) : this.#ready.first;
   }
 
   async #send(batch: readonly Call<Item, Answer>[]): Promise<void> {
@@ -314,7 +321,7 @@ function pauseAfter(tries: number): number {
   return tries <= 3 ? 0 : Math.min(2 ** (tries - 3), LONGEST_PAUSE_MS);
 }
 
-function tenantOf(item: unknown): number {
+export function tenantOf(item: unknown): number {
   const { tenantId } = (typeof item === 'object' && item !== null ? item : {}) as { tenantId?: unknown };
   return typeof tenantId === 'number' ? tenantId : 0;
 }

@@ -12,6 +12,8 @@ export interface Context {
   readonly ready: (client: Queryable) => Promise<void> | undefined;
   readonly depthLimit: number;
   readonly effects: Effects;
+  /** The database is distributed by tenant: a statement is of one. */
+  readonly isDistributed: boolean;
 }
 
 /** What one run of a statement brought, besides an answer per item. */

@@ -1,5 +1,5 @@
 import { laneBusy } from './errors.ts';
-import { MOST_BYTES_PER_STATEMENT, MOST_PER_STATEMENT } from './gatherer.ts';
+import { MOST_BYTES_PER_STATEMENT, MOST_PER_STATEMENT, tenantOf } from './gatherer.ts';
 import { BUSY, type Busy, type Operation, type Run } from './operation.ts';
 
 /**
@@ -16,12 +16,14 @@ export async function runDirectly<Item, Answer>(
   run: (items: readonly Item[]) => Promise<Run<Answer | Busy>>,
   /** Null: inside of a transaction. Else each statement is its own, and nothing is held between them. */
   deadlineMs: number | null,
+  /** Each run is of one tenant: the database is distributed. */
+  isOfOneTenant = false,
 ): Promise<Answer[]> {
   const answers: (Answer | undefined)[] = items.map(() => undefined);
   const until = performance.now() + (deadlineMs ?? 0);
   let open = items.map((item, at) => ({ item, at }));
   for (let inVain = 0; open.length > 0; ) {
-    const { now, later } = split(operation, open);
+    const { now, later } = split(operation, open, isOfOneTenant);
     const result = await run(now.map(({ item }) => item));
     const busy: typeof open = [];
     result.answers.forEach((answer, n) => {
@@ -47,6 +49,7 @@ export async function runDirectly<Item, Answer>(
 function split<Entry extends { readonly item: Item }, Item>(
   operation: Pick<Operation<Item, unknown>, 'key' | 'line' | 'bytes'>,
   open: readonly Entry[],
+  isOfOneTenant: boolean,
 ): { now: Entry[]; later: Entry[] } {
   const keys = new Set<string>();
   const lines = new Set<string>();
@@ -54,7 +57,12 @@ function split<Entry extends { readonly item: Item }, Item>(
   const later: Entry[] = [];
   let bytes = 0;
   let isFull = false;
+  const tenant = isOfOneTenant && open[0] ? tenantOf(open[0].item) : null;
   for (const entry of open) {
+    if (tenant !== null && tenantOf(entry.item) !== tenant) {
+      later.push(entry);
+      continue;
+    }
     const key = operation.key(entry.item);
     const line = operation.line?.(entry.item) ?? null;
     const size = operation.bytes?.(entry.item) ?? 0;

@@ -1,3 +1,5 @@
+import { ofAllTenants } from './drivers/one-tenant.ts';
+
 /** Pieces of SQL that several statements share. Convention: `$1` is the time. */
 
 export const NOW = '$1::timestamptz';
@@ -55,7 +57,7 @@ export const ofRunner = (s: string, runner: string, column: 'runner_id' | 'moved
 /**
  * The row to be written is the one with this key. What is written cannot be a look-up by itself, it must be joined, and a table that
  * is taken for one row of many pages would be read whole for that, by its index. An array is nothing to join by, so that index
- * only serves to look up. One tenant's statements (a distributed database) would say `tenant_id = $n` here.
+ * only serves to look up. On a distributed database it is `tenant_id = $n` (drivers/one-tenant.ts).
  */
 export const hasKeyOf = (row: string, from: string, ...columns: string[]) =>
   [
@@ -66,7 +68,7 @@ export const hasKeyOf = (row: string, from: string, ...columns: string[]) =>
 /** What is paused, one row per tenant; nearly always empty. */
 export const pauses = (s: string) => `pz as materialized (
     select tenant_id, bool_or(tag = '') as everything, array_agg(tag) filter (where tag <> '') as tags
-    from ${s}.pauses group by tenant_id
+    from ${s}.pauses p where true ${ofAllTenants('p')} group by tenant_id
   )`;
 
 /** Lane `l` is not stopped, nor is everything of its tenant. */

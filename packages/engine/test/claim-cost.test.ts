@@ -18,6 +18,7 @@ const CONTEXT = () => ({
   ready: () => undefined,
   depthLimit: 1_000,
   effects: new Effects(),
+  isDistributed: false,
 });
 const BY = { tenantId: 1, channel: 'any', worker: 'w', leaseMs: 1_000 };
 const pagesOfClaim = (laneId: string) => pagesOf(createClaim(CONTEXT()), { ...BY, laneId });

@@ -759,6 +759,7 @@ async function askBehindAnOpenClaim(scene: Scene) {
       ready: () => undefined,
       depthLimit: 1_000,
       effects: new Effects(),
+      isDistributed: false,
     },
   }).run(
     scene.db,

@@ -21,7 +21,14 @@ afterAll(async () => {
 async function pagesOf(names: readonly string[]): Promise<number> {
   let statement: Query | undefined;
   const lanes = createLaneOps(
-    { schema: 'muster', now: t.clock, ready: () => undefined, depthLimit: 1_000, effects: new Effects() },
+    {
+      schema: 'muster',
+      now: t.clock,
+      ready: () => undefined,
+      depthLimit: 1_000,
+      effects: new Effects(),
+      isDistributed: false,
+    },
     [],
   );
   await lanes.ensureMany(

@@ -1,14 +1,16 @@
 import type { Query } from '../db.ts';
+import { ofOneTenant } from './one-tenant.ts';
 import { types } from './types.ts';
 
 /**
  * The statement as it is sent: with our parsers, and under a name that stands for this text alone. Two engines, each in a
  * schema of its own, may share a connection, and a name that was prepared for another text is refused there.
  */
-export function ownQuery(config: Query) {
+export function ownQuery(config: Query, isDistributed = false) {
+  const text = isDistributed ? ofOneTenant(config.text) : config.text;
   return config.name === undefined
-    ? { ...config, types }
-    : { ...config, name: nameFor(config.name, config.text), types };
+    ? { ...config, text, types }
+    : { ...config, text, name: nameFor(config.name, text), types };
 }
 
 const texts = new Map<string, Map<string, string>>();

@@ -12,6 +12,8 @@ export interface Patience {
   readonly beginMs: number;
   /** A statement may take so long that its connection is asked before whether it is there, as by a `begin`. */
   readonly asksFirst?: boolean;
+  /** The database is distributed by tenant. */
+  readonly isDistributed?: boolean;
 }
 
 export const DEADLINE_MS = 10_000;
@@ -27,6 +29,7 @@ const NO_ANSWER = 'Query read timeout';
  * away. What was sent there may have been carried out.
  */
 export function pooled(pool: pg.Pool, patience?: Patience) {
+  const own = (config: Query) => ownQuery(config, patience?.isDistributed);
   const within = <Q extends object>(config: Q, statementMs = patience?.statementMs ?? 0) =>
     statementMs === 0 ? config : { ...config, query_timeout: Math.ceil(statementMs * CLIENT_WAITS_LONGER) };
   // A connection that breaks while it is lent out, between two statements of a transaction, says so with an event that
@@ -41,11 +44,11 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
   return {
     async query(config: Query) {
       check();
-      if (!patience?.asksFirst) return pool.query(within(ownQuery(config)));
+      if (!patience?.asksFirst) return pool.query(within(own(config)));
       const client = await pool.connect();
       try {
         await client.query(within({ text: '' }, patience.beginMs));
-        const result = await client.query(within(ownQuery(config)));
+        const result = await client.query(within(own(config)));
         client.release();
         return result;
       } catch (error) {
@@ -55,7 +58,7 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
     },
 
     adopt: (client: Queryable): Queryable => ({
-      query: (config: Query) => client.query(ownQuery(config)),
+      query: (config: Query) => client.query(own(config)),
     }),
 
     async transaction<T>(run: (tx: Transaction) => Promise<T>, limits: Limits = {}): Promise<T> {
@@ -70,7 +73,7 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
       try {
         await client.query(within({ text: patience ? beginWith(limits) : 'begin' }, patience?.beginMs));
         const tx: Transaction = {
-          query: (config: Query) => client.query(within(ownQuery(config), statementMs)),
+          query: (config: Query) => client.query(within(own(config), statementMs)),
           afterCommit: (then) => void afterCommit.push(then),
           ifInDoubt: (then) => void ifInDoubt.push(then),
         };

@@ -13,6 +13,8 @@ export interface PostgresOptions {
   readonly deadlineMs?: number;
   /** How long one statement may take, if not half of the deadline. A transaction can be given another limit. */
   readonly statementMs?: number;
+  /** It is distributed by tenant: each statement is of one. */
+  readonly isDistributed?: boolean;
 }
 
 /** Four tenths for a connection, five for the statement, and one more to hear that the server has ended it. */
@@ -27,6 +29,8 @@ const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
 /** More than two writers per kind of statement bring little (measured); these are shared by all kinds. */
 const GATHERED_CONNECTIONS = 4;
+/** Of a distributed database each statement is of one tenant and takes some 30 ms, however much it holds: more of them at once. */
+const DISTRIBUTED = { writers: 8, gatheredConnections: 16 };
 /** Only a uniqueness check on an uncommitted key can wait here; the batch is then run again row by row. */
 const GATHERED_LOCK_MS = 100;
 /** Elsewhere somebody waits for his lock alone, but on a connection that others need. */
@@ -50,6 +54,7 @@ export function openPostgres(options: PostgresOptions): Database {
   const onError = options.onError ?? (() => {});
   const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   const statementMs = options.statementMs ?? deadlineMs * FOR_STATEMENT;
+  const isDistributed = options.isDistributed ?? false;
   const pools: pg.Pool[] = [];
   const open = (
     name: string,
@@ -69,7 +74,7 @@ export function openPostgres(options: PostgresOptions): Database {
     });
     pool.on('error', onError);
     pools.push(pool);
-    return pooled(pool, { ...limits, beginMs: deadlineMs * FOR_BEGIN });
+    return pooled(pool, { ...limits, beginMs: deadlineMs * FOR_BEGIN, isDistributed });
   };
   const listener = new ListenerSession(
     {
@@ -83,12 +88,13 @@ export function openPostgres(options: PostgresOptions): Database {
   );
   return {
     kind: 'postgres',
-    writers: 2,
+    isDistributed,
+    writers: isDistributed ? DISTRIBUTED.writers : 2,
     deadlineMs,
     ...open('muster', options.connections ?? 10, { lockMs: LOCK_MS, statementMs }),
     gathered: open(
       'muster gathered',
-      GATHERED_CONNECTIONS,
+      isDistributed ? DISTRIBUTED.gatheredConnections : GATHERED_CONNECTIONS,
       { lockMs: GATHERED_LOCK_MS, statementMs },
       `${NO_JIT}; ${NO_SCANS}`,
     ),

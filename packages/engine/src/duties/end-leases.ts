@@ -1,4 +1,6 @@
+import { byTenant } from '../by-tenant.ts';
 import type { Queryable } from '../db.ts';
+import type { Told } from '../effects.ts';
 import type { Context } from '../operation.ts';
 import type { LaneRef } from '../ops/lanes.ts';
 import { NO_NEXT, SETTLED, settle } from '../report/settle.ts';
@@ -49,12 +51,17 @@ export function createEndLeases(context: Context): Duty {
         ? { looked: on.lanes.length, lanes: on.lanes }
         : await over(client, on.except);
       if (lanes.length === 0) return { ...dutyRun(0, MOST), more: looked >= MOST };
-      const { rows: ended, told } = await end(client, channelsFor(on), [
-        context.now(),
-        lanes.map((lane) => lane.tenantId),
-        lanes.map((lane) => lane.laneId),
-      ]);
-      const settled = ended as SettledRow[];
+      const settled: SettledRow[] = [];
+      const told: Told[] = [];
+      for (const some of byTenant(context, lanes)) {
+        const ended = await end(client, channelsFor(on), [
+          context.now(),
+          some.map((lane) => lane.tenantId),
+          laneIds(some),
+        ]);
+        settled.push(...ended.rows);
+        told.push(...ended.told);
+      }
       return {
         ...dutyRun(settled.length, MOST, {
           transitions: settled.flatMap(transitionsOf),

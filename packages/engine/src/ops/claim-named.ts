@@ -67,6 +67,7 @@ export function createClaimNamed(context: Context, calls: Calls) {
     const wakes: Wake[] = [];
     const told: Told[] = [];
     await askForRunners<ClaimNamedRequest, Row>(
+      context,
       requests,
       (some) => ask(client, some),
       (request, row, facts) => {

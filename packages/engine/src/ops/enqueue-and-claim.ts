@@ -64,6 +64,7 @@ export function createEnqueueAndClaim(context: Context) {
     const transitions: Transition[] = [];
     const told: Told[] = [];
     await askForRunners<EnqueueAndClaimRequest, Row>(
+      context,
       requests.filter(({ actions }) => actions.length > 0),
       (some) => ask(client, some),
       (request, row, facts) => {

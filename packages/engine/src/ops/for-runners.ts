@@ -1,5 +1,7 @@
+import { byTenant } from '../by-tenant.ts';
 import type { Ask, Facts, Told } from '../effects.ts';
 import { EngineError } from '../errors.ts';
+import type { Context } from '../operation.ts';
 import { checkLease, checkName, checkRunner, checkTenant } from '../values.ts';
 
 /** Claims of runners for whom somebody else has chosen what they get: several runners at once, each once. */
@@ -46,10 +48,23 @@ export const runnerValues = (requests: readonly ForRunner[]) => [
   requests.map(({ leaseMs }) => leaseMs),
 ];
 
-/** Asks for all, then again for those who wanted something and lost their runner's row to somebody else. */
+/** Of each tenant by itself where the database is distributed. */
 export async function askForRunners<Request extends ForRunner, Row extends RowForRunner>(
+  context: Context,
   requests: readonly Request[],
-  ask: (some: readonly Request[]) => ReturnType<Ask>,
+  ask: Asking<Request>,
+  got: (request: Request, row: Row & { nth: number }, facts: Facts | undefined) => void,
+  told: Told[],
+): Promise<void> {
+  for (const some of byTenant(context, requests)) await askForSome<Request, Row>(some, ask, got, told);
+}
+
+type Asking<Request> = (some: readonly Request[]) => ReturnType<Ask>;
+
+/** Asks for all, then again for those who wanted something and lost their runner's row to somebody else. */
+async function askForSome<Request extends ForRunner, Row extends RowForRunner>(
+  requests: readonly Request[],
+  ask: Asking<Request>,
   got: (request: Request, row: Row & { nth: number }, facts: Facts | undefined) => void,
   told: Told[],
 ): Promise<void> {

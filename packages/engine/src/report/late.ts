@@ -152,8 +152,8 @@ export function createReportLate(context: Context) {
     }
     const values = (list: { item: ReportItem; known: Known }[]) => [
       context.now(),
-      list.map(({ known }) => known.ord),
       list.map(({ item }) => item.tenantId),
+      list.map(({ known }) => known.ord),
       list.map(({ item }) => item.actionId),
       list.map(({ item }) => item.attempt),
       list.map(({ item }) => item.worker ?? null),
@@ -211,7 +211,7 @@ const lookUpStatement = (s: string) => `
 
 const INPUT = `i as materialized (
     select * from unnest((select $2::int[]), (select $3::int[]), (select $4::bigint[]), (select $5::int[]), (select $6::text[]), (select $7::jsonb[]))
-      as i(ord, tenant_id, action_id, attempt, worker, result)
+      as i(tenant_id, ord, action_id, attempt, worker, result)
   )`;
 
 const succeedPendingStatement = (s: string) => `
@@ -247,8 +247,7 @@ const succeedFailedStatement = (s: string) => `
 const recordStatement = (s: string) => `
   insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
   select i.tenant_id, i.action_id, i.lane_id, ${NOW}, ${EVENT_TYPES.LATE}, i.attempt, i.worker, i.outcome
-  from unnest($2::int[], $3::bigint[], $4::bigint[], $5::int[], $6::text[], $7::text[])
-    as i(tenant_id, action_id, lane_id, attempt, worker, outcome)
+  from ${rows(2, { tenant_id: 'int', action_id: 'bigint', lane_id: 'bigint', attempt: 'int', worker: 'text', outcome: 'text' })}
   where (
     select 1 from ${s}.events e where e.tenant_id = i.tenant_id and e.action_id = i.action_id and e.attempt = i.attempt
       and e.type = ${EVENT_TYPES.LATE} and e.reason = i.outcome limit 1) is null`;

@@ -1,4 +1,5 @@
 import { idArray, intArray, jsonbArray, textArray } from '../binary-array.ts';
+import { handedOn, numberColumn, numberOf, takeNumbers } from '../event-numbers.ts';
 import type { Busy, Context, Operation } from '../operation.ts';
 import { ANY_CHANNEL, head, NOW, pauses, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
@@ -15,12 +16,12 @@ import { successRow, successStatement, successValues, TOLD_OF_SUCCESS } from './
 export function createReport(context: Context): Operation<ReportItem, ReportAnswer> {
   const ask = context.effects.carry({
     name: 'muster_report',
-    text: (ends) => statement(context.schema, ends),
+    text: (ends) => statement(context, ends),
     transitions: SETTLED,
   });
   const askOfSuccess = context.effects.carry({
     name: 'muster_report_success',
-    text: (ends) => successStatement(context.schema, ends),
+    text: (ends) => successStatement(context, ends),
     told: TOLD_OF_SUCCESS,
     transitions: SETTLED,
   });
@@ -35,13 +36,14 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     async run(client, items) {
       const isSuccess = items.every((item) => item.outcome === 'succeeded');
       const now = context.now();
+      const numbers = await takeNumbers(context, client, items.length);
       const {
         rows: found,
         told,
         factsOf,
       } = await (isSuccess
-        ? askOfSuccess(client, channelsOf(items), successValues(now, items))
-        : ask(client, channelsOf(items), values(now, items)));
+        ? askOfSuccess(client, channelsOf(items), [...successValues(now, items), ...numbers])
+        : ask(client, channelsOf(items), [...values(now, items), ...numbers]));
       const answers: (ReportAnswer | Busy | undefined)[] = items.map(() => undefined);
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
@@ -126,7 +128,9 @@ const TRIES = `case when i.outcome = '${FINAL}' then 1 else o.max_attempts end`;
 /** Of an attempt that had time until the deadline, whoever says that its time is over says so of the deadline. */
 const DEADLINE = `case when i.outcome = 'timeout' and p.deadline <= l.lease_until then least(p.deadline, ${NOW}) else p.deadline end`;
 
-export const statement = (s: string, ends: string | null = null) => `
+export const statement = (context: Pick<Context, 'schema' | 'isDistributed'>, ends: string | null = null) => {
+  const s = context.schema;
+  return `
   with ${pauses(s)}, h as (
     select i.ord, i.tenant_id, p.lane_id, l.ver, i.action_id, i.attempt, ${OUTCOME} as outcome, ${REASON} as reason, coalesce(i.worker, l.worker) as worker,
       i.error, i.result, i.delay_ms, l.cancel_requested, l.leased_at, l.sent_id, l.worker as sent_worker, l.runner_id, l.lease_runner, p.channel, p.priority, p.seq, p.failures,
@@ -136,7 +140,7 @@ export const statement = (s: string, ends: string | null = null) => `
       n.priority as n_priority, n.seq as n_seq, i.next_worker as n_worker, coalesce(n.lease_ms, i.next_lease_ms) as n_lease_ms,
       -- would it stand in the line that the next one is taken from, if it went back?
       coalesce(p.channel in (i.next_channel, '${ANY_CHANNEL}') and p.generation = l.generation and (p.deadline is null or p.deadline > ${NOW})
-        and (pz.tags is null or o.tags is null or not o.tags && pz.tags), false) as n_behind
+        and (pz.tags is null or o.tags is null or not o.tags && pz.tags), false) as n_behind${handedOn(context)}
     from ${rows(2, {
       tenant_id: 'int',
       action_id: 'bigint',
@@ -151,6 +155,7 @@ export const statement = (s: string, ends: string | null = null) => `
       next_worker: 'text',
       next_lease_ms: 'int',
       only_lane: 'bigint',
+      ...numberColumn(context),
     })}
     cross join lateral (select * from ${s}.pending p where p.tenant_id = i.tenant_id and p.action_id = i.action_id limit 1) p
     cross join lateral (select * from ${s}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
@@ -170,4 +175,5 @@ export const statement = (s: string, ends: string | null = null) => `
     })}) n on true
     where l.action_id = i.action_id and l.attempt = i.attempt and (i.channel is null or p.channel in (i.channel, '${ANY_CHANNEL}'))
       and (i.only_lane is null or p.lane_id = i.only_lane)
-  ), ${settle(s, { ends })}`;
+  ), ${settle(s, { ends, number: (row) => numberOf(context, row) })}`;
+};

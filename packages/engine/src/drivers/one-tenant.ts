@@ -1,0 +1,44 @@
+/**
+ * The same statement for a database that is distributed by tenant. There it is of one tenant only (gatherers split), and the database
+ * carries it out where that tenant is, if every table in it is compared with one tenant that is a parameter: so says what this makes of
+ * the comparisons of two rows. On a plain server they stay as they are written, and one statement is of many tenants.
+ */
+export function ofOneTenant(text: string): string {
+  let own = known.get(text);
+  if (own === undefined) {
+    own = rewritten(text);
+    known.set(text, own);
+  }
+  return own;
+}
+
+/** Stands where a statement of many tenants reads a table of all of them, behind a condition. */
+export const ofAllTenants = (row: string) => `/* of all tenants: ${row} */`;
+
+const known = new Map<string, string>();
+
+const TWO_ROWS = /\b(\w+)\.tenant_id = (\w+)\.tenant_id\b/g;
+/** See `hasKeyOf`. */
+const ROW_OF_LIST = /\b(\w+)\.tenant_id = any\(array\[\w+\.tenant_id\]\)/g;
+/** See `rows`. */
+const LIST =
+  /\bunnest\(\(select (\$\d+)::int\[\]\)(?:, \(select [^)]*\))*\)\s+(?:with ordinality )?as \w+\((\w+)/;
+const OF_ALL = /\/\* of all tenants: (\w+) \*\//g;
+
+function rewritten(text: string): string {
+  const tenant = tenantOf(text);
+  if (tenant === null) return text;
+  const is = (row: string) => `${row}.tenant_id = ${tenant}`;
+  return text
+    .replace(TWO_ROWS, (_, row: string, other: string) => `(${is(row)} and ${is(other)})`)
+    .replace(ROW_OF_LIST, (_, row: string) => is(row))
+    .replace(OF_ALL, (_, row: string) => ` and ${is(row)}`);
+}
+
+/** The list of tenants that it is given, all of them the same one and always the first column, or the tenant. */
+function tenantOf(text: string): string | null {
+  const list = LIST.exec(text);
+  if (list?.[2] === 'tenant_id') return `(${list[1]}::int[])[1]`;
+  if (list) throw new Error(`A list of rows begins with ${list[2]} and not with the tenant.`);
+  return /\btenant_id = (\$\d+)\b/.exec(text)?.[1] ?? null;
+}
