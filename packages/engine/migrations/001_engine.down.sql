@@ -30,5 +30,5 @@ drop table {schema}.nodes, {schema}.leaders, {schema}.count_changes, {schema}.ev
   {schema}.pauses, {schema}.idempotency_keys, {schema}.endings, {schema}.pending, {schema}.action_tags, {schema}.actions,
   {schema}.lane_names, {schema}.lanes, {schema}.runners;
 drop sequence {schema}.event_seq, {schema}.action_seq, {schema}.runner_seq, {schema}.lane_seq;
-drop function {schema}.sought_by(anyelement);
+drop function {schema}.sought_by(anyelement), {schema}.dear_to_ask(anyelement);
 drop function {schema}.feed_xid();
