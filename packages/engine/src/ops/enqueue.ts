@@ -108,6 +108,8 @@ export interface EncodedAction {
   readonly mostOfChannel?: number | undefined;
   /** What must not share a statement with its like. */
   readonly key: string | null;
+  /** The line that it stands in, written down once: several look something up by it. */
+  readonly line: string;
   /** Whether somebody wants to know what stands in its way: a fifth of the database's time, a half of Node's. */
   readonly tell: boolean;
 }
@@ -156,6 +158,7 @@ export function encodeAction(context: Context, action: NewAction, tell = false):
       !action.unbounded,
     mostOfChannel: action.mostOfChannel,
     key: keyOf(action),
+    line: lineOf(action),
     tell,
   };
 }
@@ -224,7 +227,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
   const askPlain = context.effects.carry({
     name: 'muster_enqueue_plain',
     text: () => `${ANSWER}
-      select e.* from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::json[], $7::text[], $8, $9::boolean[]) e`,
+      select e.* from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::json[], $7::text[], $8, $9::int[]) e`,
     told: 'answer.ord, answer.outcome, answer.action_id, answer.lane_id, answer.runner_id, answer.channel, answer.room',
     transitions: `
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}], null::text, 'pending', 0, null::text, $1::timestamptz
@@ -234,7 +237,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
     name: 'enqueue',
     key: (item) => item.key,
     bytes: (item) => Buffer.byteLength(item.payload) + Buffer.byteLength(item.options ?? ''),
-    line: lineOf,
+    line: (item) => item.line,
     touches: ({ tenantId, laneId }) => ({ tenantId, laneId }),
     async run(client, items) {
       const now = context.now();
@@ -255,21 +258,21 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
             ...values,
             textArray(items.map((item) => item.createdBy)),
             context.depthLimit,
-            toCount(rooms, items),
+            intArray(toCount(rooms, items)),
           ])
         : ask(client, mayEnd ? null : channels, [
             ...values,
             jsonbArray(items.map((item) => item.options)),
             items.some((item) => item.tell),
           ]));
-      if (!isPlain) for (const item of items) rooms.forget(lineOf(item));
+      if (!isPlain) for (const item of items) rooms.forget(item.line);
       const unknown = new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
       const answers: (Verdict | EngineError | Busy)[] = items.map(() => unknown);
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
       for (const row of rows as Row[]) {
-        const { tenantId, mostOfChannel } = items[row.ord - 1] as EncodedAction;
-        if (typeof row.room === 'number') rooms.found(lineOf(items[row.ord - 1] as EncodedAction), row.room);
+        const { tenantId, line, mostOfChannel } = items[row.ord - 1] as EncodedAction;
+        if (typeof row.room === 'number') rooms.found(line, row.room);
         if (row.outcome !== 'superseded')
           answers[row.ord - 1] = answerOf(row, now, mostOfChannel ?? context.depthLimit);
         if (row.outcome !== 'created' && row.outcome !== 'superseded') continue;
@@ -281,13 +284,17 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
   };
 }
 
-/** Of which of these nobody knows whether their lane has room for all that are put into it here. */
-function toCount(rooms: LaneRooms, items: readonly EncodedAction[]): boolean[] {
+/**
+ * For which of these nobody knows whether their lane has room: the how-manieth here that is put into its lane each is. Null:
+ * it is known.
+ */
+function toCount(rooms: LaneRooms, items: readonly EncodedAction[]): (number | null)[] {
   const places = new Map<string, number>();
-  const lanes = items.map(lineOf);
-  for (const lane of lanes) places.set(lane, (places.get(lane) ?? 0) + 1);
-  const known = new Map([...places].map(([lane, many]) => [lane, rooms.take(lane, many)]));
-  return lanes.map((lane) => !known.get(lane));
+  return items.map(({ line }) => {
+    const nth = (places.get(line) ?? 0) + 1;
+    places.set(line, nth);
+    return rooms.take(line) ? null : nth;
+  });
 }
 
 function transitionOf(tenantId: number, row: Row, now: Date): Transition {

@@ -10,11 +10,11 @@ const MOST_LANES = 50_000;
 export class LaneRooms {
   readonly #left = new BoundedMap<string, number>(MOST_LANES);
 
-  /** Takes so many places if they are there; if not, somebody has to count. */
-  take(lane: string, places: number): boolean {
+  /** Takes a place if it is there; if not, somebody has to count. */
+  take(lane: string): boolean {
     const left = this.#left.get(lane);
-    if (left === undefined || left < places) return false;
-    this.#left.set(lane, left - places);
+    if (left === undefined || left < 1) return false;
+    this.#left.set(lane, left - 1);
     return true;
   }
 
