@@ -53,6 +53,8 @@ function split<Entry extends { readonly item: Item }, Item>(
 ): { now: Entry[]; later: Entry[] } {
   const keys = new Set<string>();
   const lines = new Set<string>();
+  // without any key no line keeps anything apart
+  const isKeyed = open.some(({ item }) => operation.key(item) !== null);
   const now: Entry[] = [];
   const later: Entry[] = [];
   let bytes = 0;
@@ -64,7 +66,7 @@ function split<Entry extends { readonly item: Item }, Item>(
       continue;
     }
     const key = operation.key(entry.item);
-    const line = operation.line?.(entry.item) ?? null;
+    const line = isKeyed ? (operation.line?.(entry.item) ?? null) : null;
     const size = operation.bytes?.(entry.item) ?? 0;
     // from the first that does not fit on, so that the order stays
     isFull ||=

@@ -121,6 +121,7 @@ export class WakeUps {
   /** After a commit of our own. */
   tell(wakes: readonly Wake[]): void {
     for (const watcher of this.#watchers) watcher();
+    if (this.waiters.count === 0 && this.#others.length === 0) return; // nobody to tell
     this.#tellWords(wakes.flatMap(wordsOf));
   }
 

@@ -118,9 +118,9 @@ interface Row {
   ord: number;
   outcome: 'created' | 'present' | 'mismatch' | 'kept' | 'deep' | 'busy' | 'superseded';
   action_id: string;
-  lane_id: string;
   runner_id: string | null;
-  channel: string;
+  /** Of what was superseded; what is created has that of its item. */
+  channel?: string;
   /** As JSON; missing, like the next two, if nobody asked. */
   waits?:
     | (Omit<Waits, 'urgent' | 'lanePaused' | 'tenantPaused' | 'pausedTag' | 'pausedAt' | 'pausedBy'> & {
@@ -185,9 +185,11 @@ const OPTIONS: { [Name in keyof NewAction]?: (value: never) => unknown } = {
   },
 };
 
+const OPTION_NAMES = Object.keys(OPTIONS) as (keyof typeof OPTIONS)[];
+
 function encodeOptions(action: NewAction): Record<string, unknown> {
   const options: Record<string, unknown> = {};
-  for (const name of Object.keys(OPTIONS) as (keyof typeof OPTIONS)[]) {
+  for (const name of OPTION_NAMES) {
     if (action[name] === undefined) continue;
     const value = OPTIONS[name]?.(action[name] as never);
     if (value !== undefined) options[name] = value;
@@ -228,7 +230,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
     name: 'muster_enqueue_plain',
     text: () => `${ANSWER}
       select e.* from ${s}.enqueue_plain_actions($1, $2::int[], $3, $4, $5, $6::json[], $7::text[], $8, $9::int[]) e`,
-    told: 'answer.ord, answer.outcome, answer.action_id, answer.lane_id, answer.runner_id, answer.channel, answer.room',
+    told: 'answer.ord, answer.outcome, answer.action_id, answer.runner_id, answer.room',
     transitions: `
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.CREATED}], null::text, 'pending', 0, null::text, $1::timestamptz
       from answer where outcome = 'created'`,
@@ -266,22 +268,28 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
             items.some((item) => item.tell),
           ]));
       if (!isPlain) for (const item of items) rooms.forget(item.line);
-      const unknown = new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
-      const answers: (Verdict | EngineError | Busy)[] = items.map(() => unknown);
+      const answers = new Array<Verdict | EngineError | Busy>(items.length);
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
       for (const row of rows as Row[]) {
-        const { tenantId, line, mostOfChannel } = items[row.ord - 1] as EncodedAction;
-        if (typeof row.room === 'number') rooms.found(line, row.room);
+        const item = items[row.ord - 1] as EncodedAction;
+        if (typeof row.room === 'number') rooms.found(item.line, row.room);
         if (row.outcome !== 'superseded')
-          answers[row.ord - 1] = answerOf(row, now, mostOfChannel ?? context.depthLimit);
+          answers[row.ord - 1] = answerOf(row, now, item.mostOfChannel ?? context.depthLimit);
         if (row.outcome !== 'created' && row.outcome !== 'superseded') continue;
-        transitions.push(transitionOf(tenantId, row, now));
-        wakes.push({ tenantId, laneId: row.lane_id, runnerId: row.runner_id });
+        transitions.push(transitionOf(item, row, now));
+        wakes.push({ tenantId: item.tenantId, laneId: item.laneId, runnerId: row.runner_id });
       }
+      if (answers.includes(undefined as never)) fillUp(answers);
       return { answers, transitions, wakes, told };
     },
   };
+}
+
+/** Lanes of which nothing is told are unknown. An error knows where it was made, which takes as long as ten answers. */
+function fillUp(answers: (Verdict | EngineError | Busy)[]): void {
+  const unknown = new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
+  for (let n = 0; n < answers.length; n += 1) answers[n] ??= unknown;
 }
 
 /**
@@ -297,14 +305,17 @@ function toCount(rooms: LaneRooms, items: readonly EncodedAction[]): (number | n
   });
 }
 
-function transitionOf(tenantId: number, row: Row, now: Date): Transition {
+const CREATED = ['CREATED'] as const;
+const SUPERSEDED = ['SUPERSEDED'] as const;
+
+function transitionOf(item: EncodedAction, row: Row, now: Date): Transition {
   const created = row.outcome === 'created';
   return {
-    tenantId,
-    laneId: row.lane_id,
+    tenantId: item.tenantId,
+    laneId: item.laneId,
     actionId: row.action_id,
-    channel: row.channel,
-    events: [created ? 'CREATED' : 'SUPERSEDED'],
+    channel: row.channel ?? item.channel,
+    events: created ? CREATED : SUPERSEDED,
     before: created ? null : 'pending',
     state: created ? 'pending' : 'cancelled',
     attempt: 0,
