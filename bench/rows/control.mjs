@@ -81,7 +81,7 @@ export default [
     unit: 'ms',
     lower: true,
     uses: ['postgres'],
-    settings: 'as control-wake-up, four operators, each one action at a time: the two cores are busy',
+    settings: 'as the row before, four operators, each one action at a time: the two cores are busy',
     measure: ({ url, sizes }) => wakeUps(url, sizes.waiters, 4),
   },
   {
@@ -111,7 +111,8 @@ export default [
     unit: 'ms',
     lower: true,
     uses: ['postgres'],
-    settings: 'see bench/polling-server.mjs; otherwise as control-wake-up, 16 operators, 200 actions',
+    settings:
+      'see bench/polling-server.mjs; otherwise as the action to a waiting agent, 16 operators, 200 actions',
     measure: ({ url, sizes }) => pollingLatency(url, Math.ceil(sizes.waiters / 10)),
   },
 ];

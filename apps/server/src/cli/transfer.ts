@@ -26,7 +26,7 @@ export async function exportTo(given: string): Promise<number> {
     await handle.close();
     await rename(partial, file);
     console.error(
-      `Written to ${file}. It contains everything but secrets that were never stored; keep it safe.`,
+      `Written to ${file}. It contains everything but the secrets key, which the import needs too (docs/operations.md); keep it safe.`,
     );
     return code;
   } catch (error) {

@@ -62,7 +62,7 @@ function wrongKey(config: Config, isGiven: boolean, mayMakeKey: boolean): Settin
     const { secretsKeyFile } = dataFolder(config.MUSTER_DATA_DIR);
     return new SettingError(
       'MUSTER_SECRETS_KEY',
-      `is not set, and the key in ${secretsKeyFile} did not seal the values of this database. ${rest}`,
+      `is not set, and the key in ${secretsKeyFile} did not seal the values of this database. ${rest} After an import: set MUSTER_SECRETS_KEY to the key of the other installation, or put its secrets-key file there.`,
     );
   }
   return new SettingError('MUSTER_SECRETS_KEY', `did not seal the values of this database. ${rest}`);
