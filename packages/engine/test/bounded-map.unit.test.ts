@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { BoundedMap } from '../src/bounded-map.ts';
 
@@ -29,4 +31,22 @@ it('goes on after it was full of one and empty in turns', () => {
     expect(map.size).toBe(1);
     if (n % 3 === 2) map.delete(n);
   }
+});
+
+it('holds on to nothing that has come and gone', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const used = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const map = new BoundedMap<string, number>(1_000_000);
+  const before = used();
+  for (let n = 0; n < 400_000; n += 1) {
+    map.set(`key ${n}`, n);
+    map.delete(`key ${n}`);
+  }
+  // an iterator that was kept held 60 MB
+  expect(used() - before).toBeLessThan(15_000_000);
+  expect(map.size).toBe(0);
 });
