@@ -528,7 +528,7 @@ begin
     select go.tenant_id, go.action_id, go.lane_id, go.generation, go.channel, go.kind, go.payload, go.o, go.supersede_key,
       go.priority, (go.o->>'notBefore')::timestamptz as not_before,
       (go.o->>'deliverBy')::timestamptz as deliver_by, (go.o->>'deadline')::timestamptz as deadline, (go.o->>'leaseMs')::int as lease_ms
-    from go
+    from go order by go.action_id -- the windows have sorted them by lane; their events are numbered as they are
   ), added as (
     insert into {schema}.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, tags, created_at,
         created_by, not_before, deliver_by, deadline, max_attempts, backoff_ms, backoff_max_ms, head_of_line,

@@ -45,6 +45,21 @@ describe('the order of one call', () => {
     expect(await taken(laneId)).toBe('A B C D');
   });
 
+  test.each<[string, More]>([
+    ['without options', {}],
+    ['with tags', { tags: ['x'] }],
+  ])('G43: the feed shows them in the order of the list, %s', async (_name, more) => {
+    const lanes = await Promise.all([1, 2, 3].map(async () => (await t.lane()).laneId));
+    const list = Array.from({ length: 9 }, (_, n) => action(lanes[n % 3] as string, `${n}`, more));
+    const made = await t.engine.enqueueMany(t.db, list);
+    const ids = made.map((answer) => (answer instanceof Error ? answer.code : answer.id));
+    const { rows } = await t.db.query({
+      text: `select action_id::text as id from muster.history where action_id = any($1::bigint[]) order by event_id`,
+      values: [ids],
+    });
+    expect(rows.map(({ id }) => id)).toEqual(ids);
+  });
+
   test('G26: what was added before in the same call is replaced or kept like anything before', async () => {
     const { laneId } = await t.lane();
     expect(
