@@ -95,6 +95,27 @@ test('validate tells a changed view or function, of the reports too, and takes n
   }
 });
 
+test('a payload that plain SQL wrote over several lines is one line of an export', async () => {
+  const [from, to] = [{ DATABASE_URL: await freshDatabase() }, { DATABASE_URL: await freshDatabase() }];
+  expect(await muster(['migrate', 'up'], from)).toMatchObject({ code: 0 });
+  const client = new pg.Client({ connectionString: from.DATABASE_URL });
+  await client.connect();
+  const made = await client
+    .query(`select muster.make_lane(1, 'generic', 'lines') as lane`)
+    .then(({ rows }) =>
+      client.query(
+        `select outcome from muster.enqueue_actions(now(), array[1], array[$1::bigint], array['any'], array['x'],
+          array[E'{\n  "a":\r\n 1}']::json[], array[null]::jsonb[])`,
+        [rows[0].lane],
+      ),
+    )
+    .finally(() => client.end());
+  expect(made.rows).toEqual([{ outcome: 'created' }]);
+  const file = path.join(folder.path, 'lines.jsonl');
+  expect(await muster(['export', file], from)).toMatchObject({ code: 0 });
+  expect(await muster(['import', file], to)).toMatchObject({ code: 0 });
+});
+
 test('an embedded installation moves to a server with everything in it', async () => {
   const embedded = { MUSTER_DATA_DIR: path.join(folder.path, 'data') };
   const file = path.join(folder.path, 'export.jsonl');

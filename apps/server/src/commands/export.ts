@@ -30,7 +30,7 @@ export const exportAll: Command<Record<string, never>> = {
           counts[name] = 0;
           await tx.query({
             text: `declare export_rows no scroll cursor for
-            select row_to_json(r)::text as line from (select ${once ? 'distinct ' : ''}${columns.map(quoted).join(', ')} from ${s}.${quoted(name)}) r`,
+            select translate(row_to_json(r)::text, E'\\n\\r', '  ') as line from (select ${once ? 'distinct ' : ''}${columns.map(quoted).join(', ')} from ${s}.${quoted(name)}) r`,
           });
           for (;;) {
             const { rows } = await tx.query({ text: `fetch ${ROWS_AT_ONCE} from export_rows` });
