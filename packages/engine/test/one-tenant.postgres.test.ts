@@ -1,7 +1,16 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ofOneTenant } from '../src/drivers/one-tenant.ts';
-import { createEngine, type Database, type Engine, openPostgres, type Query } from '../src/index.ts';
+import {
+  createEngine,
+  createMigrate,
+  type Database,
+  ENGINE_LINE,
+  type Engine,
+  openPostgres,
+  type Query,
+} from '../src/index.ts';
+import { testDatabase } from '../testing/index.ts';
 import { commands, type Table, table } from '../testing/model/game.ts';
 import { OPENINGS } from '../testing/model/openings.ts';
 import { DEPTH_LIMIT } from '../testing/model/play.ts';
@@ -48,6 +57,15 @@ test('G1 G3 G4 G5 G9 G10 G13 G15 G16 G20 G44: statements of one tenant do what t
     fc.asyncProperty(commands, (list) => t.play(list, engine)),
     { numRuns: RUNS },
   );
+});
+
+test('such a database is migrated like any other', async () => {
+  const empty = await testDatabase({ migrated: false });
+  const distributed = openPostgres({ url: empty.url as string, isDistributed: true });
+  const migrate = createMigrate(distributed, { schema: 'muster', lines: [ENGINE_LINE] });
+  expect((await migrate.up()).map(({ name }) => name)).toEqual(['engine']);
+  await distributed.close();
+  await empty.drop();
 });
 
 test('calls of several tenants at once are never in one statement', async () => {

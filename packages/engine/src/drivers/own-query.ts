@@ -7,7 +7,8 @@ import { types } from './types.ts';
  * schema of its own, may share a connection, and a name that was prepared for another text is refused there.
  */
 export function ownQuery(config: Query, isDistributed = false) {
-  const text = isDistributed ? ofOneTenant(config.text) : config.text;
+  // a migration has no values: what looks like parameters in it are those of its functions
+  const text = isDistributed && config.values ? ofOneTenant(config.text) : config.text;
   return config.name === undefined
     ? { ...config, text, types }
     : { ...config, text, name: nameFor(config.name, text), types };
