@@ -40,10 +40,11 @@ export function tables(results) {
   ].join('\n');
 }
 
-/** @param {any} results @param {string} folder */
-export function writeResults(results, folder) {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(path.join(folder, 'results.json'), `${JSON.stringify(results, null, 2)}\n`);
+/** Returns the files. The one for programs is never part of the repository. @param {any} results @param {string} folder @param {string} cache */
+export function writeResults(results, folder, cache) {
+  for (const one of [folder, cache]) mkdirSync(one, { recursive: true });
+  const forPrograms = path.join(cache, 'results.json');
+  writeFileSync(forPrograms, `${JSON.stringify(results, null, 2)}\n`);
   const file = path.join(folder, 'RESULTS.md');
   const old = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const byHand =
@@ -77,4 +78,5 @@ ${results.rows.map((/** @type {any} */ row) => `- **${row.title}**${row.version 
 ${BEGIN}${byHand}${END}
 `;
   writeFileSync(file, text);
+  return [file, forPrograms];
 }

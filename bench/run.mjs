@@ -80,11 +80,10 @@ const results = {
 console.log(`\n${tables(results)}\n`);
 // Only a whole run of full size is kept as the project's figures.
 const whole = !options.quick && !options.only;
-const folder = whole ? here : path.join(here, '.cache');
-writeResults(results, folder);
-console.log(
-  `Written to ${path.relative(process.cwd(), folder)}/results.json and RESULTS.md in ${results.minutes} min.`,
-);
+const cache = path.join(here, '.cache');
+const folder = whole ? here : cache;
+const written = writeResults(results, folder, cache).map((file) => path.relative(process.cwd(), file));
+console.log(`Written to ${written.join(' and ')} in ${results.minutes} min.`);
 if (measured.some((row) => row.failed)) process.exitCode = 1;
 
 /**
