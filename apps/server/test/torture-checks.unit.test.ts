@@ -142,7 +142,7 @@ function check(story: Story): string[] {
   const evidence: Evidence = {
     ...story,
     faults: [],
-    history: { actions: new Map(actions), events: story.events, lanes: [], runners: [], counts },
+    history: { actions: new Map(actions), events: story.events, feed: [], lanes: [], runners: [], counts },
     eventsOf: (id) => story.events.filter(({ actionId }) => actionId === id),
     asked: new Map(story.asked.map((one) => [one.id, one])),
   };

@@ -31,4 +31,5 @@ drop table {schema}.nodes, {schema}.leaders, {schema}.count_changes, {schema}.ev
   {schema}.lane_names, {schema}.lanes, {schema}.runners;
 drop sequence {schema}.event_seq, {schema}.action_seq, {schema}.runner_seq, {schema}.lane_seq;
 drop function {schema}.sought_by(anyelement), {schema}.dear_to_ask(anyelement);
+drop function {schema}.feed_xid_now();
 drop function {schema}.feed_xid();

@@ -33,6 +33,12 @@ create function {schema}.feed_xid() returns xid8 language sql stable as $$
     else (pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)::text::xid8 end
 $$;
 
+-- The same for one that waited for a row which it then found as it was: others may have written about it meanwhile.
+create function {schema}.feed_xid_now() returns xid8 language plpgsql volatile as $$
+begin
+  return {schema}.feed_xid();
+end $$;
+
 -- Something that drives many lanes. `ver` is what makes its slots exact: two claims that saw the same free slots
 -- cannot both raise it. `slots` null means no limit.
 create table {schema}.runners (
@@ -369,12 +375,13 @@ end $$;
 --   created | present (same idempotency key and body) | mismatch (same key, other body) | kept (supersede: keep-first)
 --   | deep (the lane is full) | busy (the lane changed or is locked, try again). Unknown lanes are missing.
 -- Besides, one row `superseded` for each action that was replaced, under the number of the one that replaced it.
--- `waits` says, if p_tell, of what was created what stands in its way in its lane; what does not is not in it.
+-- `waits` says, if p_tell, of what was created what stands in its way in its lane; what does not is not in it. `xid` is what its CREATED
+-- carries in the feed: this sees more than the statement that calls it, whose own events must not come before it.
 -- Takes no lock on a lane unless a supersede key asks for one: an open transaction elsewhere must not stall a batch.
 create function {schema}.enqueue_actions(
   p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads json[],
   p_options jsonb[], p_tell boolean default false
-) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text, waits jsonb) language plpgsql
+) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text, waits jsonb, xid xid8) language plpgsql
 -- Planned once per session and not for each call, which took longer than a row (4.5 ms instead of 0.95). The plan may be made while
 -- the tables are empty, so it must not read whole tables: see NO_SCANS in drivers/postgres.ts. That makes its estimates so large that
 -- it would be compiled, for 20 s, in sessions of others.
@@ -510,7 +517,8 @@ begin
   ), doomed as materialized (
     -- a claim of a pool locks no lane, only what it takes: what it has in hand is not replaced any more
     select old.* from old cross join lateral (
-      select 1 from {schema}.pending q where q.tenant_id = old.tenant_id and q.action_id = old.old_action and q.lane_id = old.lane_id limit 1
+      select 1 from {schema}.pending q where q.tenant_id = old.tenant_id and q.action_id = old.old_action and q.lane_id = old.lane_id
+        and q.attempt = 0 limit 1 -- nor what has been in hand meanwhile
       for update skip locked
     ) q
   ), superseded as (
@@ -575,10 +583,10 @@ begin
           select jsonb_build_object('id', u.action_id::text, 'channel', u.channel, 'until', u.until)
           from {schema}.urgent_elsewhere(p_now, j.tenant_id, j.lane_id, j.channel) u
           where u.action_id not in (select d.old_action from doomed d)) end))
-    end
+    end, (select {schema}.feed_xid())
   from judged j
   union all
-  select s.ord, 'superseded', s.action_id, s.lane_id, s.runner_id, s.channel, null from superseded s;
+  select s.ord, 'superseded', s.action_id, s.lane_id, s.runner_id, s.channel, null, null from superseded s;
 end $$;
 
 -- The same for actions without options, of which nobody asks what stands in their way: half of the time. What it says are

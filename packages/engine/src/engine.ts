@@ -50,7 +50,7 @@ import { createRunnerOps } from './ops/runners.ts';
 import { createWaitingLanes } from './ops/waiting-lanes.ts';
 import { createPerformDuty } from './perform-duty.ts';
 import { type GiveReasons, Reasons } from './reasons.ts';
-import { createRecordLate } from './report/record-late.ts';
+import { createLateNews } from './report/record-late.ts';
 import { createReporting } from './report/requests.ts';
 import { createReport } from './report/statement.ts';
 import type { RoomSize } from './room.ts';
@@ -163,6 +163,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     );
   const gatheredExtend = calls.gathered(createExtend(context));
   const gatheredAcknowledge = calls.gathered(createAcknowledge(context));
+  const gatheredLateNews = calls.gathered(createLateNews(context));
   const gatheredLane = calls.gathered(createEnsureLane(context));
   const release = async (client: Queryable, { tenantId, id: actionId, attempt }: ClaimedAction) => {
     await gatheredReport(client, { tenantId, actionId, attempt, outcome: 'released' });
@@ -254,7 +255,17 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       checkTenant(item.tenantId);
       return gatheredAcknowledge(client, { ...item, attempt: checkAttempt(item.attempt) });
     },
-    recordLate: createRecordLate(context),
+    /** Something else than a report came for an attempt that is not the running one. */
+    async recordLate(
+      client: Queryable,
+      news: { tenantId: number; actionId: string; attempt: number; worker: string; what: string },
+    ): Promise<void> {
+      checkTenant(news.tenantId);
+      checkName(news.worker, 'worker', 0);
+      checkName(news.what, 'news');
+      if (!isId(news.actionId)) return;
+      await gatheredLateNews(client, { ...news, attempt: checkAttempt(news.attempt) });
+    },
     held: createHeld(context),
     heldByAll: createHeldByAll(context),
 

@@ -12,7 +12,8 @@ import { checkTenant, checkWhole, ifGiven } from './values.ts';
  * rows of transactions older than every one that is still running, by transaction and then by event.
  *
  * In that order nothing comes before what its statement could see, so CREATED comes before what follows from it: a row
- * has the number of its transaction or of the newest that its statement could see, whichever is the larger (001_engine).
+ * has the number of its transaction or of the newest that its statement could see, whichever is the larger (001_engine). What has
+ * changed since the statement read it, it leaves alone (the version of the lane): it would be shown as if it had come first.
  *
  * A cursor is the place behind the event that was shown or passed last, never one that was only looked up to: after a
  * crash of the database numbers of transactions that left nothing are given out again.

@@ -8,9 +8,10 @@ import type { Transition, Wake } from './transition.ts';
  * and at the version that was read.
  *
  * The source `k` has: ord, tenant_id, lane_id, runner_id (of the lane), action_id, attempt (the last one), channel, worker,
- * lease_until (`leaseEnd`). A hand-out that `ends` (a condition on `k`) is its success as well: the lane stays free.
+ * lease_until (`leaseEnd`). A hand-out that `ends` (a condition on `k`) is its success as well: the lane stays free. `xid`: what the
+ * SENT carries in the feed, if this statement can see less than what it hands out.
  */
-export const handOut = (s: string, on: { leaseRunner: string; ends: string | null }) => {
+export const handOut = (s: string, on: { leaseRunner: string; ends: string | null; xid?: string }) => {
   const { from, ends, steps } = endingOf(s, on.ends);
   return `${steps}u as (
     update ${s}.lanes l set ver = l.ver + 1, ${lease({
@@ -25,8 +26,8 @@ export const handOut = (s: string, on: { leaseRunner: string; ends: string | nul
     })}
     from ${from} k where ${hasKeyOf('l', 'k', 'lane_id')}
   ), e as (
-    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
-      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SENT}, k.attempt + 1, k.worker from ${from} k
+    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker${on.xid ? ', xid' : ''})
+      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SENT}, k.attempt + 1, k.worker${on.xid ? `, ${on.xid}` : ''} from ${from} k
       ${ends ? `union all select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.SUCCEEDED}, k.attempt + 1, k.worker from ${from} k where ${ends}` : ''}
   ), c as (
     insert into ${s}.count_changes (tenant_id, channel, state, change)

@@ -204,11 +204,13 @@ export const lockLanes = (s: string, from: string, where = 'true') => `
 
 /**
  * The same for rows that are each about a waiting action: locked too, if it is still in that lane. A claim of a pool locks no lane, it
- * takes what it can lock, so between it and whatever else changes the action this lock decides.
+ * takes what it can lock, so between it and whatever else changes the action this lock decides. One that was taken and has come back
+ * meanwhile has another attempt than `x`.
  */
 export const lockWaiting = (s: string, from: string, where = 'true') => `${lockLanes(s, from, where)}
     cross join lateral (
-      select 1 from ${s}.pending p where p.tenant_id = x.tenant_id and p.action_id = x.action_id and p.lane_id = x.lane_id limit 1
+      select 1 from ${s}.pending p where p.tenant_id = x.tenant_id and p.action_id = x.action_id and p.lane_id = x.lane_id
+        and p.attempt <= x.attempt limit 1
       for update skip locked
     ) p`;
 

@@ -30,6 +30,7 @@ export function checkHistory(history: History, log: CallLog = createCallLog()): 
     ...lanes(history),
     ...generations(history, log),
     ...counts(history),
+    ...feedOrder(history),
     ...acknowledged(byAction, log),
     ...order(history, byAction, log),
     ...precedence(history, byAction, log),
@@ -45,6 +46,24 @@ function lives(history: History, byAction: ReadonlyMap<string, readonly HistoryE
     ...found.flatMap(({ violations }) => violations),
     ...checkLeases(found.flatMap(({ leases }) => leases)),
   ];
+}
+
+/** Readers of the feed see what happened to an action in the order in which it happened. */
+function feedOrder(history: History): Violation[] {
+  const last = new Map<string, bigint>();
+  return history.feed.flatMap(({ id, actionId }): Violation[] => {
+    const before = last.get(actionId) ?? 0n;
+    last.set(actionId, BigInt(id));
+    return BigInt(id) > before
+      ? []
+      : [
+          violation(
+            'feed-order',
+            actionId,
+            `event ${id} of action ${actionId} is shown after event ${before}`,
+          ),
+        ];
+  });
 }
 
 /** How many leases each worker had at once, from hand-out to end. */

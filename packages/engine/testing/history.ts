@@ -1,10 +1,13 @@
 import { type ActionState, type EventType, eventName, type Queryable } from '../src/index.ts';
+import { feedRows } from './feed-reader.ts';
 
 /** Everything the tables say about one tenant, read in one snapshot, for `check-history.ts`. */
 export interface History {
   readonly actions: ReadonlyMap<string, HistoryAction>;
   /** In the order of their numbers. */
   readonly events: readonly HistoryEvent[];
+  /** The numbers of those of actions, in the order of the feed. */
+  readonly feed: readonly { readonly id: string; readonly actionId: string }[];
   readonly lanes: readonly HistoryLane[];
   readonly runners: readonly {
     readonly id: string;
@@ -71,6 +74,9 @@ export async function readHistory(client: Queryable, tenantId: number, schema = 
         select e.event_id::text as id, e.action_id::text as "actionId", e.lane_id::text as "laneId", e.type, e.attempt, e.at, e.worker, e.reason
         from ${s}.history e where e.tenant_id = $1 order by e.event_id) x) as events,
       (select json_agg(x) from (
+        select f.event_id::text as id, f.action_id::text as "actionId" from ${feedRows(s)} f
+        where f.tenant_id = $1 and f.action_id <> 0 order by f.xid, f.event_id) x) as feed,
+      (select json_agg(x) from (
         select l.lane_id::text as id, l.generation, l.pool_id is not distinct from l.lane_id as "isPool", l.action_id::text as "actionId" from ${s}.lanes l where l.tenant_id = $1) x) as lanes,
       (select json_agg(x) from (
         select r.runner_id::text as id, r.slots,
@@ -81,7 +87,7 @@ export async function readHistory(client: Queryable, tenantId: number, schema = 
         where c.tenant_id = $1 group by 1 having sum(c.change) <> 0) x) as counts`,
     values: [tenantId],
   });
-  const { actions, events, lanes, runners, counts } = rows[0];
+  const { actions, events, feed, lanes, runners, counts } = rows[0];
   const list = (found: unknown) => (found ?? []) as never[];
   return {
     actions: new Map(
@@ -96,6 +102,7 @@ export async function readHistory(client: Queryable, tenantId: number, schema = 
       type: eventName(event.type),
       at: new Date(event.at),
     })),
+    feed: list(feed),
     lanes: list(lanes),
     runners: list(runners),
     counts: new Map(list(counts).map((row: { word: string; count: number }) => [row.word, row.count])),

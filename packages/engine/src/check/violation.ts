@@ -13,6 +13,7 @@ export const PROMISE_OF = {
   'impossible-history': 'G1',
   'state-differs': 'G1', // events and tables disagree
   'counts-differ': 'G45',
+  'feed-order': 'G43', // the feed shows events of an action in another order than its history
   'wrong-generation': 'G29',
   policy: 'G7', // a lease end that does not mean what the action says
   'lease-cut-short': 'G7',

@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '../action.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
-import { laneOf, NOW, pendingOf } from '../sql.ts';
+import { laneOf, lockLanes, NOW, pendingOf, raiseLanes } from '../sql.ts';
 
 /** The worker has received the attempt: one line of history, nothing else changes. */
 export interface AcknowledgeItem {
@@ -13,19 +13,15 @@ export function createAcknowledge(context: Context): Operation<AcknowledgeItem, 
   const s = context.schema;
   const text = `
     with h as materialized (
-      select i.ord, l.tenant_id, l.action_id, l.lane_id, l.attempt, l.worker,
+      select i.ord, l.tenant_id, l.action_id, l.lane_id, l.ver, l.attempt, l.worker,
         (select 1 from ${s}.events e where e.tenant_id = l.tenant_id and e.action_id = l.action_id and e.attempt = l.attempt
           and e.type = ${EVENT_TYPES.ACKED} limit 1) is not null as before
       from unnest((select $2::int[]), (select $3::bigint[]), (select $4::int[])) with ordinality as i(tenant_id, action_id, attempt, ord)
       cross join lateral ${pendingOf(s, 'i')}
       cross join lateral ${laneOf(s, 'p')}
       where l.action_id = i.action_id and l.attempt = i.attempt
-    ), k as materialized (
-      -- the attempt does not end under it; a lane that somebody else has locked is looked at again, never waited for
-      select x.* from (select * from h order by h.tenant_id, h.lane_id) x cross join lateral (
-        select 1 from ${s}.lanes l where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id
-          and l.action_id = x.action_id and l.attempt = x.attempt limit 1 for share skip locked
-      ) l
+    ), k as materialized (${lockLanes(s, 'h')}
+    ), u as (${raiseLanes(s, 'k')} -- what was read before this would come before it in the feed
     ), e as (
       insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
         select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.ACKED}, k.attempt, k.worker from k where not k.before order by k.ord

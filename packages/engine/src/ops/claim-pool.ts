@@ -143,15 +143,15 @@ function BEHIND(nth: string) {
 
 /** The first of one class, at most as many as there are workers. */
 const firstOf = (s: string, priority: number) => `(
-        select p.action_id, ${priority} as priority, row_number() over (order by p.seq) as nth from (
-          select p.action_id, p.seq from ${s}.pending p
+        select p.action_id, p.attempt, p.seq, ${priority} as priority, row_number() over (order by p.seq) as nth from (
+          select p.action_id, p.attempt, p.seq from ${s}.pending p
           where ${IS_NOT_STOPPED} and ${ofLane(s, 'p', 'l')} and p.channel = g.channel and p.priority = ${priority}
             and (p.not_before is null or p.not_before <= ${NOW}) and ${mayRun(s)}
           order by p.seq limit g.many
         ) p)`;
 
 const onlyOne = (s: string) => `
-        select p.action_id, p.priority, 1 as nth from ${s}.pending p
+        select p.action_id, p.attempt, p.seq, p.priority, 1 as nth from ${s}.pending p
         where ${IS_NOT_STOPPED} and p.tenant_id = l.tenant_id and p.action_id = g.only_action and p.lane_id = l.lane_id
           and p.channel = g.channel and ${mayRun(s)} limit 1`;
 
@@ -174,7 +174,7 @@ const statement = (s: string, ends: string | null, named: boolean) => `
     from f group by 1, 2, 3
   ), heads as materialized (
     select * from (
-      select g.tenant_id, g.pool_id, g.channel, g.many, p.action_id,
+      select g.tenant_id, g.pool_id, g.channel, g.many, p.action_id, p.attempt, p.seq,
         row_number() over (partition by g.tenant_id, g.pool_id, g.channel order by ${TURN}) as turn
       from g
       cross join lateral (select * from ${s}.lanes l where l.tenant_id = g.tenant_id and l.lane_id = g.pool_id limit 1) l
@@ -182,12 +182,13 @@ const statement = (s: string, ends: string | null, named: boolean) => `
       cross join lateral (${named ? onlyOne(s) : `${firstOf(s, 0)} union all ${firstOf(s, 1)}`}) p
     ) c where c.turn <= c.many
   ), t as materialized (
-    -- as it is when it is locked, if it is still there
+    -- if it is still there as it was read: one that was moved, or taken and given back, has events that this statement did not see
     select x.*, row_number() over (partition by x.tenant_id, x.pool_id, x.channel order by x.turn) as place from (
       select x.tenant_id, x.pool_id, x.channel, x.turn, x.action_id, p.attempt, p.deadline, p.lease_ms
       from (select * from heads order by tenant_id, pool_id, channel, turn) x
       cross join lateral (
         select * from ${s}.pending p where p.tenant_id = x.tenant_id and p.action_id = x.action_id and p.lane_id = x.pool_id and not p.delayed
+          and p.attempt = x.attempt and p.seq = x.seq
         limit 1 for update skip locked
       ) p
     ) x

@@ -90,6 +90,10 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
         );
         again.found.forEach((row, n) => {
           if (!row) return;
+          if (row === BUSY) {
+            answers[toRedeliver[n] as number] = BUSY;
+            return;
+          }
           const action = claimedAction(row, again.factsOf(row.action_id), true);
           answers[toRedeliver[n] as number] = { kind: 'claimed', action };
           transitions.push(sent(row, 'REDELIVERED'));

@@ -121,8 +121,8 @@ export const statement = (s: string) => `
       from g having count(*) > 0
     ) x cross join lateral ${s}.enqueue_actions($1::timestamptz, x.t, x.l, x.c, x.kd, x.p, x.o) en
   ), k as materialized (
-    select g.*, en.action_id, 0 as attempt, ${leaseEnd('g.lease_ms', "(g.o->>'deadline')::timestamptz")} from g join en on en.ord = g.at and en.outcome = 'created'
-  ), ${handOut(s, { leaseRunner: 'k.runner_id', ends: null })}
+    select g.*, en.action_id, en.xid, 0 as attempt, ${leaseEnd('g.lease_ms', "(g.o->>'deadline')::timestamptz")} from g join en on en.ord = g.at and en.outcome = 'created'
+  ), ${handOut(s, { leaseRunner: 'k.runner_id', ends: null, xid: `greatest(k.xid, ${s}.feed_xid())` })}
   ${ANSWER}
   select f.ord::int, f.runner_ver is not null as known, f.ord in (select h.ord from h) as wanted, k.nth, k.tenant_id, k.lane_id, k.action_id,
     k.attempt + 1 as attempt, ${NOW} as leased_at, k.lease_until, k.worker,

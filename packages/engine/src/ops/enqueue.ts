@@ -213,7 +213,7 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
   const ask = context.effects.carry({
     name: 'muster_enqueue',
     text: () => `${ANSWER}
-      select e.*, r.slots, r.running from ${s}.enqueue_actions($1, $2::int[], $3, $4, $5, $6::json[], $7::jsonb[], $8) e
+      select e.ord, e.outcome, e.action_id, e.lane_id, e.runner_id, e.channel, e.waits, r.slots, r.running from ${s}.enqueue_actions($1, $2::int[], $3, $4, $5, $6::json[], $7::jsonb[], $8) e
       left join lateral (
         select r.slots, r.running from ${s}.runner_loads r
         where $8 and e.outcome = 'created' and r.tenant_id = ($2::int[])[e.ord] and r.runner_id = e.runner_id limit 1

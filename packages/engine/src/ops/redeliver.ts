@@ -2,8 +2,8 @@ import { EVENT_TYPES } from '../action.ts';
 import { CLAIMED_COLUMNS, type ClaimedRow } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import { ANSWER, type Ask } from '../effects.ts';
-import type { Context } from '../operation.ts';
-import { ANY_CHANNEL, hasKeyOf, isNoneOf, NOW, rows } from '../sql.ts';
+import { BUSY, type Busy, type Context } from '../operation.ts';
+import { ANY_CHANNEL, actionOf, hasKeyOf, isNoneOf, laneOf, lockLanes, NOW, rows } from '../sql.ts';
 import { isId } from '../values.ts';
 
 /** An answer may be lost ten times; a worker that asks more often for the same attempt must let its lease end. */
@@ -20,7 +20,7 @@ export function createRedeliver(context: Context) {
   const ask = context.effects.carry({
     name: 'muster_redeliver',
     text: () => statement(context.schema),
-    transitions: `select tenant_id, lane_id, action_id, channel, array[${EVENT_TYPES.REDELIVERED}], 'claimed', 'claimed', attempt, null::text, leased_at from answer`,
+    transitions: `select tenant_id, lane_id, action_id, channel, array[${EVENT_TYPES.REDELIVERED}], 'claimed', 'claimed', attempt, null::text, leased_at from answer where done`,
   });
   return async (
     client: Queryable,
@@ -31,7 +31,9 @@ export function createRedeliver(context: Context) {
       readonly channel: string;
       readonly except?: string | readonly string[] | undefined;
     }[],
-  ): Promise<{ found: (ClaimedRow | null)[] } & Pick<Awaited<ReturnType<Ask>>, 'told' | 'factsOf'>> => {
+  ): Promise<
+    { found: (ClaimedRow | Busy | null)[] } & Pick<Awaited<ReturnType<Ask>>, 'told' | 'factsOf'>
+  > => {
     const channels = items.map((item) => item.channel);
     const asked = await ask(
       client,
@@ -45,30 +47,30 @@ export function createRedeliver(context: Context) {
         channels,
       ],
     );
-    const found: (ClaimedRow | null)[] = items.map(() => null);
-    for (const row of asked.rows as (ClaimedRow & { ord: number })[]) found[row.ord - 1] = row;
+    const found: (ClaimedRow | Busy | null)[] = items.map(() => null);
+    for (const row of asked.rows as (ClaimedRow & { ord: number; done: boolean })[])
+      found[row.ord - 1] = row.done ? row : BUSY;
     return { found, told: asked.told, factsOf: asked.factsOf };
   };
 }
 
 const statement = (s: string) => `
-  with k as materialized (
-    select i.ord, l.tenant_id, l.lane_id, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested
+  with h as materialized (
+    select i.ord, l.tenant_id, l.lane_id, l.ver, l.action_id, l.attempt, l.leased_at, l.lease_until, l.worker, l.cancel_requested
     from ${rows(2, { tenant_id: 'int', lane_id: 'bigint', worker: 'text', except_actions: 'text', channel: 'text' })}
-    cross join lateral (
-      select * from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id and l.action_id is not null
-        and l.worker = i.worker and l.redelivered < ${MOST_REDELIVERIES} and ${isNoneOf('l.action_id', 'i.except_actions')}
-        and (select p.channel from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id limit 1)
-          in (i.channel, '${ANY_CHANNEL}')
-      limit 1 for no key update skip locked
-    ) l
+    cross join lateral ${laneOf(s, 'i')}
+    where l.action_id is not null and l.worker = i.worker and l.redelivered < ${MOST_REDELIVERIES} and ${isNoneOf('l.action_id', 'i.except_actions')}
+      and (select p.channel from ${s}.pending p where p.tenant_id = l.tenant_id and p.action_id = l.action_id limit 1)
+        in (i.channel, '${ANY_CHANNEL}')
+  ), k as materialized (${lockLanes(s, 'h')}
   ), u as (
-    update ${s}.lanes l set redelivered = l.redelivered + 1
+    -- the version too: a report that was read before this would come before it in the feed
+    update ${s}.lanes l set ver = l.ver + 1, redelivered = l.redelivered + 1
     from k where ${hasKeyOf('l', 'k', 'lane_id')}
   ), e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
       select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.REDELIVERED}, k.attempt, k.worker from k
   )
   ${ANSWER}
-  select u.ord::int, u.tenant_id, u.lane_id, ${CLAIMED_COLUMNS}
-  from k u cross join lateral (select * from ${s}.actions a where a.tenant_id = u.tenant_id and a.action_id = u.action_id limit 1) a`;
+  select u.ord::int, u.ord in (select k.ord from k) as done, u.tenant_id, u.lane_id, ${CLAIMED_COLUMNS}
+  from h u cross join lateral ${actionOf(s, 'u')}`;

@@ -6,7 +6,8 @@ import { type Answer, createNamedChange, lookAtNamed } from './change-named.ts';
 
 /**
  * A dead letter goes back to the end of its class in its lane, with no failures counted and without its clocks: an
- * operator wants it to run now. The ending is deleted, so a late success and a redrive cannot both have it.
+ * operator wants it to run now. The ending is deleted, so a late success and a redrive cannot both have it. The lane is not locked: it
+ * may be in somebody's open transaction, and a redrive only adds to it.
  *
  * refused: only failed actions are redriven.
  */
@@ -34,8 +35,8 @@ const statement = (s: string) => `
       where current_setting('transaction_isolation') in ('repeatable read', 'serializable')
       on conflict do nothing
   ), e as (
-    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, reason)
-      select d.tenant_id, d.action_id, d.lane_id, ${NOW}, ${EVENT_TYPES.REDRIVEN}, d.attempt, d.reason from d order by d.ord
+    insert into ${s}.events (tenant_id, xid, action_id, lane_id, at, type, attempt, reason)
+      select d.tenant_id, ${s}.feed_xid_now(), d.action_id, d.lane_id, ${NOW}, ${EVENT_TYPES.REDRIVEN}, d.attempt, d.reason from d order by d.ord
   ), c as (
     insert into ${s}.count_changes (tenant_id, channel, state, change)
       select d.tenant_id, d.channel, y.state, sum(y.change) from d

@@ -10,13 +10,16 @@ import {
   endingOf,
   hasKeyOf,
   laneOf,
+  lockLanes,
   NOW,
   pendingOf,
   presentLane,
+  raiseLanes,
   rows,
 } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
 import type { ReportAnswer, ReportItem } from './item.ts';
+import { createRecordLate } from './record-late.ts';
 
 /**
  * Reports that do not name the running attempt: repeated ones are answered as the first time; a success that comes after
@@ -92,7 +95,7 @@ export function createReportLate(context: Context) {
     text: () => succeedFailedStatement(s),
     transitions: endedPending('failed'),
   });
-  const record = recordStatement(s);
+  const recordLate = createRecordLate(context);
 
   return async (client: Queryable, items: readonly ReportItem[]): Promise<Run<ReportAnswer | Busy>> => {
     const { rows } = await client.query({
@@ -176,18 +179,12 @@ export function createReportLate(context: Context) {
       for (const { known } of by[verdict]) if (!ended.has(known.ord)) answers[known.ord - 1] = BUSY;
     }
     if (by.late.length > 0) {
-      await client.query({
-        name: 'muster_report_record',
-        text: record,
-        values: [
-          context.now(),
-          by.late.map(({ item }) => item.tenantId),
-          by.late.map(({ item }) => item.actionId),
-          by.late.map(({ known }) => known.lane_id),
-          by.late.map(({ item }) => item.attempt),
-          by.late.map(({ item }) => item.worker ?? null),
-          by.late.map(({ item }) => EVENT_OF[item.outcome]),
-        ],
+      const recorded = await recordLate(
+        client,
+        by.late.map(({ item }) => ({ ...item, worker: item.worker ?? null, what: EVENT_OF[item.outcome] })),
+      );
+      recorded.forEach((done, n) => {
+        if (!done) answers[(by.late[n]?.known.ord as number) - 1] = BUSY;
       });
     }
     return { answers, transitions, wakes, told };
@@ -226,9 +223,13 @@ const succeedPendingStatement = (s: string) => `
 
 /** A redrive deletes the ending, so only one of the two can have it. */
 const succeedFailedStatement = (s: string) => `
-  with ${INPUT}, d as (
+  with ${INPUT}, x as materialized (
+    select i.*, l.lane_id, l.ver, a.channel from i cross join lateral ${actionOf(s, 'i')} cross join lateral ${laneOf(s, 'a')}
+  ), k as materialized (${lockLanes(s, 'x')}
+  ), u as (${raiseLanes(s, 'k')}
+  ), d as (
     update ${s}.endings z set state = 'succeeded', reason = 'SUCCEEDED', result = i.result, ended_at = ${NOW}
-    from (select i.*, a.lane_id, a.channel from i cross join lateral ${actionOf(s, 'i')}) i
+    from k i
     where ${hasKeyOf('z', 'i', 'action_id')} and (z.state = 'failed') is true and z.reason = 'TIMEOUT' and z.attempt = i.attempt
     returning i.ord, i.tenant_id, i.lane_id, i.action_id, i.attempt, i.channel, i.worker
   ), e as (
@@ -242,12 +243,3 @@ const succeedFailedStatement = (s: string) => `
   ${ANSWER}
   select d.ord, d.tenant_id, d.lane_id, null::bigint as runner_id, d.action_id, d.attempt, d.channel, 'succeeded' as state,
     ${EVENT_TYPES.SUCCEEDED} as type, 'SUCCEEDED' as why, ${NOW} as at from d`;
-
-/** A worker that repeats a late report for ever leaves one line, not one per try. Its reason is what was reported. */
-const recordStatement = (s: string) => `
-  insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
-  select i.tenant_id, i.action_id, i.lane_id, ${NOW}, ${EVENT_TYPES.LATE}, i.attempt, i.worker, i.outcome
-  from ${rows(2, { tenant_id: 'int', action_id: 'bigint', lane_id: 'bigint', attempt: 'int', worker: 'text', outcome: 'text' })}
-  where (
-    select 1 from ${s}.events e where e.tenant_id = i.tenant_id and e.action_id = i.action_id and e.attempt = i.attempt
-      and e.type = ${EVENT_TYPES.LATE} and e.reason = i.outcome limit 1) is null`;

@@ -1,42 +1,74 @@
 import { EVENT_TYPES } from '../action.ts';
 import type { Queryable } from '../db.ts';
-import type { Context } from '../operation.ts';
-import { NOW } from '../sql.ts';
-import { checkAttempt } from '../text.ts';
-import { checkName, checkTenant, isId } from '../values.ts';
+import { BUSY, type Context, type Operation } from '../operation.ts';
+import { actionOf, endingOf, lockLanes, NOW, pendingOf, presentLane, raiseLanes, rows } from '../sql.ts';
 
-/** Something else than a report came for an attempt that is not the running one: one line per attempt and kind of news. */
+/**
+ * What came for an attempt that is not the running one: one line per attempt and kind of news, however often it is said. In the lane of
+ * the action, so that nothing which happens to it at the same time is shown the other way round.
+ */
 export interface LateNews {
   readonly tenantId: number;
   readonly actionId: string;
   readonly attempt: number;
-  readonly worker: string;
+  readonly worker: string | null;
   /** In capitals, as all our reasons are. */
   readonly what: string;
 }
 
+/** False: the lane was locked or changed meanwhile, and nothing was written. */
 export function createRecordLate(context: Context) {
-  const s = context.schema;
-  return async (client: Queryable, news: LateNews): Promise<void> => {
-    checkTenant(news.tenantId);
-    checkName(news.worker, 'worker', 0);
-    checkName(news.what, 'news');
-    if (!isId(news.actionId)) return;
-    await client.query({
+  const text = statement(context.schema);
+  return async (client: Queryable, news: readonly LateNews[]): Promise<boolean[]> => {
+    const { rows: lost } = await client.query({
       name: 'muster_record_late',
-      text: `insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
-        select a.tenant_id, a.action_id, a.lane_id, ${NOW}, ${EVENT_TYPES.LATE}, $4::int, $5::text, $6::text
-        from ${s}.actions a where a.tenant_id = $2 and a.action_id = $3 and not exists (
-          select 1 from ${s}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = $4
-            and e.type = ${EVENT_TYPES.LATE} and e.reason = $6)`,
+      text,
       values: [
         context.now(),
-        news.tenantId,
-        news.actionId,
-        checkAttempt(news.attempt),
-        news.worker,
-        news.what,
+        news.map(({ tenantId }) => tenantId),
+        news.map(({ actionId }) => actionId),
+        news.map(({ attempt }) => attempt),
+        news.map(({ worker }) => worker),
+        news.map(({ what }) => what),
       ],
     });
+    const isLost = new Set(lost.map(({ ord }) => ord));
+    return news.map((_, n) => !isLost.has(n + 1));
   };
 }
+
+/** Something else than a report came too late. */
+export function createLateNews(context: Context): Operation<LateNews, true> {
+  const record = createRecordLate(context);
+  return {
+    name: 'record-late',
+    key: ({ tenantId, actionId }) => `${tenantId}:${actionId}`,
+    async run(client, items) {
+      const recorded = await record(client, items);
+      return { answers: recorded.map((done) => done || BUSY), transitions: [], wakes: [] };
+    },
+  };
+}
+
+const statement = (s: string) => `
+  with h as materialized (
+    select i.ord, i.tenant_id, i.action_id, l.lane_id, l.ver, i.attempt, i.worker, i.what, z.state is not null as has_ended
+    from ${rows(2, { tenant_id: 'int', action_id: 'bigint', attempt: 'int', worker: 'text', what: 'text' })}
+    cross join lateral ${actionOf(s, 'i')}
+    left join lateral ${pendingOf(s, 'a')} on true
+    cross join lateral ${presentLane(s)}
+    left join lateral ${endingOf(s, 'i')} on true
+    where (
+      select 1 from ${s}.events e where e.tenant_id = i.tenant_id and e.action_id = i.action_id and e.attempt = i.attempt
+        and e.type = ${EVENT_TYPES.LATE} and e.reason = i.what limit 1) is null
+  ), kk as materialized (${lockLanes(s, 'h')}
+  ), k as materialized (
+    -- a redrive locks no lane, it takes the ending away
+    select k.* from kk k where not k.has_ended or (
+      select 1 from ${s}.endings z where z.tenant_id = k.tenant_id and z.action_id = k.action_id limit 1 for share skip locked) is not null
+  ), u as (${raiseLanes(s, 'k')}
+  ), e as (
+    insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
+      select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.LATE}, k.attempt, k.worker, k.what from k order by k.ord
+  )
+  select h.ord::int from h where h.ord not in (select k.ord from k)`;
