@@ -178,7 +178,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     const schema = config.MUSTER_SCHEMA;
     const migrate = migrations(db, schema);
     step('checking the version of the database');
-    await migrate.checkNotTooNew();
+    await migrate.checkFits();
     step('migrating the database');
     if (config.MUSTER_AUTO_MIGRATE === 'yes') await migrate.up();
     step('loading the secrets key');
@@ -276,7 +276,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
       registry,
       allMetrics: options.member?.metricsOf(registry) ?? (() => registry.metrics()),
       featureNames: () => features.map(({ name }) => name),
-      checkSchema: () => migrate.checkNotTooNew(db.reserved),
+      checkSchema: () => migrate.checkFits(db.reserved),
     };
     const features: Feature[] = [
       fleet,

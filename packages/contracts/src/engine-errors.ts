@@ -38,6 +38,11 @@ export const ENGINE_ERRORS = {
     meaning:
       'Too many calls of this tenant or of all tenants wait for the database, or this request waited too long. Nothing was done; try again.',
   },
+  MUSTER_SCHEMA_OTHER_LAYOUT: {
+    status: 503,
+    meaning:
+      'The database has the layout of another, earlier version, which cannot be migrated. Start with an empty database, or with another schema.',
+  },
   MUSTER_SCHEMA_TOO_NEW: {
     status: 503,
     meaning: 'A newer version has migrated the database. Run that version.',

@@ -4,6 +4,7 @@ import { catalogueText } from './catalogue.ts';
 import type { Database, Queryable } from './db.ts';
 import { EngineError } from './errors.ts';
 import { installedSql } from './installed-sql.ts';
+import { refuseOtherLayout } from './migration-layout.ts';
 
 /**
  * Migrations come in lines: the engine has one, an application that adds tables of its own has another. Files are
@@ -123,8 +124,11 @@ export function createMigrate(db: Database, options: MigrateOptions) {
             line text not null, version int not null, name text not null, breaking boolean not null,
             applied_at timestamptz not null default now(), primary key (line, version))`,
         });
-        const before = new Set((await applied(tx)).map((row) => `${row.line} ${row.version}`));
-        for (const migration of await all()) {
+        const migrations = await all();
+        const rows = await applied(tx);
+        refuseOtherLayout(migrations, rows);
+        const before = new Set(rows.map((row) => `${row.line} ${row.version}`));
+        for (const migration of migrations) {
           if (before.has(`${migration.line} ${migration.version}`)) continue;
           await tx.query({
             text: `insert into ${schema}.migrations (line, version, name, breaking) values ($1, $2, $3, $4)`,
@@ -141,14 +145,16 @@ export function createMigrate(db: Database, options: MigrateOptions) {
     async down(which: 'one' | 'all' = 'one'): Promise<Migration[]> {
       const done: Migration[] = [];
       await alone(async (tx) => {
+        const migrations = await all();
         const known = new Map(
-          (await all()).map((migration) => [`${migration.line} ${migration.version}`, migration]),
+          migrations.map((migration) => [`${migration.line} ${migration.version}`, migration]),
         );
         const lines = options.lines.map((line) => line.name);
         // later lines stand on earlier ones
         const rows = (await applied(tx)).sort(
           (a, b) => lines.indexOf(b.line) - lines.indexOf(a.line) || b.version - a.version,
         );
+        refuseOtherLayout(migrations, rows);
         for (const row of which === 'one' ? rows.slice(0, 1) : rows) {
           const migration = known.get(`${row.line} ${row.version}`);
           if (!migration)
@@ -168,9 +174,11 @@ export function createMigrate(db: Database, options: MigrateOptions) {
     },
 
     async list(): Promise<MigrationStatus[]> {
+      const migrations = await all();
       const rows = await applied(db);
+      refuseOtherLayout(migrations, rows);
       const at = new Map(rows.map((row) => [`${row.line} ${row.version}`, row.applied_at]));
-      return (await all()).map(({ line, version, name }) => ({
+      return migrations.map(({ line, version, name }) => ({
         line,
         version,
         name,
@@ -178,12 +186,13 @@ export function createMigrate(db: Database, options: MigrateOptions) {
       }));
     },
 
-    /** Refuses to work with a schema that is newer than this code and not made for it. */
-    async checkNotTooNew(client: Queryable = db): Promise<void> {
-      const known = new Set((await all()).map((migration) => `${migration.line} ${migration.version}`));
-      const tooNew = (await applied(client)).find(
-        (row) => row.breaking && !known.has(`${row.line} ${row.version}`),
-      );
+    /** Refuses to work with a schema that is newer than this code and not made for it, or of an earlier layout. */
+    async checkFits(client: Queryable = db): Promise<void> {
+      const migrations = await all();
+      const rows = await applied(client);
+      refuseOtherLayout(migrations, rows);
+      const known = new Set(migrations.map((migration) => `${migration.line} ${migration.version}`));
+      const tooNew = rows.find((row) => row.breaking && !known.has(`${row.line} ${row.version}`));
       if (tooNew)
         throw new EngineError(
           'MUSTER_SCHEMA_TOO_NEW',

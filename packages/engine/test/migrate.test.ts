@@ -210,15 +210,70 @@ test('G52: a schema from the future is refused if it is marked as breaking, and 
     });
   const past = () => database.db.query({ text: 'delete from muster.migrations where version = 999' });
   await future(false);
-  await migrate().checkNotTooNew();
+  await migrate().checkFits();
   await past();
   await future(true);
-  await expect(migrate().checkNotTooNew()).rejects.toMatchObject({
+  await expect(migrate().checkFits()).rejects.toMatchObject({
     code: 'MUSTER_SCHEMA_TOO_NEW',
     message: expect.stringContaining('future'),
   });
   await expect(migrate().down()).rejects.toMatchObject({ code: 'MUSTER_SCHEMA_TOO_NEW' });
   await past();
+});
+
+test.each(['engine', 'door'])(
+  'G52: a database in which a migration of line %s has another name is refused, and nothing is changed',
+  async (line) => {
+    const both = migrate('earlier', [ENGINE_LINE, { name: 'door', folder }]);
+    await both.up();
+    const rename = (name: string) =>
+      database.db.query({
+        text: `update earlier.migrations set name = $1 where line = $2 and version = 1`,
+        values: [name, line],
+      });
+    const rows = async () =>
+      (await database.db.query({ text: 'select * from earlier.migrations order by line, version' })).rows;
+    await rename('queue');
+    const before = { catalogue: await both.catalogue(), rows: await rows() };
+    const refused = {
+      code: 'MUSTER_SCHEMA_OTHER_LAYOUT',
+      message: expect.stringMatching(/earlier version .*cannot be migrated .*empty database/),
+    };
+    for (const attempt of [
+      () => both.up(),
+      () => both.down(),
+      () => both.down('all'),
+      () => both.list(),
+      () => both.checkFits(),
+    ])
+      await expect(attempt(), String(attempt)).rejects.toMatchObject(refused);
+    expect({ catalogue: await both.catalogue(), rows: await rows() }).toEqual(before);
+    // whoever does not know the line does not compare it
+    if (line === 'door') expect(await migrate('earlier').up()).toEqual([]);
+    await rename(line);
+    await both.down('all');
+  },
+);
+
+test('G52: a number between ours is of a newer version: only one that is marked as breaking is refused', async () => {
+  const gap = path.join(folder, 'gap');
+  await mkdir(gap);
+  for (const name of ['010_one', '020_two'])
+    for (const way of ['up', 'down'])
+      await writeFile(path.join(gap, `${name}.${way}.sql`), '-- breaking: no\nselect 1;\n');
+  const ours = migrate('gaps', [{ name: 'doors', folder: gap }]);
+  await ours.up();
+  const newer = (breaking: boolean) =>
+    database.db.query({
+      text: `insert into gaps.migrations (line, version, name, breaking) values ('doors', 11, 'more', $1)
+        on conflict (line, version) do update set breaking = excluded.breaking`,
+      values: [breaking],
+    });
+  await newer(false);
+  await ours.checkFits();
+  expect(await ours.up()).toEqual([]);
+  await newer(true);
+  await expect(ours.checkFits()).rejects.toMatchObject({ code: 'MUSTER_SCHEMA_TOO_NEW' });
 });
 
 test('G52: a migration that fails leaves nothing of itself', async () => {

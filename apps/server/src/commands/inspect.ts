@@ -60,7 +60,7 @@ async function durability({ db }: CommandContext): Promise<Finding> {
 async function schema(context: CommandContext): Promise<Finding[]> {
   const migrate = migrations(context.db, context.config.MUSTER_SCHEMA);
   try {
-    await migrate.checkNotTooNew();
+    await migrate.checkFits();
   } catch (error) {
     return [`wrong: ${(error as Error).message}`];
   }

@@ -52,6 +52,7 @@ export const migrateValidate: Command<NoArgs> = {
   besideServer: true,
   needsSchema: false,
   async run(context, _args, out) {
+    await migrate(context).checkFits();
     const differences = await schemaDifferences(context);
     for (const line of differences) out.say(line);
     out.say(

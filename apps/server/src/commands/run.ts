@@ -16,7 +16,7 @@ export async function runOn(
 
 async function requireSchema({ config, db }: CommandContext): Promise<void> {
   const migrate = migrations(db, config.MUSTER_SCHEMA);
-  await migrate.checkNotTooNew();
+  await migrate.checkFits();
   const missing = (await migrate.list()).some(({ appliedAt }) => appliedAt === null);
   if (missing)
     throw new CommandError(

@@ -47,7 +47,10 @@ export const health: CreateFeature = ({ checkSchema, db, log }) => {
         access: anybody,
         async handler() {
           if (await ready()) return { status: 'ready' };
-          throw httpError('MUSTER_DATABASE_AWAY', 'The database does not answer, or its schema is too new.');
+          throw httpError(
+            'MUSTER_DATABASE_AWAY',
+            'The database does not answer, or its schema does not fit this version.',
+          );
         },
       }),
     ],
