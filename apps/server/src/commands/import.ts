@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { numberImported, type Transaction } from '@muster/engine';
 import { migrations } from '../database/migrations.ts';
 import { type Command, CommandError } from './command.ts';
+import { readLines } from './read-lines.ts';
 import {
   appliedMigrations,
   type End,
@@ -56,7 +57,7 @@ async function read(tx: Transaction, s: string, file: FileHandle): Promise<Recor
     characters = 0;
   }
 
-  for await (const line of file.readLines({ encoding: 'utf8', autoClose: false })) {
+  for await (const line of readLines(file.createReadStream({ autoClose: false }))) {
     if (!head) {
       head = await readHead(tx, s, line);
     } else if (line.startsWith(MARK)) {
@@ -118,9 +119,10 @@ async function insert(tx: Transaction, s: string, mark: TableMark, rows: readonl
 async function compare(tx: Transaction, s: string, counts: Record<string, number>, end: End): Promise<void> {
   for (const [name, expected] of Object.entries(end.counts)) {
     const { rows } = await tx.query({ text: `select count(*)::float8 as n from ${s}.${quoted(name)}` });
-    if (rows[0].n !== expected || (counts[name] ?? 0) !== expected)
+    const { [name]: inFile = 0 } = counts;
+    if (rows[0].n !== expected || inFile !== expected)
       throw new CommandError(
-        `The table ${name} has ${rows[0].n} rows, but the export says ${expected}. Nothing was imported.`,
+        `The export says that the table ${name} has ${expected} rows, but there are ${inFile} in the file and ${rows[0].n} in the database. Nothing was imported.`,
       );
   }
 }
