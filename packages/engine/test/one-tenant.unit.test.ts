@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ofAllTenants, ofOneTenant } from '../src/drivers/one-tenant.ts';
+import { checkOneTenant, ofAllTenants, ofOneTenant } from '../src/drivers/one-tenant.ts';
 import { hasKeyOf, rows } from '../src/sql.ts';
 
 const lanes = rows(2, { tenant_id: 'int', lane_id: 'bigint' });
@@ -38,4 +38,10 @@ test('a statement without a tenant stays', () => {
 test('a list that does not begin with its tenants is a mistake', () => {
   const text = `select 1 from ${rows(2, { nth: 'int', tenant_id: 'int' })} join t l on l.tenant_id = i.tenant_id`;
   expect(() => ofOneTenant(text)).toThrow('A list of rows begins with nth and not with the tenant.');
+});
+
+test('a list of several tenants is refused, not answered for the first alone', () => {
+  const text = `select 1 from ${lanes}`;
+  checkOneTenant(text, [new Date(), [7, 7], ['1', '2']]);
+  expect(() => checkOneTenant(text, [new Date(), [7, 8], ['1', '2']])).toThrow('a statement is of one tenant');
 });

@@ -12,6 +12,14 @@ export function ofOneTenant(text: string): string {
   return own;
 }
 
+/** A list of several tenants would be answered for the first of them alone. */
+export function checkOneTenant(text: string, values: readonly unknown[]): void {
+  const list = LIST.exec(text);
+  const tenants = list && values[Number(list[1]?.slice(1)) - 1];
+  if (Array.isArray(tenants) && tenants.some((tenant) => tenant !== tenants[0]))
+    throw new Error('The database is distributed: a statement is of one tenant.');
+}
+
 /** Stands where a statement of many tenants reads a table of all of them, behind a condition. */
 export const ofAllTenants = (row: string) => `/* of all tenants: ${row} */`;
 

@@ -1,5 +1,5 @@
 import type { Query } from '../db.ts';
-import { ofOneTenant } from './one-tenant.ts';
+import { checkOneTenant, ofOneTenant } from './one-tenant.ts';
 import { types } from './types.ts';
 
 /**
@@ -8,7 +8,9 @@ import { types } from './types.ts';
  */
 export function ownQuery(config: Query, isDistributed = false) {
   // a migration has no values: what looks like parameters in it are those of its functions
-  const text = isDistributed && config.values ? ofOneTenant(config.text) : config.text;
+  const isOfOne = isDistributed && config.values;
+  if (isOfOne) checkOneTenant(config.text, config.values as readonly unknown[]);
+  const text = isOfOne ? ofOneTenant(config.text) : config.text;
   return config.name === undefined
     ? { ...config, text, types }
     : { ...config, text, name: nameFor(config.name, text), types };
