@@ -6,7 +6,7 @@ import { BUSY, type Busy, type Context, type Operation, type Run } from './opera
 import { Places } from './places.ts';
 import type { RoomSize } from './room.ts';
 import { runDirectly } from './run-directly.ts';
-import { isLockError, isOutcomeUnknown, missingDay } from './sqlstate.ts';
+import { isDataError, isLockError, isOutcomeUnknown, missingDay } from './sqlstate.ts';
 import type { LostClaim, Transition } from './transition.ts';
 import type { WakeUps } from './wake-ups.ts';
 import { whileLocked } from './while-locked.ts';
@@ -99,12 +99,19 @@ export class Calls {
         null,
         this.db.isDistributed,
       );
-    const commit = (some: readonly Item[]): Promise<Run<Answer | Busy>> =>
-      this.#commit(operation, some, false).catch((error) => {
+    const commit = async (some: readonly Item[]): Promise<Run<Answer | Busy>> => {
+      try {
+        const run = await this.#commit(operation, some, false);
+        // those are tried again without the others, and fail for themselves if they must
+        for (const error of run.failed?.values() ?? [])
+          if (!isLockError(error) && !isDataError(error)) throw error;
+        return run;
+      } catch (error) {
         // rolled back, so it can be tried again like a lane that is locked
         if (isLockError(error)) return { answers: some.map(() => BUSY), transitions: [], wakes: [] };
         throw error;
-      });
+      }
+    };
     return runDirectly(operation, items, commit, this.db.deadlineMs, this.db.isDistributed);
   }
 
@@ -165,18 +172,21 @@ export class Calls {
           lockMs: ALONE_LOCK_MS,
         });
       const from = this.#context.now();
-      const running = operation.run(connections, items);
+      const running = operation.run(connections, items, true);
       const to = this.#context.now(); // its statement was given a time between the two
+      const lost = (some: readonly Item[], error: unknown) => {
+        if (!isOutcomeUnknown(error)) return;
+        // the answer is lost: whatever may have been touched is woken all the same
+        if (operation.touches) this.#wakeUps.lost.add(some.map(operation.touches));
+        if (!operation.claims) return;
+        const claims = some.map(operation.claims).filter((claim) => claim !== null);
+        this.onLostClaims(claims.map((claim) => ({ ...claim, from, to })));
+      };
       const run = await running.catch((error) => {
-        // the answer is lost, or a part is committed: whatever may have been touched is woken all the same
-        if (operation.touches && (operation.hasParts || isOutcomeUnknown(error)))
-          this.#wakeUps.lost.add(items.map(operation.touches));
-        if (operation.claims && isOutcomeUnknown(error)) {
-          const claims = items.map(operation.claims).filter((claim) => claim !== null);
-          this.onLostClaims(claims.map((claim) => ({ ...claim, from, to })));
-        }
+        lost(items, error);
         throw error;
       });
+      for (const [at, error] of run.failed ?? []) lost([items[at] as Item], error);
       this.#tell(run);
       return run;
     });

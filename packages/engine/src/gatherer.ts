@@ -14,8 +14,8 @@ import { isDataError, isLockError } from './sqlstate.ts';
  * end of the turn (`setImmediate`): flushed synchronously, the embedded database never gathers (1.9k → 11k requests/s).
  *
  * No caller fails or delays another: items with equal keys never share a statement, items whose lane is locked come
- * back as BUSY and are tried again, and after a data or lock error the batch is run again row by row. What waits is
- * bounded (`Room`), tenants are served in turn, and whoever is not answered by his deadline hears so:
+ * back as BUSY and are tried again, and after a data or lock error the batch is run again row by row (of a batch of several
+ * statements, what belonged to the one that failed). What waits is bounded (`Room`), tenants are served in turn, and whoever is not answered by his deadline hears so:
  *
  *   waiting ──sent──► in flight ──► answered
  *      │  ▲               │ └─deadline──► "not known"; what comes of it after all goes to `unwanted`
@@ -209,7 +209,7 @@ export class Gatherer<Item, Answer> {
       call.isSent = true;
     }
     try {
-      const { answers } = await this.#options.run(
+      const { answers, failed } = await this.#options.run(
         this.#operation,
         batch.map((call) => call.item),
         batch[0]?.isAlone ?? false,
@@ -217,16 +217,20 @@ export class Gatherer<Item, Answer> {
       this.#options.onBatch?.(this.#operation.name, batch.length, (performance.now() - began) / 1_000);
       batch.forEach((call, at) => {
         const answer = answers[at] as Answer | Busy;
-        if (answer === BUSY) this.#again(call);
+        if (failed?.has(at)) this.#failed(call, failed.get(at), batch.length);
+        else if (answer === BUSY) this.#again(call);
         else this.#answer(call, answer as Answer);
       });
     } catch (error) {
-      const mayBeAnother = batch.length > 1 && isDataError(error);
-      for (const call of batch) {
-        if (isLockError(error) || isLaneBusy(error) || mayBeAnother) this.#again(call, true);
-        else this.#fail(call, error);
-      }
+      for (const call of batch) this.#failed(call, error, batch.length);
     }
+  }
+
+  /** Together with so many. It may be the fault of another. */
+  #failed(call: Call<Item, Answer>, error: unknown, together: number): void {
+    if (isLockError(error) || isLaneBusy(error) || (together > 1 && isDataError(error)))
+      this.#again(call, true);
+    else this.#fail(call, error);
   }
 
   #answer(call: Call<Item, Answer>, answer: Answer): void {

@@ -23,6 +23,8 @@ export interface Run<Answer> {
   readonly wakes: Wake[];
   /** What effects told of the actions. */
   readonly told?: readonly Told[];
+  /** By their places: items whose part failed after another one was committed (`Parts`), and why. Their answer is BUSY. */
+  readonly failed?: ReadonlyMap<number, unknown>;
 }
 
 /** The lane was locked or changed meanwhile: the item is tried again in a later statement. */
@@ -49,11 +51,10 @@ export interface Operation<Item, Answer> {
   touches?(item: Item): Touched;
   /** Where it takes something for whom, if it does. */
   claims?(item: Item): LostClaim | null;
-  /** A part of it may be committed when another part fails. */
-  readonly hasParts?: boolean;
   /** How many of its statements may be in flight at this node; by default as many as there are connections for them. */
   readonly atOnce?: number;
   /** It is more than one statement, so it needs a transaction. */
   readonly isSteps?: boolean;
-  run(client: Queryable, items: readonly Item[]): Promise<Run<Answer | Busy>>;
+  /** `commitEach`: each statement is a transaction of its own, so what it has done stays if a later one fails. */
+  run(client: Queryable, items: readonly Item[], commitEach?: boolean): Promise<Run<Answer | Busy>>;
 }

@@ -43,5 +43,7 @@ test('a list that does not begin with its tenants is a mistake', () => {
 test('a list of several tenants is refused, not answered for the first alone', () => {
   const text = `select 1 from ${lanes}`;
   checkOneTenant(text, [new Date(), [7, 7], ['1', '2']]);
-  expect(() => checkOneTenant(text, [new Date(), [7, 8], ['1', '2']])).toThrow('a statement is of one tenant');
+  expect(() => checkOneTenant(text, [new Date(), [7, 8], ['1', '2']])).toThrow(
+    'a statement is of one tenant',
+  );
 });

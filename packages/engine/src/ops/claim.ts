@@ -12,8 +12,8 @@ import {
   NOTHING_HANDED_OUT,
 } from '../hand-out.ts';
 import { BUSY, type Context, type Operation } from '../operation.ts';
+import { Parts } from '../parts.ts';
 import { ANY_CHANNEL, head, lockLanes, passesOver, pauses, rows } from '../sql.ts';
-import type { Transition, Wake } from '../transition.ts';
 import { createRedeliver, exceptOf } from './redeliver.ts';
 
 /**
@@ -56,14 +56,15 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
     name: 'claim',
     key: (item) => `${item.tenantId}:${item.laneId}`,
     claims: ({ tenantId, laneId, worker }) => ({ tenantId, laneId, worker }),
-    async run(client, items) {
+    async run(client, items, commitEach = false) {
       const channels = [...items.map((item) => item.channel), ANY_CHANNEL];
       const now = context.now();
       const { rows: found, told, factsOf } = await ask(client, channels, values(now, items));
       // what is missing in the answer lost its lane to somebody else between look and lock
-      const answers: (ClaimAnswer | typeof BUSY)[] = items.map(() => BUSY);
-      const transitions: Transition[] = [];
-      const wakes: Wake[] = [];
+      const parts = new Parts<ClaimAnswer>(items.length, commitEach);
+      const { answers, transitions, wakes } = parts;
+      answers.fill(BUSY);
+      parts.told.push(...told);
       const toRedeliver: number[] = [];
       for (const row of found as Row[]) {
         const at = row.ord - 1;
@@ -83,24 +84,23 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
           answers[at] = { kind: 'empty' };
         }
       }
-      if (toRedeliver.length > 0) {
+      await parts.add(toRedeliver, async () => {
         const again = await redeliver(
           client,
           toRedeliver.map((at) => items[at] as ClaimItem),
         );
-        again.found.forEach((row, n) => {
-          if (!row) return;
-          if (row === BUSY) {
-            answers[toRedeliver[n] as number] = BUSY;
-            return;
-          }
-          const action = claimedAction(row, again.factsOf(row.action_id), true);
-          answers[toRedeliver[n] as number] = { kind: 'claimed', action };
-          transitions.push(sent(row, 'REDELIVERED'));
-        });
-        told.push(...again.told);
-      }
-      return { answers, transitions, wakes, told };
+        return {
+          answers: again.found.map((row) => {
+            if (row === null) return { kind: 'held' };
+            if (row === BUSY) return BUSY;
+            return { kind: 'claimed', action: claimedAction(row, again.factsOf(row.action_id), true) };
+          }),
+          transitions: again.found.flatMap((row) => (row && row !== BUSY ? [sent(row, 'REDELIVERED')] : [])),
+          wakes: [],
+          told: again.told,
+        };
+      });
+      return parts.result();
     },
   };
 }

@@ -1,9 +1,10 @@
 import { EVENT_TYPES, type EventType, eventName } from '../action.ts';
 import { jsonbArray } from '../binary-array.ts';
 import type { Queryable } from '../db.ts';
-import { ANSWER, type Told } from '../effects.ts';
+import { ANSWER } from '../effects.ts';
 import { type EndedRow, endedPending, endedTransition, endedWake, endPending } from '../end-pending.ts';
 import { BUSY, type Busy, type Context, type Run } from '../operation.ts';
+import { Parts } from '../parts.ts';
 import {
   ANY_CHANNEL,
   actionOf,
@@ -17,7 +18,6 @@ import {
   raiseLanes,
   rows,
 } from '../sql.ts';
-import type { Transition, Wake } from '../transition.ts';
 import type { ReportAnswer, ReportItem } from './item.ts';
 import { createRecordLate } from './record-late.ts';
 
@@ -97,7 +97,11 @@ export function createReportLate(context: Context) {
   });
   const recordLate = createRecordLate(context);
 
-  return async (client: Queryable, items: readonly ReportItem[]): Promise<Run<ReportAnswer | Busy>> => {
+  return async (
+    client: Queryable,
+    items: readonly ReportItem[],
+    commitEach: boolean,
+  ): Promise<Run<ReportAnswer | Busy>> => {
     const { rows } = await client.query({
       name: 'muster_report_look_up',
       text: lookUp,
@@ -118,10 +122,9 @@ export function createReportLate(context: Context) {
       settled: false,
       next: null,
     };
-    const answers: (ReportAnswer | Busy)[] = items.map(() => unknown);
-    const transitions: Transition[] = [];
-    const wakes: Wake[] = [];
-    const told: Told[] = [];
+    const parts = new Parts<ReportAnswer>(items.length, commitEach);
+    const { answers } = parts;
+    answers.fill(unknown);
     const by: Record<Verdict, { item: ReportItem; known: Known }[]> = {
       busy: [],
       repeated: [],
@@ -162,32 +165,41 @@ export function createReportLate(context: Context) {
       list.map(({ item }) => item.worker ?? null),
       jsonbArray(list.map(({ item }) => item.result ?? null)),
     ];
+    const placesOf = (verdict: Verdict) => by[verdict].map(({ known }) => known.ord - 1);
+    const answersOf = (verdict: Verdict) => placesOf(verdict).map((at) => answers[at] as ReportAnswer);
     for (const [verdict, ask] of [
       ['succeed-pending', succeedPending],
       ['succeed-failed', succeedFailed],
-    ] as const) {
-      if (by[verdict].length === 0) continue;
-      const done = await ask(client, null, values(by[verdict]));
-      told.push(...done.told);
-      const ended = new Set<number>();
-      for (const row of done.rows as EndedRow[]) {
-        ended.add(row.ord);
-        transitions.push(endedTransition(row, verdict === 'succeed-failed' ? 'failed' : 'pending'));
-        wakes.push(endedWake(row));
-      }
-      // Somebody was faster: look again from the start.
-      for (const { known } of by[verdict]) if (!ended.has(known.ord)) answers[known.ord - 1] = BUSY;
-    }
-    if (by.late.length > 0) {
+    ] as const)
+      await parts.add(placesOf(verdict), async () => {
+        const { rows: found, told } = await ask(client, null, values(by[verdict]));
+        const ended = found as EndedRow[];
+        const ords = new Set(ended.map(({ ord }) => ord));
+        return {
+          // Somebody was faster: look again from the start.
+          answers: answersOf(verdict).map((answer, n) =>
+            ords.has(by[verdict][n]?.known.ord as number) ? answer : BUSY,
+          ),
+          transitions: ended.map((row) =>
+            endedTransition(row, verdict === 'succeed-failed' ? 'failed' : 'pending'),
+          ),
+          wakes: ended.map(endedWake),
+          told,
+        };
+      });
+    await parts.add(placesOf('late'), async () => {
       const recorded = await recordLate(
         client,
         by.late.map(({ item }) => ({ ...item, worker: item.worker ?? null, what: EVENT_OF[item.outcome] })),
       );
-      recorded.forEach((done, n) => {
-        if (!done) answers[(by.late[n]?.known.ord as number) - 1] = BUSY;
-      });
-    }
-    return { answers, transitions, wakes, told };
+      const answered = answersOf('late');
+      return {
+        answers: recorded.map((done, n) => (done ? (answered[n] as ReportAnswer) : BUSY)),
+        transitions: [],
+        wakes: [],
+      };
+    });
+    return parts.result();
   };
 }
 

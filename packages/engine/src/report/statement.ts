@@ -1,8 +1,9 @@
 import { idArray, intArray, jsonbArray, textArray } from '../binary-array.ts';
+import type { Queryable } from '../db.ts';
 import { handedOn, numberColumn, numberOf, takeNumbers } from '../event-numbers.ts';
-import type { Busy, Context, Operation } from '../operation.ts';
+import type { Busy, Context, Operation, Run } from '../operation.ts';
+import { Parts } from '../parts.ts';
 import { ANY_CHANNEL, head, NOW, pauses, rows } from '../sql.ts';
-import type { Transition, Wake } from '../transition.ts';
 import type { ReportAnswer, ReportItem } from './item.ts';
 import { createReportLate } from './late.ts';
 import { mayGoOn, SETTLED, settle } from './settle.ts';
@@ -26,68 +27,60 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
     transitions: SETTLED,
   });
   const late = createReportLate(context);
-  const operation: Operation<ReportItem, ReportAnswer> = {
+
+  async function run(
+    client: Queryable,
+    items: readonly ReportItem[],
+    commitEach: boolean,
+    now: Date,
+  ): Promise<Run<ReportAnswer | Busy>> {
+    const isSuccess = items.every((item) => item.outcome === 'succeeded');
+    const numbers = await takeNumbers(context, client, items.length);
+    const {
+      rows: found,
+      told,
+      factsOf,
+    } = await (isSuccess
+      ? askOfSuccess(client, channelsOf(items), [...successValues(now, items), ...numbers])
+      : ask(client, channelsOf(items), [...values(now, items), ...numbers]));
+    const parts = new Parts<ReportAnswer>(items.length, commitEach);
+    parts.told.push(...told);
+    for (const settled of found as SettledRow[]) {
+      const row = isSuccess ? successRow(settled, items[settled.ord - 1] as ReportItem, now) : settled;
+      parts.answers[row.ord - 1] = {
+        accepted: true,
+        state: row.ended_state ?? 'pending',
+        reason: null,
+        laneId: row.lane_id,
+        repeated: false,
+        settled: true,
+        next: nextOf(row, factsOf(row.action_id)),
+      };
+      parts.transitions.push(...transitionsOf(row));
+      parts.wakes.push(...wakesOf(row));
+    }
+    // a hint may have been wrong: without it, they are what they are
+    const hinted: number[] = [];
+    const others: number[] = [];
+    items.forEach(({ leasedIn }, at) => {
+      if (parts.answers[at] === undefined) (isSuccess && leasedIn !== undefined ? hinted : others).push(at);
+    });
+    const of = (places: readonly number[]) => places.map((at) => items[at] as ReportItem);
+    const unhinted = of(hinted).map((item) => ({ ...item, leasedIn: undefined }));
+    await parts.add(hinted, () => run(client, unhinted, commitEach, now));
+    await parts.add(others, () => late(client, of(others), commitEach));
+    return parts.result();
+  }
+
+  return {
     name: 'report',
     key: (item) => `${item.tenantId}:${item.actionId}`,
     bytes: (item) => Buffer.byteLength(item.result ?? '') + Buffer.byteLength(item.error ?? ''),
     touches: ({ tenantId, actionId }) => ({ tenantId, actionId }),
-    hasParts: true,
     claims: ({ tenantId, actionId, next }) => (next ? { tenantId, actionId, worker: next.worker } : null),
-    async run(client, items) {
-      const isSuccess = items.every((item) => item.outcome === 'succeeded');
-      const now = context.now();
-      const numbers = await takeNumbers(context, client, items.length);
-      const {
-        rows: found,
-        told,
-        factsOf,
-      } = await (isSuccess
-        ? askOfSuccess(client, channelsOf(items), [...successValues(now, items), ...numbers])
-        : ask(client, channelsOf(items), [...values(now, items), ...numbers]));
-      const answers: (ReportAnswer | Busy | undefined)[] = items.map(() => undefined);
-      const transitions: Transition[] = [];
-      const wakes: Wake[] = [];
-      for (const settled of found as SettledRow[]) {
-        const row = isSuccess ? successRow(settled, items[settled.ord - 1] as ReportItem, now) : settled;
-        answers[row.ord - 1] = {
-          accepted: true,
-          state: row.ended_state ?? 'pending',
-          reason: null,
-          laneId: row.lane_id,
-          repeated: false,
-          settled: true,
-          next: nextOf(row, factsOf(row.action_id)),
-        };
-        transitions.push(...transitionsOf(row));
-        wakes.push(...wakesOf(row));
-      }
-      const missed = items.flatMap((item, at) => (answers[at] === undefined ? [{ item, at }] : []));
-      const goOn = async (those: typeof missed, run: (items: ReportItem[]) => ReturnType<typeof late>) => {
-        if (those.length === 0) return;
-        const more = await run(those.map(({ item }) => item));
-        more.answers.forEach((answer, n) => {
-          answers[those[n]?.at as number] = answer;
-        });
-        transitions.push(...more.transitions);
-        wakes.push(...more.wakes);
-        told.push(...(more.told ?? []));
-      };
-      // a hint may have been wrong: without it, they are what they are
-      const wasHinted = ({ item }: (typeof missed)[number]) => isSuccess && item.leasedIn !== undefined;
-      await goOn(missed.filter(wasHinted), (hinted) =>
-        operation.run(
-          client,
-          hinted.map((item) => ({ ...item, leasedIn: undefined })),
-        ),
-      );
-      await goOn(
-        missed.filter((one) => !wasHinted(one)),
-        (others) => late(client, others),
-      );
-      return { answers: answers as (ReportAnswer | Busy)[], transitions, wakes, told };
-    },
+    // one time for all of it: a claim whose answer is lost is looked for by the time of its run
+    run: (client, items, commitEach = false) => run(client, items, commitEach, context.now()),
   };
-  return operation;
 }
 
 /** The channels of all actions that these can change, or null if that is not known before. */
