@@ -80,12 +80,19 @@ export const LONGEST_WAIT_MS = 86_400_000;
 
 /** What everybody says who claims something. */
 function checkClaimer(
-  request: { tenantId: number; channel: string; worker: string; leaseMs: number } & Wait,
+  request: {
+    tenantId: number;
+    channel: string;
+    worker: string;
+    leaseMs: number;
+    generation?: number | undefined;
+  } & Wait,
 ): void {
   checkTenant(request.tenantId);
   checkName(request.channel, 'channel');
   checkName(request.worker, 'worker', 0);
   checkLease(request.leaseMs);
+  ifGiven(request.generation, (generation) => checkWhole(generation, 'generation', 1));
   checkWait(request);
 }
 
@@ -126,7 +133,6 @@ export function createClaiming(options: {
     async claim(client: Queryable, request: ClaimRequest): Promise<ClaimedAction | null> {
       checkLane(request.laneId);
       checkClaimer(request);
-      ifGiven(request.generation, (generation) => checkWhole(generation, 'generation', 1));
       const answer = await lookUntil(waiters, {
         ...waitOf(request),
         key: laneKey(request.tenantId, request.laneId),
@@ -175,7 +181,6 @@ export function createClaiming(options: {
       checkLane(request.laneId);
       checkLane(request.poolId);
       checkClaimer(request);
-      ifGiven(request.generation, (generation) => checkWhole(generation, 'generation', 1));
       if (request.actionId !== undefined && !isId(request.actionId)) return { kind: 'empty' };
       ifGiven(request.normalShare, (share) => checkWhole(share, 'normalShare', 0));
       const answer = await lookUntil(waiters, {

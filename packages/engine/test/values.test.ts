@@ -36,6 +36,10 @@ const claim =
   (field: (bad: never) => object): Call =>
   (engine, client, bad) =>
     engine.claim(client, { ...lane, channel: 'any', worker: 'w', leaseMs: 1_000, ...field(bad) });
+const claimMany =
+  (field: (bad: never) => object): Call =>
+  (engine, client, bad) =>
+    engine.claimMany(client, [{ ...lane, channel: 'any', worker: 'w', leaseMs: 1_000, ...field(bad) }]);
 const claimSlots =
   (field: (bad: never) => object): Call =>
   (engine, client, bad) =>
@@ -184,6 +188,7 @@ const NUMBERS: Record<string, [Call, unknown[]]> = {
   'claim tenant': [claim((tenantId) => ({ tenantId })), [-1, 1.5, 2 ** 31]],
   'claim lease': [claim((leaseMs) => ({ leaseMs })), [0, -1, 1.5, Number.NaN, 2 ** 31]],
   'claim generation': [claim((generation) => ({ generation })), [0, -1, 1.5, 2 ** 31]],
+  'claim many generation': [claimMany((generation) => ({ generation })), [0, -1, 1.5, Number.NaN, 2 ** 31]],
   'claim wait': [claim((waitMs) => ({ waitMs })), [-1, Number.NaN, Number.POSITIVE_INFINITY]],
   'claim slots lease': [claimSlots((leaseMs) => ({ leaseMs })), [0, -1, 1.5, 2 ** 31]],
   'claim slots most': [claimSlots((max) => ({ max })), [-1, 1.5, Number.NaN, 2 ** 31]],
@@ -245,7 +250,20 @@ test.each(
   expect(queries).toBe(0);
 });
 
-const NO_IDS = ['', 'x', '0', '-1', '01', '1.5', '1e3', ' 1', '9223372036854775808', NUL, '999999999999'];
+const NO_IDS = [
+  '',
+  'x',
+  '0',
+  '-1',
+  '01',
+  '1.5',
+  '1e3',
+  ' 1',
+  ' 0x1 ',
+  '9223372036854775808',
+  NUL,
+  '999999999999',
+];
 
 test.each(NO_IDS)('G28: what is no id (%j) is unknown, never an error of the database', async (id) => {
   const { engine, db } = t;
@@ -287,6 +305,24 @@ test.each(NO_IDS)('G28: what is no id (%j) is unknown, never an error of the dat
     engine.enqueueAndClaimMany(db, [{ ...runner, actions: [{ laneId: lane.laneId, kind: 'x' }] }]),
   ).rejects.toMatchObject(noRunner);
 });
+
+test.each(NO_IDS)(
+  'G28: what is no id (%j) among many reports is unknown, and the others are heard',
+  async (id) => {
+    const { laneId } = await t.lane();
+    const good = await t.enqueue(laneId);
+    await t.claim(laneId);
+    const reports = [id, good, id].map((actionId) => ({
+      ...{ tenantId: 1, actionId, attempt: 1 },
+      status: 'succeeded' as const,
+    }));
+    expect(await t.engine.reportMany(t.db, reports)).toMatchObject([
+      { accepted: false, reason: 'UNKNOWN_ACTION', laneId: null },
+      { accepted: true, laneId },
+      { accepted: false, reason: 'UNKNOWN_ACTION', laneId: null },
+    ]);
+  },
+);
 
 test('G17 G28: an attempt beyond every number is late, not an error', async () => {
   const { laneId } = await t.lane();

@@ -139,10 +139,18 @@ export function createReporting(options: {
     },
 
     /** Many reports of one caller in one statement, without a next action. */
-    reportMany: (
+    async reportMany(
       client: Queryable,
       requests: readonly Omit<ReportRequest, 'next'>[],
-    ): Promise<ReportAnswer[]> => options.reportMany(client, requests.map(itemOf)),
+    ): Promise<ReportAnswer[]> {
+      const items = requests.map(itemOf);
+      const answers = await options.reportMany(
+        client,
+        items.filter(({ actionId }) => isId(actionId)),
+      );
+      let next = 0;
+      return items.map(({ actionId }) => (isId(actionId) ? (answers[next++] as ReportAnswer) : UNKNOWN));
+    },
 
     /**
      * Gives an attempt back that was not begun: no failure is counted, the action is pending again at once. Every tenth in a row is
