@@ -37,10 +37,12 @@ import { createClaimNamed } from './ops/claim-named.ts';
 import { createClaimPool } from './ops/claim-pool.ts';
 import { createClaimSlots } from './ops/claim-slots.ts';
 import { createCounts } from './ops/counts.ts';
+import { lineOfKey } from './ops/enqueue.ts';
 import { createEnqueueOps } from './ops/enqueue-ops.ts';
 import { checkLaneName, createEnsureLane } from './ops/ensure-lane.ts';
 import { createExtend, type ExtendItem } from './ops/extend.ts';
 import { createHeld, createHeldByAll } from './ops/held.ts';
+import { LaneRooms } from './ops/lane-rooms.ts';
 import { createLaneOps, type LaneRef } from './ops/lanes.ts';
 import { createLookUp } from './ops/look-up.ts';
 import { createNote, type Note } from './ops/note.ts';
@@ -104,6 +106,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   const reasons = new Reasons();
   const nodeId = randomUUID();
   const findTouched = createFindTouched(context);
+  const rooms = new LaneRooms();
   const wakeUps: WakeUps = new WakeUps(db, {
     channel: channelOf(schema),
     nodeId,
@@ -111,6 +114,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     find: (touched) => findTouched(db.gathered, touched),
     onError,
     onNode: () => void housekeeping.lead(),
+    onFilled: (lane) => (lane === null ? rooms.forgetAll() : rooms.forget(lineOfKey(lane))),
   });
   const calls = new Calls(db, context, wakeUps, observer, options.room);
 
@@ -211,7 +215,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     schema,
     /** The time to use in statements beside the engine's. */
     now: context.now,
-    ...createEnqueueOps(context, calls),
+    ...createEnqueueOps(context, calls, rooms),
     ...createActionOps(context, calls, lookUp),
     report: reporting.report,
     reportMany: reporting.reportMany,

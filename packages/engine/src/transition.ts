@@ -24,6 +24,8 @@ export interface Wake {
   readonly runnerId?: string | null;
   /** Something that the runner holds is to be stopped: whoever watches it looks. */
   readonly stops?: true;
+  /** Unfinished actions have come into the lane that no enqueue of the library has counted. */
+  readonly fills?: boolean;
   /** Nothing to claim: only those who follow the feed are told. */
   readonly news?: true;
 }

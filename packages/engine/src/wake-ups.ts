@@ -6,12 +6,16 @@ import { Waiters } from './waiters.ts';
 /**
  * Tells those who wait that something may be claimable: on this node directly, on others by one notification per turn.
  * While no other node is alive nothing is sent at all. Words: `1:42` a lane of tenant 1, `1r7` a runner, `1s7` what it is to stop, `1*`
- * everything of the tenant, `*` everything, `-` nothing but that something has happened. Other news: `tick` from the leader, `from <node> <words>`, `node <node>` when
- * one has come, and `known <node>` as the answer to that.
+ * everything of the tenant, `*` everything, `-` nothing but that something has happened, `1:42+` that actions came into the lane which no
+ * enqueue of the library has counted. Other news: `tick` from the leader, `from <node> <words>`, `node <node>` when
+ * one has come, and `known <node>` as the answer to that. Words alone are of a transaction on a client of the caller's own if the first is `=`,
+ * else of plain SQL: whatever lane that names, nobody has counted what it may have put there. A node does not hear its own `from`.
  */
 const MOST_BYTES = 7_000;
 const SILENCE_MS = 10_000;
 const RETRY_MS = 100;
+const OF_LIBRARY = '=';
+const FILLS = '+';
 
 export function laneKey(tenantId: number, laneId: string): string {
   return `${tenantId}:${laneId}`;
@@ -29,7 +33,11 @@ export function stopKey(tenantId: number, runnerId: string): string {
 function wordsOf(wake: Wake): string[] {
   if (wake.news) return ['-'];
   const words: string[] = [];
-  if (wake.laneId) words.push(laneKey(wake.tenantId, wake.laneId));
+  if (wake.laneId) {
+    const lane = laneKey(wake.tenantId, wake.laneId);
+    words.push(lane);
+    if (wake.fills) words.push(`${lane}${FILLS}`);
+  }
   if (wake.runnerId) words.push(runnerKey(wake.tenantId, wake.runnerId));
   if (wake.runnerId && wake.stops) words.push(stopKey(wake.tenantId, wake.runnerId));
   return words.length > 0 ? words : [`${wake.tenantId}*`];
@@ -47,6 +55,7 @@ export class WakeUps {
   readonly #nodeId: string;
   readonly #onError: (error: unknown) => void;
   readonly #onNode: () => void;
+  readonly #onFilled: (lane: string | null) => void;
   #listener: Listener | undefined;
   #heardAt = 0;
   readonly #watchers = new Set<() => void>();
@@ -64,6 +73,8 @@ export class WakeUps {
       find: LostAnswersOptions<Touched>['find'];
       onError: (error: unknown) => void;
       onNode: () => void;
+      /** Nobody has counted what has come into the lane (its key); null: or into any. */
+      onFilled: (lane: string | null) => void;
     },
   ) {
     this.waiters = new Waiters(options.maxWaiting);
@@ -77,6 +88,7 @@ export class WakeUps {
     this.#nodeId = options.nodeId;
     this.#onError = options.onError;
     this.#onNode = options.onNode;
+    this.#onFilled = options.onFilled;
   }
 
   async start(): Promise<void> {
@@ -121,8 +133,14 @@ export class WakeUps {
   /** After a commit of our own. */
   tell(wakes: readonly Wake[]): void {
     for (const watcher of this.#watchers) watcher();
+    this.#tellFilled(wakes);
     if (this.waiters.count === 0 && this.#others.length === 0) return; // nobody to tell
     this.#tellWords(wakes.flatMap(wordsOf));
+  }
+
+  #tellFilled(wakes: readonly Wake[]): void {
+    for (const { fills, tenantId, laneId } of wakes)
+      if (fills && laneId) this.#onFilled(laneKey(tenantId, laneId));
   }
 
   #tellWords(words: readonly string[]): void {
@@ -161,9 +179,10 @@ export class WakeUps {
   /** In somebody's open transaction: the database tells everybody, this node too, when it commits. */
   async tellInside(client: Queryable, wakes: readonly Wake[]): Promise<void> {
     if (wakes.length === 0) return;
+    this.#tellFilled(wakes); // a node that hears nothing knows at least so much
     await client.query({
       text: 'select pg_notify($1, $2)',
-      values: [this.#channel, short([...new Set(wakes.flatMap(wordsOf))])],
+      values: [this.#channel, short([OF_LIBRARY, ...new Set(wakes.flatMap(wordsOf))])],
     });
   }
 
@@ -178,6 +197,7 @@ export class WakeUps {
   /** What was told meanwhile was not heard here: everybody looks once. */
   #listensAgain(): void {
     this.#heardAt = performance.now();
+    this.#onFilled(null);
     this.waiters.wakeAll();
   }
 
@@ -186,6 +206,7 @@ export class WakeUps {
     const [what = '', node, words = ''] = payload.split(' ');
     const isOurs = node === this.#nodeId;
     if (what === 'tick') return;
+    if (node === undefined) this.#heardAlone(what);
     for (const watcher of this.#watchers) watcher();
     if (node === undefined) this.#wakeEach(what);
     else if (what === 'from' && !isOurs) this.#wakeEach(words);
@@ -208,6 +229,13 @@ export class WakeUps {
     });
   }
 
+  /** What came without the name of a node. */
+  #heardAlone(words: string): void {
+    const all = words.split(',');
+    if (all[0] === OF_LIBRARY) return;
+    for (const word of all) this.#onFilled(word === '*' ? null : word);
+  }
+
   #wakeEach(words: string): void {
     for (const word of words.split(',')) this.#wake(word);
   }
@@ -215,6 +243,7 @@ export class WakeUps {
   #wake(word: string): void {
     if (word === '*') this.waiters.wakeAll();
     else if (word.endsWith('*')) this.waiters.wakeAll(Number(word.slice(0, -1)));
+    else if (word.endsWith(FILLS)) this.#onFilled(word.slice(0, -1));
     else this.waiters.wake(word);
   }
 

@@ -1,4 +1,4 @@
-import { eventName } from '../action.ts';
+import { EVENT_TYPES, eventName } from '../action.ts';
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { actionOf, endingOf, pendingOf, presentLane, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
@@ -91,7 +91,10 @@ export function createNamedChange<Outcome extends string>(
         if (row.type !== null) transitions.push(transitionOf(row, row.type));
         // what was behind it, or it itself, may be at the head now
         if (row.is_done && row.state !== 'claimed')
-          wakes.push({ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id });
+          wakes.push({
+            ...{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id },
+            fills: row.type === EVENT_TYPES.REDRIVEN,
+          });
         if (row.stops) wakes.push({ tenantId: row.tenant_id, runnerId: row.stops, stops: true });
       }
       return { answers, transitions, wakes, told };

@@ -14,6 +14,7 @@ import {
 } from './enqueue.ts';
 import { createEnqueueAndClaim } from './enqueue-and-claim.ts';
 import { checkForRunners, type ForRunner } from './for-runners.ts';
+import type { LaneRooms } from './lane-rooms.ts';
 
 function tryToEncode(context: Context, action: NewAction, tell: boolean): EncodedAction | EngineError {
   try {
@@ -38,8 +39,8 @@ type ToEnqueueAndClaim = ForRunner & {
   readonly actions: readonly Omit<NewAction, 'tenantId' | 'idempotencyKey' | 'supersede' | 'notBefore'>[];
 };
 
-export function createEnqueueOps(context: Context, calls: Calls) {
-  const operation = createEnqueue(context);
+export function createEnqueueOps(context: Context, calls: Calls, rooms: LaneRooms) {
+  const operation = createEnqueue(context, rooms);
   const plain = calls.gathered(operation);
   // Only a key can make an insert wait for somebody's open transaction: plain actions never share a statement with keys.
   const keyed = calls.gathered({ ...operation, name: 'enqueue-keyed' });
@@ -91,7 +92,9 @@ export function createEnqueueOps(context: Context, calls: Calls) {
           return encodeAction(context, { ...action, tenantId: request.tenantId });
         }),
       }));
-      return (await calls.inside(client, (inner) => enqueueAndClaim(inner, encoded))).answers;
+      const { answers } = await calls.inside(client, (inner) => enqueueAndClaim(inner, encoded));
+      for (const { actions } of encoded) for (const { line } of actions) rooms.forget(line);
+      return answers;
     },
   };
 }

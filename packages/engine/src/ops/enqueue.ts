@@ -17,7 +17,8 @@ import {
   isId,
 } from '../values.ts';
 import { type WaitingFacts, waitingFor } from '../waiting-for.ts';
-import { LaneRooms } from './lane-rooms.ts';
+import { laneKey } from '../wake-ups.ts';
+import type { LaneRooms } from './lane-rooms.ts';
 import type { CreatedAction } from './look-up.ts';
 
 /** The work itself is done by the SQL function `enqueue_actions`; this checks, encodes and reads the verdicts. */
@@ -206,9 +207,15 @@ function keyOf(action: NewAction): string | null {
   return action.idempotencyKey === undefined ? null : `key ${action.tenantId}:${action.idempotencyKey}`;
 }
 
-const lineOf = (action: { tenantId: number; laneId: string }) => `lane ${action.tenantId}:${action.laneId}`;
+/** `key`: of the lane (`laneKey`). */
+export const lineOfKey = (key: string) => `lane ${key}`;
+const lineOf = (action: { tenantId: number; laneId: string }) =>
+  lineOfKey(laneKey(action.tenantId, action.laneId));
 
-export function createEnqueue(context: Context): Operation<EncodedAction, Verdict | EngineError> {
+export function createEnqueue(
+  context: Context,
+  rooms: LaneRooms,
+): Operation<EncodedAction, Verdict | EngineError> {
   const s = context.schema;
   const ask = context.effects.carry({
     name: 'muster_enqueue',
@@ -225,7 +232,6 @@ export function createEnqueue(context: Context): Operation<EncodedAction, Verdic
       select ($2::int[])[ord], lane_id, action_id, channel, array[${EVENT_TYPES.SUPERSEDED}], 'pending', 'cancelled', 0, 'SUPERSEDED', $1::timestamptz
       from answer where outcome = 'superseded'`,
   });
-  const rooms = new LaneRooms();
   const askPlain = context.effects.carry({
     name: 'muster_enqueue_plain',
     text: () => `${ANSWER}

@@ -75,7 +75,7 @@ export function wakesOf(row: SettledRow): Wake[] {
   if (row.lease_runner && row.lease_runner !== row.runner_id)
     wakes.push({ tenantId: row.tenant_id, runnerId: row.lease_runner });
   if (row.home_lane && row.home_lane !== row.lane_id && row.ended_state === null)
-    wakes.push({ tenantId: row.tenant_id, laneId: row.home_lane });
+    wakes.push({ tenantId: row.tenant_id, laneId: row.home_lane, fills: true });
   // its target is another one from now on
   if (row.lease_runner && row.outcome === 'revoked')
     wakes.push({ tenantId: row.tenant_id, runnerId: row.lease_runner, stops: true });
