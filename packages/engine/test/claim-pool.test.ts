@@ -88,6 +88,22 @@ test('G31: what a worker has taken is reported, extended and cancelled as anythi
   expect(await t.eventTypes(first)).toEqual(['CREATED', 'SENT', 'EXTENDED', 'ACKED', 'SUCCEEDED']);
 });
 
+test.each(['succeeded', 'failed'] as const)(
+  'G15 G16 G31: a report that names a lane (%s) is known in the lane of the worker, then and later, and unknown in the pool',
+  async (status) => {
+    const p = await pool(2);
+    const id = await p.enqueue({ maxAttempts: 1 });
+    await p.claim(0);
+    const report = (laneId: string) =>
+      t.engine.report(t.db, { tenantId: 1, actionId: id, attempt: 1, status, laneId });
+    for (const laneId of [p.poolId, p.worker(1)])
+      expect(await report(laneId)).toMatchObject({ accepted: false, reason: 'UNKNOWN_ACTION' });
+    expect(await report(p.worker(0))).toMatchObject({ accepted: true, repeated: false });
+    expect(await report(p.worker(0))).toMatchObject({ accepted: true, repeated: true });
+    expect(await report(p.worker(1))).toMatchObject({ accepted: false, reason: 'UNKNOWN_ACTION' });
+  },
+);
+
 test('G31: what is given back, retried or taken back goes home to its old place', async () => {
   const p = await pool(2);
   const [a, b, c] = [await p.enqueue(), await p.enqueue(), await p.enqueue()];

@@ -216,7 +216,11 @@ const lookUpStatement = (s: string) => `
   left join lateral ${pendingOf(s, 'a')} on true
   cross join lateral ${presentLane(s)}
   left join lateral ${endingOf(s, 'a')} on true
-  where (i.channel is null or a.channel in (i.channel, '${ANY_CHANNEL}')) and (i.only_lane is null or i.only_lane in (a.lane_id, l.lane_id))`;
+  where (i.channel is null or a.channel in (i.channel, '${ANY_CHANNEL}'))
+    -- its lane is where it is, or at home if nobody has it; what a worker of a pool had was in his
+    and (i.only_lane is null or i.only_lane = l.lane_id or (l.action_id is distinct from a.action_id and i.only_lane = a.lane_id) or (
+      select 1 from ${s}.history e where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = i.attempt
+        and e.lane_id = i.only_lane limit 1) is not null)`;
 
 const INPUT = `i as materialized (
     select * from unnest((select $2::int[]), (select $3::int[]), (select $4::bigint[]), (select $5::int[]), (select $6::text[]), (select $7::jsonb[]))
