@@ -104,6 +104,19 @@ describe('a list', () => {
     expect((await of({})).looked).toBeUndefined();
   });
 
+  test('by its payload, however it was written down and however it is asked for', async () => {
+    const { laneId } = await t.lane();
+    const sent = await t.enqueue(laneId, { payload: { copies: 2, sizes: ['A4', 'A5'] } });
+    const { rows } = await t.db.query({
+      text: `select muster.enqueue(1, $1::bigint, 'print', '{ "copies" : 2, "sizes": [ "A4","A5" ] }')::text as id`,
+      values: [laneId],
+    });
+    const asked = ['"copies":2', '"COPIES": 2', '"sizes" : [\n  "A4",\n  "A5"\n]'];
+    for (const payloadText of asked)
+      expect(await ids({ laneId, payloadText }), payloadText).toEqual([rows[0].id, sent]);
+    expect(await ids({ laneId, payloadText: '"copies":3' })).toEqual([]);
+  });
+
   test('by kind and channel alone: in steps, among so many, and the cursor leads on behind them', async () => {
     const tenantId = 7;
     const busy = await t.engine.ensureLane(t.db, tenantId, 'test', 'busy');

@@ -526,7 +526,7 @@ function filtered(
   if (filter.createdBy !== undefined) add((n) => `a.created_by = ${n}`, filter.createdBy, 'createdBy');
   if (filter.error !== undefined) add((n) => within('z.error', n), filter.error, 'error');
   if (filter.payloadText !== undefined)
-    add((n) => within('a.payload::text', n), filter.payloadText, 'payloadText');
+    add((n) => within(packed('a.payload::text'), packed(`${n}::text`)), filter.payloadText, 'payloadText');
   if (cursor !== undefined) {
     add((n) => `a.action_id < ${n}`, checkCursor(cursor));
   }
@@ -541,6 +541,8 @@ function checkCursor(cursor: string): string {
 /** For a count: what it may have to look at all others for. */
 const COUNTED_ONE_BY_ONE = [...UNINDEXED, ...BROAD, 'createdAfter', 'createdBefore'] as const;
 
+/** Payloads are kept as they were sent, with blanks between their parts or without, and are shown in yet another way. */
+const packed = (json: string) => `regexp_replace(${json}, '\\s*([][{}:,])\\s*', '\\1', 'g')`;
 const within = (text: string, part: string) => `position(lower(${part}::text) in lower(${text})) > 0`;
 
 interface Row {
