@@ -435,11 +435,16 @@ test('the lane of a device is paused and resumed: nothing more is handed out, an
   expect((await t.get('/api/audit?limit=3&act=device.pause')).body.audit[1]).toMatchObject({
     ...{ act: 'device.pause', target: `device ${device.id}`, detail: { reason: 'it is being repaired' } },
   });
-  // open pages hear of it
-  const noted = async () =>
-    (await t.get(`/api/events?cursor=${cursor}&target=device:${device.id}`)).body.events.flatMap(
-      ({ data }: { data?: { paused: boolean } }) => data?.paused ?? [],
-    );
+  // open pages hear of it; what the feed could not show yet when this began may be pages before it
+  const noted = async () => {
+    const found: boolean[] = [];
+    for (let at = cursor, more = true; more; ) {
+      const { body } = await t.get(`/api/events?cursor=${at}&target=device:${device.id}`);
+      found.push(...body.events.flatMap(({ data }: { data?: { paused: boolean } }) => data?.paused ?? []));
+      ({ cursor: at, more } = body);
+    }
+    return found;
+  };
   await expect.poll(noted).toEqual([true, true, false]);
 
   for (const verb of ['pause', 'resume']) {
