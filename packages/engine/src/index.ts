@@ -53,6 +53,7 @@ export type { ActionEvent, ActionFilter, ActionPage, ActionView, CreatedAction }
 export type { MakeDueAnswer } from './ops/make-due-now.ts';
 export type { LaneLoad } from './ops/queue.ts';
 export type { RedriveAnswer } from './ops/redrive.ts';
+export { saysText } from './payload-text.ts';
 export type { GiveReasons, WaitingAction } from './reasons.ts';
 export type { ReportAnswer } from './report/item.ts';
 export type { ReportRequest } from './report/requests.ts';

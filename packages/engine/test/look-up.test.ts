@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ActionFilter } from '../src/index.ts';
+import { type ActionFilter, saysText } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
 let t: TestEngine;
@@ -111,10 +111,19 @@ describe('a list', () => {
       text: `select muster.enqueue(1, $1::bigint, 'print', '{ "copies" : 2, "sizes": [ "A4","A5" ] }')::text as id`,
       values: [laneId],
     });
-    const asked = ['"copies":2', '"COPIES": 2', '"sizes" : [\n  "A4",\n  "A5"\n]'];
+    const asked = ['"copies":2', '"COPIES": 2', 'copies: 2', '"sizes" : [\n  "A4",\n  "A5"\n]'];
     for (const payloadText of asked)
       expect(await ids({ laneId, payloadText }), payloadText).toEqual([rows[0].id, sent]);
-    expect(await ids({ laneId, payloadText: '"copies":3' })).toEqual([]);
+    for (const payloadText of ['"copies":3', 'copies2', '"', '\\'])
+      expect(await ids({ laneId, payloadText }), payloadText).toEqual([]);
+    const odd = { note: 'Say "hi"\nto C:\\temp, [now]' };
+    const quoted = await t.enqueue(laneId, { payload: odd });
+    for (const payloadText of ['say "hi"', 'hi"\nto c:\\TEMP', 'temp, [now]', '"note": "Say']) {
+      expect(await ids({ laneId, payloadText }), payloadText).toEqual([quoted]);
+      expect(saysText(odd, payloadText), payloadText).toBe(true);
+    }
+    expect(saysText(odd, 'nobody')).toBe(false);
+    expect(saysText(odd, '"')).toBe(false);
   });
 
   test('by kind and channel alone: in steps, among so many, and the cursor leads on behind them', async () => {

@@ -107,7 +107,9 @@ const looked = {
     .min(1)
     .max(200)
     .optional()
-    .describe('Part of the payload. Needs kind, tag or lane too, or createdAfter within the last 24 hours.'),
+    .describe(
+      'Part of the payload; quotes, and blanks beside marks of JSON, do not count. Needs kind, tag or lane too, or createdAfter within the last 24 hours.',
+    ),
 };
 
 export const listQuery = z.strictObject({

@@ -3,6 +3,7 @@ import { priorityName } from '../claimed-action.ts';
 import type { Queryable } from '../db.ts';
 import { EngineError } from '../errors.ts';
 import type { Context } from '../operation.ts';
+import { hasText, soughtText } from '../payload-text.ts';
 import type { Reasons } from '../reasons.ts';
 import { actionOf, endingOf, NOW, ofLane, pendingOf, presentLane, soughtBy } from '../sql.ts';
 import { checkName, checkOneOf, checkTenant, checkTime, checkWhole, isId } from '../values.ts';
@@ -34,7 +35,7 @@ export interface ActionFilter {
   readonly createdBy?: string | undefined;
   /** A part of what the worker said, of one that has ended; of capitals or not. */
   readonly error?: string | undefined;
-  /** A part of its payload, as text; of capitals or not. */
+  /** A part of its payload, whether in capitals or not (`payload-text.ts`). */
   readonly payloadText?: string | undefined;
 }
 
@@ -526,7 +527,7 @@ function filtered(
   if (filter.createdBy !== undefined) add((n) => `a.created_by = ${n}`, filter.createdBy, 'createdBy');
   if (filter.error !== undefined) add((n) => within('z.error', n), filter.error, 'error');
   if (filter.payloadText !== undefined)
-    add((n) => within(packed('a.payload::text'), packed(`${n}::text`)), filter.payloadText, 'payloadText');
+    add((n) => hasText('a.payload', n), soughtText(filter.payloadText), 'payloadText');
   if (cursor !== undefined) {
     add((n) => `a.action_id < ${n}`, checkCursor(cursor));
   }
@@ -541,8 +542,6 @@ function checkCursor(cursor: string): string {
 /** For a count: what it may have to look at all others for. */
 const COUNTED_ONE_BY_ONE = [...UNINDEXED, ...BROAD, 'createdAfter', 'createdBefore'] as const;
 
-/** Payloads are kept as they were sent, with blanks between their parts or without, and are shown in yet another way. */
-const packed = (json: string) => `regexp_replace(${json}, '\\s*([][{}:,])\\s*', '\\1', 'g')`;
 const within = (text: string, part: string) => `position(lower(${part}::text) in lower(${text})) > 0`;
 
 interface Row {

@@ -48,8 +48,7 @@ export async function filterOf(
     endedAfter: date(wire.endedAfter),
     createdBy: wire.source,
     error: wire.error,
-    // as it stands in JSON
-    payloadText: wire.text === undefined ? undefined : JSON.stringify(wire.text).slice(1, -1),
+    payloadText: wire.text,
   };
 }
 

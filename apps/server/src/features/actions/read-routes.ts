@@ -1,5 +1,5 @@
 import { api } from '@muster/contracts';
-import type { ActionFilter, Engine } from '@muster/engine';
+import { type ActionFilter, type Engine, saysText } from '@muster/engine';
 import { groupFailures } from '../../failures/failures.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
@@ -17,6 +17,9 @@ import { wireEvent } from './wire.ts';
 const viewers = operators('viewer');
 const MOST_FAILURES = 1_000;
 const A_DAY_MS = 86_400_000;
+/** As many as the engine looks at for a page; hits in hidden fields do not make a search longer. */
+const MOST_LOOKED_AT = 10_000;
+const AT_ONCE = 500;
 
 /** Payloads are read whole to search them, so something else must say which. */
 function refuseTextAlone(query: WireFilter, now: Date): void {
@@ -30,9 +33,6 @@ function refuseTextAlone(query: WireFilter, now: Date): void {
   );
 }
 
-const says = (payload: unknown, text: string) =>
-  JSON.stringify(payload).toLowerCase().includes(JSON.stringify(text).slice(1, -1).toLowerCase());
-
 export function readRoutes(tools: {
   engine: Engine;
   internalChannels: InternalChannels;
@@ -41,6 +41,34 @@ export function readRoutes(tools: {
   show: Show;
 }): Route[] {
   const { engine, naming, show } = tools;
+
+  /**
+   * Nobody learns by searching what he is not shown: a hit in a hidden field is none, and the page goes on behind it as if it had never
+   * been one, or its cursor would tell.
+   */
+  async function readPage(
+    tenantId: number,
+    filter: ActionFilter,
+    page: { readonly cursor: string | undefined; readonly limit: number },
+  ) {
+    const { payloadText } = filter;
+    const found = await engine.list(engine.db, filter, page);
+    const actions = await show(tenantId, found.actions);
+    if (payloadText === undefined) return { ...found, actions };
+    const isShown = ({ payload }: (typeof actions)[number]) => saysText(payload, payloadText);
+    const shown = actions.filter(isShown);
+    let { cursor, looked = 0 } = found;
+    while (cursor !== null && shown.length < page.limit && looked < MOST_LOOKED_AT) {
+      const more = await engine.list(engine.db, filter, { cursor, limit: AT_ONCE });
+      shown.push(...(await show(tenantId, more.actions)).filter(isShown));
+      cursor = more.cursor;
+      looked += more.looked ?? 0;
+      const last = shown[page.limit - 1];
+      if (last && shown.length > page.limit) cursor = last.id;
+    }
+    return { actions: shown.slice(0, page.limit), cursor, looked };
+  }
+
   return [
     defineRoute(api.actions.list, {
       access: viewers,
@@ -50,15 +78,7 @@ export function readRoutes(tools: {
         refuseTextAlone(rest, engine.now());
         const filter: ActionFilter | null = await filterOf(tools, caller.tenantId, rest);
         if (!filter) return { actions: [], cursor: null };
-        const found = await engine.list(engine.db, filter, { limit: limitOf(limit), cursor });
-        const actions = await show(caller.tenantId, found.actions);
-        const { text } = rest;
-        return {
-          // nobody learns by searching what he is not shown
-          actions: text === undefined ? actions : actions.filter(({ payload }) => says(payload, text)),
-          cursor: found.cursor,
-          ...(found.looked === undefined ? {} : { looked: found.looked }),
-        };
+        return readPage(caller.tenantId, filter, { cursor, limit: limitOf(limit) });
       },
     }),
 
