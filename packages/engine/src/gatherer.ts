@@ -15,7 +15,8 @@ import { isDataError, isLockError } from './sqlstate.ts';
  *
  * No caller fails or delays another: items with equal keys never share a statement, items whose lane is locked come
  * back as BUSY and are tried again, and after a data or lock error the batch is run again row by row (of a batch of several
- * statements, what belonged to the one that failed). What waits is bounded (`Room`), tenants are served in turn, and whoever is not answered by his deadline hears so:
+ * statements, what belonged to the one that failed). What waits is bounded (`Room`), tenants are served in turn, and a call without
+ * an answer by its deadline is told so:
  *
  *   waiting ──sent──► in flight ──► answered
  *      │  ▲               │ └─deadline──► "not known"; what comes of it after all goes to `unwanted`

@@ -14,8 +14,12 @@ export function ofOneTenant(text: string): string {
 
 /** A list of several tenants would be answered for the first of them alone. */
 export function checkOneTenant(text: string, values: readonly unknown[]): void {
-  const list = LIST.exec(text);
-  const tenants = list && values[Number(list[1]?.slice(1)) - 1];
+  let place = places.get(text);
+  if (place === undefined) {
+    place = Number(LIST.exec(text)?.[1]?.slice(1) ?? 0);
+    places.set(text, place);
+  }
+  const tenants = values[place - 1];
   if (Array.isArray(tenants) && tenants.some((tenant) => tenant !== tenants[0]))
     throw new Error('The database is distributed: a statement is of one tenant.');
 }
@@ -24,6 +28,8 @@ export function checkOneTenant(text: string, values: readonly unknown[]): void {
 export const ofAllTenants = (row: string) => `/* of all tenants: ${row} */`;
 
 const known = new Map<string, string>();
+/** Which value is the list of tenants, from 1 on; 0: none. */
+const places = new Map<string, number>();
 
 const TWO_ROWS = /\b(\w+)\.tenant_id = (\w+)\.tenant_id\b/g;
 /** See `hasKeyOf`. */

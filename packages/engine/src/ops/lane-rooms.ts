@@ -1,18 +1,17 @@
 import { BoundedMap } from '../bounded-map.ts';
 
 /**
- * How many more a lane surely takes, so that not each enqueue counts what is in it (0.12 ms behind 900): of the room that a count has
- * found, a node gives away half before it counts again. What comes into the lane by another way makes it forget: what this library
- * redrives or gives back to a pool, here and at other nodes, and what plain SQL puts in, both with the wake-up that follows the commit.
+ * How many more actions a lane surely takes, so that not each enqueue counts what is in it (0.12 ms behind 900): of the room that a count
+ * has found, a node gives away half before it counts again. It forgets the room when actions come into the lane by another way: by a
+ * redrive or a return to a pool, here or at other nodes, and by plain SQL, with the wake-up that follows the commit.
  *
- * One call after the other it never gives away too much, but for what a transaction had taken away when it counted and that is rolled
- * back, for the one action of a pool that its worker holds there, and for what plain SQL has put in and this node has not yet heard of:
- * not committed, on its way (some milliseconds, or until the listener has a connection again), or all of it at a node that was never
- * started. A count does not see what is in flight beside it, in other statements (500 actions each) or open transactions: so much may
- * come on top, and half of the limit for each of them and for each further node that enqueues into the lane. No lock is worth more
- * than a limit that is kept roughly then.
+ * A count does not see what is in flight beside it, in other statements (500 actions each) or open transactions, nor the action that each
+ * worker of a pool holds; plain SQL is unknown until its wake-up arrives (some milliseconds; at a node that was never started, never);
+ * and what a transaction removed before it counted is back if it is rolled back. So much may come on top, and half of the limit for each
+ * further node that enqueues into the lane: a lock would cost more than a limit that is kept roughly.
  *
- * 177 bytes a lane with 200,000 of them, and up to 234 once places were used again. Of more lanes than this that are used in turn, none is remembered when its turn comes again.
+ * 177 bytes a lane with 200,000 of them, 234 once places were used again. Of more lanes than that, used in turn, none is remembered when
+ * its turn comes again.
  */
 const MOST_LANES = 200_000;
 

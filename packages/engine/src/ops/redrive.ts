@@ -6,8 +6,8 @@ import { type Answer, createNamedChange, lookAtNamed } from './change-named.ts';
 
 /**
  * A dead letter goes back to the end of its class in its lane, with no failures counted and without its clocks: an
- * operator wants it to run now. The ending is deleted, so a late success and a redrive cannot both have it. The lane is not locked: it
- * may be in somebody's open transaction, and a redrive only adds to it.
+ * operator wants it to run now. The ending is deleted, so a late success and a redrive cannot both have it. The lane is not
+ * locked: the redrive may be part of a long transaction, and it only adds to the lane.
  *
  * refused: only failed actions are redriven.
  */

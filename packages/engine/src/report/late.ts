@@ -217,7 +217,7 @@ const lookUpStatement = (s: string) => `
   cross join lateral ${presentLane(s)}
   left join lateral ${endingOf(s, 'a')} on true
   where (i.channel is null or a.channel in (i.channel, '${ANY_CHANNEL}'))
-    -- its lane is where it is, or at home if nobody has it; what a worker of a pool had was in his
+    -- the lane that the action is in, or its own while no worker has it, or that in which this attempt ran
     and (i.only_lane is null or i.only_lane = l.lane_id or (l.action_id is distinct from a.action_id and i.only_lane = a.lane_id) or (
       select 1 from ${s}.history e where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = i.attempt
         and e.lane_id = i.only_lane limit 1) is not null)`;
