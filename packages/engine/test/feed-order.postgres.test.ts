@@ -51,11 +51,16 @@ const ref = (scene: Scene, actionId: string, attempt = 1) => ({
 const report = (scene: Scene, id: string, status: 'succeeded' | 'failed', on = scene.db, attempt = 1) =>
   scene.engine.report(on, { ...ref(scene, id, attempt), status });
 
+async function running(scene: Scene, action: Parameters<Scene['enqueue']>[1] = {}) {
+  const laneId = await scene.lane();
+  const id = await scene.enqueue(laneId, action);
+  await scene.claim(laneId, 'a');
+  return { laneId, id };
+}
+
 /** Attempt 1 is over by its lease, attempt 2 runs. */
 async function inItsSecondAttempt(scene: Scene) {
-  const laneId = await scene.lane();
-  const id = await scene.enqueue(laneId, { backoffMs: 1 });
-  await scene.claim(laneId, 'a');
+  const { laneId, id } = await running(scene, { backoffMs: 1 });
   scene.clock.advance(10_001);
   await scene.engine.runDuty('end-leases');
   scene.clock.advance(2);
@@ -66,9 +71,7 @@ async function inItsSecondAttempt(scene: Scene) {
 
 /** A dead letter, by the end of its only lease. */
 async function timedOut(scene: Scene) {
-  const laneId = await scene.lane();
-  const id = await scene.enqueue(laneId, { maxAttempts: 1 });
-  await scene.claim(laneId, 'a');
+  const { id } = await running(scene, { maxAttempts: 1 });
   scene.clock.advance(10_001);
   await scene.engine.runDuty('end-leases');
   return id;
@@ -84,9 +87,7 @@ const RACES: Race[] = [
   {
     name: 'a report of what was delivered again since it looked',
     async play(scene) {
-      const laneId = await scene.lane();
-      const id = await scene.enqueue(laneId);
-      await scene.claim(laneId, 'a');
+      const { laneId, id } = await running(scene);
       await overtaken(
         scene,
         'muster_report',
@@ -99,9 +100,7 @@ const RACES: Race[] = [
   {
     name: 'a redelivery of what was extended since it looked',
     async play(scene) {
-      const laneId = await scene.lane();
-      const id = await scene.enqueue(laneId);
-      await scene.claim(laneId, 'a');
+      const { laneId, id } = await running(scene);
       await overtaken(
         scene,
         'muster_redeliver',
@@ -114,9 +113,7 @@ const RACES: Race[] = [
   {
     name: 'a report of what was acknowledged since it looked',
     async play(scene) {
-      const laneId = await scene.lane();
-      const id = await scene.enqueue(laneId);
-      await scene.claim(laneId, 'a');
+      const { id } = await running(scene);
       await overtaken(
         scene,
         'muster_report_success',
@@ -129,9 +126,7 @@ const RACES: Race[] = [
   {
     name: 'an acknowledgement of what was extended since it looked',
     async play(scene) {
-      const laneId = await scene.lane();
-      const id = await scene.enqueue(laneId);
-      await scene.claim(laneId, 'a');
+      const { id } = await running(scene);
       await overtaken(
         scene,
         'muster_acknowledge',
