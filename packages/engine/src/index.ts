@@ -44,12 +44,14 @@ export {
   TABLES_OF_ONE_DATABASE,
 } from './migrate.ts';
 export { BUSY, type Busy } from './operation.ts';
+export type { ActionFilter } from './ops/action-filter.ts';
+export type { ActionView, CreatedAction } from './ops/action-view.ts';
 export type { CancelAnswer } from './ops/cancel.ts';
 export type { Count } from './ops/counts.ts';
 export type { Enqueued, NewAction } from './ops/enqueue.ts';
 export type { ExtendAnswer } from './ops/extend.ts';
 export type { LaneRef } from './ops/lanes.ts';
-export type { ActionEvent, ActionFilter, ActionPage, ActionView, CreatedAction } from './ops/look-up.ts';
+export type { ActionEvent, ActionPage } from './ops/look-up.ts';
 export type { MakeDueAnswer } from './ops/make-due-now.ts';
 export type { LaneLoad } from './ops/queue.ts';
 export type { RedriveAnswer } from './ops/redrive.ts';

@@ -1,5 +1,5 @@
 import type { Queryable } from '../db.ts';
-import type { ActionFilter } from './look-up.ts';
+import type { ActionFilter } from './action-filter.ts';
 
 /**
  * One operation over everything that matches a filter: in chunks, oldest first, up to the newest action at the

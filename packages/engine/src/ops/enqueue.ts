@@ -18,8 +18,8 @@ import {
 } from '../values.ts';
 import { type WaitingFacts, waitingFor } from '../waiting-for.ts';
 import { laneKey } from '../wake-ups.ts';
+import type { CreatedAction } from './action-view.ts';
 import type { LaneRooms } from './lane-rooms.ts';
-import type { CreatedAction } from './look-up.ts';
 
 /** The work itself is done by the SQL function `enqueue_actions`; this checks, encodes and reads the verdicts. */
 export interface NewAction {

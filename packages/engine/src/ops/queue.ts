@@ -2,8 +2,8 @@ import type { Queryable } from '../db.ts';
 import type { Context } from '../operation.ts';
 import { laneOf, ofLane, pendingOf, soughtBy } from '../sql.ts';
 import { checkLane, checkTenant, checkWhole, isId } from '../values.ts';
+import { type ActionView, selectUnfinished } from './action-view.ts';
 import type { LaneRef } from './lanes.ts';
-import { type ActionView, selectUnfinished } from './look-up.ts';
 
 /**
  * What is in a lane, and in which order it will be handed out: the running action, those that are ready by class and

@@ -2,7 +2,8 @@ import type { Queryable } from '../db.ts';
 import type { Context } from '../operation.ts';
 import { ofLane, soughtBy } from '../sql.ts';
 import { checkTenant, checkWhole } from '../values.ts';
-import type { ActionPage, ActionView } from './look-up.ts';
+import type { ActionView } from './action-view.ts';
+import type { ActionPage } from './look-up.ts';
 
 /**
  * Why do lanes wait? Reasons are computed, so nobody can count them all: the first action of so many lanes is asked. A lane is
