@@ -1,6 +1,9 @@
 import type { FindProblems } from '../../problems/problems.ts';
 
-/** Batches that their rule has stopped and nobody has retried since. After a day they are history; found by an index of their own. */
+/**
+ * Batches that were aborted by their rule and not retried since, found by an index of their own. After a day they are
+ * no longer a problem.
+ */
 const MOST = 1_000;
 const TOLD_FOR = `interval '1 day'`;
 

@@ -12,7 +12,7 @@ import { paceOf } from './pace.ts';
 import type { BatchQueries, BatchRow } from './queries.ts';
 import { tagOf } from './supply-batches.ts';
 
-/** What operators do with batches. Everything but reading is in the caller's transaction. */
+/** What operators do with batches. All writes run in the caller's transaction. */
 const MOST_REDRIVEN_AT_ONCE = 1_000;
 
 export type Batches = ReturnType<typeof createBatches>;
@@ -39,7 +39,7 @@ export function createBatches(tools: {
   }
 
   return {
-    /** Freezes the targets. Their actions follow: see supply-batches.ts. */
+    /** Freezes the targets; supply-batches.ts queues their actions. */
     async accept(client: Queryable, tenantId: number, body: NewBatch, by: string): Promise<string> {
       await refusePast(engine.now(), {
         'action.deliverBy': body.action.deliverBy,
@@ -72,10 +72,10 @@ export function createBatches(tools: {
       await engine.note(client, [pauseNote(tenantId, false, { tag: tagOf(id) })]);
     },
 
-    /** What is in lanes ends with the next runs of the duty; running actions are told. */
+    /** Queued actions are cancelled by the next runs of the duty; running ones are told. */
     async cancel(client: Queryable, tenantId: number, id: string): Promise<void> {
       const batch = await locked(client, tenantId, id);
-      // what is completed would be called cancelled ever after
+      // otherwise a completed batch would be shown as cancelled for good
       const counts = (await sets.counts(client, tenantId, [batch.setId])).get(batch.setId) as TargetCounts;
       if (statusOf(batch, counts) === 'completed')
         throw httpError('MUSTER_FINISHED', 'This batch has completed already.');
@@ -84,8 +84,8 @@ export function createBatches(tools: {
     },
 
     /**
-     * Failed ones again, as far as they may be redriven; those that never got to their device get a new action; what was
-     * stopped goes on.
+     * Redrives the failed actions that may be redriven, creates new actions for targets that never reached their
+     * device, and resumes what was stopped.
      */
     async retry(client: Queryable, wish: RedriveWish, id: string) {
       const { tenantId } = wish.caller;
@@ -108,16 +108,13 @@ export function createBatches(tools: {
       }
       const isStopped = batch.cancelledAt !== null || batch.abortedAt !== null;
       const stopped = isStopped ? await sets.unsupplied(client, tenantId, batch.setId) : 0;
-      // only who has made an action can make it again
+      // actions of another door can only be made again by that door
       const again = batch.door ? 0 : stopped + (await sets.supplyAgain(client, tenantId, batch.setId));
       await queries.mark(client, batch, { cancelled: false, aborted: false, closed: false, finished: false });
       return { id, redriven, again, refused };
     },
 
-    /**
-     * What was not put into a lane before a batch was stopped waits for nothing any more: it is called stopped, as in its
-     * counts.
-     */
+    /** Targets that had no action yet when the batch was stopped are shown as stopped, as they are in its counts. */
     async targets(
       client: Queryable,
       batch: BatchRow,

@@ -2,11 +2,14 @@ import { type Duty, dutyRun, type Engine } from '@muster/engine';
 import type { TargetSets } from '../../fleet/index.ts';
 
 const MOST_BATCHES = 100;
-/** Targets of one look: those that have ended since are passed once, whatever comes of the others. */
+/** Targets per look. Each ended target is passed once, even if later ones are still open. */
 const CHUNK = 10_000;
 const NOTE = 'batch.finished';
 
-/** Tells the feed of batches whose targets have all ended. Nobody counts them: each look goes on at the first that had not. */
+/**
+ * Publishes an event for each batch whose targets have all ended. It does not count them: each look resumes at the
+ * first target that was still open.
+ */
 export function createFinishBatches({ note, now, schema: s }: Engine, sets: TargetSets): Duty {
   return {
     name: 'finish-batches',

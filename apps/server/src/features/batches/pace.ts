@@ -24,7 +24,10 @@ export function paceOf({ ratePerMinute, ramp }: Pace, counts: Pick<TargetCounts,
   return Math.min(ramped, ratePerMinute ?? FASTEST);
 }
 
-/** Of those that have ended by themselves; what was cancelled or never handed out says nothing about the action. */
+/**
+ * Judged by targets that ended by themselves: a cancelled or never delivered action says nothing about the action
+ * itself.
+ */
 export function mustAbort(rule: AbortRule | null, counts: Pick<TargetCounts, 'done' | 'failed'>): boolean {
   const sample = counts.done + counts.failed;
   return rule !== null && sample >= rule.minimumSample && counts.failed * 100 >= rule.failurePercent * sample;

@@ -15,7 +15,7 @@ export interface BatchRow extends Pace {
   readonly pausedAt: Date | null;
   readonly cancelledAt: Date | null;
   readonly abortedAt: Date | null;
-  /** Who has put its actions into lanes, if not the duty here. */
+  /** The door that queues its actions, if not the duty here. */
   readonly door: string | null;
 }
 
@@ -82,7 +82,7 @@ export function createBatchQueries(s: string, now: () => Date) {
       return rows[0] ? batch(rows[0]) : null;
     },
 
-    /** Until the end of the transaction nobody supplies or changes it. */
+    /** Until the transaction ends, no other one supplies or changes the batch. */
     async lock(client: Queryable, tenantId: number, batchId: string): Promise<BatchRow | null> {
       const { rows } = await client.query({
         text: `${select} where b.tenant_id = $1 and b.batch_id = $2 for update of b`,
@@ -104,7 +104,7 @@ export function createBatchQueries(s: string, now: () => Date) {
       return rows.map(batch);
     },
 
-    /** Those that something is to be done for, of all tenants; one that somebody else is busy with is left to him. */
+    /** Batches of all tenants that need work. Those locked by another transaction are skipped. */
     async lockOpen(client: Queryable, most: number): Promise<BatchRow[]> {
       const { rows } = await client.query({
         name: 'muster_open_batches',
@@ -129,7 +129,7 @@ export function createBatchQueries(s: string, now: () => Date) {
       });
     },
 
-    /** How many went into lanes within the last minute. */
+    /** How many were queued within the last minute. */
     async suppliedLately(client: Queryable, { tenantId, batchId }: BatchRow): Promise<number> {
       const { rows } = await client.query({
         text: `with old as (

@@ -15,7 +15,7 @@ import type { BatchQueries } from './queries.ts';
 
 const LARGEST_BODY = 16 * 1_048_576;
 
-/** What was said of it, or our own word for how it ended. */
+/** The error that was reported, or our own word for how it ended. */
 function errorOf({ error, state }: Target, action: ActionView | undefined): string | undefined {
   if (error !== null) return error;
   const isLost = state === 'failed' || state === 'expired' || state === 'cancelled';

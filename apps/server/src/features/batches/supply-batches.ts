@@ -4,18 +4,18 @@ import { mustAbort, paceOf } from './pace.ts';
 import type { BatchQueries, BatchRow } from './queries.ts';
 
 /**
- * The duty that moves batches on: puts the next targets' actions into their lanes as fast as the pace allows, stops a
- * batch whose rule says so, and ends what a stopped one has left in lanes. It holds the batch's row meanwhile, so two
- * leaders never supply one twice; each run is a transaction, so a crash loses nothing and repeats nothing.
+ * The duty that moves batches on: queues the next targets' actions as fast as the pace allows, aborts a batch by its
+ * rule, and cancels what a stopped batch still has queued. It locks the batch's row meanwhile, so two leaders never
+ * supply a target twice; each run is a transaction, so a crash loses nothing and repeats nothing.
  *
- *   supplying ──all in lanes──► running ──(no rule to watch)──► closed
+ *   supplying ──all queued──► running ──(no rule to watch)──► closed
  *       │  └─────rule─────► aborted ─┐
- *       └──operator──► cancelled ────┴──what is left in lanes is cancelled──► closed
+ *       └──operator──► cancelled ────┴──what is still queued is cancelled──► closed
  */
 export const SUPPLY_BATCHES = 'supply-batches';
 const EVERY_SECOND = 1_000;
 const MOST_BATCHES = 100;
-/** Targets per run, shared by the batches that may go on. */
+/** Targets per run, shared by all batches that may go on. */
 const CHUNK = 1_000;
 
 interface Step {
@@ -25,7 +25,9 @@ interface Step {
 const NOTHING: Step = { count: 0, more: false };
 
 export function createSupplyBatches(engine: Engine, queries: BatchQueries, sets: TargetSets): Duty {
-  /** What a cancelled or aborted batch still has in lanes. A running action is told only if somebody cancelled it. */
+  /**
+   * Cancels what a stopped batch still has queued. Running actions are told only if an operator cancelled the batch.
+   */
   async function sweep(client: Queryable, batch: BatchRow): Promise<Step> {
     const { tenantId, setId } = batch;
     const reason = batch.cancelledAt ? 'The batch was cancelled.' : 'The batch was aborted.';
@@ -62,7 +64,7 @@ export function createSupplyBatches(engine: Engine, queries: BatchQueries, sets:
     const { supplied, dealtWith } = await sets.supply(client, from, setId, batch.action, allowed);
     if (perMinute !== null && supplied > 0) await queries.noteSupplied(client, batch, supplied);
     const all = dealtWith < allowed;
-    // With a rule it stays open until everything has ended: the rule may still stop what waits in lanes.
+    // With a rule it stays open until everything has ended: the rule may still stop what is queued.
     const over = all && (batch.abort === null || (counts !== undefined && isOver(counts)));
     if (over) await queries.mark(client, batch, { closed: true });
     return { count: dealtWith, more: !all && perMinute === null };
@@ -88,7 +90,7 @@ export function createSupplyBatches(engine: Engine, queries: BatchQueries, sets:
   };
 }
 
-/** Every action of a batch has it, so all of them can be paused at once. */
+/** Every action of a batch has this tag, so all of them can be paused at once. */
 export function tagOf(batchId: string): string {
   return `batch:${batchId}`;
 }

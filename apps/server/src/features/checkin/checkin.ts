@@ -19,15 +19,15 @@ import { replacedDevice } from './former-token.ts';
 import { sourceOf, wireStatus } from './wire.ts';
 
 /**
- * A device comes: it may say how its action went, and gets the next one. Both are one statement, gathered with those of
- * all other devices that come at the same moment. What the device must never hear is an error for a result that is not
- * wanted any more: it would send it again for ever.
+ * A device checks in: it may report the result of its action, and gets the next one. Both are one statement, gathered
+ * with those of all other devices that check in at the same moment. A result that is no longer wanted must never be
+ * answered with an error: the device would send it again for ever.
  *
  *   result? ──report, claim next──► action? ──no, and it may wait──► claim with wait ──► action?
  */
 type Body = Checkin;
 
-/** A device, and the name under which this client of it holds its lease. */
+/** A device, and the name under which this client of the device holds its lease. */
 interface Speaking extends DeviceOf {
   readonly worker: string;
 }
@@ -102,7 +102,9 @@ export function createCheckin(tools: {
     return handOut.claim(to, waitSeconds, (wait) => engine.claim(db, { ...item, ...wait }), null, mustAnswer);
   }
 
-  /** Who shares a token and gets nothing may be waiting for what another one holds. */
+  /**
+   * A client that shares its token and gets nothing may be waiting for an action that another client holds: say which.
+   */
   async function sayWhoHolds(tenantId: number, { laneId, worker }: Speaking, { reply }: To): Promise<void> {
     const [load] = await engine.laneLoads(db, [{ tenantId, laneId }], 1);
     const held = load?.leased ? await engine.get(db, tenantId, load.leased.id) : null;
@@ -130,7 +132,7 @@ export function createCheckin(tools: {
       direct = action !== null && wasAssignedMeanwhile(action, performance.now() - began);
     }
     if (!action && contacts.isShared(tenantId, device.deviceId)) await sayWhoHolds(tenantId, device, to);
-    const facts = action?.facts as HandOutFacts | undefined; // what the milestones of the fleet tell of a hand-out
+    const facts = action?.facts as HandOutFacts | undefined; // what the fleet's milestones record about a hand-out
     const pending = await handOut.give(
       to,
       action ? [action] : [],
@@ -156,7 +158,7 @@ export function createCheckin(tools: {
   };
 }
 
-/** By durations, not by clocks: those of the database and of this process need not agree. */
+/** Compares durations, not clocks: the database's and this process's clocks may differ. */
 function wasAssignedMeanwhile(action: ClaimedAction, waitedMs: number): boolean {
   return action.attempt === 1 && action.leasedAt.getTime() - action.createdAt.getTime() <= waitedMs;
 }

@@ -4,7 +4,7 @@ import type { Copy } from '../../copying/copying.ts';
 import { type Fleet, unknownDevice } from '../../fleet/index.ts';
 import { httpError } from '../../http/errors.ts';
 
-/** A copy is assigned like any other action: with a milestone, with the days and the way of acknowledging of the old one. */
+/** A copy is assigned like any other action: with a milestone, and the days and acknowledgement of the original. */
 export const copyAssignment =
   (fleet: Fleet): Copy =>
   async (tx, old, { caller, changes, idempotencyKey }) => {

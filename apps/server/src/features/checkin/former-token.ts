@@ -10,7 +10,10 @@ export const replacedDevice = () =>
     'This device was enrolled again or deleted since this token was issued. Enrol again.',
   );
 
-/** A device whose token was only rotated or revoked is still the same one: it hears what everybody hears. */
+/**
+ * Tokens of a device that was enrolled again or deleted get their own error. A rotated or revoked token of the same
+ * device gets the usual one.
+ */
 export const refuseFormer =
   (engine: Engine) =>
   async ({ tenantId, restriction }: FormerToken): Promise<MusterError | null> =>

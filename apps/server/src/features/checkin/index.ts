@@ -8,7 +8,7 @@ import { queueRoutes } from './queue-routes.ts';
 import { giveOfflineReasons } from './reasons.ts';
 import { checkinRoute } from './routes.ts';
 
-/** The check-in door: what waits for a device, and what it gets when it comes. */
+/** The check-in door: the queue of a device, and what the device gets when it checks in. */
 export const checkin: CreateFeature = ({ audit, config, copying, engine, fleet, log, longPolls, naming }) => {
   fleet.addMilestones(CHECKIN);
   giveOfflineReasons(engine, fleet);

@@ -11,12 +11,15 @@ import { created } from '../../http/replies.ts';
 import type { Naming } from '../../naming/naming.ts';
 import { wireQueued, wireStatus } from './wire.ts';
 
-/** What waits for a device. Cancel, redrive and move-to-front are the same for the actions of every door. */
+/** The queue of a device. Cancel, redrive and move-to-front are the same for the actions of every door. */
 export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet; naming: Naming }): Route[] {
   const { audit, engine, fleet, naming } = tools;
   const { db } = engine;
 
-  /** In the transaction of the assignment: a device that waits gets it after that, so this says what was created. */
+  /**
+   * Read in the transaction of the assignment, so it shows what was created: a waiting device gets the action only
+   * after the commit.
+   */
   async function answer(tx: Queryable, tenantId: number, { id }: Enqueued) {
     const view = await engine.get(tx, tenantId, id);
     return {
@@ -27,7 +30,7 @@ export function queueRoutes(tools: { audit: Audit; engine: Engine; fleet: Fleet;
     };
   }
 
-  /** A repeated request is answered as the first one, also when its device is deleted since. */
+  /** A repeated request gets the answer of the first one, even if the device has been deleted since. */
   async function laneOf(tenantId: number, deviceId: string, key: string | undefined): Promise<string> {
     const isRepeat = (await engine.idOfKey(db, tenantId, key)) !== null;
     return isRepeat ? fleet.laneOfAny(db, tenantId, deviceId) : fleet.laneOf(db, tenantId, deviceId);

@@ -1,7 +1,7 @@
 import type { DoorReason, Engine } from '@muster/engine';
 import { CHECKIN, type Fleet } from '../../fleet/index.ts';
 
-/** Why does it wait? Because the device is not there; since when, for a whole page at once. */
+/** Why an action waits: its device is offline, and since when. One read for a whole page. */
 export function giveOfflineReasons(engine: Engine, fleet: Fleet): void {
   engine.giveReasons(CHECKIN, async (client, waiting) => {
     const offline = new Map<string, DoorReason>();

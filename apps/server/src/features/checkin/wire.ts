@@ -15,7 +15,9 @@ export function wireStatus(state: string) {
   return WORDS[state as ActionState];
 }
 
-/** What the door knows of an action; of one that was queued past it (by plain SQL, by a task) it is little. */
+/**
+ * Where the action came from. An action that was not queued through this door (plain SQL, a task) has only its channel.
+ */
 export function sourceOf(channel: string, known: { source: string } | undefined): string {
   return known?.source ?? (channel === 'runner' ? 'task' : 'sql');
 }

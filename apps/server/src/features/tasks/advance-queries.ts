@@ -4,7 +4,7 @@ import { hopedFor } from './eligible.ts';
 import { activeTask, countsOf } from './task-queries.ts';
 import { CHANNEL } from './wire.ts';
 
-/** What is to be known of a tenant's active task to move it on, and how its targets are frozen. */
+/** What is needed to advance a tenant's active task, and the statement that freezes its targets. */
 export interface ActiveTask {
   readonly tenantId: number;
   readonly taskId: string;
@@ -13,9 +13,9 @@ export interface ActiveTask {
   readonly waiting: number;
   readonly pending: number;
   readonly running: number;
-  /** Nothing runs, and no device that is left may be handed out or is waited for. */
+  /** Nothing runs, and no remaining device is eligible or expected back. */
   readonly nothingEligible: boolean;
-  /** Nothing runs, nothing has changed for long, and no runner that could take what is left was heard of. */
+  /** Nothing runs, nothing has changed for long, and no runner that could take the rest has been in contact. */
   readonly stalled: boolean;
 }
 
@@ -32,8 +32,8 @@ export function createAdvanceQueries(
   const stale = ago(stallSeconds);
   const hopedForDevice = `join ${s}.devices d on d.tenant_id = x.tenant_id and d.device_id = x.device_id and d.pc_id is not null and ${hopedFor('d', ago(absentSeconds))}`;
 
-  // Those that wait are found by their index; only if none of them will do, those that are to be tried again. `exists` would
-  // be made a hash of all devices of the task (a second for 100,000); the first row is enough.
+  // Waiting targets are found by their index; only if none of them qualifies, those to be tried again. `exists` would
+  // build a hash of all devices of the task (a second for 100,000); the first row is enough.
   const isHopeLeft = `(
       (select true from ${s}.task_targets x ${hopedForDevice}
         where x.tenant_id = t.tenant_id and x.task_id = t.task_id and x.action_id is null and x.ended is null limit 1) is not null
@@ -41,8 +41,8 @@ export function createAdvanceQueries(
         join ${s}.unfinished_actions u on u.tenant_id = x.tenant_id and u.action_id = x.action_id
         where x.tenant_id = t.tenant_id and x.task_id = t.task_id and x.action_id is not null limit 1) is not null))`;
 
-  // A device whose lane is stopped or has something of somebody else at its head cannot be had by asking. That one went away is
-  // a sign of its runner too: what others were to do is not over the moment nobody hopes for it any more.
+  // A device whose lane is stopped, or has another door's action at its head, cannot be claimed by asking. A recent
+  // disconnect also counts as a sign of a runner: otherwise its work would end at the moment it goes away.
   const isRunnerThere = `exists (
       select 1 from ${s}.contacts k
       join ${s}.devices d on d.tenant_id = k.tenant_id and d.pc_id = k.target_id and ${s}.sought_by(d.pc_id)
@@ -78,7 +78,7 @@ export function createAdvanceQueries(
   });
 
   return {
-    /** False: somebody else is at it, and does not have to be waited for. */
+    /** False: another transaction holds the lock. Does not wait. */
     async tryLock(client: Queryable, tenantId: number): Promise<boolean> {
       const { rows } = await client.query({
         name: 'muster_try_advance',
@@ -88,7 +88,7 @@ export function createAdvanceQueries(
       return rows.length > 0;
     },
 
-    /** Tenants whose active task is not at rest; one look over all of them. */
+    /** Tenants whose active task has a step to be made, found in one look. */
     async tenantsToAdvance(client: Queryable, most: number): Promise<number[]> {
       const { rows } = await client.query({
         name: 'muster_tenants_to_advance',
@@ -114,8 +114,8 @@ export function createAdvanceQueries(
     },
 
     /**
-     * Freezes who is meant, in one statement. A list was counted when it was given; of a predicate the number is known
-     * only now. A device of a list that does not exist ends at once, like one that is deleted later.
+     * Freezes the targets in one statement. A list was counted when it was given; how many devices a predicate selects
+     * is known only now. A listed device that does not exist ends at once, like one that is deleted later.
      */
     async activate(client: Queryable, tenantId: number, taskId: string): Promise<void> {
       await client.query({

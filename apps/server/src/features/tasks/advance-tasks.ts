@@ -5,14 +5,14 @@ import type { PcQueries } from './pc-queries.ts';
 import type { TaskQueries } from './task-queries.ts';
 
 /**
- * Moves the active task of a tenant on: freezes its targets, ends what cannot be done any more, ends the task, and goes on
- * with the next. Each step is derived from what is stored and leads to a state that no longer asks for it, so it does not
- * matter who runs it, how often, or whether somebody crashed before: the end of the last device asks for it at once, and
- * housekeeping every second.
+ * Advances the active task of a tenant: freezes its targets, ends what can no longer be done, ends the task, and starts
+ * the next. Each step is derived from stored state and leads to a state that no longer asks for it, so it does not
+ * matter which process runs it, how often, or whether one crashed halfway. The end of the last device triggers it at
+ * once, housekeeping every second.
  *
  *   oldest unfinished ──freeze──► active ──nothing left──► ended ──► the next
  *                                   ├──past its deadline: what waits has failed
- *                                   ├──nothing runs, nothing left is eligible or waited for: the rest is cancelled
+ *                                   ├──nothing runs, nothing left is eligible or expected back: the rest is cancelled
  *                                   └──nothing runs, nothing happens, no runner comes: the rest has failed
  */
 export const ADVANCE_TASKS = 'advance-tasks';
@@ -30,7 +30,7 @@ export function createAdvance(tools: {
 }) {
   const { engine, pcQueries, queries, tasks } = tools;
 
-  /** All of what nobody has, in chunks: those of a large task may be many. */
+  /** Ends all actions that are not handed out, in chunks: a large task may have many. */
   async function endPending(
     client: Queryable,
     { tenantId, taskId }: ActiveTask,
@@ -40,7 +40,7 @@ export function createAdvance(tools: {
     for (;;) {
       const ids = await tasks.openActions(client, tenantId, taskId, 'pending', CHUNK);
       if (ids.length === 0) return;
-      // What was a dead letter is one again: an operator wanted it done, and can want it again.
+      // A redriven dead letter becomes a dead letter again, so operators can redrive it once more.
       const redriven = await tasks.redriven(client, tenantId, ids);
       if (redriven.size > 0) await engine.fail(client, { tenantId, actionIds: [...redriven], reason });
       const others = ids.filter((id) => !redriven.has(id));
@@ -65,7 +65,7 @@ export function createAdvance(tools: {
     task.nothingEligible ||
     task.stalled;
 
-  /** One step, or false if there is none to be made. */
+  /** Makes one step; false if there is none. */
   async function step(client: Queryable, task: ActiveTask): Promise<boolean> {
     if (!isDue(task)) return false;
     const { tenantId, taskId } = task;
@@ -80,11 +80,11 @@ export function createAdvance(tools: {
     }
     if (task.waiting + task.pending + task.running === 0) {
       await tasks.markEnded(client, tenantId, taskId);
-      // the next may have been active before, if this one was taken up again
+      // the next task may already have been active, if this one was reopened
       await wakeRunners(client, tenantId);
       return true;
     }
-    // What nobody can have any more, or nobody came for.
+    // What can no longer be handed out, or was not fetched.
     if (task.nothingEligible) {
       await tasks.endWaiting(client, task, { ended: 'cancelled', reason: 'NOT_ELIGIBLE' });
       await endPending(client, task, 'NOT_ELIGIBLE', (actionIds) =>
@@ -99,7 +99,7 @@ export function createAdvance(tools: {
     return true;
   }
 
-  /** Under the tenant's lock. Says how many steps were made. */
+  /** Under the tenant's lock. Returns the number of steps. */
   async function advance(client: Queryable, tenantId: number): Promise<number> {
     for (let steps = 0; ; steps += 1) {
       const task = await queries.active(client, tenantId);
@@ -108,13 +108,13 @@ export function createAdvance(tools: {
   }
 
   return {
-    /** Which task is active now, and whether there is a step to be made; locks nothing. */
+    /** The active task, and whether it has a step to be made; locks nothing. */
     async look(tenantId: number): Promise<{ taskId: string | null; isDue: boolean }> {
       const task = await queries.active(engine.db, tenantId);
       return { taskId: task?.taskId ?? null, isDue: task !== null && isDue(task) };
     },
 
-    /** Now, and waits for whoever is at it. */
+    /** At once; waits for another transaction that is advancing the tenant. */
     async now(client: Queryable, tenantId: number): Promise<void> {
       await lockAdvance(client, engine.schema, tenantId);
       await advance(client, tenantId);

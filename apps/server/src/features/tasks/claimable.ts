@@ -3,8 +3,8 @@ import type { PcLoad } from './pc-queries.ts';
 import { lookOfOne } from './supply.ts';
 
 /**
- * How many devices each of these PCs would get if its runner asked now: the look of the claim itself, so that what is said and what
- * would happen cannot differ. Only PCs with a free slot are looked at, and a claim of each costs as much.
+ * How many devices each of these PCs would get if its runner asked now. It uses the look of the claim itself, so the
+ * two cannot differ. Only PCs with a free slot are looked at; each costs as much as a claim.
  */
 export function createClaimable({ now, schema: s }: Engine) {
   return async (client: Queryable, pcs: readonly PcLoad[]): Promise<Map<string, number>> => {

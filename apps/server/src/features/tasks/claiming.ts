@@ -11,7 +11,7 @@ import { payloadOf, wireClaimed } from './wire.ts';
 
 /** Hands work to the runner at the other end of a socket. */
 const MOST_AT_ONCE = 100;
-/** Payloads of tasks never change; a few large ones must not fill the memory. */
+/** Payloads of tasks never change, so they are cached; a few large ones must not fill the memory. */
 const MOST_PAYLOADS = 100;
 
 const NOTHING: Supplied = { actions: [], taskId: null, isFull: false };
@@ -43,7 +43,7 @@ export function createClaiming(tools: {
     async mayBeMore({ runner: { tenantId } }, { taskId, isFull }) {
       if (isFull) return false;
       const active = await advance.look(tenantId);
-      // The task before has just ended, or this one has just come: nobody has to wait for housekeeping.
+      // The previous task has just ended, or this one is new: advance it now instead of waiting for housekeeping.
       if (active.isDue) await whileLocked(db, (tx) => advance.now(tx, tenantId), WHOLE_FLEET);
       return active.isDue || active.taskId !== taskId;
     },
@@ -59,7 +59,7 @@ export function createClaiming(tools: {
     return payload;
   }
 
-  /** With what their tasks want done. */
+  /** Adds the payloads of their tasks. */
   async function describe(runner: Pick<Runner, 'tenantId' | 'pcId'>, actions: readonly ClaimedAction[]) {
     const described: ReturnType<typeof wireClaimed>[] = [];
     for (const action of actions) {

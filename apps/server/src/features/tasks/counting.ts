@@ -2,17 +2,18 @@ import { type EffectSql, type Engine, EVENT_TYPES, FINAL_STATES, type Queryable 
 import { CHANNEL, statusOf } from './wire.ts';
 
 /**
- * Keeps the counts of tasks, in the statement of what they count, and puts a device into error whose tries are used up;
- * a deadline is none of its tries.
- * It is an effect, so nothing that moves an action can forget it: not a report, not housekeeping, not a cancel. Each transition says the state before and after: minus one there, plus one here, nothing is looked up.
+ * Keeps the counts of tasks, in the statement of the transition they count, and puts a device into error when its tries
+ * are used up; a missed deadline is not a try. It is an effect, so nothing that moves an action can skip it: no report,
+ * no housekeeping, no cancel. Each transition has the state before and after: minus one there, plus one here, nothing
+ * is looked up.
  *
- * What comes into being as it is handed out is counted by whoever supplies it: see supply.ts.
+ * Actions that are created as they are handed out are counted where they are created: see supply.ts.
  */
 export const COUNTED = ['waiting', 'pending', 'running', 'completed', 'failed', 'cancelled'] as const;
 
 /**
- * Fewer unfinished ones than this, and the task may be over as soon as everybody else has committed. If more than so many
- * end in transactions that overlap, the next claim or housekeeping finds the task over.
+ * With fewer unfinished devices than this, the task may be over once all open transactions have committed. If more than
+ * this many end in overlapping transactions, the next claim or housekeeping finds the task over.
  */
 const NEARLY_OVER = 64;
 
@@ -25,7 +26,7 @@ export function countTransitions({ addEffect, schema }: Engine, onNearlyOver: ()
   });
 }
 
-/** Whoever holds it is alone with the active task of the tenant. */
+/** Its holder is alone with the active task of the tenant. */
 export async function lockAdvance(client: Queryable, s: string, tenantId: number): Promise<void> {
   await client.query({
     name: 'muster_lock_advance',
@@ -34,7 +35,7 @@ export async function lockAdvance(client: Queryable, s: string, tenantId: number
   });
 }
 
-/** Only numbers of ours: an application may put anything into a payload. */
+/** Only our own numbers count: an application may put anything into a payload. */
 export const taskOf = (a: string) =>
   `case when ${a}.payload->>'taskId' ~ '^[1-9][0-9]{0,17}$' then (${a}.payload->>'taskId')::bigint end`;
 
@@ -42,13 +43,13 @@ export const taskOf = (a: string) =>
 const wordOf = (state: string) =>
   `case ${state} ${(['pending', 'claimed', ...FINAL_STATES] as const).map((one) => `when '${one}' then '${statusOf(one)}'`).join(' ')} end`;
 
-/** It had no time any more, which says nothing against the device; a report that says this very word is a report. */
+/** It ran out of time, which says nothing about the device. A report with this very word is still a report. */
 const atItsDeadline = (i: string) =>
   `(${i}.reason = 'DEADLINE' and not ${EVENT_TYPES.FAILED} = any (${i}.events))`;
 
 /**
- * A dead letter that is to be tried again makes its task unfinished again; as the oldest one it is active at once. Whoever
- * ends a task holds the lock of its line (`lockAdvance`); after it the task is updated as it is then, so without a look at it.
+ * Redriving a dead letter makes its task unfinished again; as the oldest one it is active at once. A transaction that
+ * ends a task holds `lockAdvance`; the task is updated after it in its then current state, so no look is needed here.
  */
 function counts(s: string, own: (name: string) => string): EffectSql {
   const [i, x, line] = [own('i'), own('x'), own('line')];
@@ -71,7 +72,7 @@ function counts(s: string, own: (name: string) => string): EffectSql {
     from (
       select i.tenant_id, i.lane_id, i.at, i.action_id, i.reason, o.device_id, o.state from (
         select distinct on (tenant_id, lane_id) * from ${i} i
-        -- an attempt: what ends while it waits says nothing of the device
+        -- an attempt: an action that ends while it waits says nothing about the device
         where ${EVENT_TYPES.FAILED_FINAL} = any (i.events) and i.before = 'claimed' and not ${atItsDeadline('i')} and i.task_id is not null
         order by tenant_id, lane_id
       ) i
@@ -82,7 +83,7 @@ function counts(s: string, own: (name: string) => string): EffectSql {
     where d.tenant_id = any(array[k.tenant_id]) and d.device_id = k.device_id and d.deleted_at is null
     returning ${s}.note_device_state(k.at, k.tenant_id, k.lane_id, k.device_id, 'error', k.state, d.state_reason)
   ), ${own('taken_back')} as (
-    -- a success that came late: the error that its failure had caused never was one; any other stays
+    -- a late success: the error that its failure caused was none; any other error stays
     update ${s}.devices d set state = 'ok', state_reason = null, state_action = null
     from (
       select i.tenant_id, i.lane_id, i.at, i.action_id, o.device_id from ${i} i
@@ -105,7 +106,7 @@ function counts(s: string, own: (name: string) => string): EffectSql {
     ) k
     where t.tenant_id = any(array[k.tenant_id]) and t.task_id = k.task_id and (select count(*) from ${line}) is not null
   )`,
-    // as it is when this is committed, without what others have not committed yet
+    // the counts as of this commit, without transactions still open
     facts: `
     select t.action_id, jsonb_build_object('open', t.open) as facts from (
       select t.action_id, t.open_change + (

@@ -2,8 +2,8 @@ import type { Database, Queryable } from '@muster/engine';
 import { NotifiedCache } from '../../database/notified-cache.ts';
 
 /**
- * PCs that were deleted while their runners held something: every node is told, so that whoever takes the last report of one
- * ends its token with it. If the news is lost, the duty `end-deleted-pcs` does so some seconds later.
+ * PCs deleted while their runners held something. Every node is told, so the node that takes the last report of a
+ * runner ends its token with it. If the notification is lost, the duty `end-deleted-pcs` does so some seconds later.
  */
 const MOST = 1_000;
 const KEPT_MS = 86_400_000;

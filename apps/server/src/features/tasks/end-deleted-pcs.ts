@@ -3,8 +3,8 @@ import type { ChannelContacts } from '../../contacts/contacts.ts';
 import type { Tokens } from '../../tokens/tokens.ts';
 
 /**
- * A deleted PC keeps its token until what ran there has ended, so that its runner can report it; it gets nothing more. Then
- * the token is over. Whoever must be gone at once is revoked before.
+ * A deleted PC gets nothing more, but keeps its token until its running actions have ended, so its runner can report
+ * them. To cut a runner off at once, revoke its token first.
  */
 export const END_DELETED_PCS = 'end-deleted-pcs';
 const MOST = 100;
@@ -23,7 +23,7 @@ export function createEndDeletedPcs(
     await tools.contacts.forget(client, tenantId, pcId);
   }
   return {
-    /** That one, if it has ended all it held: with the last report, not some seconds later. */
+    /** One PC, if all it held has ended: together with its last report instead of some seconds later. */
     async one(client, tenantId, pcId) {
       const { rows } = await client.query({
         name: 'muster_deleted_pc',

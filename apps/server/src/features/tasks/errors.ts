@@ -7,7 +7,7 @@ export const unknownTask = () => taskError('MUSTER_UNKNOWN_TASK', 'There is no t
 export const unknownTaskDevice = () =>
   taskError('MUSTER_UNKNOWN_TASK_DEVICE', 'There is no task device with this id here.');
 
-/** Its row belongs to its task, and a task has one for each device. */
+/** A task device belongs to its task, and a task has one for each device. */
 export const notCopied = () =>
   new MusterError(
     'MUSTER_NOT_COPIED',

@@ -1,6 +1,6 @@
 import { type Duty, dutyRun, type Engine } from '@muster/engine';
 
-/** Adds up the changes of a task's counts, so that reading them stays a look at a few rows. */
+/** Adds up the changes of a task's counts, so a read looks at only a few rows. */
 const MOST_TASKS = 100;
 
 export function createFoldTaskCounts({ schema: s }: Engine): Duty {
@@ -8,7 +8,7 @@ export function createFoldTaskCounts({ schema: s }: Engine): Duty {
     with k as materialized (
       select distinct tenant_id, task_id from ${s}.task_counts where not folded order by 1, 2 limit ${MOST_TASKS}
     ), d as (
-      -- two that fold at the same moment share the rows out: each adds up what it took away
+      -- two that fold at once share the rows: each adds up what it deleted
       delete from ${s}.task_counts where ctid = any(array(
         select c.ctid from ${s}.task_counts c join k on k.tenant_id = c.tenant_id and k.task_id = c.task_id for update of c skip locked))
       returning tenant_id, task_id, state, change, at

@@ -19,8 +19,8 @@ export class HandedToPcs extends Handed<HandedOut> {
   }
 
   /**
-   * own: the PC got this attempt, or an attempt of this action and this one never was; other: another PC got it;
-   * unknown: the PC never got the action at all.
+   * own: the PC got this attempt, or it got an attempt of this action and this one does not exist; other: another PC
+   * got it; unknown: the PC never got the action.
    */
   async whose(
     tenantId: number,

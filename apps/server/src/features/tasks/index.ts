@@ -33,8 +33,8 @@ import { CHANNEL, holderOf } from './wire.ts';
 const CONTACT_EVERY_MS = 5_000;
 
 /**
- * The tasks door: PCs drive many devices, one task of a tenant at a time. It knows PCs, tasks and whom a task means; what
- * is queued, running or finished only the engine knows.
+ * The tasks door: PCs drive many devices, one task of a tenant at a time. It knows PCs, tasks and the devices a task
+ * selects; only the engine knows what is queued, running or finished.
  */
 export const tasks: CreateFeature = ({
   audit,

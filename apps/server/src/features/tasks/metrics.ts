@@ -1,7 +1,7 @@
 import type { ClaimedAction } from '@muster/engine';
 import { Counter, Histogram, type Registry } from 'prom-client';
 
-/** How runners fare, by tenant; never by PC or device. */
+/** Metrics of runners, by tenant; never by PC or device. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const WAITS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.5, 1, 2.5, 5, 10, 15, 20, 25];

@@ -4,7 +4,7 @@ import { isId } from '../../http/ids.ts';
 import { contained } from '../../searching/contained.ts';
 import { eligible } from './eligible.ts';
 
-/** The rows of PCs, joined with what the engine says of their runners and with their devices. */
+/** The rows of PCs, joined with their runners' state in the engine and with their devices. */
 export interface PcRow {
   readonly tenantId: number;
   readonly pcId: string;
@@ -91,7 +91,7 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
       return rows[0]?.pc_id ?? null;
     },
 
-    /** Claims of one PC, and changes of it, come one after the other. Says which there are. */
+    /** Serialises claims and changes of one PC. Returns the PCs that exist. */
     async lock(
       client: Queryable,
       pcs: readonly { tenantId: number; pcId: string }[],
@@ -109,7 +109,7 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
       return new Map(rows.map(pcRow).map((pc) => [pcKey(pc), pc]));
     },
 
-    /** Also waits for whoever is just giving it a device. */
+    /** Also waits for transactions that are assigning a device to it. */
     async lockToDelete(client: Queryable, tenantId: number, pcId: string): Promise<PcRow | null> {
       const { rows } = await client.query({
         text: `select * from ${s}.pcs where tenant_id = $1 and pc_id = $2 for update`,
@@ -142,7 +142,7 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
       return rows.map(load);
     },
 
-    /** What devices and tasks are called, in their order. */
+    /** Names of devices and tasks, in the given order. */
     async namesOf(
       client: Queryable,
       tenantId: number,
@@ -175,7 +175,7 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
       return rows.length > 0;
     },
 
-    /** Its devices belong to no PC from now on; says which lanes they have. */
+    /** Its devices are left without a PC. Returns their lanes. */
     async remove(client: Queryable, tenantId: number, pcId: string): Promise<string[]> {
       const { rows } = await client.query({
         text: `with p as (
@@ -215,7 +215,10 @@ export function createPcQueries(s: string, contacts: ChannelContacts, now: () =>
       return rows.map((row) => row.runner_id);
     },
 
-    /** What the runner says of its devices: all of them, or the named ones. Says how each device of the PC stands now. */
+    /**
+     * Records the presence that the runner reports for all its devices or the named ones. Returns the state of each
+     * device of the PC.
+     */
     async setPresence(
       client: Queryable,
       tenantId: number,

@@ -8,7 +8,7 @@ import type { Pcs } from './pcs.ts';
 import { runnerOf } from './runner-access.ts';
 
 /** PCs, and the tokens of their runners. */
-/** A list of a hundred thousand devices. */
+/** Enough for a list of a hundred thousand devices. */
 const LARGEST_BODY = 4 * 1_048_576;
 
 export function pcRoutes({ contacts, pcs }: { contacts: ChannelContacts; pcs: Pcs }): Route[] {

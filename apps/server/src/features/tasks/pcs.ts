@@ -81,7 +81,7 @@ export function createPcs(tools: {
       return pc;
     },
 
-    /** What all of them hold, in one read of the queue and one of names. */
+    /** What all PCs hold, in one read of the queue and one of names. */
     async running({ tenantId }: Caller): Promise<RunningDevices> {
       const at = engine.now().toISOString();
       const all = await queries.newest(db, tenantId, MOST_PCS);
@@ -155,8 +155,8 @@ export function createPcs(tools: {
       ),
 
     /**
-     * Its devices belong to no PC, and its runner gets nothing more. What runs there may still be reported (`end-deleted-pcs`)
-     * and ends with its time otherwise; if nothing does, the runner is not let in any more.
+     * Its devices are left without a PC, and its runner gets nothing more. The runner may still report what it holds
+     * (`end-deleted-pcs`), which otherwise ends with its lease; if it holds nothing, its token is rejected at once.
      */
     remove: (caller: Caller, pcId: string) =>
       audit.change(
@@ -165,7 +165,7 @@ export function createPcs(tools: {
           const { tenantId } = caller;
           const pc = isId(pcId) ? await queries.lockToDelete(tx, tenantId, pcId) : null;
           if (!pc) throw unknownPc();
-          // claims hold the row of the PC: nothing is handed out between this look and the deletion
+          // claims lock the PC's row, so nothing is handed out between this look and the deletion
           const held = await engine.held(tx, { tenantId, runnerId: pc.runnerId });
           if (held.length === 0) await tokens.revokeOf(tx, tenantId, 'runner', [pcId]);
           else await deletedPcs.tell(tx, tenantId, pcId);
@@ -183,7 +183,7 @@ export function createPcs(tools: {
         WHOLE_FLEET,
       ),
 
-    /** The runner, or an operator, says which devices are there. One that is there again may be claimed at once. */
+    /** The runner, or an operator, says which devices are present. A device that is back may be claimed at once. */
     present: (
       caller: Caller,
       pcId: string,
@@ -205,7 +205,7 @@ export function createPcs(tools: {
         };
       }),
 
-    /** As they are now: one more look for a page, at those that have a free slot. */
+    /** Adds what each would get now: one more look for a page, at the PCs that have a free slot. */
     async show(pcs: readonly PcLoad[]) {
       const claimable = await claimableOf(db, pcs);
       return pcs.map((pc) => shown(pc, claimable.get(pc.pcId) ?? 0));

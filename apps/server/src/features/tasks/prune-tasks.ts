@@ -1,6 +1,6 @@
 import { type Duty, dutyRun, type Engine } from '@muster/engine';
 
-/** Forgets tasks with all that belongs to them as long after their end as the engine forgets their actions. */
+/** Deletes tasks with all their rows, as long after their end as the engine keeps their actions. */
 const MOST_TASKS = 20;
 const MOST_TARGETS = 5_000;
 
@@ -14,7 +14,7 @@ export function createPruneTasks({ now, schema: s }: Engine, days: number): Duty
     ), x as (
       delete from ${s}.task_targets x using few where x.tenant_id = few.tenant_id and x.task_id = few.task_id and x.device_id = few.device_id
     ), t as (
-      -- those with more targets come again
+      -- those with more targets are continued in the next run
       delete from ${s}.tasks t using k where t.tenant_id = k.tenant_id and t.task_id = k.task_id and (select count(*) from few) < ${MOST_TARGETS}
       returning t.tenant_id, t.task_id
     ), c as (

@@ -4,7 +4,7 @@ import { taskOf } from './counting.ts';
 import { activeTask, type TaskRow } from './task-queries.ts';
 import { CHANNEL } from './wire.ts';
 
-/** Behind which task a task waits, and each of its devices; undefined: behind none. */
+/** The task that a task and its devices wait for; undefined: none. */
 export function notActive({ status, activeId }: Pick<TaskRow, 'status' | 'activeId'>) {
   if (status !== 'pending' || activeId === null) return undefined;
   return {
@@ -13,7 +13,7 @@ export function notActive({ status, activeId }: Pick<TaskRow, 'status' | 'active
   };
 }
 
-/** Why does a device of a task wait? Asked once for a whole page. */
+/** Why a device of a task waits. One read for a whole page. */
 export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void {
   const { schema: s } = engine;
   engine.giveReasons(CHANNEL, async (client, waiting) => {
@@ -42,7 +42,7 @@ export function giveTaskReasons(engine: Engine, contacts: ChannelContacts): void
   });
 }
 
-/** Of a row with the active task, the device and when its PC was seen. */
+/** From a row with the active task, the device and when its PC was last seen. */
 // biome-ignore lint/suspicious/noExplicitAny: a row of the statement above, or of the list below
 function reasonOf(contacts: ChannelContacts, row: any): DoorReason | null {
   const held = (code: string, text: string, facts: Pick<DoorReason, 'since'> = {}): DoorReason => ({
@@ -72,7 +72,7 @@ function reasonOf(contacts: ChannelContacts, row: any): DoorReason | null {
   return { place: 'offline', code: 'OFFLINE', text, ...(seenAt ? { since: seenAt } : {}) };
 }
 
-/** Of a device that its task has not handed out: what is in the way, else it is a matter of slots. */
+/** For a device that its task has not handed out: what is in the way, else it waits for a slot. */
 // biome-ignore lint/suspicious/noExplicitAny: a row of the list of devices of a task
 export function unsuppliedReason(contacts: ChannelContacts, tenantId: number, row: any) {
   const known = { ...row, tenant_id: tenantId, task_id: null, state: row.device_state };

@@ -7,7 +7,7 @@ import type { Runner } from './runner-access.ts';
 import { CHANNEL, statusOf } from './wire.ts';
 
 /**
- * What a runner says of an attempt. Fenced: only the attempt that was named is meant, each ends once, what comes late is
+ * Reports of a runner about an attempt. Fenced: only the named attempt is affected, each ends once, a late report is
  * recorded and changes nothing, and what another PC holds cannot be touched.
  */
 export type Reports = ReturnType<typeof createReports>;
@@ -24,21 +24,21 @@ export function createReports(tools: {
   const { ended, engine, handed, metrics } = tools;
   const { db } = engine;
 
-  /** The action, if this PC ever got it. */
+  /** The action of a task, else throws. */
   async function known(runner: Runner, id: string) {
     const action = await engine.get(db, runner.tenantId, id);
     if (action?.channel !== CHANNEL) throw unknownTaskDevice();
     return action;
   }
 
-  /** Throws for what this PC never got; false: the attempt is another PC's. */
+  /** Throws if this PC never got the action; false: the attempt is another PC's. */
   async function isOwn(runner: Runner, id: string, attempt: number): Promise<boolean> {
     const whose = await handed.whose(runner.tenantId, runner.pcId, id, attempt);
     if (whose === 'unknown') throw unknownTaskDevice();
     return whose === 'own';
   }
 
-  /** Written down, once for each attempt and kind of news; nothing else changes. */
+  /** Recorded once for each attempt and kind of report; nothing else changes. */
   async function refused(runner: Runner, id: string, attempt: number, what: string) {
     const { tenantId } = runner;
     const { state } = await known(runner, id);
@@ -90,7 +90,7 @@ export function createReports(tools: {
       return { accepted: true, status: 'running' as const };
     },
 
-    /** Looks and changes nothing: the time of an attempt is fixed when it is handed out. */
+    /** Reads only: the time of an attempt is fixed when it is handed out. */
     async heartbeat(runner: Runner, id: string, attempt: number) {
       const own = await isOwn(runner, id, attempt);
       const action = await known(runner, id);

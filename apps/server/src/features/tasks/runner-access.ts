@@ -4,7 +4,7 @@ import type { Caller } from '../../tokens/caller.ts';
 import { taskError } from './errors.ts';
 import { holderOf } from './wire.ts';
 
-/** What a runner's token carries, so that a claim needs no look-up to know its PC. */
+/** Carried by a runner's token, so a claim does not have to look up its PC. */
 export interface RunnerOf {
   readonly pcId: string;
   readonly runnerId: string;
@@ -13,7 +13,7 @@ export interface RunnerOf {
 export interface Runner extends RunnerOf {
   readonly tenantId: number;
   readonly instance: Instance | null;
-  /** Under this name it holds its leases. */
+  /** The name under which it holds its leases. */
   readonly worker: string;
 }
 

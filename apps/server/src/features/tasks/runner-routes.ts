@@ -27,7 +27,7 @@ export function runnerRoutes(tools: {
     return runner;
   }
 
-  /** After a report that did not count nothing is claimed: it might be the very device of the report. */
+  /** Nothing is claimed after a report that did not count: the claim might return the very device of the report. */
   async function andClaim<Told extends { accepted: boolean }>(
     to: ToRunner,
     told: Told,
@@ -43,7 +43,7 @@ export function runnerRoutes(tools: {
       async handler({ body, caller, params, request, reply }) {
         const runner = heard(runnerOf(caller, request, params.id));
         const taskDevices = await claiming.claim({ runner, request, reply }, body);
-        // who shares a token and gets nothing may be waiting for what another one holds
+        // a runner that shares its token and gets nothing may be waiting for what another one holds
         if (taskDevices.length === 0 && contacts.isShared(runner.tenantId, runner.pcId))
           tellHeldElsewhere(reply, heldElsewhere(await engine.held(engine.db, runner), runner.worker));
         return { taskDevices };
@@ -56,7 +56,7 @@ export function runnerRoutes(tools: {
         const runner = caller.kind === 'runner' ? heard(runnerOf(caller, request, params.id)) : null;
         const pc = runner ?? (await pcs.get(caller, params.id));
         const held = (await engine.held(engine.db, pc)).filter((action) => action.channel === CHANNEL);
-        // what another one with the same token holds is not its own; operators see all
+        // what another runner with the same token holds is not its own; operators see all
         const others = runner ? heldElsewhere(held, runner.worker) : [];
         const own = held.filter(({ id }) => !others.some((other) => other.id === id));
         return {

@@ -6,19 +6,19 @@ import { activeTask } from './task-queries.ts';
 import { CHANNEL, tagOf } from './wire.ts';
 
 /**
- * What PCs get when they ask: devices of the active task that are to be tried again, then devices that come into being as
- * they are handed out, one for each slot that is free. One transaction for all that ask at the same moment, in which the
- * rows of the PCs are held: two claims of one PC come one after the other, and the engine checks the slots once more by the
- * version of the runner.
+ * What PCs get when they ask: devices of the active task that are to be tried again, then new actions, created as they
+ * are handed out, one for each free slot. One transaction serves all PCs that ask at the same moment and locks their
+ * rows: two claims of one PC come one after the other, and the engine checks the slots once more by the runner's
+ * version.
  *
  *   lock the PCs ─► look (and lock the targets) ─► claim those again ─► enqueue and claim the new ─► write down which
  *
- * The lock on the targets is what a cancel waits for, and the other way round. A device whose lane is busy, paused or
- * blocked is passed over; whatever ends that wakes its runner.
+ * A cancel waits for the lock on the targets, and a claim waits for a cancel. A device whose lane is busy, paused or
+ * blocked is skipped; its runner is woken when that ends.
  */
 export interface Supplied {
   readonly actions: ClaimedAction[];
-  /** The task that was active when it was looked for work. */
+  /** The active task at the time of the look. */
   readonly taskId: string | null;
   /** No slot was free, whatever the task has. */
   readonly isFull: boolean;
@@ -30,7 +30,7 @@ export interface Wish {
 }
 
 interface Row {
-  /** Of which wish, from 1. */
+  /** The index of its wish, from 1. */
   readonly ord: number;
   readonly free: number;
   readonly again: boolean | null;
@@ -53,7 +53,7 @@ interface Found extends Wish {
   fresh: Row[];
 }
 
-/** Somebody may take a lane between look and lock: then there may be others to be had. */
+/** Another transaction may take a lane between look and lock; then other devices may still be available. */
 const MOST_ROUNDS = 5;
 const LONGEST_BACKOFF_MS = 300_000;
 
@@ -91,7 +91,7 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
       found.map((one) => ({ ...holder(one), actionIds: one.again.map((row) => row.action_id as string) })),
     );
 
-  /** Actions that come into being as they are handed out, and the targets that know of them from now on. */
+  /** Creates the actions that are handed out now, and writes them into their targets. */
   async function makeNew(client: Queryable, found: readonly Found[]): Promise<ClaimedAction[][]> {
     const made = await engine.enqueueAndClaimMany(
       client,
@@ -115,14 +115,14 @@ export function createSupply(engine: Engine, pcQueries: PcQueries) {
           pairs.map(({ action }) => action.id),
         ],
       });
-      // an action that no target knows of would be lost to its task: rather nothing at all happens
+      // an action that no target knows would be lost to its task: roll everything back
       if (noted[0]?.noted !== pairs.length) throw new Error('Not every supplied device was found again.');
     }
     return made.map((actions) => actions.filter((action) => action !== null));
   }
 
   return {
-    /** One answer for each wish; a PC is named once. */
+    /** One answer for each wish; a PC occurs once. */
     async claim(client: Queryable, wishes: readonly Wish[]): Promise<Supplied[]> {
       const known = await pcQueries.lock(
         client,
@@ -187,10 +187,10 @@ function newAction(row: Row) {
 const NOW = '$1::timestamptz';
 
 /**
- * For each PC by itself, one after the other: joined as sets, of whose size the planner knows nothing, they are compared
- * all with all (110 ms instead of 3 for a PC with 1,000 devices). The sub-selects hide the number of PCs from it: otherwise
- * it plans anew each time, which takes as long as the look itself. The targets are locked at the end, in one order for all
- * who lock some.
+ * PC by PC, one after the other: joined as sets, whose size the planner does not know, every row is compared with every
+ * other (110 ms instead of 3 for a PC with 1,000 devices). The sub-selects hide the number of PCs from the planner:
+ * otherwise it plans anew each time, which takes as long as the look itself. The targets are locked at the end, in the
+ * order that all who lock targets use.
  */
 const look = (s: string) => `
   with looked as materialized (
@@ -208,7 +208,9 @@ const look = (s: string) => `
   from (select * from looked where looked.again is not false union all select * from locked) w
   order by w.ord, w.again desc, w.seq`;
 
-/** What one PC would get, without taking it: `i` has its tenant, its id and the most that are wanted, $1 is the time. */
+/**
+ * What one PC would get, without taking it: `i` has its tenant, its id and the largest number wanted, $1 is the time.
+ */
 export const lookOfOne = (s: string) => `
     with task as materialized (
       select *, t.activated_at is not null and t.cancelled_at is null as is_open from (${activeTask(s, 'i.tenant_id')}) t
@@ -228,7 +230,7 @@ export const lookOfOne = (s: string) => `
       ) x where x.ended is null
     ), again as materialized (
       select true as again, m.device_id, m.lane_id, m.action_id, u.seq from meant m
-      -- most of a task's devices are done: nothing more is looked up for them
+      -- most of a task's devices are done: look nothing more up for them
       cross join lateral (
         select u.seq, u.lane_id from ${s}.unfinished_actions u where u.tenant_id = i.tenant_id and u.action_id = m.action_id limit 1
       ) u
@@ -250,8 +252,8 @@ const note = (s: string) => `
   with i as materialized (
     select * from unnest((select $2::int[]), (select $3::bigint[]), (select $4::bigint[]), (select $5::bigint[])) i(tenant_id, task_id, device_id, action_id)
   ), u as (
-    -- By key and place, because a plan that was made while the table was small would read all of a large task each time
-    -- (73 instead of some hundred devices a second). The rows are locked since the look, so they stay where they are.
+    -- By key and place: a plan made while the table was small would read all of a large task each time (73 instead of
+    -- some hundred devices a second). The rows are locked since the look, so they stay where they are.
     update ${s}.task_targets x set action_id = i.action_id from i
     cross join lateral (
       select t.ctid as place from ${s}.task_targets t

@@ -9,7 +9,7 @@ import { notActive, unsuppliedReason } from './reasons.ts';
 import type { TaskRow } from './task-queries.ts';
 import { CHANNEL, payloadOf, statusOf } from './wire.ts';
 
-/** The devices of a task as operators see them: those that were handed out with their actions, and those that were not. */
+/** The devices of a task as operators see them: those handed out, with their actions, and those that were not. */
 export type TaskDevices = ReturnType<typeof createTaskDevices>;
 
 const STATUS_OF_WORD: Record<DeviceWord, DeviceStatus> = {
@@ -24,14 +24,14 @@ const STATUS_OF_WORD: Record<DeviceWord, DeviceStatus> = {
   unsupplied: 'pending',
 };
 
-/** The text that reports of the former system search for. */
+/** The text that the former system's reports search for. */
 export const timeoutText = (seconds: number) =>
   `Task device timeout: exceeded ${seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`}`;
 
 const STATUS = `case when x.ended is not null then x.ended when x.action_id is null then 'pending' when a.action_id is null then 'forgotten'
         when a.state = 'claimed' then 'running' when a.state = 'succeeded' then 'completed' when a.state = 'expired' then 'failed' else a.state end`;
 
-/** Those of a list whose task was never active: frozen they will be then, and named they are. */
+/** The devices of a list whose task was never active: not frozen yet, but already named. */
 const listed = (s: string) => `(
     select t.tenant_id, t.task_id, i.id::bigint as device_id, null::bigint as action_id,
       case when t.cancelled_at is not null then 'cancelled' end as ended, case when t.cancelled_at is not null then 'CANCELLED' end as reason
@@ -61,7 +61,7 @@ export function createTaskDevices(engine: Engine, contacts: ChannelContacts) {
   }
 
   return {
-    /** Those of a task, by device. `retrying` means pending again, `unsupplied` pending and never handed out. */
+    /** The devices of a task. `retrying` means pending again, `unsupplied` pending and never handed out. */
     async list(task: TaskRow, page: { word?: DeviceWord | undefined; after: string; limit: number }) {
       const { tenantId, taskId } = task;
       const behind = notActive(task);
@@ -105,7 +105,7 @@ export function createTaskDevices(engine: Engine, contacts: ChannelContacts) {
         taskId,
         deviceId: row.device_id,
         pcId: row.pc_id,
-        // ended so long ago that the action is not kept any more
+        // ended so long ago that its action was pruned
         status: row.status === 'forgotten' ? 'completed' : row.status,
         attempt: row.attempt ?? 0,
         maxAttempts: row.max_attempts,
@@ -158,14 +158,14 @@ function urgentOf(row: any) {
   return behindUrgent({ id: row.urgent_id, channel: row.urgent_channel, until: row.urgent_until });
 }
 
-/** A lease that the deadline ended is no timeout of the device: FAILED_FINAL with its reason says it all. */
+/** A lease that the deadline ended is not a timeout of the device: FAILED_FINAL with its reason says it all. */
 function isAtDeadline({ type }: ActionEvent, next: ActionEvent | undefined): boolean {
   return type === 'TIMEOUT' && next?.type === 'FAILED_FINAL' && next.reason === 'DEADLINE';
 }
 
 /**
- * What went wrong in an attempt is its error; why anything else happened, what came too late, and what a runner said of a
- * timeout that it noticed first, is a reason.
+ * What went wrong in an attempt is its error. Reasons are for everything else: why something happened, late reports,
+ * and a timeout that the runner noticed first.
  */
 function wireEvent({ type, attempt, at, worker, reason }: ActionEvent, timeoutSeconds: number) {
   const said = { type, attempt, at, worker: worker ?? undefined };

@@ -1,7 +1,7 @@
 import type { TaskReason, TaskStatus } from '@muster/contracts/words';
 import type { Queryable } from '@muster/engine';
 
-/** The rows of tasks with their counts. Which of them is active follows from their order and is stored nowhere. */
+/** The rows of tasks with their counts. Which one is active follows from their order and is not stored. */
 export type StoredTargets =
   | { readonly deviceIds: readonly string[] }
   | { readonly pcIds: readonly string[] }
@@ -30,7 +30,7 @@ export interface TaskRow {
   readonly counts: Counts;
   readonly status: TaskStatus;
   readonly reason: TaskReason | null;
-  /** The one that is active now. */
+  /** The task that is active now. */
   readonly activeId: string | null;
 }
 
@@ -74,7 +74,7 @@ const STATUS = `case
       when t.cancelled_at is not null then 'cancelled' when c.failed > 0 then 'failed' when c.completed > 0 then 'success'
       else 'cancelled' end`;
 
-/** Why a task in which nothing was done is over; of those that were begun and went well or failed there is nothing to say. */
+/** Why a task in which nothing was done is over. A task that was begun needs no reason. */
 const REASON = `case when ${STATUS} = 'cancelled' then case
       when t.cancelled_at is not null then 'CANCELLED' when t.total = 0 then 'NOBODY_MEANT' else 'NOT_ELIGIBLE' end end`;
 
@@ -126,7 +126,7 @@ export function createTaskQueries(s: string, now: () => Date) {
     where t.tenant_id = $1`;
 
   return {
-    /** Its number is taken while the line is held: the order of numbers is the order in which tasks are seen. */
+    /** The number is taken under the lock, so tasks become visible in the order of their numbers. */
     async insert(client: Queryable, given: NewTask): Promise<string> {
       await client.query({
         text: `insert into ${s}.task_lines (tenant_id, part) values ($1, 'add'), ($1, 'advance') on conflict do nothing`,
@@ -198,7 +198,7 @@ export function createTaskQueries(s: string, now: () => Date) {
       return rows[0]?.payload ?? null;
     },
 
-    /** Whether there are more devices than that, by looking at no more. */
+    /** Whether there are more devices than that; reads no more than needed. */
     async hasMoreDevicesThan(client: Queryable, tenantId: number, few: number): Promise<boolean> {
       const { rows } = await client.query({
         text: `select count(*)::int as n from (select 1 from ${s}.devices where tenant_id = $1 limit $2) x`,
@@ -226,7 +226,7 @@ export function createTaskQueries(s: string, now: () => Date) {
       return rows.map((row) => row.action_id);
     },
 
-    /** Those of these that were dead letters, and were not handed out since they were redriven. */
+    /** Those that were dead letters and have not been handed out since they were redriven. */
     async redriven(client: Queryable, tenantId: number, actionIds: readonly string[]): Promise<Set<string>> {
       const { rows } = await client.query({
         text: `select a.action_id from unnest((select $2::bigint[])) i(action_id)
@@ -238,7 +238,7 @@ export function createTaskQueries(s: string, now: () => Date) {
       return new Set(rows.map((row) => row.action_id));
     },
 
-    /** The first reason that was given stays. */
+    /** The first given reason stays. */
     async markCancelled(
       client: Queryable,
       tenantId: number,
@@ -265,8 +265,8 @@ export function createTaskQueries(s: string, now: () => Date) {
     },
 
     /**
-     * Ends what was not handed out. Locked in one order, as claims lock what they supply: whoever comes second finds the
-     * rows changed and leaves them. A task whose targets are not frozen yet has only a count.
+     * Ends what was not handed out. Locked in the order in which claims lock their targets: the second transaction
+     * finds the rows changed and leaves them. A task whose targets are not frozen yet has only a count.
      */
     async endWaiting(
       client: Queryable,

@@ -12,7 +12,7 @@ import type { Tasks } from './tasks.ts';
 
 const LARGEST_BODY = 16 * 1_048_576;
 
-/** Words of older systems; what was retrying there is running here. */
+/** Words of older systems; `retrying` there is running here. */
 const STATUS_OF_WORD: Record<string, TaskStatus> = {
   completed: 'success',
   claimed: 'running',

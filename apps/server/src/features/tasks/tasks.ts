@@ -19,7 +19,9 @@ import type { StoredTargets, TaskQueries, TaskRow } from './task-queries.ts';
 export type Tasks = ReturnType<typeof createTasks>;
 
 const DEFAULT_ATTEMPTS = 3;
-/** Up to so many devices the answer to a new task waits until the task is active; more would make it slow. */
+/**
+ * With up to this many devices, the answer to a new task waits until the task is active; with more it would be slow.
+ */
 const FEW_DEVICES = 1_000;
 const CHUNK = 1_000;
 
@@ -46,7 +48,7 @@ export function createTasks(tools: {
   return {
     get,
 
-    /** Who is meant is found out when the task becomes active; of a list it is only looked whether they exist. */
+    /** Targets are selected when the task becomes active; for a list, only their existence is checked now. */
     async create(
       caller: Caller,
       body: NewTask,
@@ -96,7 +98,7 @@ export function createTasks(tools: {
       return { task: await get(caller, id), isNew };
     },
 
-    /** What was not handed out ends, running devices are told; the next task follows when the last of them has ended. */
+    /** Devices not handed out end now, running ones are told. The next task follows when the last of them has ended. */
     async cancel(caller: Caller, taskId: string, reason: string | undefined): Promise<TaskRow> {
       const { tenantId } = caller;
       await get(caller, taskId);

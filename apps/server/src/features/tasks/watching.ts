@@ -4,7 +4,9 @@ import type { LongPolls } from '../../http/long-poll.ts';
 import type { Runner } from './runner-access.ts';
 import { CHANNEL } from './wire.ts';
 
-/** What of a runner's attempts is not wanted any more. One look for all of them, and none while it waits for such news. */
+/**
+ * Which of a runner's attempts are no longer wanted. One look for all of them, and none while it waits for such news.
+ */
 interface Named {
   readonly id: string;
   readonly attempt: number;
@@ -19,7 +21,7 @@ export function createWatching({ engine, longPolls }: { engine: Engine; longPoll
       ({ channel, worker }) => channel === CHANNEL && worker === runner.worker,
     );
 
-  /** Those that were named, and others of this runner that were cancelled: they have just been handed out. */
+  /** Those it named, and others of this runner that were cancelled: they have just been handed out. */
   function beatsOf(named: readonly Named[], own: readonly ClaimedAction[]) {
     const others = own.filter(
       ({ cancelRequested, id }) => cancelRequested && !named.some((one) => one.id === id),

@@ -3,12 +3,12 @@ import type { ActionState, ClaimedAction } from '@muster/engine';
 
 /** The words of this door, and what it puts into an action. */
 export const CHANNEL = 'runner';
-/** With it all actions of a task are found, and paused. */
+/** The tag of all actions of a task: they are found and paused by it. */
 export const tagOf = (taskId: string) => `task:${taskId}`;
-/** Under this name, or that of an instance of it, the runner of a PC holds its leases. */
+/** The name, also with an instance appended, under which the runner of a PC holds its leases. */
 export const holderOf = (pcId: string) => `pc:${pcId}`;
 
-/** An action that nobody waited for any longer has failed, with the reason EXPIRED. */
+/** An action that expired while it waited has failed, with the reason EXPIRED. */
 const WORDS: Record<ActionState, DeviceStatus> = {
   pending: 'pending',
   claimed: 'running',
@@ -19,7 +19,7 @@ const WORDS: Record<ActionState, DeviceStatus> = {
 };
 export const statusOf = (state: string) => WORDS[state as ActionState];
 
-/** What the action knows of its task; the task's own payload is added when it is handed out. */
+/** What the action knows of its task; the task's own payload is added at hand-out. */
 export interface ActionPayload {
   readonly taskId: string;
   readonly deviceId: string;
