@@ -3,15 +3,15 @@ import type { Role, TokenKind } from '@muster/contracts/words';
 import type { MusterError } from '../errors.ts';
 import type { FormerToken } from '../tokens/tokens.ts';
 
-/** What is said instead of the usual sentences; a token of a wrong kind is refused like an unknown one. */
+/** The protocol's own sentences instead of the usual ones. A token of a wrong kind is refused like an unknown one. */
 export interface Refusals {
   cookies(): MusterError;
-  /** There is no `Authorization: Bearer …`. */
+  /** The header `Authorization: Bearer …` is missing. */
   header(): MusterError;
   token(): MusterError;
 }
 
-/** Who may use a route. There is no default: a route without such a rule cannot be registered. */
+/** Who may use a route. There is no default: a route without an access rule cannot be registered. */
 export type Access =
   | { readonly public: true }
   | {
@@ -20,35 +20,35 @@ export type Access =
       readonly role: Role | null;
       /** Other kinds of tokens. */
       readonly kinds: readonly TokenKind[];
-      /** Addresses that need no token at all. */
+      /** Addresses that need no token. */
       readonly addresses?: BlockList;
-      /** The default tenant only: what is shown or changed belongs to the whole installation. */
+      /** Only the default tenant: the route shows or changes the whole installation. */
       readonly wholeInstallation?: boolean;
-      /** Clients that are no browsers: a cookie is a sign that somebody is being used. */
+      /** For clients that are not browsers: a cookie means that a web page is misusing a user's browser. */
       readonly refuseCookies?: boolean;
-      /** A cookie is not looked at: whoever asks must have the token itself. */
+      /** Cookies are ignored: the caller must have the token itself. */
       readonly tokenOnly?: boolean;
-      /** The token may also come as the password of `Authorization: Basic`, whatever the name beside it. */
+      /** The token may also come as the password of `Authorization: Basic`, with any user name. */
       readonly basic?: boolean;
-      /** What is said to somebody whose token was valid once; null: what is said of any other. */
+      /** The refusal of a token that was once valid; null: the usual one. */
       readonly former?: (token: FormerToken) => Promise<MusterError | null>;
-      /** A protocol of its own has its own words for a refusal. */
+      /** Refusals in the words of the route's own protocol. */
       readonly refusals?: Refusals;
     };
 
 export const anybody: Access = { public: true };
 
-/** Operators from this role up, and perhaps other kinds of tokens. */
+/** Operators of this role or a higher one, and other kinds of tokens if given. */
 export function operators(role: Role, ...kinds: Exclude<TokenKind, 'operator'>[]): Access {
   return { public: false, role, kinds };
 }
 
-/** The same, with their token in hand: being signed in is not enough. */
+/** The same, but only with a token: being signed in is not enough. */
 export function operatorsWithToken(role: Role): Access {
   return { public: false, role, kinds: [], tokenOnly: true };
 }
 
-/** Operators of the default tenant: what is shown or changed belongs to the whole installation. */
+/** Operators of the default tenant, for what belongs to the whole installation. */
 export function wholeInstallation(role: Role): Access {
   return { public: false, role, kinds: [], wholeInstallation: true };
 }
@@ -58,7 +58,10 @@ export function only(...kinds: Exclude<TokenKind, 'operator'>[]): Extract<Access
   return { public: false, role: null, kinds, refuseCookies: true };
 }
 
-/** Operators from this role up, as programs made for another server send their password: with Basic, and without cookies. */
+/**
+ * Operators of this role or a higher one, with Basic authentication, as programs written for another server send it;
+ * without cookies.
+ */
 export function operatorsByBasic(role: Role): Access {
   return { public: false, role, kinds: [], basic: true, refuseCookies: true };
 }

@@ -30,19 +30,22 @@ import { compileValidator } from './validation.ts';
 import { type NotOffered, WrongMethods } from './wrong-method.ts';
 
 /**
- * The HTTP server: routes in, JSON out, everything bounded. Closed by default: whatever is registered without an access
- * rule, by whomever, stops the start.
+ * The HTTP server: routes in, JSON out, everything bounded. Closed by default: a route registered without an access
+ * rule, by any code, stops the start.
  */
 const BODY_LIMIT = 1_048_576;
 /** A lane's name may have 200 characters, each up to twelve in a path (%F0%9F%9A%80). */
 const LONGEST_PARAMETER = 2_400;
-/** Of the routes that take a list there: a thousand ids of 40 characters. The whole head is longer by what else it brings. */
+/**
+ * For routes with a list in their path: a thousand ids of 40 characters. The limit of the whole head is larger, to
+ * leave room for the rest.
+ */
 const LONGEST_LIST = 45_000;
-/** Then connections that are not over are cut off. */
+/** After this time open connections are cut off. */
 export const LONGEST_STOP_MS = 10_000;
-/** A missing Host is refused in our own words. */
+/** A missing Host is refused with our own error. */
 const HEADS = { headersTimeout: 10_000, maxHeaderSize: 65_536, requireHostHeader: false };
-/** Of a body that is not wanted so much is read, and for so long, before the connection is closed. */
+/** How much of an unwanted body is read, and for how long, before the connection is closed. */
 const UNREAD: UnreadLimits = { bytes: 65_536, ms: 5_000 };
 
 export interface AppOptions {
@@ -51,30 +54,30 @@ export interface AppOptions {
   readonly signIns: SignIns;
   readonly routes: readonly Route[];
   readonly notOffered?: readonly NotOffered[];
-  /** What is served under paths that are no routes. */
+  /** Answers paths that are not routes. */
   readonly pages?: { answer(request: FastifyRequest, reply: FastifyReply): boolean } | undefined;
-  /** What else than HTTP is spoken here. */
+  /** Protocols other than HTTP that connections may be upgraded to. */
   readonly upgrades?: readonly Upgrade[];
   readonly failures: SignInFailures;
-  /** Those whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: BlockList;
-  /** For tests: another time than the usual one for bodies that are refused. */
+  /** For tests: overrides the time to read refused bodies. */
   readonly refusedBodyMs?: number | undefined;
-  /** For tests: another time than the usual one for a body to arrive. */
+  /** For tests: overrides the time for a body to arrive. */
   readonly bodyMs?: number | undefined;
   /** Null: plain HTTP. */
   readonly tls?: Tls | null;
-  /** How much the bodies of unanswered requests may hold together. */
+  /** How much memory the bodies of unanswered requests may hold together. */
   readonly mostBodyBytes: number;
-  /** Told of every answered request. */
+  /** Called for every answered request. */
   readonly onAnswer?: (route: string, method: string, status: number, seconds: number) => void;
 }
 
 export interface App {
   readonly fastify: FastifyInstance;
-  /** What Fastify has taken in, by whomever. */
+  /** Every route that Fastify has registered, by any code. */
   readonly registered: readonly { readonly method: string; readonly path: string }[];
-  /** No new connections, new requests are refused with 503; resolves when those under way are answered. */
+  /** Accepts no new connections and refuses new requests with 503; resolves when those in progress are answered. */
   close(): Promise<void>;
 }
 
@@ -82,12 +85,12 @@ export function createApp(options: AppOptions): App {
   const wrongMethods = new WrongMethods(options.routes, options.notOffered);
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    childLoggerFactory: (log) => log, // a logger per request costs more than it tells: our lines name the request themselves
+    childLoggerFactory: (log) => log, // a logger per request is not worth its cost: our lines name the request themselves
     clientErrorHandler: answerClientError,
     logController: new LogController({ disableRequestLogging: true }), // one line of ours instead, at debug
     exposeHeadRoutes: false, // HEAD runs a GET handler only where its route says so: some of them claim
     forceCloseConnections: 'idle',
-    // no hook sees these: what else they bring is not read
+    // no hook runs for these requests; their body is not read
     frameworkErrors: (error, request, reply) => {
       const headers = {
         ...wrongMethods.headersOf(request.url),
@@ -98,10 +101,11 @@ export function createApp(options: AppOptions): App {
     },
     genReqId: requestId,
     // A request must arrive whole within 10 minutes, because the import of a fleet is read as fast as it can be stored
-    // (nobody without a token gets to send a body), its head within 10 s, a body of JSON within 30 s; how long its answer takes is up to the route
-    // (long polls take 25 s). Idle connections live longer than the 60 s of most proxies, so that those hang up first.
+    // (a body is read only after its token was checked), its head within 10 s, a body of JSON within 30 s; how long its
+    // answer takes is up to the route (long polls take 25 s). Idle connections live longer than the 60 s of most
+    // proxies, so the proxies hang up first.
     ...(options.tls
-      ? { https: { ...HEADS, ...tlsOptions(options.tls) } as never } // the type of a plain server: nobody else cares
+      ? { https: { ...HEADS, ...tlsOptions(options.tls) } as never } // typed as a plain server, which is all the code needs
       : { http: HEADS }),
     keepAliveTimeout: 75_000,
     loggerInstance: options.log as FastifyBaseLogger,
@@ -131,7 +135,7 @@ export function createApp(options: AppOptions): App {
     registered.push(...[route.method].flat().map((method) => ({ method, path: route.url })));
   });
   app.setNotFoundHandler((request, reply) => wrongMethods.answer(request, reply));
-  // Hooks with a callback: those that return a promise cost every request a turn each.
+  // Hooks with a callback: one that returns a promise costs every request a turn of the event loop.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(REQUEST_ID, request.id);
     const { answerHeaders } = request.routeOptions.config;
@@ -148,7 +152,7 @@ export function createApp(options: AppOptions): App {
       reply.header('connection', 'close');
       return done(pathTooLong());
     }
-    // Here, because the handler for unknown paths comes after the body was read, whoever sends it.
+    // Here, because the handler for unknown paths runs only after the body was read, even without a token.
     if (request.is404) {
       if (options.pages?.answer(request, reply)) return;
       wrongMethods.answer(request, reply);
@@ -159,7 +163,7 @@ export function createApp(options: AppOptions): App {
   app.addHook('onSend', settleUnreadBodies(unread));
   boundBodies(app, { bytes: options.mostBodyBytes, ms: options.bodyMs });
   app.addHook('preValidation', (request, _reply, done) => {
-    // Whoever sends no body means an empty one; what is missing in it is said by the schema.
+    // A missing body counts as an empty one; the schema names what is missing in it.
     request.body ??= {};
     if (hasNul(request.params) || hasNul(request.query)) return done(unstorable('address'));
     return done();
@@ -201,7 +205,7 @@ export function createApp(options: AppOptions): App {
     async close() {
       refusing = true;
       upgrades.stop();
-      // A connection that falls idle during the stop would be kept for its 75 s; one that never does is cut off.
+      // A connection that becomes idle during the stop would stay open for its 75 s; one that never does is cut off.
       const idle = setInterval(() => app.server.closeIdleConnections(), 50);
       const patience = setTimeout(() => app.server.closeAllConnections(), LONGEST_STOP_MS);
       await app.close();
@@ -234,7 +238,7 @@ function register(app: FastifyInstance, route: Route, options: AppOptions): void
         body: request.body,
         query: request.query,
         params: request.params,
-        caller: request.caller as never, // null on public routes only, whose handlers do not ask
+        caller: request.caller as never, // null on public routes only, whose handlers do not read it
         request,
         reply,
       }),
@@ -244,7 +248,7 @@ function register(app: FastifyInstance, route: Route, options: AppOptions): void
 const hasLongParameter = (params: unknown) =>
   Object.values(params as Record<string, string>).some((value) => value.length > LONGEST_PARAMETER);
 
-/** Somebody may put one into an address, where it does not belong. What the query says is left out. */
+/** Clients sometimes put a token into an address, where it does not belong. The query is left out. */
 function withoutTokens(url: string): string {
   return (url.split('?')[0] as string).replaceAll(/mst_[^/]*/g, 'mst_…');
 }

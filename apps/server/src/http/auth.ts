@@ -13,11 +13,11 @@ import type { SignInFailures } from './sign-in-failures.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set before anything of the request but its head is read; null on public routes only. */
+    /** Set before anything but the head is read; null on public routes only. */
     caller: Caller | null;
-    /** Of the tokens, before this one was looked at. */
+    /** The version of the tokens before this one was looked up. */
     tokenVersion: number;
-    /** The secret of the cookie that it is made with; null: it has a token, or none. */
+    /** The secret of the cookie it was authenticated with; null: it has a token, or neither. */
     session: string | null;
     /** The id of that sign-in. */
     signInId: string | null;
@@ -38,7 +38,7 @@ export interface SignInTools {
   readonly tokens: Tokens;
 }
 
-/** The check before a route's handler; for a public route there is none. */
+/** The check before a route's handler; public routes have none. */
 export function authorise(access: Access, { failures, signIns, tokens }: SignInTools) {
   if (access.public) return undefined;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -65,7 +65,7 @@ export function authorise(access: Access, { failures, signIns, tokens }: SignInT
   };
 }
 
-/** Only operators have pages. Whoever sends a token means that, whatever his browser sends along. */
+/** Only operators have pages. A token takes precedence over any cookie the browser sends along. */
 function takesCookie(request: FastifyRequest, access: Extract<Access, { public: false }>): boolean {
   if (access.role === null || access.refuseCookies || access.tokenOnly) return false;
   return request.headers.authorization === undefined && sessionCookies(request).size > 0;
@@ -91,7 +91,7 @@ async function authenticateSession(
   return signedIn.caller;
 }
 
-/** Who is signed in with it; one that is not known counts as a failure of its address, as a token does. */
+/** The caller signed in with this secret. An unknown one counts as a failure of its address, like an unknown token. */
 export async function findSignIn(
   request: FastifyRequest,
   secret: string,
@@ -123,7 +123,10 @@ export function bearerOf(request: Pick<FastifyRequest, 'headers'>): string | und
 export const bearerIn = (said: unknown): string | undefined =>
   typeof said === 'string' ? /^Bearer +(\S+) *$/i.exec(said)?.[1] : undefined;
 
-/** Whose token it is; null: nobody's, which counts as a failure of this address and is an error once there were too many. */
+/**
+ * The caller whose token it is. Null: unknown, which counts as a failure of this address; throws after too many
+ * failures.
+ */
 export async function callerOf(
   text: string,
   ip: string | undefined,
@@ -135,8 +138,8 @@ export async function callerOf(
 }
 
 /**
- * What is said of a token that is not valid, in the words of the route. Only who has a secret that was ours once may hear
- * more than a stranger does.
+ * The refusal of an invalid token, in the words of the route. Only a token that was once valid may be told more than an
+ * unknown one.
  */
 export async function refusalOf(request: FastifyRequest, tokens: Tokens): Promise<MusterError> {
   const { access } = request.routeOptions.config;

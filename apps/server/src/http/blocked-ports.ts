@@ -1,6 +1,6 @@
 /**
- * Ports at which neither a browser nor fetch opens a page, because other protocols live there: the list of the Fetch standard, from 1024
- * on. What listens there is never seen.
+ * Ports that browsers and fetch refuse to open because other protocols use them: the list of the Fetch standard, from
+ * 1024 on. A page served there cannot be seen.
  */
 const BLOCKED = new Set([
   ...[1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566],

@@ -5,31 +5,31 @@ import { httpError } from './errors.ts';
 import { announcesBody } from './unread-body.ts';
 
 /**
- * Bounds the bodies of all requests that are not answered yet, fairly between tenants, from before they are read: 700 that
- * were never sent to their end held 580 MB. What a request waits for before its call is gathered (its lane, a look-up, its
- * turn for a change) holds its body too: 3,000 of 100 KB used up a heap of 512 MB.
+ * Bounds the bodies of all unanswered requests, fairly between tenants, from before they are read: 700 bodies that
+ * never arrived whole held 580 MB. A request also holds its body while it waits for its call to be gathered (for its
+ * lane, a look-up, its turn for a change): 3,000 of 100 KB used up a heap of 512 MB.
  *
- *   token good ──► room for what is announced? ──no──► 503, unread
+ *   token good ──► room for the announced length? ──no──► 503, unread
  *                        │ yes
  *                        ▼
  *                  read ──not whole in time──► 408
  *                        │
  *                        ▼
- *                  what is too much goes back ──► answered or gone: all of it
+ *                  the unused part is given back ──► answered or gone: all of it
  *
- * A route that takes a stream reads it itself and has bounds of its own.
+ * A route that takes a stream reads it itself and has its own bounds.
  */
 const SMALL_BYTES = 4_096;
-/** For a body to arrive: 16 MiB, the largest there is, take 27 s at 5 Mbit/s. */
+/** For a body to arrive: the largest, 16 MiB, takes 27 s at 5 Mbit/s. */
 const ARRIVES_WITHIN_MS = 30_000;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** How long the body was, once it is read. */
+    /** The length of the body, once it is read. */
     bodyBytes: number;
-    /** Of the body that is being read. */
+    /** Runs while the body is being read. */
     bodyTimer: NodeJS.Timeout | undefined;
-    /** Gives back what is held beyond so many bytes. */
+    /** Gives back what is held beyond this many bytes. */
     keepOnly: ((bytes: number) => void) | undefined;
   }
 }
@@ -40,9 +40,9 @@ export function boundBodies(app: FastifyInstance, limits: { bytes: number; ms?: 
   app.decorateRequest('bodyTimer', undefined);
   app.decorateRequest('keepOnly', undefined);
 
-  /** False: there is no room for it. */
+  /** False: no room. */
   function enter(request: FastifyRequest, reply: FastifyReply, bytes: number): boolean {
-    const tenant = request.caller?.tenantId ?? -1; // nobody in particular
+    const tenant = request.caller?.tenantId ?? -1; // no tenant
     const { socket } = request.raw;
     if (!room.enter(tenant, bytes)) return false;
     let held = bytes;
@@ -50,7 +50,7 @@ export function boundBodies(app: FastifyInstance, limits: { bytes: number; ms?: 
       if (least < held) room.shrink(tenant, held - least);
       held = Math.min(held, least);
     };
-    // Of both, the first: a request behind another one on its connection has no answer that could be closed yet.
+    // On the first of the two events: a request behind another on its connection has no answer that could close yet.
     const leave = () => {
       reply.raw.off('close', leave);
       socket.off('close', leave);
@@ -67,7 +67,7 @@ export function boundBodies(app: FastifyInstance, limits: { bytes: number; ms?: 
     if (!announcesBody(raw) || isReadElsewhere(request) || raw.socket.destroyed) return done();
     const bytes = lengthOf(request);
     if (bytes > SMALL_BYTES && !enter(request, reply, bytes)) {
-      reply.header('connection', 'close'); // it is not read
+      reply.header('connection', 'close'); // the body is not read
       return done(overloaded());
     }
     if (!raw.complete) request.bodyTimer = setTimeout(() => giveUp(raw, reply), ms);
@@ -79,7 +79,7 @@ export function boundBodies(app: FastifyInstance, limits: { bytes: number; ms?: 
     done();
   });
   app.addHook('onSend', (request, _reply, payload, done) => {
-    clearTimeout(request.bodyTimer); // one that was refused never came to its validation
+    clearTimeout(request.bodyTimer); // a refused request does not reach its validation
     done(null, payload);
   });
 }
@@ -88,14 +88,17 @@ function isReadElsewhere({ method, routeOptions }: FastifyRequest): boolean {
   return routeOptions.config.takes !== undefined || method === 'GET' || method === 'HEAD';
 }
 
-/** One that is too long is refused by its length alone, and one that does not tell it may be as long as any. */
+/**
+ * A body that is too long is refused by its length alone, so it needs no room; one of unknown length may be as long as
+ * allowed.
+ */
 function lengthOf({ headers, routeOptions }: FastifyRequest): number {
   const length = headers['content-length'];
   if (length === undefined) return routeOptions.bodyLimit;
   return Number(length) > routeOptions.bodyLimit ? 0 : Number(length);
 }
 
-/** Whoever reads the body hears it as an error of the stream, whose connection stays for the answer. */
+/** The reader of the body gets it as an error of the stream; the connection stays open for the answer. */
 function giveUp(body: IncomingMessage, reply: FastifyReply): void {
   if (body.readableEnded || body.destroyed || body.listenerCount('error') === 0) return;
   reply.header('connection', 'close');

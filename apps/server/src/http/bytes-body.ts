@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Bodies as they came, whatever their content type says: who verifies a signature over them needs each byte of the wire. */
+/** Bodies as raw bytes, whatever their content type: verifying a signature over a body needs each byte as sent. */
 export function takeBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
@@ -11,7 +11,7 @@ export function takeBytes(app: FastifyInstance): void {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Of a request without a body the shell has made an empty object. */
+/** The shell makes a missing body an empty object. */
 export function bytesOf(body: unknown): Buffer {
   return Buffer.isBuffer(body) ? body : NOTHING;
 }

@@ -5,14 +5,16 @@ function plain(ip: string): string {
   return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip;
 }
 
-/** What a proxy says may be anything; whatever is no address is in no list. */
+/** A proxy may send anything; what is not an address is in no list. */
 export function isListed(addresses: BlockList, ip: string): boolean {
   const address = plain(ip);
   const version = isIP(address);
   return version !== 0 && addresses.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Who came over these proxies: the last address that none of the trusted ones has. As Fastify does it for requests. */
+/**
+ * The client behind these proxies: the last address that is not a trusted proxy, as Fastify determines it for requests.
+ */
 export function clientAddress(remote: string, forwarded: string | undefined, trusted: BlockList): string {
   let address = remote;
   const hops = forwarded === undefined ? [] : forwarded.split(',').map((hop) => hop.trim());
@@ -23,7 +25,7 @@ export function clientAddress(remote: string, forwarded: string | undefined, tru
   return address;
 }
 
-/** Whoever has one IPv6 address has the 2^64 of its network: those count as one. */
+/** A host with one IPv6 address has the 2^64 of its network, so they count as one. */
 export function countedAddress(ip: string): string {
   const address = plain(ip);
   if (isIP(address) !== 6) return address;
@@ -31,7 +33,7 @@ export function countedAddress(ip: string): string {
   const groups = (part: string) => (part === '' ? [] : part.split(':'));
   const first = groups(before);
   const last = after === undefined ? [] : groups(after);
-  // a dotted end stands for two groups, and is never among the first four unless the rest is written out
+  // a dotted end stands for two groups, and is among the first four only if the rest is written out
   const written = first.length + last.length + (address.includes('.') ? 1 : 0);
   const all = [...first, ...Array<string>(Math.max(0, 8 - written)).fill('0'), ...last];
   return `${all

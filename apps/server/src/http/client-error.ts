@@ -4,7 +4,9 @@ import type { MusterError } from '../errors.ts';
 import { httpError } from './errors.ts';
 import { REQUEST_ID, requestId } from './request-id.ts';
 
-/** What never becomes a request is answered here, in the form of every other error; then the connection is closed. */
+/**
+ * Input that never becomes a request is answered here, in the form of every other error; then the connection is closed.
+ */
 const ANSWERS: Record<string, MusterError> = {
   ERR_HTTP_REQUEST_TIMEOUT: httpError('MUSTER_TOO_SLOW', 'The request did not arrive in time.'),
   HPE_HEADER_OVERFLOW: httpError('MUSTER_HEADERS_TOO_LARGE', 'The headers are larger than 64 KiB.'),
@@ -19,10 +21,10 @@ export function answerClientError(error: Error & { code?: string }, socket: Dupl
   answer(socket, ANSWERS[error.code ?? ''] ?? NO_HTTP);
 }
 
-/** Node would answer these with nothing but a status, or not at all. */
+/** Node would answer these with a bare status, or not at all. */
 export function answerOddRequests(server: Server): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    socket.on('error', () => {}); // nobody else listens any more
+    socket.on('error', () => {}); // Node has removed its own listener
     answer(socket, httpError('MUSTER_BAD_REQUEST', 'This server is not a proxy: CONNECT is not allowed.'));
   });
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
@@ -41,7 +43,7 @@ export function answerOddRequests(server: Server): void {
 
 function answer(socket: Duplex, { code, message, status }: MusterError): void {
   const body = JSON.stringify({ error: message, code });
-  // Closed by this side: a client that only sends would be kept for ever.
+  // Closed by this side: a client that only sends would otherwise be kept for ever.
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
     () => socket.destroy(),

@@ -1,4 +1,6 @@
-/** Is this error the database being away, or in somebody's way, rather than a fault of the request or of ours? */
+/**
+ * Tells whether an error means that the database is away or blocked, not that the request or the server is at fault.
+ */
 
 const CONNECTION_ERRORS = new Set([
   'ECONNREFUSED',
@@ -15,7 +17,7 @@ const CONNECTION_ERRORS = new Set([
   '57P03', // cannot_connect_now: starting up
   '53300', // too_many_connections
   '25006', // read_only_sql_transaction: a standby answers
-  '28P01', // invalid_password: somebody changed it under us
+  '28P01', // invalid_password: changed while we run
 ]);
 
 /** `pg` has no codes for these. */
@@ -25,7 +27,7 @@ const CONNECTION_MESSAGES =
 /** 55P03 lock_not_available, 40P01 deadlock_detected, 40001 serialization_failure. */
 const LOCK_ERRORS = new Set(['55P03', '40P01', '40001']);
 
-/** 22 data, 54 limits such as nesting: the request carried something that PostgreSQL cannot hold. */
+/** 22 data, 54 limits such as nesting: the request has something that PostgreSQL cannot store. */
 const DATA_CLASSES = new Set(['22', '54']);
 
 function codeOf(error: unknown): string {

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../tokens/caller.ts';
 import type { Access } from './access.ts';
 
-/** What a handler gets: everything is checked against the schemas of its endpoint already. */
+/** What a handler gets, already checked against the schemas of its endpoint. */
 export interface Call<Body, Query, Params> {
   readonly body: Body;
   readonly query: Query;
@@ -26,7 +26,7 @@ interface Serving {
   readonly takesLists?: boolean;
 }
 
-/** A route as the rest of the house sees it. */
+/** A route as the rest of the server sees it. */
 export interface Route extends Endpoint, Serving {
   handler(call: Call<unknown, unknown, unknown>): unknown;
 }
@@ -35,7 +35,7 @@ export function defineRoute<E extends Endpoint>(
   endpoint: E,
   serving: Serving & { handler(call: CallOf<E>): unknown },
 ): Route {
-  // The schemas of the endpoint stand between the wire and the handler, so the types hold.
+  // The schemas are checked between the wire and the handler, so the types hold.
   return { ...endpoint, ...serving } as unknown as Route;
 }
 

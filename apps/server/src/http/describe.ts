@@ -3,7 +3,7 @@ import { anybody } from './access.ts';
 import { defineRoute, type Route } from './define-route.ts';
 import { openApi } from './openapi.ts';
 
-/** The routes, and one more that describes them all. */
+/** The given routes, and one more that describes them all. */
 export function describe(routes: readonly Route[], version: string): Route[] {
   let text: string | undefined;
   const all: Route[] = [

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
-/** Whoever reads nothing for so long is not there. */
+/** A client that reads nothing for this long is cut off. */
 const PATIENCE_MS = 60_000;
 
-/** Until a stream has room again; one whose client is gone or reads nothing is cut off. */
+/** Resolves when a stream has room again. A stream whose client is gone or reads nothing is cut off. */
 export async function drained(raw: ServerResponse, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(() => raw.destroy(), PATIENCE_MS);

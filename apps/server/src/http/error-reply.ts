@@ -6,14 +6,14 @@ import { isDatabaseAway, isDataFailure, isLockFailure, isTooSlow } from './datab
 import { engineErrors, httpError, pathTooLong } from './errors.ts';
 import { sentenceOf } from './validation.ts';
 
-/** The one translator: whatever was thrown becomes {"error": sentence, "code": "MUSTER_…"} and a status. */
+/** Translates everything that is thrown into {"error": sentence, "code": "MUSTER_…"} and a status. */
 export function errorReply(
   error: FastifyError | Error,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
   const known = translate(error, request);
-  // one line, without its stack, for whoever is refused under pressure: they come by the thousand
+  // one line without a stack for refusals under pressure: they come by the thousand
   if (known.status === 503 && (error instanceof EngineError || error instanceof MusterError))
     request.log.warn({ reqId: request.id, code: known.code }, 'The request was refused.');
   else if (known.status >= 500)
@@ -21,7 +21,7 @@ export function errorReply(
       { reqId: request.id, err: error, code: known.code },
       'The request failed.',
     );
-  // The rest of a body that is too large is not read: the connection cannot be used again.
+  // The rest of a body that is too large is not read, so the connection cannot be used again.
   if (known.status === 413) reply.header('connection', 'close');
   if (known.status === 401) {
     const { access } = request.routeOptions.config;
@@ -36,29 +36,29 @@ export function errorReply(
   const message = isBatch
     ? 'Batching is not supported: send one operation per request, as a JSON object.'
     : known.message;
-  // clients of GraphQL look for their own shape
+  // GraphQL clients look for their own shape
   const also = isGraphql ? { errors: [{ message, extensions: { code } }] } : {};
   return reply.code(known.status).send({ error: message, code, ...also });
 }
 
-/** Clients that were refused together should not come back together. */
+/** Clients that were refused together should not return together. */
 function someSeconds(): number {
   return 1 + Math.floor(Math.random() * 4);
 }
 
 interface Asked {
-  /** Of the request. */
+  /** The id of the request. */
   readonly id: string;
-  /** Nothing was to be changed. */
+  /** The request only reads. */
   readonly reads: boolean;
 }
 
-/** What became of it in the features and the database, whoever answers it to the client. */
+/** How a failure of a feature or the database is reported, over any protocol. */
 export function failureOf(error: Error, { id, reads }: Asked): MusterError {
   if (error instanceof MusterError) return error;
   if (error instanceof EngineError) {
     const { status } = engineErrors[error.code];
-    // those who wait here do so for half a minute: it makes no sense to ask again every second
+    // such a client would have waited for half a minute: retrying every second makes no sense
     const options = error.code === 'MUSTER_TOO_MANY_WAITING' ? { retryAfter: 4 + someSeconds() } : {};
     return status === 500 ? internal(id, error) : new MusterError(error.code, status, error.message, options);
   }
@@ -71,7 +71,7 @@ function translate(error: FastifyError | Error, request: FastifyRequest): Muster
   if (error instanceof MusterError || error instanceof EngineError) return failureOf(error, asked);
   if ('validation' in error && error.validation) return sentenceOf(error.validation, error.validationContext);
   if (request.raw.aborted) {
-    // Its error looks like that of a lost connection to the database. Nobody hears this answer.
+    // Its error looks like a lost connection to the database. No client receives this answer.
     request.log.debug({ reqId: request.id, err: error }, 'The client hung up.');
     return httpError('MUSTER_BAD_REQUEST', 'The request broke off.');
   }

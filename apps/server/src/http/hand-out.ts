@@ -4,11 +4,11 @@ import type { Log } from './logging.ts';
 import { ifNotSent, type LongPolls, type Wait } from './long-poll.ts';
 
 /**
- * Actions of one channel for whoever is at the other end of a socket: waits with him, and takes back what he never got.
+ * Hands actions of one channel to a connected client: waits with its request, and releases what it never received.
  *
  *   claim (with a wait) ──► described ──► answer written out
- *                               │             └──no: taken back
- *                               └──it cannot be: taken back, and he hears of the error only
+ *                               │             └──no: released
+ *                               └──failed: released, and the client gets only the error
  */
 export interface To {
   readonly request: FastifyRequest;
@@ -32,7 +32,7 @@ export function createHandOut(
       });
   }
 
-  /** In the background. One that ended with its delivery stays ended. */
+  /** In the background. An attempt that was ended by its delivery stays ended. */
   function takeBack(actions: readonly ClaimedAction[]): void {
     release(actions).catch((error) =>
       log.warn({ err: error, channel }, 'The attempt could not be released after its client was gone.'),
@@ -43,7 +43,7 @@ export function createHandOut(
     release,
     takeBack,
 
-    /** Waits so many seconds at most; 0 looks once. `mustAnswer`: a report was taken with the same request. */
+    /** Waits at most this many seconds; 0 looks once. `mustAnswer`: the same request also reported something. */
     claim: <T>(
       { request }: To,
       waitSeconds: number,
@@ -52,13 +52,13 @@ export function createHandOut(
       mustAnswer = false,
     ): Promise<T> => longPolls.run(request, waitSeconds, claim, nothing, mustAnswer),
 
-    /** What the answer says of them. Nobody but the receiver of this very answer has what was newly claimed. */
+    /** Describes them for the answer. What was newly claimed is known only to the receiver of this very answer. */
     async give<T>(
       { request, reply }: To,
       actions: readonly ClaimedAction[],
       describe: () => T | Promise<T>,
     ): Promise<T> {
-      // A redelivered one is in his hands already, whatever becomes of this connection.
+      // A redelivered action was received before, so it is kept even if this connection is gone.
       const fresh = actions.filter((action) => !action.redelivered);
       if (fresh.length > 0) ifNotSent(request, reply, () => takeBack(fresh));
       try {

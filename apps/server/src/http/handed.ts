@@ -1,6 +1,6 @@
 import { BoundedMap } from '@muster/engine';
 
-/** What is known of an action since it was handed out, as far as this node remembers: saves a look-up, and decides nothing. */
+/** What this node remembers of an action since it was handed out: saves a look-up, decides nothing. */
 const MOST = 100_000;
 
 export class Handed<Facts> {

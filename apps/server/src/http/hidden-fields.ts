@@ -1,7 +1,7 @@
 /**
- * Fields of payloads and results that are not for everybody's eyes: what is called a password, token, secret, key or pin is
- * shown as `[hidden]` wherever operators read, and whole to whoever executes the action. What comes back as `[hidden]` at the
- * same place means the value that is there.
+ * Secret fields of payloads and results: fields called password, token, secret, key or pin are shown as `[hidden]`
+ * wherever operators read, and whole to the client that executes the action. A `[hidden]` that is sent back stands for
+ * the value stored at the same place.
  */
 export const HIDDEN = '[hidden]';
 
@@ -16,10 +16,10 @@ const WORDS = new Set([
   'pin',
   'pwd',
 ]);
-/** Deeper than this nothing is looked for, and nothing is shown. */
+/** Below this depth nothing is searched, and nothing is shown. */
 const DEEPEST = 100;
 
-/** What devices call so: profiles with the passwords of networks, codes that open a locked device. */
+/** Names that devices use: profiles with Wi-Fi passwords, codes that unlock a device. */
 const NAMES = new Set([
   'Payload',
   'ActivationLockBypassCode',
@@ -56,12 +56,12 @@ export function hideFields(value: unknown): { readonly shown: unknown; readonly 
   return { shown: hide(value, 0), count };
 }
 
-/** An action that is about to be made, as operators are shown it; the key that it supersedes by is none. */
+/** An action about to be created, as operators see it. The key by which it supersedes others is not secret. */
 export function hidePayload<T extends { readonly payload?: unknown }>(action: T): T {
   return action.payload === undefined ? action : { ...action, payload: hideFields(action.payload).shown };
 }
 
-/** What was edited, with the values of `old` where it says `[hidden]`. */
+/** The edited value, with the values of `old` wherever it says `[hidden]`. */
 export function withHidden(edited: unknown, old: unknown): unknown {
   if (Array.isArray(edited))
     return edited.map((one, n) => withHidden(one, Array.isArray(old) ? old[n] : undefined));

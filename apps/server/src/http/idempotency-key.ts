@@ -4,8 +4,8 @@ import { httpError } from './errors.ts';
 const LONGEST_KEY = 255;
 
 /**
- * The header `Idempotency-Key`, if there is one, as the engine keeps it for the tenant: with the route, because two clients that
- * know nothing of each other may count their requests alike.
+ * The header `Idempotency-Key`, if present, as the engine stores it for the tenant: with the route, because two
+ * independent clients may number their requests alike.
  */
 export function readIdempotencyKey(request: FastifyRequest): string | undefined {
   const header = request.headers['idempotency-key'];

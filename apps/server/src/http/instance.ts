@@ -3,12 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { httpError } from './errors.ts';
 
 /**
- * Which of several clients with one token is speaking: a cloned machine, a container that lost its state folder. What one of them
- * holds is never handed to another, who hears since when and until when it is held. A client that does not say counts as one.
+ * Tells several clients with one token apart: a cloned machine, a container that lost its state folder. What one holds
+ * is never handed to another, which is told since when and until when it is held. All clients that send no instance
+ * count as one.
  */
 export interface Instance {
   readonly id: string;
-  /** What it calls itself in User-Agent. */
+  /** The version in its User-Agent. */
   readonly version: string | null;
 }
 
@@ -29,13 +30,13 @@ export function instanceOf(request: FastifyRequest): Instance | null {
   return { id, version: version === '' ? null : version };
 }
 
-/** Under this name an instance of a target (`host:1`) holds its leases. */
+/** The name under which an instance of a target (`host:1`) holds its leases. */
 export const workerOf = (target: string, instance: Instance | null) =>
   instance ? `${target}#${instance.id}` : target;
-/** Of a worker, the target, which has no `#` in it. */
+/** The target of a worker; it has no `#`. */
 export const targetOf = (worker: string) => worker.split('#', 1)[0] as string;
 
-/** What somebody else with the same token holds. */
+/** What other clients with the same token hold. */
 export function heldElsewhere(
   held: readonly Pick<ClaimedAction, 'id' | 'attempt' | 'worker' | 'leasedAt' | 'leaseUntil'>[],
   worker: string,
@@ -53,7 +54,7 @@ export function heldElsewhere(
 
 export const HELD_ELSEWHERE = 'muster-held-elsewhere';
 
-/** For an answer without work: `id=7, attempt=1, instance=4f…, since=…, until=…` of what has been held the longest. */
+/** For an answer without work: `id=7, attempt=1, instance=4f…, since=…, until=…` of the action held longest. */
 export function tellHeldElsewhere(reply: FastifyReply, held: ReturnType<typeof heldElsewhere>): void {
   const [first] = held;
   if (!first) return;

@@ -4,8 +4,8 @@ import { MusterError } from '../errors.ts';
 import { httpError } from './errors.ts';
 
 /**
- * Bodies: JSON and nothing else, valid UTF-8, not too deep, no number in it that would be rounded, and no text that
- * PostgreSQL cannot hold.
+ * Bodies: only JSON in valid UTF-8, not too deep, without numbers that would be rounded or text that PostgreSQL cannot
+ * store.
  */
 const MOST_LEVELS = 64;
 
@@ -16,7 +16,7 @@ export function useJsonBodies(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const bytes = body as Buffer;
     request.bodyBytes = bytes.length;
-    // Many clients name the type on every POST, with or without a body.
+    // Many clients send the type on every POST, with or without a body.
     if (bytes.length === 0) return done(null, undefined);
     if (!isUtf8(bytes)) return done(httpError('MUSTER_BAD_JSON', 'The body is not valid UTF-8.'));
     const refused = refusal(bytes);
@@ -24,14 +24,14 @@ export function useJsonBodies(app: FastifyInstance): void {
     const text = bytes.toString('utf8');
     return parse(request, text, (error, value) => {
       if (error) return done(httpError('MUSTER_BAD_JSON', whyNot(text)));
-      // Both characters can only come as escapes: raw ones are no JSON or no UTF-8.
+      // Both characters can only come as escapes: raw ones are invalid JSON or UTF-8.
       if (text.includes('\\u') && !isStorable(value)) return done(unstorable('body'));
       return done(null, value);
     });
   });
 }
 
-/** The parser refuses one field that JSON allows: as a name it would reach what all objects share. */
+/** The parser refuses one name that JSON allows: as a field it would reach the prototype of all objects. */
 function whyNot(text: string): string {
   try {
     JSON.parse(text);
@@ -54,10 +54,13 @@ const [QUOTE, BACKSLASH] = [code('"'), code('\\')];
 const [OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [code('{'), code('}'), code('['), code(']')];
 const [ZERO, NINE, MINUS, PLUS, DOT] = [code('0'), code('9'), code('-'), code('+'), code('.')];
 const [E, LARGE_E] = [code('e'), code('E')];
-/** Up to 15 digits a number is exact. */
+/** A number of up to 15 digits is exact. */
 const ALWAYS_EXACT = 15;
 
-/** Before parsing: what reads the parsed value may go as deep as the value does, and a rounded number looks like any other. */
+/**
+ * Checked before parsing: code that reads the parsed value may recurse as deep as it is, and a rounded number looks
+ * like any other.
+ */
 function refusal(bytes: Buffer): MusterError | undefined {
   let depth = 0;
   let inText = false;
@@ -91,7 +94,10 @@ function endOfNumber(bytes: Buffer, begin: number): number {
   return at;
 }
 
-/** Whole numbers beyond 2^53 - 1 are: two of them become one. Beyond 1e308 nothing is left of them. A fraction stays near. */
+/**
+ * Numbers beyond 2^53 - 1 are rounded: two whole numbers become one, and beyond 1e308 nothing is left. A rounded
+ * fraction stays close.
+ */
 function isRounded(bytes: Buffer, begin: number, end: number): boolean {
   if (end - begin <= ALWAYS_EXACT && !hasExponent(bytes, begin, end)) return false;
   return Math.abs(Number(bytes.toString('latin1', begin, end))) > Number.MAX_SAFE_INTEGER;

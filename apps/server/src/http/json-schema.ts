@@ -3,8 +3,9 @@ import { z } from 'zod';
 type Schema = Record<string, unknown>;
 
 /**
- * For ajv, with named schemas in their places: its findings tell where they are by the path through one schema. Made once for each:
- * many routes share theirs, ajv knows again what it has compiled, and a second server of the process has nothing left to do.
+ * For ajv, with named schemas inlined: its findings give a position by the path through one schema. Made once per
+ * schema: many routes share one, ajv recognises what it has compiled, and a second server in the process has nothing
+ * left to compile.
  */
 export function schemaForAjv(schema: z.ZodType): object {
   const known = madeForAjv.get(schema) ?? makeForAjv(schema);
@@ -34,7 +35,7 @@ function inline(part: unknown, named: Record<string, Schema>): unknown {
   return { ...(target as object), ...Object.fromEntries(entries) };
 }
 
-/** For the published description: what has a name is put among `named`, once, and referred to. */
+/** For the published description: named schemas are put into `named`, once, and referenced. */
 export function schemaForOpenApi(schema: z.ZodType, named: Map<string, object>): object {
   const {
     $schema: _,
@@ -51,7 +52,7 @@ export function schemaForOpenApi(schema: z.ZodType, named: Map<string, object>):
   return relocate(rest) as object;
 }
 
-/** Bounds that only say what a number in JSON can be are left out. */
+/** Leaves out bounds that hold for every JSON number. */
 function relocate(part: unknown): unknown {
   const text = JSON.stringify(part, (key, value) =>
     (key === 'minimum' || key === 'maximum') && Math.abs(value) === Number.MAX_SAFE_INTEGER

@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino';
 
 export type Log = Pick<Logger, 'debug' | 'error' | 'fatal' | 'info' | 'warn'>;
 
-/** Structured lines, one JSON object each. Of a request only what is harmless is ever written down. */
+/** Structured lines, one JSON object each. Only harmless parts of a request are logged. */
 export interface LogStream {
   write(line: string): unknown;
 }
@@ -12,7 +12,7 @@ export function createLog(level: string, stream: LogStream): Logger {
   return pino(
     {
       level,
-      // None of these is logged today; this is for the line that somebody adds tomorrow.
+      // None of these is logged today; this guards lines that are added later.
       redact: {
         paths: ['authorization', 'cookie', 'token', 'secret', 'password'].flatMap((name) => [
           name,

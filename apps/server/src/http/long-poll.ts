@@ -6,12 +6,12 @@ import type { Tokens } from '../tokens/tokens.ts';
 import { bearerOf, refusalOf } from './auth.ts';
 
 /**
- * Requests that wait. Ten thousand of them may be parked, so each costs one controller and one listener on its socket,
- * and a request that does not wait costs neither.
+ * Requests that wait. Ten thousand may be parked, so each costs one controller and one listener on its socket, and a
+ * request that does not wait costs neither.
  *
  *   parked ──something to do──► answered
  *      ├──time over──────────► answered, empty
- *      ├──socket gone────────► aborted; what was claimed meanwhile goes back
+ *      ├──socket gone────────► aborted; what was claimed meanwhile is released
  *      ├──token revoked,
  *      │  signed out─────────► aborted, the same; refused as a new request would be
  *      └──server stops───────► aborted; answered, empty
@@ -27,7 +27,7 @@ const RETRY_MS = 1_000;
 export class LongPolls {
   readonly #tokens: Tokens;
   readonly #signIns: Pick<SignIns, 'find' | 'watch'>;
-  /** Secrets of those that wait with a cookie, by the word of their sign-in. */
+  /** The waiting requests with a cookie, and its secret, by sign-in. */
   readonly #bySignIn = new Map<string, { readonly secret: string; readonly parked: Set<AbortController> }>();
   readonly #parked = new Set<AbortController>();
   readonly #byToken = new Map<string, Set<AbortController>>();
@@ -52,8 +52,8 @@ export class LongPolls {
   }
 
   /**
-   * Runs the work with at most so many seconds to wait; `ifEnded` is the answer for who was sent away meanwhile, and, with
-   * `mustAnswer`, for who finds no place to wait: what his request has done already must not look as if it had failed.
+   * Runs the work, waiting at most this many seconds. `ifEnded` is the answer if the wait was aborted and, with
+   * `mustAnswer`, if there is no place to wait: what the request has already done must not look failed.
    */
   async run<T>(
     request: FastifyRequest,
@@ -71,12 +71,12 @@ export class LongPolls {
     else socket.once('close', gone);
     this.#park(request, controller);
     try {
-      // signed out before it was parked: nobody will tell
+      // signed out before it was parked, so no notification will come
       if (request.session !== null && !(await this.#signIns.find(request.session)))
         throw await refusalOf(request, this.#tokens);
       const result = await work({ waitMs: waitSeconds * 1_000, signal: controller.signal });
       if (controller.signal.reason === REVOKED) throw await refusalOf(request, this.#tokens);
-      // Whatever was claimed after the end of the wait has been given back.
+      // What was claimed after the end of the wait has been released.
       return controller.signal.aborted ? ifEnded : result;
     } catch (error) {
       if (controller.signal.reason === REVOKED) throw await refusalOf(request, this.#tokens);
@@ -88,7 +88,7 @@ export class LongPolls {
     }
   }
 
-  /** Everybody who is parked gets an empty answer, and nobody parks any more. */
+  /** Answers all parked requests, empty, and parks no more. */
   stop(): void {
     this.#stopping = true;
     clearTimeout(this.#retry);
@@ -129,19 +129,22 @@ export class LongPolls {
 
   #abort(parked: ReadonlySet<AbortController> | undefined): void {
     if (!parked) return;
-    // In a turn of its own: not between the end of a claim, which gives back only if it sees this, and our own look at it.
+    // In its own turn, not between the end of a claim, which releases only if it sees the abort, and our own check of
+    // it.
     setImmediate(() => {
       for (const controller of parked) controller.abort(REVOKED);
     });
   }
 
-  /** News of sign-outs may have been missed; an error is left to the next news, as streams look for themselves too. */
+  /**
+   * A notification of a sign-out may be lost. Errors are left to the next check, as streams check for themselves too.
+   */
   async #checkSignIns(): Promise<void> {
     for (const { parked, secret } of [...this.#bySignIn.values()])
       if ((await this.#signIns.find(secret).catch(() => undefined)) === null) this.#abort(parked);
   }
 
-  /** A token was revoked since this one was looked at, perhaps this one: from here on its end is heard of. */
+  /** A token was revoked after this one was looked up, perhaps this one. From here on, revocations are noticed. */
   async #checkAgain(request: FastifyRequest): Promise<void> {
     while (request.caller && request.tokenVersion !== this.#tokens.version) {
       request.tokenVersion = this.#tokens.version;
@@ -153,7 +156,7 @@ export class LongPolls {
     }
   }
 
-  /** News of revocations may have been missed: all tokens that wait are looked up. */
+  /** A notification of a revocation may be lost: looks up all tokens that wait. */
   async #checkAll(): Promise<void> {
     clearTimeout(this.#retry);
     try {
@@ -173,12 +176,12 @@ function refOf(word: string): Pick<Caller, 'tenantId' | 'tokenId'> {
   return { tenantId: Number(tenantId), tokenId };
 }
 
-/** As many wait at this node as may, and there was nothing to do. */
+/** This node has no more places to wait, and there was nothing to do. */
 export function isFull(error: unknown): boolean {
   return error instanceof EngineError && error.code === 'MUSTER_TOO_MANY_WAITING';
 }
 
-/** Calls back if the answer could not be written out: then nobody has what it says. */
+/** Calls back if the answer could not be written out: then the client never received it. */
 export function ifNotSent(request: FastifyRequest, reply: FastifyReply, giveBack: () => void): void {
   if (request.raw.socket.destroyed) {
     giveBack();

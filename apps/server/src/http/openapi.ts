@@ -4,7 +4,7 @@ import type { Access } from './access.ts';
 import type { Route } from './define-route.ts';
 import { schemaForOpenApi } from './json-schema.ts';
 
-/** The description of the interface, made from the very objects that serve it. */
+/** The description of the interface, made from the objects that serve it. */
 export function openApi(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   const named = new Map<string, object>();
@@ -46,7 +46,7 @@ export function openApi(routes: readonly Route[], version: string): object {
   };
 }
 
-/** What a path that ends in `*` goes on with. */
+/** The name of the rest of a path that ends in `*`. */
 const REST = 'destination';
 
 function withoutBodies({ responses }: Route): Route['responses'] {
@@ -110,7 +110,7 @@ function operation(route: Route, named: Map<string, object>): object {
 }
 
 function who(access: Access): string {
-  if (access.public) return 'Anybody.';
+  if (access.public) return 'Needs no token.';
   const kinds = access.kinds.map((kind) => `${kind} tokens`);
   return `For ${[...(access.role ? [`operators with the role ${access.role} or higher`] : []), ...kinds].join(' and ')}.`;
 }

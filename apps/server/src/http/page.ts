@@ -1,4 +1,4 @@
-/** Lists come in pages and go on behind the last id of the page before. */
+/** Lists come in pages; each continues after the last id of the page before. */
 const PAGE = 100;
 
 export interface Page<T> {
@@ -7,7 +7,7 @@ export interface Page<T> {
   readonly cursor: string | null;
 }
 
-/** One more than asked for is read: it only tells that there is a further page. */
+/** Reads one more than requested, only to see whether there is another page. */
 export async function readPage<T>(
   limit: number | undefined,
   read: (limit: number) => Promise<readonly T[]>,

@@ -1,8 +1,9 @@
 import { httpError } from './errors.ts';
 
 /**
- * What is to be delivered or done by a time that has passed would expire at once: a slip, so it is said. A repetition of a
- * request that was taken in time is answered as the first one, however late it comes; that is only looked for if need be.
+ * A delivery time or deadline in the past would expire at once: that is a mistake, so it is refused. A repetition of a
+ * request that was accepted in time gets the answer of the first one, however late it comes; it is looked up only if
+ * needed.
  */
 export async function refusePast(
   now: Date,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Throws what listening would throw: better before the database is opened than after. */
+/** Throws the error that listening would throw, but before the database is opened. */
 export async function checkPort(host: string, port: number): Promise<void> {
   const probe = createServer();
   probe.listen(port, host);

@@ -1,8 +1,9 @@
 import { MusterError } from '../errors.ts';
 
 /**
- * Reads what the answer tells of something that is stored; `what` is "action 12". A failure of this is not that of what was
- * committed: "nothing was changed" would be a lie, and whoever believes it asks a second time.
+ * Reads back what was stored, for the answer; `what` is "action 12". If only this read fails, the change is still
+ * committed: an error that says "nothing was changed" would be false, and a client that believes it would send the
+ * request again.
  */
 export async function readBack<T>(what: string, read: () => Promise<T>): Promise<T> {
   try {

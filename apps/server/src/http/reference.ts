@@ -1,7 +1,10 @@
 import type { ErrorCatalogue } from '@muster/contracts/words';
 import { SETTINGS } from '../config.ts';
 
-/** The tables of docs/operations.md and docs/errors.md, made from the code: `npm run generate` writes them, a test compares. */
+/**
+ * The tables of docs/operations.md and docs/errors.md, made from the code. `npm run generate` writes them, a test
+ * compares them.
+ */
 export function settingsTable(): string {
   const rows = Object.entries(SETTINGS).map(
     ([name, { default: fallback, meaning }]) =>

@@ -5,7 +5,7 @@ export function created(reply: FastifyReply): void {
   reply.code(201);
 }
 
-/** Done, and there is nothing to show. */
+/** Done, with nothing to show. */
 export function gone(reply: FastifyReply): FastifyReply {
   return reply.code(204).send();
 }

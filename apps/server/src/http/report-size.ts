@@ -1,6 +1,6 @@
 import { httpError } from './errors.ts';
 
-/** What a report may carry. A row of a history must stay one that a page can show. */
+/** The largest result or error of a report: a page must be able to show a row of history. */
 const LARGEST = 65_536;
 
 export function checkReportSize({
@@ -14,7 +14,7 @@ export function checkReportSize({
     throw httpError('MUSTER_TOO_LARGE', 'The result or error is larger than 64 KiB.');
 }
 
-/** A character has four bytes at most: short texts are not counted. */
+/** A character has at most four bytes, so short texts are not counted. */
 function isLarger(text: string): boolean {
   return text.length > LARGEST / 4 && Buffer.byteLength(text) > LARGEST;
 }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 /**
- * What a request is called in the log: as its client says in X-Request-Id, so that both sides find the same line, or a name
- * of ours. It is given back in the same header, so it may be nothing that breaks a header or a line.
+ * The name of a request in the log: the client's X-Request-Id, so both sides find the same line, or one of ours. The
+ * answer returns it in the same header, so it must not break a header or a log line.
  */
 export const REQUEST_ID = 'x-request-id';
 const WELL_FORMED = /^[\x21-\x7e]{1,200}$/;

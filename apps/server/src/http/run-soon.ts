@@ -2,8 +2,8 @@ import type { Engine } from '@muster/engine';
 import type { Log } from './logging.ts';
 
 /**
- * Runs a duty right after something gave it work, until it finds nothing more, and not only at the next turn of
- * housekeeping. Calls while it runs lead to one more round.
+ * Runs a duty as soon as it has work, until it finds no more, instead of waiting for housekeeping. A call while it runs
+ * leads to one more round.
  */
 export interface RunSoon {
   soon(): void;

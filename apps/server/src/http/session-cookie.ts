@@ -3,17 +3,17 @@ import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import { httpError } from './errors.ts';
 
 /**
- * The cookies of browsers that are signed in: one per tenant, so that one browser can be signed in to several. No script can
- * read them and no other site can send them along.
+ * The cookies of signed-in browsers: one per tenant, so a browser can be signed in to several. Scripts cannot read
+ * them, and other sites cannot send them.
  */
 const NAME = /^muster_session_([1-9]\d{0,9})$/;
-/** As many are looked at. */
+/** At most this many are looked at. */
 const MOST = 20;
 const HEADER = 'muster-tenant';
 
 const nameOf = (tenantId: number) => `muster_session_${tenantId}`;
 
-/** All of ours that came with the request, by tenant. */
+/** All our cookies of the request, by tenant. */
 export function sessionCookies({ headers }: FastifyRequest): Map<number, string> {
   const found = new Map<number, string>();
   for (const part of headers.cookie?.split(';') ?? []) {
@@ -24,7 +24,7 @@ export function sessionCookies({ headers }: FastifyRequest): Map<number, string>
   return found;
 }
 
-/** The tenant that the request means, if it is made with a cookie. */
+/** The tenant a request with a cookie is for. */
 export function meantTenant({ headers, query }: FastifyRequest): number {
   const inQuery = (query as { readonly tenant?: unknown } | undefined)?.tenant;
   const text = headers[HEADER] ?? (typeof inQuery === 'string' ? inQuery : undefined);
@@ -35,8 +35,8 @@ export function meantTenant({ headers, query }: FastifyRequest): number {
 }
 
 /**
- * The cookie comes by itself with whatever the browser sends, so a request that is made with it must be one that only our own
- * page can make: browsers say where it comes from, and a form can send neither JSON nor a header of its own.
+ * Browsers add the cookie to every request, so a change with it must be one that only our own page can make: browsers
+ * name the origin of a request, and a form can send neither JSON nor its own headers.
  */
 export function refuseCrossSite({ headers, method }: FastifyRequest): void {
   const site = headers['sec-fetch-site'];

@@ -2,11 +2,11 @@ import { BoundedMap } from '@muster/engine';
 import { countedAddress } from './client-address.ts';
 
 /**
- * How often tokens that are none came from one address within a minute. Only failures are counted and only failures are
- * refused: a valid token gets in from any address, however many others fail from there.
+ * Counts unknown tokens per address and minute. Only failures are counted and refused: a valid token is accepted from
+ * any address, however many others fail from there.
  */
 const WINDOW_MS = 60_000;
-/** Of more addresses than these the oldest is forgotten: 10,000 take about two megabytes. */
+/** Beyond this many addresses the oldest is forgotten: 10,000 take about two megabytes. */
 const MOST_ADDRESSES = 10_000;
 
 export class SignInFailures {
@@ -24,7 +24,7 @@ export class SignInFailures {
     return this.#byAddress.size;
   }
 
-  /** Without counting: in how many seconds one of this address is heard again; 0: now. */
+  /** Without counting: in how many seconds this address may try again; 0: now. */
   left(ip: string): number {
     const entry = this.#byAddress.get(countedAddress(ip));
     const now = this.#now();
@@ -32,14 +32,14 @@ export class SignInFailures {
     return Math.ceil((entry.until - now) / 1_000);
   }
 
-  /** Counts one. Past the limit: in how many seconds the next one is heard again; until then 0. */
+  /** Counts one failure. Past the limit: in how many seconds the address may try again; until then 0. */
   count(ip: string): number {
     const address = countedAddress(ip);
     const now = this.#now();
     let entry = this.#byAddress.get(address);
     if (!entry || entry.until <= now) {
       entry = { count: 0, until: now + WINDOW_MS };
-      this.#byAddress.delete(address); // the newest is the last to be forgotten
+      this.#byAddress.delete(address); // moved to the end: the newest is forgotten last
       this.#byAddress.set(address, entry);
     }
     entry.count += 1;

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { type Config, SettingError } from '../config.ts';
 
-/** What the server needs to speak TLS itself. */
+/** What the server needs to serve TLS. */
 export interface Tls {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
-/** Null: it speaks plain HTTP. A file that is of no use is told at the start, with the setting that names it. */
+/** Null: plain HTTP. An unusable file stops the start, with the name of its setting. */
 export function readTls({ MUSTER_TLS_CERT: cert, MUSTER_TLS_KEY: key }: Config): Tls | null {
   if (cert === null && key === null) return null;
   if (cert === null) throw new SettingError('MUSTER_TLS_CERT', 'is missing: MUSTER_TLS_KEY is set.');
@@ -31,8 +31,8 @@ function read(setting: string, file: string): Buffer {
 }
 
 /**
- * Clients are asked for a certificate and may have none: only routes that want one look at it, and they say themselves whose
- * certificates they believe.
+ * Clients are asked for a certificate but need none: routes that want one check it themselves, against the authorities
+ * they trust.
  */
 export const tlsOptions = (tls: Tls) => ({
   ...tls,

@@ -3,16 +3,16 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * Bodies that nobody reads: of refused requests, or where none is wanted. Node itself reads them to their end, whatever
- * their length, and if somebody stopped in the middle it never comes to the next request of the connection. Here a
- * little is read, so that the connection can be used again, and past that it is closed.
+ * Bodies that are not read: of refused requests, or where none is wanted. Node would read them to their end, whatever
+ * their length, and if reading stops halfway, the next request of the connection is never reached. Here a little is
+ * read, so the connection can be used again; if there is more, it is closed.
  */
 export interface UnreadLimits {
   readonly bytes: number;
   readonly ms: number;
 }
 
-/** True: it has come to its end. False: it is too long or too slow, or the client is gone. */
+/** True: read to its end. False: too long, too slow, or the client is gone. */
 export function drain(body: IncomingMessage, { bytes, ms }: UnreadLimits): Promise<boolean> {
   if (body.readableEnded || body.destroyed) return Promise.resolve(body.readableEnded);
   return new Promise((resolve) => {
@@ -35,7 +35,7 @@ export function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/** As a hook before an answer is sent. A route that answers while it reads sees to its body itself. */
+/** A hook that runs before an answer is sent. A route that answers while it reads handles its own body. */
 export function settleUnreadBodies(limits: UnreadLimits) {
   return (
     request: FastifyRequest,
@@ -60,7 +60,7 @@ export function settleUnreadBodies(limits: UnreadLimits) {
   };
 }
 
-/** The client has the whole answer at once; the connection is closed only when some of its body was read. */
+/** The client gets the whole answer at once; the connection is closed only after part of its body was read. */
 async function* lingering(payload: string, whole: Promise<boolean>): AsyncGenerator<string> {
   yield payload;
   await whole;

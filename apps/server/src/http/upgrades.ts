@@ -3,14 +3,16 @@ import type { BlockList } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { clientAddress } from './client-address.ts';
 
-/** With the address of whoever is behind the proxies. */
+/** With the address of the client behind the proxies. */
 export type Upgrading = IncomingMessage & { readonly ip: string };
 
-/** A path on which a connection may become a WebSocket. Who the caller is, is asked on it: nothing is read before. */
+/**
+ * A path on which a connection may become a WebSocket. The caller authenticates on it: no credentials are read before.
+ */
 export interface Upgrade {
   readonly path: string;
   take(request: Upgrading, socket: Duplex, head: Buffer): void;
-  /** Says goodbye on all of them; what is left is cut off. */
+  /** Closes all of them in an orderly way; the rest is cut off. */
   stop(): void;
 }
 
@@ -48,8 +50,8 @@ export function takeUpgrades(
 }
 
 /**
- * A wish to go over to another protocol may be passed over, and some clients wish for HTTP/2 with every first request. Node has let
- * go of the connection by then, body and all: the request is put back without the wish and read anew.
+ * Upgrades to other protocols may be ignored, and some clients ask for HTTP/2 with every first request. Node has
+ * already let go of the connection, with its body: the request is put back without the header and read again.
  */
 function passOver(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];

@@ -5,13 +5,13 @@ import { httpError } from './errors.ts';
 import { IN_RANGE, isInRange } from './time-range.ts';
 
 /**
- * Schemas are written in zod, compiled once by ajv, and what ajv finds becomes one sentence that names the field.
- * A body is taken as it is; a query comes as text, so numbers and booleans are read from it.
+ * Schemas are written in zod and compiled once by ajv; a finding of ajv becomes one sentence that names the field. A
+ * body is taken as it is; a query is text, so its numbers and booleans are converted.
  */
 const options = {
   allErrors: false,
   formats: {
-    // The pattern beside it has checked the form.
+    // The pattern beside it checks the form.
     'date-time': isInRange,
   },
   strict: true,
@@ -21,7 +21,7 @@ const options = {
 const exact = new Ajv(options);
 const coercing = new Ajv({ ...options, coerceTypes: true });
 
-/** Compiled with the first request for it: all of them at each start would take half a second. */
+/** Compiled with the first request that needs it: compiling all at each start would take half a second. */
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   const compiler = httpPart === 'querystring' ? coercing : exact;
   let compiled: ValidateFunction | undefined;
@@ -49,8 +49,8 @@ export function sentenceOf(found: unknown, context: string | undefined): MusterE
 }
 
 /**
- * "Exactly one of these fields": each alternative has left its own error, and only those of the one that was meant help.
- * Undefined: this is not about alternatives that are told apart by their fields.
+ * "Exactly one of these fields": each alternative leaves its own error, but only those of the intended one help.
+ * Undefined: these are not alternatives that are told apart by their fields.
  */
 function ofOneOf(errors: readonly ErrorObject[], whole: string): string | undefined {
   const last = errors.at(-1);

@@ -2,16 +2,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { methodsOf, type Route } from './define-route.ts';
 import { httpError } from './errors.ts';
 
-/** Folders of paths that people know from elsewhere, and what they are told here. */
+/** Folders of paths known from other products, and their refusal. */
 export interface NotOffered {
   readonly folders: readonly string[];
   refusal(folder: string): Error;
 }
 
-/** Tells a wrong method (405, with those that exist) from a wrong path (404). Only asked when nothing matched. */
+/** Tells a wrong method (405, with the allowed ones) from a wrong path (404). Only asked when no route matched. */
 export class WrongMethods {
   readonly #paths: { readonly form: RegExp; readonly route: Route }[];
-  /** Paths whose every answer carries certain headers, also where nothing is under them. */
+  /** Folders where every answer has certain headers, even for unknown paths. */
   readonly #folders: { readonly folder: string; readonly headers: Readonly<Record<string, string>> }[];
 
   readonly #notOffered: readonly NotOffered[];
