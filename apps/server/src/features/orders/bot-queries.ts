@@ -67,7 +67,7 @@ export function createBotQueries(s: string, now: () => Date, seconds: number) {
       return rows[0].bot_number;
     },
 
-    /** One change of it at a time; then as it is. */
+    /** Locks a bot and reads it. */
     async lock(client: Queryable, tenantId: number, id: string): Promise<BotRow | null> {
       if (!isUuid(id)) return null;
       await client.query({
@@ -78,7 +78,7 @@ export function createBotQueries(s: string, now: () => Date, seconds: number) {
       return get(client, tenantId, id);
     },
 
-    /** Unless somebody changes it at this moment, who notes it himself. */
+    /** Skipped if another transaction is changing the bot: that one writes the time itself. */
     async touch(client: Queryable, tenantId: number, id: string): Promise<void> {
       if (!isUuid(id)) return;
       await client.query({
@@ -101,7 +101,7 @@ export function createBotQueries(s: string, now: () => Date, seconds: number) {
       tenantId: number,
       { after, deleted, limit, status }: BotListing,
     ): Promise<BotRow[]> {
-      // which it is, only its lease says
+      // only its lease tells which status it has
       const held = status && `l.action_id is ${status === 'IDLE' ? 'null' : 'not null'}`;
       const { rows } = await client.query({
         name: `muster_list_${deleted ? 'deleted_' : ''}bots${status ? `_${status}` : ''}`,

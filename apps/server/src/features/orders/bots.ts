@@ -32,14 +32,14 @@ export function createBots(tools: {
     return row;
   }
 
-  /** False: it has nothing. */
+  /** False: it had nothing. */
   async function giveBack(tx: Transaction, bot: BotRow): Promise<boolean> {
     const { tenant_id: tenantId, bot_id: botId, order_id: orderId, action_id: actionId, attempt } = bot;
     if (actionId === null || attempt === null) return false;
     await queries.touch(tx, tenantId, botId);
     const row = orderId === null ? null : await orderQueries.get(tx, tenantId, orderId);
     if (row?.worker === botId && row.attempt === attempt) return orders.giveBack(tx, row);
-    // its order was cancelled; or its time is over meanwhile and another bot has it, and then this changes nothing
+    // its order was cancelled; or its lease has ended and another bot has the order, and then this changes nothing
     await engine.release(tx, { tenantId, actionId, attempt, uncounted: true });
     if (orderId !== null) await completion.unschedule(tx, { ...bot, order_id: orderId });
     return true;
@@ -59,14 +59,14 @@ export function createBots(tools: {
       return { id, botToken: await issueToken(tx, { tenantId, id, owner, createdBy: name }) };
     },
 
-    /** A new token, as for one that was restored; the old one, if there is one, ends with the first use of the new. */
+    /** A new token, also for a restored bot. The old one ends with the first use of the new. */
     async rotateToken(tx: Queryable, { tenantId, name }: Caller, id: string): Promise<string> {
       const row = await known(tx, tenantId, id);
       if (row.deleted_at) throw unknownBot();
       return issueToken(tx, { tenantId, id, owner: row.bot_number, createdBy: name });
     },
 
-    /** The next order for it, or the one that it has. */
+    /** Claims the next order, or returns the one it has. */
     async claim(tenantId: number, id: string): Promise<Claimed> {
       const { db } = engine;
       const bot = await queries.get(db, tenantId, id);
@@ -78,14 +78,14 @@ export function createBots(tools: {
       if (got.kind === 'empty') return got;
       const actionId = got.kind === 'held' ? got.actionId : got.action.id;
       const order = await orderQueries.ofAction(db, tenantId, actionId);
-      // it is read after the commit: somebody may have taken it back, deleted or completed it since
+      // read after the commit: since then an operator may have taken the order back, deleted or completed it
       if (order?.worker !== id || (got.kind === 'claimed' && order.attempt !== got.action.attempt))
         throw refused('The order of the bot changed meanwhile. Claim again.');
       if (got.kind === 'claimed') await completion.tryToSchedule(order, got.action);
       return { kind: got.kind, order };
     },
 
-    /** False: it was so already. */
+    /** False: nothing to change. */
     async update(tx: Transaction, tenantId: number, id: string, to: BotPatch): Promise<boolean> {
       const row = await known(tx, tenantId, id);
       const isRestored = row.deleted_at !== null;
@@ -102,12 +102,12 @@ export function createBots(tools: {
       return isRestored;
     },
 
-    /** Nothing is handed out to it any more, and what it had waits for others in its old place. */
+    /** It gets no more orders, and the one it had waits for another bot in its old place. */
     async remove(tx: Transaction, tenantId: number, id: string): Promise<void> {
       const row = await known(tx, tenantId, id);
       if (row.deleted_at) throw unknownBot();
       await engine.blockLane(tx, { tenantId, laneId: row.lane_id }, 'The bot was deleted.');
-      // after the block nobody claims for it: what it has now is all
+      // no claim for it can succeed after the block, so what it has now is all
       await giveBack(tx, (await queries.get(tx, tenantId, id)) as BotRow);
       await queries.setDeleted(tx, tenantId, id, true);
       await tokens.revokeOf(tx, tenantId, 'bot', [row.bot_number]);

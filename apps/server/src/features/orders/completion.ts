@@ -5,14 +5,14 @@ import type { OrderQueries, ProcessedOrder } from './order-queries.ts';
 import { CHANNEL, type OrderRow } from './wire.ts';
 
 /**
- * How orders become complete: a callback at the end of their time, scheduled when they are claimed. The lease ends somewhat later, and
- * completes whatever no callback has: it was lost, is late, or whoever sends it was down. Whichever comes first completes the
- * order, and the other changes nothing.
+ * Completes orders by a callback at the end of their time, scheduled when they are claimed. The lease ends somewhat
+ * later and completes the order if the callback is lost or late, or its sender was down. The first of the two completes
+ * the order, the second changes nothing.
  */
 export type Completion = ReturnType<typeof createCompletion>;
 
 const PATH = '/api/orders/complete';
-/** Callbacks are sent in the second that follows; without this time the lease would mostly be first. */
+/** Callbacks are sent within the second after they are due; without this grace the lease would mostly end first. */
 const GRACE_MS = 2_000;
 
 interface Claim {
@@ -20,10 +20,10 @@ interface Claim {
   readonly startedAt: Date;
 }
 
-/** The same however often it is scheduled for this claim. */
+/** The same each time it is scheduled for this claim. */
 const idOf = ({ orderId, startedAt }: Claim) => `${orderId}-${startedAt.getTime()}`;
 
-/** Whose action is cancelled ends with that; nothing counts as failed. */
+/** An order whose action is cancelled ends with the cancel; it does not count as failed. */
 export const unreached = (tenantId: number, held: readonly ProcessedOrder[]) =>
   held.map(({ action_id: actionId, attempt }) => ({
     ...{ tenantId, actionId, attempt, status: 'unreached' as const },
@@ -52,13 +52,13 @@ export function createCompletion(tools: {
   }
 
   return {
-    /** Without a key to sign with there is no callback to wait for. */
+    /** Without a signing key there is no callback to wait for. */
     leaseMs: callbacks.isReady ? ownMs + GRACE_MS : ownMs,
 
     /** In the transaction of the claim. */
     schedule,
 
-    /** Of a claim that is committed, which does not fail for it. */
+    /** For a committed claim, which must not fail because of this. */
     async tryToSchedule(order: OrderRow, action: ClaimedAction): Promise<void> {
       try {
         await schedule(engine.db, order, action);
@@ -70,7 +70,7 @@ export function createCompletion(tools: {
       }
     },
 
-    /** It is given back or gone: nobody has to be told that its time is over. */
+    /** The order was given back or deleted: no callback is needed. */
     async unschedule(
       tx: Transaction,
       row: Pick<OrderRow, 'leased_at' | 'order_id' | 'tenant_id'>,
@@ -83,7 +83,7 @@ export function createCompletion(tools: {
         );
     },
 
-    /** Of orders that were cancelled: no bot has them any more. */
+    /** For cancelled orders: frees their bots. */
     async giveUp(tx: Transaction, tenantId: number, held: readonly ProcessedOrder[]): Promise<void> {
       if (held.length === 0) return;
       await engine.reportMany(tx, unreached(tenantId, held));
@@ -96,11 +96,11 @@ export function createCompletion(tools: {
         await callbacks.unscheduleAll(tx, { tenantId, path: PATH, ids: claims.map(idOf) });
     },
 
-    /** For which tenant it was signed; null: for none. */
+    /** The tenant it was signed for; null: none. */
     tenantOf: (request: { url: string; signature: string; body: Buffer }) =>
       callbacks.signedFor(engine.db, request),
 
-    /** False: it is not of the claim by which a bot has the order now. */
+    /** False: it is not for the claim by which a bot has the order now. */
     async complete(
       tenantId: number,
       { attempt, botId, orderId }: { orderId: string; botId: string; attempt: number },

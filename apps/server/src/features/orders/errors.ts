@@ -5,5 +5,5 @@ export const orderError = errorsOf(ORDER_ERRORS);
 
 export const unknownOrder = () => orderError('MUSTER_UNKNOWN_ORDER', 'There is no order with this id.');
 export const unknownBot = () => orderError('MUSTER_UNKNOWN_BOT', 'There is no bot with this id.');
-/** It cannot become what was asked for. */
+/** The requested status is not possible. */
 export const refused = (why: string) => orderError('MUSTER_ORDER_STATUS', why);

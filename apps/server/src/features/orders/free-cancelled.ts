@@ -5,9 +5,9 @@ import type { OrderQueries } from './order-queries.ts';
 import { CHANNEL } from './wire.ts';
 
 /**
- * The action of an order that a bot has is cancelled, by whichever way: the order is deleted with that, and its bot is free soon after. Bots
- * are not asked, so nobody would say that it has stopped. If this server dies between both the lease ends by itself, and the order
- * stays deleted.
+ * Frees the bot of an order whose action is cancelled, however it was cancelled. The cancel deletes the order, and the
+ * bot becomes free soon after: bots are not asked, so none would report that it has stopped. If this server dies in
+ * between, the lease ends by itself, and the order stays deleted.
  */
 export function freeCancelled(tools: {
   completion: Completion;
@@ -21,7 +21,7 @@ export function freeCancelled(tools: {
 
   async function free(tenantId: number, actionIds: readonly string[]): Promise<void> {
     const held = await queries.stillProcessed(db, tenantId, actionIds);
-    // whoever deletes an order frees its bot in the same transaction: mostly nobody is left
+    // deleting an order frees its bot in the same transaction, so mostly none is left
     if (held.length > 0) await whileLocked(db, (tx) => completion.giveUp(tx, tenantId, held));
   }
 

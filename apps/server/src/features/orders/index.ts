@@ -18,8 +18,9 @@ import { CHANNEL, POOLS } from './wire.ts';
 import { writeEndings } from './write-endings.ts';
 
 /**
- * The orders door: bots compete for the orders of their tenant, VIP first. It knows numbers, types and who is deleted; what waits and who
- * processes what only the engine knows, so a bot cannot be busy without an order nor an order be processed by nobody.
+ * The orders door: bots compete for the orders of their tenant, VIP first. It knows numbers, types and deletions; only
+ * the engine knows what waits and which bot processes what, so there is no busy bot without an order and no order in
+ * process without a bot.
  */
 export const orders: CreateFeature = (shell) => {
   const { audit, callbacks, config, copying, db, doorEvents, engine, log, moving, naming, repeats, tokens } =

@@ -9,8 +9,8 @@ import type { Orders } from './orders.ts';
 import type { OrderRow } from './wire.ts';
 
 /**
- * New orders. Numbers of a tenant are given out one after the other, under the lock of its row, until the commit; so those who come
- * at once are gathered, and one transaction numbers them all.
+ * New orders. The numbers of a tenant are given out one after the other, under the lock of its row, until the commit;
+ * so concurrent requests are gathered, and one transaction numbers them all.
  */
 export type NewOrders = (asked: Asked) => Promise<{ row: OrderRow; isNew: boolean }>;
 
@@ -52,7 +52,7 @@ export function gatherNewOrders(tools: {
       const row = made[n] as OrderRow | EngineError;
       answers.set(one, row instanceof EngineError ? row : { row, isNew: true });
     }
-    // what was refused leaves no key
+    // a refused order leaves no key
     const noted = fresh.flatMap(({ key }, n) => {
       const row = made[n] as OrderRow | EngineError;
       return key === undefined ? [] : [{ key, id: row instanceof EngineError ? null : row.order_number }];
@@ -77,13 +77,13 @@ export function gatherNewOrders(tools: {
     const keys = asked.map(({ key }) => key);
     const isFirst = ({ key }: Asked, n: number) => key === undefined || keys.indexOf(key) === n;
     const answers = await createDistinct(tx, tenantId, asked.filter(isFirst));
-    // with a key that another one of this moment has: what that one made is there now
+    // with a key of another request in this transaction: its order exists now
     const again = asked.filter((one, n) => !isFirst(one, n));
     const others = again.length > 0 ? await create(tx, tenantId, again) : [];
     return asked.map((one) => answers.get(one) ?? (others[again.indexOf(one)] as Answer | EngineError));
   }
 
-  /** One for each tenant: nobody waits for the numbers of another one. */
+  /** One per tenant: no tenant waits for another's numbers. */
   const lines = new Map<number, (asked: Asked) => Promise<Answer | EngineError>>();
   function lineFor(tenantId: number) {
     const line =
@@ -100,14 +100,14 @@ export function gatherNewOrders(tools: {
     const answer = await lineFor(asked.tenantId)(asked);
     if (answer instanceof EngineError) throw answer;
     const { isNew, row } = answer;
-    if (!row) throw unknownOrder(); // forgotten, and its key not yet
+    if (!row) throw unknownOrder(); // pruned, but its key not yet
     return { isNew, row };
   };
 }
 
 const ordered = ({ body, caller }: Asked) => ({ body, createdBy: caller.name });
 
-/** Of what was made, what the audit log says. */
+/** The audit line of a created order. */
 const lineOf = (asked: readonly Asked[]) => (row: OrderRow | EngineError, n: number) => {
   const { body, caller } = asked[n] as Asked;
   if (row instanceof EngineError) return [];

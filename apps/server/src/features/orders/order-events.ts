@@ -5,7 +5,7 @@ import type { OrderRow } from './wire.ts';
 
 type Told = Pick<StreamEvent, 'at' | 'worker'>;
 
-/** What happens to an order's action, in the words of this door, and how the order is then. */
+/** Events of an order's action in the words of this door, and the status of the order after each. */
 const WORDS: {
   readonly [Type in EventType]?: {
     type: string;
@@ -21,7 +21,7 @@ const WORDS: {
     }),
   },
   RELEASED: { type: 'order.returned', after: () => ({ status: 'PENDING' }) },
-  // what is complete stays so: the row says what it was at this event
+  // a complete order stays complete: the row says what it was at this event
   SUCCEEDED: {
     type: 'order.completed',
     after: ({ at }, order) => ({
@@ -52,7 +52,7 @@ export function orderEvents({ schema: s }: Engine, seconds: number): DoorWords {
   }
 
   return async (client, tenantId, events) => {
-    // by what the action carries: an order that was restored has another one meanwhile
+    // by the action's payload: a restored order has another action
     const { rows } = await client.query({
       name: 'muster_orders_of_events',
       text: `select i.action_id as "ofAction", o.* from unnest((select $2::bigint[])) i(action_id)

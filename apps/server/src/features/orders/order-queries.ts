@@ -3,14 +3,14 @@ import type { Queryable } from '@muster/engine';
 import { isUuid } from './uuid.ts';
 import type { OrderRow } from './wire.ts';
 
-/** Statements about orders. What waits and what is processed they ask the engine's views. */
-/** When a bot is done with what it has: its time, or the end of its lease if that comes first. */
+/** Statements about orders. They read the engine's views for what waits and what is processed. */
+/** When a bot is done with its order: after its processing time, or at the end of its lease if that comes first. */
 export const endsAt = (l: string, seconds: number) =>
   `least(${l}.leased_at + interval '${seconds} s', ${l}.lease_until)`;
 
 export type OrderQueries = ReturnType<typeof createOrderQueries>;
 
-/** Where a list goes on: behind the order of this number, in this group of the list (1 to 4). */
+/** Where a list continues: after the order with this number, in this group of the list (1 to 4). */
 export interface Place {
   readonly group: number;
   readonly number: string;
@@ -20,7 +20,7 @@ export interface Listing {
   readonly after: Place | null;
   readonly deleted: boolean;
   readonly limit: number;
-  /** All of them unless said. */
+  /** All statuses unless given. */
   readonly status?: OrderStatus | undefined;
 }
 
@@ -30,14 +30,14 @@ export interface NewNumber {
   readonly at: Date;
 }
 
-/** More than any number of an order. */
+/** Larger than any order number. */
 const MOST = '9223372036854775807';
 
 export type ProcessedOrder = Pick<OrderRow, 'order_id' | 'action_id'> & { attempt: number; leased_at: Date };
 
 export function createOrderQueries(s: string, now: () => Date, seconds: number) {
   const NOW = '$1::timestamptz';
-  /** Of an order `o`: its lease, if a bot has it. */
+  /** The lease of an order `o`, if a bot has it. */
   const lease = `
     left join lateral (
       select u.lane_id from ${s}.unfinished_actions u
@@ -49,12 +49,13 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
     ) l on true`;
   const columns = 'o.*, l.worker, l.attempt, l.leased_at, l.ends_at';
 
-  // one bound, and not "a later group, or this one behind the number": that would be read and thrown away, row by row, up to the place
+  // one bound, not "a later group, or this one after the number": that would read and discard every row before the
+  // place
   const behind = (n: number, order: 'asc' | 'desc') => {
     const [all, none] = order === 'asc' ? ['0', MOST] : [MOST, '0'];
     return `case when $3::int < ${n} then ${all} when $3::int = ${n} then $4::bigint else ${none} end`;
   };
-  /** One group of the list; `$2` the tenant, `$3` and `$4` the place behind which it goes on, `$5` how many. */
+  /** One group of the list; `$2` the tenant, `$3` and `$4` the place it continues after, `$5` how many. */
   const group = (n: number, order: 'asc' | 'desc', from: string, where: string) => `(
       select ${n} as list_group, ${order === 'asc' ? '' : '-'}o.order_number as list_place, ${columns}
       from ${from} ${lease}
@@ -70,7 +71,7 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       `${s}.orders o`,
       `o.type = '${type}' and o.completed_at is null and ${which} and ${s}.sought_by(o.order_number) and l.leased_at is null`,
     );
-  // found by the bots: there are not many
+  // found through the bots, which are few
   const processing = group(
     3,
     'desc',
@@ -106,7 +107,7 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
   const ofId = oneBy('muster_get_order', 'o.order_id = $2');
 
   return {
-    /** The next numbers of the tenant, ids, and the time that goes with them; whoever comes next waits for the commit. */
+    /** The next numbers of the tenant, with ids and their time. The next caller waits for the commit. */
     async nextNumbers(client: Queryable, tenantId: number, many: number): Promise<NewNumber[]> {
       const { rows } = await client.query({
         name: 'muster_next_order_numbers',
@@ -120,7 +121,7 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       return rows;
     },
 
-    /** No number is taken, so no order comes, until the end of the transaction. */
+    /** Until the transaction ends, no number is taken and so no order is created. */
     async stopNumbers(client: Queryable, tenantId: number): Promise<void> {
       await client.query({
         text: `select 1 from ${s}.order_numbers where tenant_id = $1 for update`,
@@ -128,7 +129,7 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       });
     },
 
-    /** Nobody has them yet. */
+    /** They are not assigned to a bot. */
     async insert(
       client: Queryable,
       tenantId: number,
@@ -161,7 +162,7 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
     ofNumber: oneBy('muster_order_of_number', `o.order_number = $2 and ${s}.sought_by(o.order_number)`),
     ofAction: oneBy('muster_order_of_action', `o.action_id = $2 and ${s}.sought_by(o.action_id)`),
 
-    /** One change of it at a time. */
+    /** Locks the order. */
     async lock(client: Queryable, tenantId: number, id: string): Promise<boolean> {
       if (!isUuid(id)) return false;
       const { rows } = await client.query({
@@ -172,7 +173,7 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       return rows.length > 0;
     },
 
-    /** All that a bot has now. */
+    /** All orders that bots have now. */
     async processing(client: Queryable, tenantId: number): Promise<ProcessedOrder[]> {
       const { rows } = await client.query({
         text: `select o.order_id, o.action_id, l.attempt, l.leased_at from ${s}.bots b
@@ -186,7 +187,7 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       return rows;
     },
 
-    /** Those of these actions that a bot has now. */
+    /** Those of these actions that bots still have. */
     async stillProcessed(
       client: Queryable,
       tenantId: number,
@@ -206,7 +207,10 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       return rows;
     },
 
-    /** Unless somebody changes it at this moment, who notes it himself: locks of orders are not waited for by who has their lane. */
+    /**
+     * Skipped if another transaction is changing the order: that one writes the time itself. A transaction that holds a
+     * lane never waits for the lock of an order.
+     */
     async touch(client: Queryable, tenantId: number, id: string): Promise<void> {
       await client.query({
         text: `update ${s}.orders o set updated_at = greatest(o.updated_at, ${NOW}) where o.tenant_id = $2 and o.order_id = (
@@ -230,7 +234,7 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       });
     },
 
-    /** Those that are left, i.e. complete; how many. */
+    /** Marks those that are left, all complete. Returns how many. */
     async markAllDeleted(client: Queryable, tenantId: number): Promise<number> {
       const { rows } = await client.query({
         text: `with d as (
@@ -241,7 +245,7 @@ export function createOrderQueries(s: string, now: () => Date, seconds: number) 
       return rows[0].many;
     },
 
-    /** Deleted ones in the same order; no bot has any of them. */
+    /** Deleted ones come in the same order; no bot has any of them. */
     async list(client: Queryable, tenantId: number, { after, deleted, limit, status }: Listing) {
       const which = deleted ? 'deleted' : 'there';
       const groups = status ? listed[which][status] : Object.values(listed[which]).flat();

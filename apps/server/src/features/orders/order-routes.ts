@@ -20,11 +20,11 @@ import { showOrder } from './wire.ts';
 
 const PAGE = 200;
 
-/** A digit for the group, and the number in it. */
+/** A cursor is a digit for the group, and the number in it. */
 const placeOf = (cursor: string | undefined): Place | null =>
   cursor === undefined ? null : { group: Number(cursor[0]), number: cursor.slice(1) || '0' };
 
-/** Signed bytes are read as JSON only after the signature was. */
+/** The signed bytes are parsed only after the signature was verified. */
 function readCompletion(body: Buffer) {
   try {
     return completionBody.parse(JSON.parse(body.toString('utf8')));
@@ -94,7 +94,7 @@ export function orderRoutes(tools: {
     }),
 
     defineRoute(api.orders.complete, {
-      access: anybody, // whoever has signed it
+      access: anybody, // authenticated by its signature
       async handler({ request }) {
         const body = bytesOf(request.body);
         const signature = String(request.headers['upstash-signature'] ?? '');

@@ -14,13 +14,16 @@ import type { NewNumber, OrderQueries } from './order-queries.ts';
 import { whyUnavailable } from './why-unavailable.ts';
 import { CHANNEL, type OrderRow, POOL, POOLS, statusOf } from './wire.ts';
 
-/** What can be done to an order. Its status is what the engine says of its action. */
+/** Operations on orders. The status of an order is the state of its action. */
 export type Orders = ReturnType<typeof createOrders>;
 
-/** What an operator takes back is not counted: only claims whose answer the database lost are, and every tenth of those. */
+/**
+ * An order that is taken back does not count as a try. Only claims whose answer the database lost do, and every tenth
+ * of those.
+ */
 const TRIES = 1_000;
 
-/** Of a botId that is not the order's: what to send instead. */
+/** What to send instead of a botId that is not the order's bot. */
 const WITH_BOT = {
   PENDING: 'With status PENDING, botId must be null or left out.',
   COMPLETE: 'With status COMPLETE, leave out botId: the bot that has the order has completed it.',
@@ -39,7 +42,7 @@ export function createOrders(tools: {
 
   const pool = (client: Queryable, tenantId: number) => engine.ensurePool(client, tenantId, POOLS, POOL);
 
-  /** The action of an order: what it is about, and how it ends. */
+  /** The action of an order: its payload and how it ends. */
   const actionOf = (
     order: {
       orderId: string;
@@ -57,7 +60,7 @@ export function createOrders(tools: {
     ...{ createdBy: order.createdBy, placeOf: order.placeOf },
   });
 
-  /** In the words of who has asked for an order: he knows of no lane. */
+  /** The engine's limit in the words of this door: its callers know no lanes. */
   const full = (error: EngineError) =>
     error.code === 'MUSTER_LANE_FULL'
       ? new EngineError(
@@ -72,7 +75,7 @@ export function createOrders(tools: {
     return row;
   }
 
-  /** Its bot is free; it waits in its old place. False: it did before. */
+  /** Frees its bot; the order waits in its old place. False: it was waiting already. */
   async function giveBack(tx: Transaction, row: OrderRow): Promise<boolean> {
     const { tenant_id: tenantId, action_id: actionId, attempt } = row;
     if (attempt === null) return false;
@@ -106,7 +109,7 @@ export function createOrders(tools: {
     giveBack,
     pool,
 
-    /** In their order, each with its own answer; the number of one that finds no room is never used. */
+    /** In order, each with its own answer. The number of a refused order is never used. */
     async create(
       tx: Queryable,
       tenantId: number,
@@ -133,7 +136,7 @@ export function createOrders(tools: {
       return queued.map((one) => (one instanceof EngineError ? full(one) : (rows.shift() as OrderRow)));
     },
 
-    /** False: it was so already. */
+    /** False: nothing to change. */
     async update(
       tx: Transaction,
       tenantId: number,
@@ -146,7 +149,7 @@ export function createOrders(tools: {
       const botId = to.botId?.toLowerCase() ?? to.botId;
       if (row.deleted_at) {
         if (to.deletedAt !== null) throw unknownOrder();
-        // a bot may still have the action that was cancelled: nobody would find it by the order after this
+        // a bot may still have the cancelled action, which could no longer be found by the order after this
         if (!row.completed_at)
           await completion.giveUp(tx, tenantId, await queries.stillProcessed(tx, tenantId, [row.action_id]));
         const { order_id: orderId, order_number: orderNumber, place: placeOf, type } = row;
@@ -184,17 +187,17 @@ export function createOrders(tools: {
       const row = await known(tx, tenantId, id);
       if (row.deleted_at) throw unknownOrder();
       if (row.completed_at) return queries.markDeleted(tx, tenantId, id);
-      // in this order: what goes home to be cancelled could be claimed before it is
+      // cancel after giving back: in the opposite order a bot could claim it before it is cancelled
       await engine.cancel(tx, { tenantId, actionId: row.action_id });
       await giveBack(tx, row);
       await queries.markDeleted(tx, tenantId, id);
     },
 
-    /** All of them, in one transaction. */
+    /** All orders, in one transaction. */
     async clear(tx: Transaction, tenantId: number): Promise<number> {
       await queries.stopNumbers(tx, tenantId);
       const laneId = await pool(tx, tenantId);
-      // in this order: what goes home to be cancelled could be claimed before it is
+      // in this order: what is given back to be cancelled could be claimed before it is
       const { cancelled, requested } = await engine.cancelMatching(tx, { tenantId, laneId });
       const held = await queries.processing(tx, tenantId);
       await engine.reportMany(tx, unreached(tenantId, held));

@@ -1,8 +1,8 @@
 import { type Duty, dutyRun, type Engine } from '@muster/engine';
 
 /**
- * Deleted orders and bots are forgotten after some days; until then they can be restored. Complete orders are forgotten with the other
- * finished actions.
+ * Deleted orders and bots are pruned after some days; until then they can be restored. Complete orders are pruned
+ * together with the other finished actions.
  */
 const MOST = 1_000;
 const EVERY_TEN_MINUTES = 600_000;

@@ -1,7 +1,7 @@
 import type { DoorReason, Engine } from '@muster/engine';
 import { CHANNEL } from './wire.ts';
 
-/** Why does the first order wait? For a bot: are there any, and are all of them busy? */
+/** Why the first order waits: are there bots, and are all of them busy? */
 export function giveOrderReasons(engine: Engine): void {
   const { schema: s } = engine;
   engine.giveReasons(CHANNEL, async (client, waiting) => {

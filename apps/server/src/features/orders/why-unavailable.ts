@@ -3,7 +3,7 @@ import type { OrderRow } from './wire.ts';
 
 const PAUSED = ['LANE_PAUSED', 'TENANT_PAUSED', 'TAG_PAUSED', 'LANE_BLOCKED'];
 
-/** Why a waiting order was not handed to a free bot, as the engine says it of its action. */
+/** Why a waiting order was not handed to a free bot, from the engine's reason for its action. */
 export async function whyUnavailable(engine: Engine, client: Queryable, row: OrderRow): Promise<string> {
   const view = await engine.get(client, row.tenant_id, row.action_id);
   const { code, text, until } = view?.waitingFor ?? {};

@@ -1,6 +1,6 @@
 import type { Bot, Order } from '@muster/contracts';
 
-/** The way by which orders are delivered, and the spaces of their lanes: one pool for each tenant, a lane for each bot. */
+/** The channel of orders, and the spaces of their lanes: one pool per tenant, one lane per bot. */
 export const CHANNEL = 'order';
 export const POOLS = 'orders';
 export const POOL = 'pool';
@@ -24,7 +24,7 @@ export interface OrderRow {
   readonly worker: string | null;
   readonly attempt: number | null;
   readonly leased_at: Date | null;
-  /** Of actions that it had before it was deleted and restored: its attempts are counted on from there. */
+  /** Attempts of the actions it had before it was deleted and restored; counting continues from there. */
   readonly former_attempts: number;
   /** When its bot is done with it. */
   readonly ends_at: Date | null;

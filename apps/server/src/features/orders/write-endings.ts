@@ -2,8 +2,9 @@ import type { Engine } from '@muster/engine';
 import { CHANNEL } from './wire.ts';
 
 /**
- * What an order's action came to is written with its transition, whoever makes it: complete, by which bot, since when and why; one whose
- * action ended otherwise (an operator cancelled it) is a deleted order, which can be restored.
+ * Writes the outcome of an order's action in the same statement as its transition, whatever made it: complete, by which
+ * bot, since when and why. An order whose action ended otherwise (an operator cancelled it) is deleted, and can be
+ * restored.
  */
 export function writeEndings({ addEffect, schema: s }: Engine): void {
   addEffect({
@@ -34,7 +35,8 @@ export function writeEndings({ addEffect, schema: s }: Engine): void {
             deleted_at = case when i.complete then o.deleted_at else coalesce(o.deleted_at, i.at) end
           from ${i} i where o.tenant_id = any(array[i.tenant_id]) and o.order_id = i.order_id
         ), ${own('f')} as materialized (
-          -- whoever changes the bot has its row and waits for its lane, which is ours: he notes the time himself
+          -- a transaction that changes the bot holds its row and waits for its lane, which we hold: it writes the time
+          -- itself
           select b.tenant_id, b.bot_id, i.at from ${i} i
           join ${s}.bots b on b.tenant_id = any(array[i.tenant_id]) and b.bot_id = i.bot_id
           order by 1, 2 for no key update of b skip locked

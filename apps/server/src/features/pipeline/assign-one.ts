@@ -28,20 +28,20 @@ interface Call {
 
 type Outcome = Assigned | MusterError | EngineError | Busy;
 
-/** How many transactions of each kind are under way: what comes meanwhile goes into the next ones. */
+/** Transactions of each kind in progress; calls that come meanwhile go into the next ones. */
 const AT_ONCE = 2;
 const LOCK_MS = 100;
 const LONGEST_TARGET = 200;
 
 /**
- * Assignments for one device each, gathered as the engine gathers enqueues: the first is sent at once, whoever asks meanwhile
- * goes into the next transaction, whose every step is one statement for all of them (one transaction for each gave 94 a second
- * where HTTP enqueues 3,100). Two for one device never share a transaction, so the second sees what became of the first; one whose
- * device somebody else has locked is tried again later, and nobody waits for it. Those with an idempotency key are gathered by
- * themselves: a key can make its insert wait for another node.
+ * Assigns actions to single devices, gathered as the engine gathers enqueues: the first call runs at once, those that
+ * come meanwhile share the next transaction, in which every step is one statement for all of them (one transaction each
+ * gave 94 a second where HTTP enqueues 3,100). Two calls for one device never share a transaction, so the second sees
+ * the result of the first; a call whose device another transaction has locked is tried again later, and no other call
+ * waits for it. Calls with an idempotency key are gathered separately: a key can make its insert wait for another node.
  */
 export function createAssignOne({ assign, audit, db, dispatcher, made, repeats }: Tools) {
-  /** Those that are new; what is known of the others is in `answers`. */
+  /** Returns the new ones; the others are answered in `answers`. */
   async function takeKeys(tx: Queryable, tenantId: number, calls: readonly Entry[], answers: Outcome[]) {
     const first = new Map<string, Entry>();
     for (const entry of calls)
@@ -56,7 +56,7 @@ export function createAssignOne({ assign, audit, db, dispatcher, made, repeats }
     for (const entry of calls) {
       const { key } = entry.call;
       const known = key === undefined ? null : taken.get(key);
-      // another one of this transaction has the key: what it made can be told when it is there
+      // another call in this transaction has the key: it can be answered once that one is stored
       if (key !== undefined && first.get(key) !== entry) continue;
       if (known === null) isNew.push(entry);
       else answers[entry.at] = typeof known === 'string' ? await made(tx, tenantId, known) : (known ?? BUSY);

@@ -23,7 +23,7 @@ export interface Assignment {
   readonly priority: 'URGENT' | 'NORMAL';
 }
 
-/** And who asks. */
+/** The assignment and its caller. */
 export interface Asked {
   readonly by: string;
   readonly assignment: Assignment;
@@ -49,7 +49,7 @@ interface Tools {
   readonly templates: Templates;
 }
 
-/** One request on its way. */
+/** A request in progress. */
 interface Plan extends Asked {
   readonly at: number;
   readonly type: ActionType;
@@ -68,26 +68,26 @@ interface Queued {
   readonly actionId: string;
 }
 
-/** An execution fails, the action has three. */
+/** An execution has one attempt, its action three. */
 const ATTEMPTS = 3;
 export const MOST_DEVICES = 10_000;
-/** Of an id that is none, as much is kept as tells which it was. */
+/** How much of an invalid id is kept, enough to recognise it. */
 const LONGEST_TARGET = 200;
 
 export type Assign = ReturnType<typeof createAssign>;
 
 /**
- * The resolver's work, for one device or for ten thousand, for one operator or for as many as ask at once: who may have it now, a
- * batch for each request with a row for everybody who was asked for, the actions in their lanes with their first executions, and the
- * triggers. Each step is one statement for all of them, in the caller's transaction.
+ * Assigns actions, for one device or ten thousand, for one operator or all who ask at once: checks which devices may
+ * have them, stores a batch per request with a row for each requested device, queues the actions with their first
+ * executions, and publishes the triggers. Each step is one statement for all requests, in the caller's transaction.
  *
- * The devices are locked first: of two who assign to one at the same moment the second sees what the first has done. So no two
- * requests of one call name the same device.
+ * The devices are locked first: of two concurrent assignments to one device the second sees the result of the first. So
+ * no two requests of one call may name the same device.
  */
 export function createAssign(tools: Tools) {
   const { devices, dispatcher, engine, executions, fleet, templates } = tools;
 
-  /** What is no request at all is refused as a whole, and nothing is kept of it. */
+  /** An invalid request is refused as a whole and leaves no record. */
   function planOf(
     { by, assignment }: Asked,
     at: number,
@@ -129,7 +129,7 @@ export function createAssign(tools: Tools) {
     return plans.map((plan, n) => ({ ...plan, ...(batches[n] as DoorBatch) }));
   }
 
-  /** The actions of those that are not refused, in their lanes. */
+  /** Queues the actions of the devices that were not refused. */
   async function enqueue(
     tx: Queryable,
     tenantId: number,
@@ -140,7 +140,7 @@ export function createAssign(tools: Tools) {
       given.map(({ plan: { assignment, batchId, by, kind, payload }, device: { laneId } }) => ({
         ...{ tenantId, laneId, channel: PIPELINE, kind, payload, createdBy: by, tags: [`batch:${batchId}`] },
         ...{ priority: assignment.priority === 'URGENT' ? ('urgent' as const) : ('normal' as const) },
-        // Nothing is dispatched by the clock: what is tried again waits for its device at the head of the lane.
+        // Nothing is dispatched by the clock: a retry waits for its device at the head of the lane.
         ...{ maxAttempts: ATTEMPTS, backoffMs: 0, headOfLine: 'hold' as const },
         ...{ onLeaseEnd: assignment.offline === 'FAIL' ? ('fail' as const) : ('retry' as const) },
       })),
@@ -154,7 +154,7 @@ export function createAssign(tools: Tools) {
     });
   }
 
-  /** What nobody but us takes part in is done at once, unless something stands before it. */
+  /** Actions that the server does alone are done at once, unless others are queued before them. */
   async function doAtOnce(tx: Queryable, tenantId: number, queued: readonly Queued[]) {
     const completed = new Set<string>();
     const tokens = new Map<string, string>();
@@ -176,7 +176,7 @@ export function createAssign(tools: Tools) {
     return { completed, tokens };
   }
 
-  /** The executions of what is in the lanes now, and what is to happen next; by the ids of the actions. */
+  /** The executions of the queued actions and their next step, by action id. */
   async function begin(tx: Queryable, tenantId: number, queued: readonly Queued[]) {
     if (queued.length === 0) return new Map<string, Assigned['valid'][number]>();
     const made = await executions.insert(
@@ -220,8 +220,8 @@ export function createAssign(tools: Tools) {
   }
 
   /**
-   * One answer for each, in their order. With `waits` a device that somebody else has locked is waited for; without, its request is
-   * answered BUSY, and nothing was done for it.
+   * One answer per request, in order. With `waits`, a locked device is waited for; without, its request is answered
+   * BUSY, and nothing is done for it.
    */
   return async (
     tx: Queryable,

@@ -11,7 +11,7 @@ import { pipelineError, RefusedAssignment } from './errors.ts';
 import { assignmentOf, createMade, type Given, keyOf } from './request.ts';
 import type { Templates } from './templates.ts';
 
-/** What operators change, each with its line in the audit log. */
+/** Changes by operators, each with its line in the audit log. */
 interface Tools extends Pick<Shell, 'audit' | 'db' | 'engine' | 'repeats'> {
   readonly assign: Assign;
   readonly dispatcher: Dispatcher;
@@ -25,7 +25,7 @@ export function createChanges(tools: Tools) {
   const made = createMade(engine.schema);
   const assignOne = createAssignOne({ ...tools, made });
 
-  /** Of one caller, with however many devices. */
+  /** Of one caller, with any number of devices. */
   async function bulk(
     tx: Queryable,
     { tenantId, name: by }: Caller,

@@ -10,8 +10,8 @@ import type { CommandOf, ExecutionQueries } from './execution-queries.ts';
 import { MANAGED, RELEASE, typeOf } from './transitions.ts';
 
 /**
- * What devices said and did, as their makers' layers tell it. Everything that follows from a message is in the transaction in which
- * it is taken. A message that cannot be taken never fails an action: it is kept, somebody is told, and it can be redriven.
+ * Takes the messages of vendor layers about devices. Everything that follows from a message is done in its transaction.
+ * A message that cannot be processed never fails an action: it is kept, raises an alert, and can be redriven.
  */
 interface Tools {
   readonly bus: Bus;
@@ -27,7 +27,7 @@ type Failed = Of<'ACTION_FAILED'>;
 interface Said {
   readonly event: CheckinEvent;
   readonly device: PipelineDevice;
-  /** The execution that it is about, if any. */
+  /** The execution it belongs to, if any. */
   readonly command: CommandOf | undefined;
 }
 
@@ -38,7 +38,7 @@ const isOfThisLife = ({ policy, lifeBeganAt }: PipelineDevice, { dispatchedAt }:
 export function subscribeCheckins(tools: Tools): void {
   const { bus, devices, dispatcher, engine, executions } = tools;
 
-  /** Of which device each is, locked; those of devices that nobody knows are passed over. */
+  /** The device of each message, locked; messages about unknown devices are skipped. */
   async function read(tx: Queryable, tenantId: number, events: readonly CheckinEvent[]): Promise<Said[]> {
     const commands = await executions.byCommand(
       tx,
@@ -79,7 +79,7 @@ export function subscribeCheckins(tools: Tools): void {
     if (reason === 'device_error' || typeof code === 'string' || command.offline === 'FAIL')
       return { status: 'failed', final: true, error };
     if (reason === 'dispatch_failed') return { status: 'failed', error };
-    // nobody could fetch it without being woken
+    // without being woken, the device could not fetch it
     if (reason !== 'device_timeout' || fetched === false) return { status: 'unreached', error };
     return not_now ? { status: 'notNow', error } : { status: 'timedOut' };
   }
@@ -114,7 +114,7 @@ export function subscribeCheckins(tools: Tools): void {
         ...request,
       })),
     );
-    // The device has done it, whatever had become of the action by then; in a former life, or before it left, it was another one.
+    // The device has done it, whatever state the action has reached. Not if it was in a former life, or before it left.
     const late = told.filter(
       ({ device, command, request }, n) =>
         request.status === 'succeeded' && !answers[n]?.accepted && isOfThisLife(device, command),
@@ -144,8 +144,8 @@ export function subscribeCheckins(tools: Tools): void {
   });
 
   /**
-   * It is another phone from now on, or none: what was unfinished ends. An open release is what the device has just done, whether it
-   * was on its way, waited for the device or for its turn.
+   * The device becomes another phone, or is gone: its unfinished actions end. An open release is what it has just done,
+   * whether it was sent, waited for the device or for its turn.
    */
   async function endLife(tx: Queryable, tenantId: number, device: PipelineDevice): Promise<void> {
     const { deviceId } = device;
@@ -160,7 +160,7 @@ export function subscribeCheckins(tools: Tools): void {
     await beginLife(tx, tenantId, device);
   }
 
-  /** What was unfinished ends, and what the device did until now no longer says what it is. */
+  /** Unfinished actions end, and what the device did until now no longer counts. */
   async function beginLife(tx: Queryable, tenantId: number, { deviceId, laneId }: PipelineDevice) {
     await engine.raiseGeneration(tx, { tenantId, laneId });
     await devices.beginLife(tx, tenantId, deviceId);
@@ -177,7 +177,7 @@ export function subscribeCheckins(tools: Tools): void {
           ...(new_life ? { hasUnlockToken: null } : {}),
         });
         if (new_life) await beginLife(tx, tenantId, device);
-        // whoever was invited otherwise than by Register has come all the same
+        // a device may enrol without an invitation by Register
         if (new_life || policy === 'registered' || policy === 'uploaded')
           await devices.movePolicy(tx, [moved(tenantId, device, 'enrolled')]);
         return;

@@ -31,8 +31,8 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
 
   return {
     /**
-     * Those that are there. Until the end of the transaction nobody else assigns to them, dispatches to them or moves their
-     * policy: whoever does locks the devices first, in this order, and their lanes later.
+     * Locks the devices that exist. Until the transaction ends, no other one assigns to them, dispatches to them or
+     * moves their policy: all lock the devices first, in this order, and their lanes later.
      */
     async lock(client: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<PipelineDevice[]> {
       if (deviceIds.length === 0) return [];
@@ -49,8 +49,8 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
     },
 
     /**
-     * The same without waiting: those that somebody else has locked are in `held`, and are to be tried again. For what is
-     * gathered: nobody waits for the device of another.
+     * The same without waiting: devices locked by another transaction are in `held`, to be tried again. For gathered
+     * calls: none waits for another's device.
      */
     async lockFree(
       client: Queryable,
@@ -76,7 +76,7 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
       };
     },
 
-    /** By the names that their makers' layers have for them. */
+    /** By the identifiers that vendor layers use. */
     async idsByUdid(
       client: Queryable,
       tenantId: number,
@@ -96,8 +96,8 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
     },
 
     /**
-     * What can be assigned to these devices, which the caller has locked. Busy: an action awaits its first dispatch, or the
-     * lane is leased, by whichever door.
+     * What can be assigned to these devices, which the caller has locked. Busy: an action awaits its first dispatch, or
+     * any door has leased the lane.
      */
     async standingsOf(
       client: Queryable,
@@ -138,7 +138,7 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
       );
     },
 
-    /** What a maker's layer has said of a device; what is undefined stays. */
+    /** What a vendor layer reports about a device; undefined fields stay. */
     async describe(
       client: Queryable,
       tenantId: number,
@@ -173,7 +173,7 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
       });
     },
 
-    /** Another device had this name until now: it is one phone, and now it is the other device. */
+    /** Another device had this identifier until now: it is one phone, which is now the given device. */
     async unbind(client: Queryable, tenantId: number, udid: string, except: string): Promise<void> {
       await client.query({
         text: `update ${s}.devices d set udid = null
@@ -182,14 +182,14 @@ export function createDeviceQueries({ note, now, schema: s }: Pick<Engine, 'note
       });
     },
 
-    /** A policy that no end of an action has moved: the policy, its milestone and the event for those who follow, at once. */
+    /** Moves a policy without the end of an action: writes the policy, its milestone and the event at once. */
     async movePolicy(
       client: Queryable,
       moves: readonly {
         tenantId: number;
         device: PipelineDevice;
         to: Policy;
-        /** The one that the device did too late, as it stays; null: it has done it of its own accord. */
+        /** The execution that the device did too late, as it stays; null: the device did it on its own. */
         execution: { id: string; status: ExecutionStatus; failedReason: string | null } | null;
         actionId: string | null;
       }[],

@@ -4,17 +4,18 @@ import { ACTION_TRIGGER, PIPELINE } from './channel.ts';
 import type { Dispatcher } from './dispatch.ts';
 
 /**
- * What awaits its first dispatch and could have it: the trigger came while the lane was leased by another door, paused or blocked,
- * and the end of that is nobody's message. It goes round through those that wait, so many a second, whatever waits behind a device
- * that sleeps. What has been dispatched once and came back is not looked at here: it waits for its device.
+ * Dispatches actions whose trigger came while the lane was leased by another door, paused or blocked: the end of that
+ * sends no message. It goes round through the waiting actions, so many a second, however many wait behind a sleeping
+ * device. An action that was dispatched once and came back is not looked at here: it waits for its device.
  */
 const EVERY_SECOND = 1_000;
 const MOST = 500;
-/** Younger ones have their trigger under way. */
+/** The trigger of a younger one is still in progress. */
 const OLD_MS = 2_000;
 /**
- * So much older than the oldest trigger that waits: its own was taken. Without this look the duty triggered a bulk of 10,000 anew
- * every second that it took, 22,000 times in a minute. A bulk is this long between its executions and its last trigger.
+ * The trigger of an action this much older than the oldest waiting trigger was already taken. Without this check the
+ * duty triggered a bulk of 10,000 again in each second it took, 22,000 times in a minute. A bulk takes this long
+ * between its executions and its last trigger.
  */
 const TAKEN_MS = 5_000;
 

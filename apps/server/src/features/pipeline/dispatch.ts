@@ -11,18 +11,18 @@ import type { ExecutionQueries, PipelineAction } from './execution-queries.ts';
 import { DEREGISTER, isAllowed, REGISTER, typeOf } from './transitions.ts';
 
 /**
- * What stands first in the lanes of devices gets to them: the lane is leased, the execution begins, the command is published, in one
- * transaction. Nothing here goes by the clock: a lane is looked at because a message says so, after an assignment, after the end of
- * an action, or because the device was heard of. So what timed out waits for its device and not for a time.
+ * Dispatches the head of a device's lane: the lane is leased, the execution begins, and the command is published, in
+ * one transaction. Nothing goes by the clock: a lane is looked at because a message says so, after an assignment, after
+ * the end of an action, or when the device is heard of. So a timed-out action waits for its device, not for a time.
  *
- *   assigned, ended, connected ──► trigger ──► claim ──not allowed any more──► failed, next
- *                                                │──nobody but us takes part──► done, next
+ *   assigned, ended, connected ──► trigger ──► claim ──no longer allowed──► failed, next
+ *                                                │──done by the server alone──► done, next
  *                                                └──► execution + command on the bus
  */
 export interface Dispatcher {
   /**
-   * In the caller's transaction. Those that are registered get an enrolment token if somebody is there to be told: one that nobody
-   * has seen would be of no use, and operators issue another whenever they like.
+   * In the caller's transaction. A Register gets an enrolment token only if its caller can be shown it: a token that is
+   * never shown is useless, and operators can issue another at any time.
    */
   dispatch(
     tx: Queryable,
@@ -31,12 +31,12 @@ export interface Dispatcher {
     told?: { readonly by: string },
   ): Promise<Dispatch>;
   trigger(tx: Queryable, tenantId: number, triggers: readonly Trigger[]): Promise<void>;
-  /** Nobody waits for another who triggers for the first time. Before a transaction. */
+  /** Called before a transaction, so that no call waits for another that publishes the first trigger. */
   prepare(tenantId: number): Promise<void>;
 }
 
 export interface Dispatch {
-  /** Those that are complete: nobody but us took part. */
+  /** Completed at once, by the server alone. */
   readonly completed: ReadonlySet<string>;
   readonly enrolmentTokens: ReadonlyMap<string, string>;
 }
@@ -50,9 +50,9 @@ interface Tools {
   readonly timeoutMs: number;
 }
 
-/** A command is not served in the last moments of its execution: its answer would come too late. */
+/** A command is not served in the last moments of its execution: the answer would come too late. */
 const SERVED_UNTIL_MS = 2_000;
-/** Of one lane in one transaction: actions that end at once may stand one behind the other. */
+/** Of one lane in one transaction: actions that end at once may follow each other. */
 const MOST_ROUNDS = 100;
 
 interface Begun {
@@ -66,7 +66,7 @@ export function createDispatcher(tools: Tools): Dispatcher {
   const { bus, devices, engine, executions, fleet, timeoutMs } = tools;
 
   async function claim(tx: Queryable, tenantId: number, open: readonly PipelineDevice[]): Promise<Begun[]> {
-    // a worker of its own: one that comes again would be given what it holds
+    // its own worker name: a name that claims again is given what it already holds
     const worker = `${ACTION_TRIGGER}-${randomUUID()}`;
     const claims = await engine.claimMany(
       tx,
@@ -84,7 +84,7 @@ export function createDispatcher(tools: Tools): Dispatcher {
     });
   }
 
-  /** Null: it is to be dispatched. */
+  /** Null: it can be dispatched. */
   function faultOf({ device, type }: Begun): string | null {
     if (!type) return 'ACTION_NOT_FOUND';
     if (!isAllowed(type, device.policy)) return 'INVALID_TRANSITION';
@@ -187,7 +187,7 @@ export function createDispatcher(tools: Tools): Dispatcher {
   };
 }
 
-/** Takes the triggers. One that nobody can take has failed what it was for: its row of the batch says so. */
+/** Takes the triggers. A dead trigger fails its action, and the row of its batch says so. */
 export function subscribeDispatch(
   { bus, engine, executions }: Pick<Tools, 'bus' | 'engine' | 'executions'>,
   dispatcher: Dispatcher,

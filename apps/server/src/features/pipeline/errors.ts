@@ -5,7 +5,7 @@ import type { Refusal } from './transitions.ts';
 export const pipelineError = errorsOf(PIPELINE_ERRORS);
 export type PipelineCode = keyof typeof PIPELINE_ERRORS;
 
-/** An assignment that was refused and is on record: its batch has the one row that says so. */
+/** A refused assignment that is on record: its batch has one row that says so. */
 export class RefusedAssignment extends MusterError {
   override readonly name = 'RefusedAssignment';
   readonly batchId: string;

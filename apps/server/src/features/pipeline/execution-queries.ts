@@ -2,7 +2,7 @@ import type { ExecutionStatus } from '@muster/contracts/words';
 import type { Queryable } from '@muster/engine';
 import { PIPELINE } from './channel.ts';
 
-/** What the pipeline knows of an action, beside the engine. */
+/** What the pipeline stores about an action, beside the engine. */
 export interface PipelineAction {
   readonly actionId: string;
   readonly deviceId: string;
@@ -26,7 +26,7 @@ export interface NewPipelineAction {
   readonly templateId: string | null;
 }
 
-/** An execution by the command that it gave. */
+/** An execution, by the command it sent. */
 export interface CommandOf {
   readonly commandUuid: string;
   readonly executionId: string;
@@ -51,7 +51,7 @@ export type ExecutionQueries = ReturnType<typeof createExecutionQueries>;
 
 export function createExecutionQueries(s: string, now: () => Date) {
   return {
-    /** Actions that were just put into lanes, each with its first execution. In their order. */
+    /** Actions that were just queued, each with its first execution. In order. */
     async insert(
       client: Queryable,
       tenantId: number,
@@ -110,8 +110,9 @@ export function createExecutionQueries(s: string, now: () => Date) {
     },
 
     /**
-     * These attempts begin: the execution that awaits it is dispatched, or there is a further one. Those of the action are looked up
-     * first, behind `offset 0`: by the index of all that await their dispatch, 64 of a bulk of 10,000 took a second.
+     * These attempts begin: the awaiting execution is dispatched, or another one created. The executions of the action
+     * are looked up first, behind `offset 0`: by the index of all that await their dispatch, 64 of a bulk of 10,000
+     * took a second.
      */
     async dispatch(
       client: Queryable,
@@ -182,7 +183,7 @@ export function createExecutionQueries(s: string, now: () => Date) {
       );
     },
 
-    /** Those of these that a device has not said to be done before: whoever says so twice changes nothing. */
+    /** Those that the device has not acknowledged before: a repeated acknowledgement changes nothing. */
     async acknowledge(
       client: Queryable,
       tenantId: number,
@@ -215,7 +216,7 @@ export function createExecutionQueries(s: string, now: () => Date) {
       });
     },
 
-    /** Unfinished actions of this type; one that is with the device has its attempt. */
+    /** Unfinished actions of this type, with the attempt of one that is with the device. */
     async openOf(
       client: Queryable,
       tenantId: number,
@@ -233,7 +234,7 @@ export function createExecutionQueries(s: string, now: () => Date) {
       return rows.map((row) => ({ actionId: row.action_id, attempt: row.attempt }));
     },
 
-    /** Those of these devices for which something of the pipeline is unfinished. */
+    /** Those of these devices that have unfinished actions of the pipeline. */
     async waitingOf(client: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<string[]> {
       if (deviceIds.length === 0) return [];
       const { rows } = await client.query({
@@ -251,7 +252,7 @@ export function createExecutionQueries(s: string, now: () => Date) {
       return rows.map((row) => row.device_id);
     },
 
-    /** Whether it was dispatched even once. */
+    /** Whether it was ever dispatched. */
     async wasDispatched(client: Queryable, tenantId: number, actionId: string): Promise<boolean> {
       const { rows } = await client.query({
         text: `select 1 from ${s}.executions e where e.tenant_id = $1 and e.action_id = $2 and ${s}.sought_by(e.action_id)
@@ -261,7 +262,7 @@ export function createExecutionQueries(s: string, now: () => Date) {
       return rows.length > 0;
     },
 
-    /** Commands of executions that were cancelled, so many at most; each is told once. */
+    /** Commands of cancelled executions, at most this many; each is withdrawn once. */
     async withdraw(client: Queryable, most: number): Promise<Withdrawn[]> {
       const { rows } = await client.query({
         name: 'muster_pipeline_withdraw',
@@ -286,7 +287,7 @@ export function createExecutionQueries(s: string, now: () => Date) {
       }));
     },
 
-    /** What is known of actions that are no longer kept. */
+    /** Deletes the pipeline's rows of pruned actions. */
     async prune(client: Queryable, most: number): Promise<number> {
       const gone = (b: string) =>
         `not exists (select 1 from ${s}.action_states x where x.tenant_id = ${b}.tenant_id and x.action_id = ${b}.action_id)`;

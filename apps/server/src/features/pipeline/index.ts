@@ -23,7 +23,7 @@ import { createWithdrawCancelled } from './withdraw-cancelled.ts';
 const EVERY_TEN_MINUTES = 600_000;
 const MOST_PRUNED = 5_000;
 
-/** The command pipeline: what devices are told to do and what becomes of it. It knows only the database and the bus. */
+/** The command pipeline: what devices are told to do, and the outcome. It knows only the database and the bus. */
 export const pipeline: CreateFeature = (shell) => {
   const { bus, config, engine, fleet, log, longPolls, naming } = shell;
   const devices = createDeviceQueries(engine);

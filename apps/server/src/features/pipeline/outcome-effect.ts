@@ -5,16 +5,16 @@ import { NOTE } from './state-note.ts';
 import { ofThisLife, policyInSql } from './transitions.ts';
 
 /**
- * The end of an attempt, whoever ends it (a report, the end of its lease, a cancel, a raised generation): its execution, the
- * policy, the milestone and the event that tells of it are part of the statement that makes the transition. So nothing that ends an
- * action can forget them, and no scan for timeouts is needed: the engine ends leases.
+ * The end of an attempt, whatever ends it (a report, the end of its lease, a cancel, a raised generation): its
+ * execution, the policy, the milestone and the event are part of the statement that makes the transition. So nothing
+ * that ends an action can skip them, and no scan for timeouts is needed: the engine ends leases.
  *
- * An execution ends once: a success that comes after its time completes the action and moves the policy, and the execution stays
- * failed; so says the event. A redrive is an operator's wish to have it tried now, so a new execution waits for its dispatch.
+ * An execution ends once: a late success completes the action and moves the policy, but the execution stays failed, and
+ * so says the event. A redrive means that an operator wants it tried now, so a new execution waits for its dispatch.
  *
- * What a device did in a former life, or after it had left, says nothing of what it is now. And one that is cancelled while its
- * command is on its way is withdrawn with that: whoever speaks to the device sees it at once (`withdrawn_commands`), and is told later
- * (`withdraw-cancelled.ts`).
+ * What a device did in a former life, or after it had left, says nothing about what it is now. A command whose action
+ * is cancelled while it is being sent is withdrawn at the same time: the layer that speaks to the device sees it at
+ * once (`withdrawn_commands`), and is told later (`withdraw-cancelled.ts`).
  */
 export function addOutcomes({ addEffect, schema: s }: Engine): void {
   const X = 'x.tenant_id, x.device_id';

@@ -14,7 +14,7 @@ export type Given = Omit<Assignment, 'deviceIds' | 'messageTemplateId' | 'phoneN
 const LONGEST_NUMBER = 100;
 const LONGEST_KEY = 255;
 
-/** Text that the database cannot hold is refused here: nobody else's request fails with it. */
+/** Text that the database cannot store is refused here, so it fails no other caller's request. */
 export function assignmentOf(given: Given & { readonly deviceIds: readonly string[] }): Assignment {
   const { actionId, deviceIds, messageTemplateId = null, offline, phoneNumber = null } = given;
   if (phoneNumber !== null && phoneNumber.length > LONGEST_NUMBER)
@@ -28,7 +28,7 @@ export function assignmentOf(given: Given & { readonly deviceIds: readonly strin
   return assignment;
 }
 
-/** As it is kept: beside the keys of other routes. */
+/** As stored: apart from the keys of other routes. */
 export function keyOf(idempotencyKey: string | null | undefined): string | undefined {
   if (idempotencyKey === null || idempotencyKey === undefined) return undefined;
   if (!/^[\x20-\x7e]+$/.test(idempotencyKey) || idempotencyKey.length > LONGEST_KEY)
@@ -41,7 +41,7 @@ export function keyOf(idempotencyKey: string | null | undefined): string | undef
 
 export type MadeBefore = ReturnType<typeof createMade>;
 
-/** What a batch was answered, except for what is shown once. */
+/** The stored answer of a batch, without what is shown once. */
 export function createMade(s: string) {
   return async (tx: Queryable, tenantId: number, batchId: string): Promise<Assigned> => {
     const { rows } = await tx.query({

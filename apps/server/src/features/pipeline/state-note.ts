@@ -1,15 +1,15 @@
 import type { ExecutionStatus, Policy } from '@muster/contracts/words';
 
-/** What the feed is told of a device, in the transaction in which it happened; subscriptions pass it on as it is. */
+/** The event about a device, written in the transaction of the change; subscriptions pass it on unchanged. */
 export const NOTE = 'device.state';
 
 export interface StateNote {
   readonly deviceId: string;
   readonly policy: Policy;
   readonly previousPolicy: Policy;
-  /** Null: no execution of ours, the device has done it of its own accord. */
+  /** Null: no execution of ours, the device did it on its own. */
   readonly executionId: string | null;
-  /** Of the execution, as it stays: one that was done too late has failed, and the policy has moved all the same. */
+  /** The final status of the execution. One that finished too late has failed, although the policy has moved. */
   readonly status: ExecutionStatus;
   readonly failedReason: string | null;
   readonly at: string;

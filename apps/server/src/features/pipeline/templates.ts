@@ -4,7 +4,7 @@ import { isId } from '../../http/ids.ts';
 import { checkCarried } from './carried-text.ts';
 import { pipelineError } from './errors.ts';
 
-/** Texts for messages. What a template says goes to the device as it is. */
+/** Texts for messages. The text of a template goes to the device unchanged. */
 export interface Template {
   readonly id: string;
   readonly name: string;
@@ -44,7 +44,7 @@ export function createTemplates(s: string, now: () => Date) {
   const unknown = () => pipelineError('TEMPLATE_NOT_FOUND', 'There is no message template with this id.');
 
   return {
-    /** Those of these that are there. */
+    /** Those of these that exist. */
     async find(
       client: Queryable,
       tenantId: number,
@@ -89,7 +89,7 @@ export function createTemplates(s: string, now: () => Date) {
       return template(rows[0]);
     },
 
-    /** What is not given stays. */
+    /** Fields that are not given stay. */
     async update(
       client: Queryable,
       tenantId: number,

@@ -1,6 +1,6 @@
 import { ACTION_TYPES, type ActionType, PIPELINE_ERRORS, type Policy } from '@muster/contracts/words';
 
-/** The rules of the lifecycle: pure. What is allowed is in the table of the contracts. */
+/** The rules of the lifecycle: pure. The allowed transitions are in the table of the contracts. */
 const BY_ID = new Map(ACTION_TYPES.map((type) => [type.id, type]));
 
 export const typeOf = (id: number): ActionType | undefined => BY_ID.get(id);
@@ -9,7 +9,7 @@ export const RELEASE = 9;
 export const REGISTER = 2;
 export const DEREGISTER = 10;
 
-/** What the engine calls it. */
+/** Its kind in the engine. */
 export const kindOf = (type: ActionType) => `pipeline.${type.name.toLowerCase().replace(' ', '-')}`;
 
 export const isAllowed = (type: ActionType, policy: Policy) => type.from.includes(policy);
@@ -23,18 +23,19 @@ export function policyAfter(policy: Policy, typeIds: readonly number[]): Policy 
 export const policyInSql = (typeId: string) =>
   `case ${typeId} ${ACTION_TYPES.flatMap(({ id, to }) => (to ? [`when ${id} then '${to}'`] : [])).join(' ')} end`;
 
-/** Policies of devices that a maker's layer speaks to. */
+/** Policies of devices that a vendor layer speaks to. */
 export const MANAGED: readonly Policy[] = ['enrolled', 'active', 'locked'];
 
 /**
- * Whether what the device did for an action of type `typeId` counts for what it is now, in SQL of a device `d` and an execution
- * `e`: it is still managed, and has not begun anew since it was told. What is done without the device counts always.
+ * Whether the outcome of an action of type `typeId` counts for the device's present policy, in SQL of a device `d` and
+ * an execution `e`: the device is still managed, and has not begun a new life since the dispatch. What the server does
+ * alone always counts.
  */
 export const ofThisLife = (typeId: string, d: string, e: string) =>
   `(${typeId} not in (${ACTION_TYPES.filter(({ way }) => way === 'command').map(({ id }) => id)})
     or (${d}.policy in (${MANAGED.map((policy) => `'${policy}'`)}) and (${d}.life_began_at is null or ${e}.dispatched_at >= ${d}.life_began_at)))`;
 
-/** What a device is for an assignment. */
+/** The state of a device that an assignment depends on. */
 export interface Standing {
   /** As it is now. */
   readonly current: Policy;
@@ -45,7 +46,7 @@ export interface Standing {
 }
 
 export interface Refusal {
-  /** One of the catalogue, or of the engine's without its prefix. */
+  /** A code of the catalogue, or one of the engine without its prefix. */
   readonly code: string;
   readonly message: string;
 }
@@ -57,7 +58,7 @@ export function refusalOf(
   whenBusy: 'REJECT' | 'QUEUE',
 ): Refusal | null {
   if (!device) return refused('DEVICE_NOT_FOUND');
-  // what no device in whatever policy may be told is not a matter of waiting
+  // what no device in any policy may be told does not become possible by waiting
   if (device.isBusy && whenBusy === 'REJECT' && type.from.length > 0) return refused('DEVICE_BUSY');
   if (!isAllowed(type, device.policy))
     return { code: 'INVALID_TRANSITION', message: transitionSentence(type, device) };
@@ -74,7 +75,7 @@ function transitionSentence({ name, from }: ActionType, { current, policy }: Sta
   return `${is}; ${needs}.`;
 }
 
-/** The sentence of a code where nothing more is known than the code. */
+/** For a code about which nothing more is known. */
 export function refused(code: string): Refusal {
   const known = Object.hasOwn(PIPELINE_ERRORS, code)
     ? PIPELINE_ERRORS[code as keyof typeof PIPELINE_ERRORS]

@@ -5,9 +5,9 @@ import type { ExecutionQueries } from './execution-queries.ts';
 import { typeOf } from './transitions.ts';
 
 /**
- * Whoever speaks for the device of a cancelled action is told the command once more, with its time over. A layer that has not handed it
- * out yet does not do so any more, and says that nobody fetched it; to any other it is a message that comes twice and changes
- * nothing.
+ * Sends the command of a cancelled action once more, already expired, to the layer that speaks for its device. A layer
+ * that has not handed it out yet drops it and reports that no device fetched it; for any other it is a repeated message
+ * that changes nothing.
  */
 const MOST = 500;
 const KEPT_MS = 86_400_000;
@@ -27,7 +27,7 @@ export function createWithdrawCancelled(
         text: `delete from ${s}.withdrawn_commands where withdrawn_at < $1`,
         values: [new Date(now().getTime() - KEPT_MS)],
       });
-      // a message is no command: it is sent at once
+      // a message is not a command: it is sent at once
       const commands = withdrawn.filter(({ typeId }) => {
         const type = typeOf(typeId);
         return type?.way === 'command' && type.requestType !== 'SendMessage';

@@ -1,18 +1,18 @@
 import type { Engine, Queryable } from '@muster/engine';
 import type { StreamEvent } from '../../events/stream-event.ts';
 
-/** What an event of the feed does not say itself of its action. */
+/** What an event of the feed does not contain about its action. */
 export interface Facts {
-  /** Null: the action is not kept any more. */
+  /** Null: the action was pruned. */
   readonly createdAt: Date | null;
-  /** Of the end that this event is: when its attempt began, and what went wrong. */
+  /** For an event that ends an attempt: when it began, and what went wrong. */
   readonly startedAt: Date | null;
   readonly error: string | null;
 }
 
 /**
- * Of each event, in their order. Whoever reads the feed late may find that the action was tried again and has ended otherwise: what is
- * told of an end is of that very end or left out, so an event is the same whenever it is read.
+ * The facts of each event, in order. By the time the feed is read, the action may have been tried again and ended
+ * differently: facts of an end are those of that very end or left out, so an event is the same whenever it is read.
  */
 export async function factsOf(
   client: Queryable,

@@ -22,11 +22,11 @@ export interface DelivererTools {
   readonly worker: string;
   /** Something has changed. */
   lookSoon(): void;
-  /** Nothing is sent to it until somebody resumes it. */
+  /** Nothing is sent to it until an operator resumes it. */
   pause(webhook: WebhookKey, reason: string): Promise<void>;
 }
 
-/** The endpoint says that it will never take anything again. */
+/** The endpoint says that it will never accept anything again. */
 const GONE = 410;
 
 /** Sends what is due in the lanes of one webhook. */
@@ -36,7 +36,7 @@ export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): Lane
   async function request(action: ClaimedAction): Promise<Omit<OutgoingRequest, 'signal'> | OutgoingAnswer> {
     const row = await queries.get(engine.db, webhook);
     if (!row || row.pausedAt) {
-      // it was paused at another node: its sender here is over, too
+      // it was paused on another node, so its sender here must end too
       tools.lookSoon();
       return { outcome: 'stopped', text: 'The webhook is paused.', tookMs: 0 };
     }
@@ -48,7 +48,7 @@ export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): Lane
     );
   }
 
-  /** The end of the try and its line in the log. */
+  /** Ends the try and writes its line in the log. */
   async function settle(tx: Queryable, action: ClaimedAction, answer: OutgoingAnswer): Promise<void> {
     const { id: actionId, attempt, laneId: leasedIn, tenantId } = action;
     const one = tryOf(answer);
@@ -57,7 +57,7 @@ export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): Lane
       ...{ tenantId, actionId, attempt, leasedIn, worker },
       ...(error === null ? { status: 'succeeded', result: { status } } : { status: 'failed', error }),
     });
-    // the lease has ended meanwhile: whoever has it now says what came of it
+    // the lease has ended meanwhile: its new holder reports the outcome
     if (!accepted || repeated) return;
     await tries.add(tx, { tenantId, actionId, attempt }, one);
     const givenUp = state === 'failed';
@@ -66,7 +66,7 @@ export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): Lane
     if (isTransaction(tx)) tx.afterCommit(() => metrics.tried(tenantId, outcome));
   }
 
-  /** After the try is settled: whoever dies before this leaves it to the next one. */
+  /** After the try is settled. If this node dies before, the next failed try does it. */
   async function pauseIfDead(_action: ClaimedAction, answer: OutgoingAnswer): Promise<void> {
     const { error, status } = tryOf(answer);
     if (error === null) return;
@@ -86,7 +86,7 @@ export function startDeliverer(tools: DelivererTools, webhook: WebhookRow): Lane
   });
 }
 
-/** The same body with each try: only the time and the signatures differ. */
+/** The body is the same with each try: only the time and the signatures differ. */
 export function requestOf(
   { url }: Pick<WebhookRow, 'url'>,
   secrets: readonly string[],

@@ -14,7 +14,7 @@ export interface DeliveryRow {
   readonly replayOf: string | null;
   readonly state: DeliveryState;
   readonly attempt: number;
-  /** Null: not kept any more. */
+  /** Null: pruned. */
   readonly payload: StoredDelivery | null;
   readonly lastAt: Date | null;
   readonly lastStatus: number | null;
@@ -28,17 +28,17 @@ export interface DeliveryFilter {
   readonly to?: string | undefined;
 }
 
-/** So many are looked at for a page, whatever the filter finds among them. */
+/** At most this many are looked at for a page, however few of them match the filter. */
 const LOOKED_AT = 2_000;
 
-/** In the words of this door; what the engine has forgotten was over long ago. */
+/** In the words of this door; an action that the engine has pruned ended long ago. */
 const STATE = `case a.state when 'pending' then 'waiting' when 'claimed' then 'sending' when 'succeeded' then 'delivered'
     when 'failed' then 'failed' when 'expired' then 'failed' when 'cancelled' then 'cancelled'
     else case when l.status between 200 and 299 then 'delivered' else 'failed' end end`;
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
-/** The log of deliveries, and what is sent again of it. */
+/** The log of deliveries, and replays from it. */
 export function createDeliveries({ schema: s }: Pick<Engine, 'schema'>) {
   const select = (
     looked: string,
@@ -70,7 +70,7 @@ export function createDeliveries({ schema: s }: Pick<Engine, 'schema'>) {
       return rows[0] ?? null;
     },
 
-    /** Newest first, with the cursor behind what was looked at; null: nothing is left. */
+    /** Newest first, with the cursor after the last one looked at; null: no more. */
     async list(
       client: Queryable,
       { tenantId, webhookId }: WebhookKey,
@@ -104,7 +104,7 @@ export function createDeliveries({ schema: s }: Pick<Engine, 'schema'>) {
       return { rows: shown, cursor };
     },
 
-    /** What is to be sent again of a time range, the oldest first; replays are not repeated themselves. */
+    /** What to replay of a time range, oldest first; replays are not replayed. */
     async inRange(
       client: Queryable,
       { tenantId, webhookId }: WebhookKey,

@@ -12,7 +12,7 @@ import type { Tries } from './tries.ts';
 import type { Webhooks } from './webhooks.ts';
 import { wireDelivery, wireWithTries } from './wire.ts';
 
-/** What was sent and what was answered, and how it is sent again. */
+/** Deliveries, their answers, and replays. */
 export function deliveryRoutes(
   { audit, db }: Pick<Shell, 'audit' | 'db'>,
   { deliveries, tries, webhooks }: { deliveries: Deliveries; tries: Tries; webhooks: Webhooks },

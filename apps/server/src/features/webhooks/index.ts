@@ -23,12 +23,12 @@ import { createTries } from './tries.ts';
 import { createWebhooks } from './webhooks.ts';
 
 /**
- * What happens, sent to whoever wants to know of it:
+ * Sends events to subscribed endpoints:
  *
  *   event feed ──read on, one page a transaction──► actions in the lanes of webhooks ──sent──► endpoints
  *
- * A page and its place are one transaction, so nothing is lost or queued twice; what is queued is tried until it is taken. An
- * endpoint has lanes and senders of its own, so one that is slow or dead holds up nobody else.
+ * A page and its place are stored in one transaction, so nothing is lost or queued twice; a queued delivery is retried
+ * until it is accepted. Each endpoint has its own lanes and senders, so a slow or dead one holds up no other.
  */
 function create(shell: Shell): Feature {
   const { alerts, config, db, doorEvents: doors, engine, log, outgoing, registry, secrets } = shell;
@@ -62,7 +62,7 @@ function create(shell: Shell): Feature {
     ...{ db, log, places, queries },
     begin: (webhook) => startDeliverer(tools, webhook),
   });
-  // what is signed with a webhook's secret has happened: nobody writes an event himself
+  // a webhook's secret signs only events that happened: a copy could have any payload
   shell.copying.refuse(
     WEBHOOKS,
     () => new MusterError('MUSTER_NOT_COPIED', 409, 'Webhook deliveries cannot be copied. Replay them.'),

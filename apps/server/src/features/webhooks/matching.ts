@@ -2,7 +2,10 @@ import { WEBHOOK_EVENTS, type WebhookEvent } from '@muster/contracts/words';
 import type { WebhookRow } from './queries.ts';
 import type { Told } from './told-events.ts';
 
-/** Whom an event is looked up for: his webhooks without a filter, and those of which a value of the filter fits. */
+/**
+ * The webhooks of one tenant that an event is looked up for: those without a filter, and those filed under a value of
+ * it.
+ */
 interface ByValue<Row> {
   readonly unfiltered: Row[];
   readonly of: Map<string, Row[]>;
@@ -12,8 +15,8 @@ interface ByValue<Row> {
 type Wish = Pick<WebhookRow, 'events' | 'filter' | 'fromAt' | 'tenantId'>;
 
 /**
- * Which webhooks want an event. Each is filed under the values of one part of its filter, so what an event costs does not depend on
- * how many there are that it does not fit.
+ * Which webhooks want an event. Each is filed under the values of one part of its filter, so the cost of an event does
+ * not depend on the number of webhooks it does not match.
  */
 export class Matching<Row extends Wish = WebhookRow> {
   readonly #of = new Map<string, ByValue<Row>>();
@@ -41,7 +44,7 @@ export class Matching<Row extends Wish = WebhookRow> {
     return this.#tenants.size === 0;
   }
 
-  /** Whether anything of this tenant is wanted at all. */
+  /** Whether any webhook of this tenant wants anything. */
   isFor(tenantId: number): boolean {
     return this.#tenants.has(tenantId);
   }
@@ -65,7 +68,7 @@ function eventsOf({ events }: Wish): ReadonlySet<WebhookEvent> {
   );
 }
 
-/** Of each part one is enough: the one that fits the fewest events comes first. */
+/** One part is enough: the part that matches the fewest events comes first. */
 function filedUnder({ filter: { devices, hosts, kinds, tags } }: Wish): string[] | null {
   if (devices) return devices.map((id) => `device ${id}`);
   if (hosts) return hosts.map((id) => `tag host:${id}`);

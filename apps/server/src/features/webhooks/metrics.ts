@@ -3,7 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Log } from '../../http/logging.ts';
 import { WEBHOOKS } from './channel.ts';
 
-/** How deliveries fare, by tenant; never by webhook. */
+/** Metrics of deliveries, by tenant; never by webhook. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** failed: a try that is followed by another; given_up: the last one. */
@@ -19,10 +19,10 @@ export function createMetrics({ engine, log, registry }: { engine: Engine; log: 
     registers,
   });
 
-  /** What a gauge shows is asked when somebody reads; what is not known then is left out. */
+  /** A gauge is read from the database at each scrape; if that fails, it is left out. */
   const gauge = (name: string, help: string, labelNames: string[], text: string, values: () => unknown[]) =>
     new Gauge({
-      aggregator: 'max', // the same at every process
+      aggregator: 'max', // the same in every process
       ...{ name, help, labelNames, registers },
       async collect() {
         this.reset();
@@ -45,7 +45,7 @@ export function createMetrics({ engine, log, registry }: { engine: Engine; log: 
     'muster_webhook_oldest_waiting_seconds',
     'Age of the oldest undelivered webhook delivery, by tenant.',
     ['tenant'],
-    // what stands first in each lane: how much waits behind it costs nothing
+    // the first action of each lane: what waits behind it is not read
     `select w.tenant_id::text as tenant, greatest(0, extract(epoch from $1::timestamptz - min(d.created_at)))::float8 as value
       from ${s}.webhooks w cross join lateral unnest(w.lane_ids) i(lane_id)
       cross join lateral ${s}.lane_front($1, w.tenant_id, i.lane_id, '${WEBHOOKS}') f

@@ -1,6 +1,6 @@
 import type { FindProblems } from '../../problems/problems.ts';
 
-/** Endpoints that nothing is sent to: those that were dead first. A tenant has a hundred webhooks at most. */
+/** Paused endpoints, the dead ones first. A tenant has a hundred webhooks at most. */
 export function createPausedProblem(s: string): FindProblems {
   return async (client, tenantId) => {
     const { rows } = await client.query({

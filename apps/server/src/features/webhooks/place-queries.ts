@@ -11,15 +11,16 @@ export interface Place {
 export type PlaceQueries = ReturnType<typeof createPlaceQueries>;
 
 /**
- * Places in the feed: the one of all, and those of webhooks that are behind. Whoever reads on or changes a webhook holds the first, so
- * each change lies between two pages. Nobody who holds a webhook's row waits for it.
+ * Places in the feed: one shared place, and those of webhooks that are behind. Reading on, and changing a webhook,
+ * holds the shared place, so each change lies between two pages. A transaction that holds a webhook's row never waits
+ * for it.
  */
 export function createPlaceQueries(s: string, now: () => Date) {
   const PLACE = 'cursor, read_at as "readAt", version';
   const OF = 'tenant_id = $1 and webhook_id = $2';
 
   return {
-    /** Null: there is none yet, or somebody else reads on. */
+    /** Null: there is none yet, or another transaction is reading. */
     async tryLock(client: Queryable): Promise<Place | null> {
       const { rows } = await client.query({
         name: 'muster_webhook_place',
@@ -28,7 +29,7 @@ export function createPlaceQueries(s: string, now: () => Date) {
       return rows[0] ?? null;
     },
 
-    /** Waits for whoever has it; made on first use. */
+    /** Waits for the holder; made on first use. */
     async lock(client: Queryable, end: () => Promise<string>): Promise<Place> {
       const find = { text: `select ${PLACE} from ${s}.webhook_feed for update` };
       const [known] = (await client.query(find)).rows;
@@ -48,7 +49,7 @@ export function createPlaceQueries(s: string, now: () => Date) {
       return rows[0]?.version ?? null;
     },
 
-    /** Those who remember the webhooks read them again. */
+    /** Makes every node that caches the webhooks read them again. */
     async change(client: Queryable): Promise<void> {
       await client.query({ text: `update ${s}.webhook_feed set version = version + 1` });
     },
@@ -61,7 +62,7 @@ export function createPlaceQueries(s: string, now: () => Date) {
       });
     },
 
-    /** One that has to catch up; `after`: behind this one in their order, if there is any. */
+    /** A webhook that has to catch up: the next one after `after`, else the first. */
     async behind(
       client: Queryable,
       after: WebhookKey | null,
@@ -76,7 +77,10 @@ export function createPlaceQueries(s: string, now: () => Date) {
       return rows[0] ?? null;
     },
 
-    /** Only from where it was; null: it is where the others are. False: somebody else was faster, or it was paused. */
+    /**
+     * Moves only from its old place; null: it has caught up with the others. False: another node was faster, or it was
+     * paused.
+     */
     async moveBehind(
       client: Queryable,
       { cursor: from, tenantId, webhookId }: WebhookKey & { cursor: string },
@@ -92,8 +96,8 @@ export function createPlaceQueries(s: string, now: () => Date) {
     },
 
     /**
-     * The database is another one, so cursors mean nothing in it: everybody reads from the start again, and is sent nothing that is much
-     * older than what was read last. What is sent twice then has the same id as before.
+     * The database is a different one, in which the cursors mean nothing: all webhooks read from the start again, and
+     * are not sent events much older than the last one read. An event sent twice has the same id.
      */
     async beginAnew(client: Queryable, { readAt }: Place, start: string): Promise<void> {
       await client.query({

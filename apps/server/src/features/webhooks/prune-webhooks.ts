@@ -3,7 +3,7 @@ import { type Duty, dutyRun, type Engine } from '@muster/engine';
 const MOST = 1_000;
 const DAY_MS = 86_400_000;
 
-/** The log is kept a day longer than the actions are, so that it never names less than they do. */
+/** The log is kept a day longer than the actions, so it never has less than they do. */
 export function pruneWebhooks({ schema: s, now }: Engine, retentionDays: number): Duty {
   const tables = [
     { name: 'webhook_deliveries', at: 'created_at', key: 'action_id' },
@@ -34,7 +34,7 @@ export function pruneWebhooks({ schema: s, now }: Engine, retentionDays: number)
   };
 }
 
-/** What waits for an endpoint that is paused stays in the log, however old it is. */
+/** Deliveries that wait for a paused endpoint stay in the log, however old they are. */
 const unlessOpen = (s: string, name: string) =>
   name === 'webhook_deliveries'
     ? `and not exists (select 1 from ${s}.unfinished_actions u where u.tenant_id = d.tenant_id and u.action_id = d.action_id)`

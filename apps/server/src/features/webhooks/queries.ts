@@ -43,7 +43,7 @@ const COLUMNS = `w.tenant_id as "tenantId", w.webhook_id as "webhookId", w.name,
 const HEALTH = `h.delivered::float8 as delivered, h.given_up::float8 as "givenUp", h.failing_since as "failingSince", h.last_at as "lastAt",
   h.last_action as "lastAction", h.last_status as "lastStatus", h.last_error as "lastError"`;
 
-/** Webhooks as they are stored. Whoever changes one holds the place of all (place-queries.ts). */
+/** Webhooks as they are stored. Every change holds the shared place (place-queries.ts). */
 export function createWebhookQueries(s: string, now: () => Date) {
   const withHealth = `select ${COLUMNS}, ${HEALTH} from ${s}.webhooks w
     join ${s}.webhook_health h on h.tenant_id = w.tenant_id and h.webhook_id = w.webhook_id`;
@@ -80,7 +80,7 @@ export function createWebhookQueries(s: string, now: () => Date) {
       return rows[0].n;
     },
 
-    /** Read with every delivery, so a change holds at once on every node. */
+    /** Read with every delivery, so a change takes effect at once on every node. */
     async get(client: Queryable, { tenantId, webhookId }: WebhookKey): Promise<(WebhookRow & Health) | null> {
       const { rows } = await client.query({
         name: 'muster_webhook',
@@ -99,7 +99,7 @@ export function createWebhookQueries(s: string, now: () => Date) {
       return rows as (WebhookRow & Health)[];
     },
 
-    /** Those that are sent to, of all tenants. */
+    /** Those that are not paused, of all tenants. */
     async active(client: Queryable): Promise<WebhookRow[]> {
       const { rows } = await client.query({
         name: 'muster_active_webhooks',
@@ -126,7 +126,7 @@ export function createWebhookQueries(s: string, now: () => Date) {
       });
     },
 
-    /** How much waits in its lanes or is being sent. */
+    /** How many deliveries wait in its lanes or are being sent. */
     async waiting(client: Queryable, { laneIds, tenantId }: WebhookRow): Promise<number> {
       const { rows } = await client.query({
         name: 'muster_webhook_waiting',
@@ -145,7 +145,7 @@ export function createWebhookQueries(s: string, now: () => Date) {
       return rows.map((row) => row.lane_id);
     },
 
-    /** With its place: that of all, or its own if it has not caught up. False: it is paused already, or gone. */
+    /** Keeps its place: its own, or the shared one if it was not behind. False: it is already paused, or deleted. */
     async pause(
       client: Queryable,
       { tenantId, webhookId }: WebhookKey,
@@ -160,7 +160,10 @@ export function createWebhookQueries(s: string, now: () => Date) {
       return rows.length > 0;
     },
 
-    /** Goes on from its own place, or from the given one: then with nothing older, which may lie behind it while an older transaction is open. */
+    /**
+     * Continues from its own place, or from the given one. From a given one older events are skipped: they may lie
+     * after it while an older transaction is open.
+     */
     async resume(
       client: Queryable,
       { tenantId, webhookId }: WebhookKey,
@@ -183,7 +186,7 @@ export function createWebhookQueries(s: string, now: () => Date) {
       });
     },
 
-    /** What came of a try. */
+    /** Records the outcome of a try. */
     async noteTry(
       client: Queryable,
       { tenantId, webhookId }: WebhookKey,

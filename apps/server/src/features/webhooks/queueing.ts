@@ -4,7 +4,7 @@ import { BACKOFF_MS, LONGEST_BACKOFF_MS, TRIES, WEBHOOKS } from './channel.ts';
 import type { WebhookRow } from './queries.ts';
 import type { CloudEvent } from './told-events.ts';
 
-/** A request that is to be sent. */
+/** A request to be sent. */
 export interface NewDelivery {
   readonly webhook: Pick<WebhookRow, 'tenantId' | 'webhookId' | 'laneIds'>;
   readonly key: string;
@@ -12,7 +12,7 @@ export interface NewDelivery {
   readonly replayOf?: string | undefined;
 }
 
-/** What an action of this channel carries. */
+/** The payload of an action of this channel. */
 export interface StoredDelivery {
   readonly webhookId: string;
   readonly key: string;
@@ -21,11 +21,11 @@ export interface StoredDelivery {
 
 export type Queueing = ReturnType<typeof createQueueing>;
 
-/** Deliveries become actions in the lanes of their webhooks, in the caller's transaction: all of them or none. */
+/** Deliveries become actions in the lanes of their webhooks, in the caller's transaction: all or none. */
 export function createQueueing(engine: Engine) {
   const { schema: s, now } = engine;
 
-  /** Says their ids, in their order. */
+  /** Returns their ids, in order. */
   return async (tx: Queryable, deliveries: readonly NewDelivery[]): Promise<string[]> => {
     if (deliveries.length === 0) return [];
     const answers = await engine.enqueueMany(
@@ -64,7 +64,7 @@ export function createQueueing(engine: Engine) {
   };
 }
 
-/** Always the same one. */
+/** Always the same lane for a key. */
 function laneOfKey(laneIds: readonly string[], key: string): string {
   const hash = createHash('sha256').update(key).digest().readUInt32BE(0);
   return laneIds[hash % laneIds.length] as string;

@@ -4,13 +4,16 @@ import type { Log } from '../../http/logging.ts';
 import type { WebhookKey } from './queries.ts';
 import type { Reading } from './reading.ts';
 
-/** What was committed is shown once all older transactions are over: the next looks come sooner. */
+/** Events become visible once all older transactions are over: until then the next looks come sooner. */
 const SOON_MS = 20;
 const AGAIN_MS = 1_000;
-/** How soon a node finds out about the first webhook, or one that goes on, if that was done at another one. */
+/** How soon a node notices the first webhook, or a resumed one, if another node changed it. */
 const NOBODY_MS = 5_000;
 
-/** Reads the feed on for webhooks, at every node: whoever comes first does it. Without webhooks it looks every five seconds. */
+/**
+ * Reads the feed for webhooks. It runs on every node; the first to take the lock reads. Without webhooks it looks every
+ * five seconds.
+ */
 export class Reader {
   readonly #engine: Engine;
   readonly #log: Log;
@@ -64,7 +67,7 @@ export class Reader {
         waitMs = AGAIN_MS;
       }
       if (isMore || this.#hasNews) waitMs = SOON_MS;
-      // news come in crowds: one look for those of a moment
+      // events come in bursts: one look for all of a moment
       if (!isMore) await this.#rest(this.#isNeeded ? waitMs : NOBODY_MS);
       waitMs = Math.min(2 * waitMs, AGAIN_MS);
     }

@@ -7,18 +7,18 @@ import type { WebhookKey, WebhookQueries } from './queries.ts';
 import type { NewDelivery, Queueing } from './queueing.ts';
 import { cloudEvent, type Told, toldOf } from './told-events.ts';
 
-/** Events of one read, and deliveries of one transaction: an event that many want makes a page of its own. */
+/** Events of one read, and deliveries of one transaction. An event that many webhooks want makes a page of its own. */
 const PAGE = 500;
 const MOST_DELIVERIES = 1_000;
 
-/** quiet: nothing more now. nobody: no webhook is where the others are. */
+/** quiet: nothing more now. nobody: no webhook is at the shared place. */
 export type Read = 'more' | 'quiet' | 'nobody';
 
 export type Reading = ReturnType<typeof createReading>;
 
 /**
- * Reads the feed on and queues what webhooks want of it, in one transaction with the new place: a page is queued as a whole and once,
- * whoever dies meanwhile and however many nodes do it at the same time.
+ * Reads the feed and queues what webhooks want of it, in one transaction with the new place: a page is queued as a
+ * whole and once, even if a node dies or several do it at the same time.
  */
 export function createReading(tools: {
   doors: DoorEvents;
@@ -30,7 +30,7 @@ export function createReading(tools: {
   const { doors, engine, places, queries, queue } = tools;
   let known: { version: string; matching: Matching } | undefined;
 
-  /** Of the webhooks that are where the others are; read again when one has changed. */
+  /** Of the webhooks at the shared place; read again when one has changed. */
   async function matchingOf(tx: Queryable, { version }: Place): Promise<Matching> {
     if (known?.version !== version) {
       const webhooks = await queries.active(tx);
@@ -39,12 +39,12 @@ export function createReading(tools: {
     return known.matching;
   }
 
-  /** Queues what it can of them; says behind which of them it has stopped, if it did. */
+  /** Queues deliveries for these events. Returns the event it stopped after, if it had to. */
   async function queueFor(tx: Queryable, told: readonly Told[], matching: Matching): Promise<Told | null> {
     const deliveries: NewDelivery[] = [];
     let stoppedAt: Told | null = null;
     for (const one of told) {
-      // what is of one event is not taken apart: its place is behind all of it
+      // the deliveries of one event stay together: its place lies after all of them
       if (deliveries.length >= MOST_DELIVERIES && stoppedAt && one.cursor !== stoppedAt.cursor) break;
       const event = cloudEvent(one);
       for (const webhook of matching.of(one)) deliveries.push({ webhook, key: one.key, event });
@@ -75,7 +75,7 @@ export function createReading(tools: {
   const beginAnew = async (tx: Queryable, place: Place) =>
     places.beginAnew(tx, place, await engine.feed.cursor(tx, 'start'));
 
-  /** It is ahead of the others: they come to where it is, or there are none. */
+  /** It is ahead of the shared place: the others read up to it, or there are none. */
   async function meet(tx: Queryable, ahead: WebhookKey & { cursor: string }, place: Place): Promise<boolean> {
     if (!(await matchingOf(tx, place)).isEmpty) return false;
     await places.move(tx, ahead.cursor);
@@ -84,14 +84,15 @@ export function createReading(tools: {
     return true;
   }
 
-  /** A step of one that has a place of its own; false: there is none to be made now. */
+  /** One step of a webhook with its own place; false: none can be made now. */
   async function catchUp(tx: Queryable, behind: WebhookKey & { cursor: string }): Promise<boolean> {
     const { tenantId, cursor } = behind;
     const webhook = await queries.get(tx, behind);
     if (!webhook) return false;
     const matching = new Matching([webhook]);
     let page = await pageOf(tx, { tenantId, cursor }, matching);
-    // near the end: from here on nobody reads on, so what is up to the place of the others is its own, and the rest theirs
+    // near the end: from here on no other transaction reads, so it gets the events up to the shared place, and the rest
+    // with the others
     const place = page.more ? null : await others(tx);
     if (place) page = await pageOf(tx, { tenantId, cursor }, matching);
     if (place && engine.feed.isBefore(place.cursor, cursor)) return meet(tx, behind, place);
@@ -121,7 +122,7 @@ export function createReading(tools: {
         });
       }),
 
-    /** A step of one that has a place of its own, the next after `after`; null: there is none. */
+    /** One step of a webhook with its own place, the next after `after`; null: there is none. */
     async catchUpNext(after: WebhookKey | null): Promise<{ of: WebhookKey; isMore: boolean } | null> {
       const of = await places.behind(engine.db, after);
       if (!of) return null;
@@ -139,5 +140,5 @@ export function createReading(tools: {
 const isForeign = (error: unknown) =>
   error instanceof EngineError && error.code === 'MUSTER_OTHER_INCARNATION';
 
-/** Another node has queued the same page, or it was paused: nothing of it stays. */
+/** Another node has queued the same page, or the webhook was paused: rolled back. */
 class Overtaken extends Error {}

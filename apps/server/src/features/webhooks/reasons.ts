@@ -1,7 +1,7 @@
 import type { DoorReason, Engine } from '@muster/engine';
 import { WEBHOOKS } from './channel.ts';
 
-/** Why does a delivery wait? Because its webhook is paused. A tenant has a hundred webhooks at most. */
+/** Why a delivery waits: its webhook is paused. A tenant has a hundred webhooks at most. */
 export function givePausedReasons(engine: Engine): void {
   const { schema: s } = engine;
   engine.giveReasons(WEBHOOKS, async (client, waiting) => {

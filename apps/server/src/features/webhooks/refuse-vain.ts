@@ -1,7 +1,7 @@
 import { httpError } from '../../http/errors.ts';
 import type { WebhookRow } from './queries.ts';
 
-/** Which part of a filter an event can have a value for; all of them unless it is here. */
+/** The parts of a filter an event can have a value for; all of them if it is not listed. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   'order.': ['kinds'],
   'device.': ['devices'],
@@ -10,14 +10,14 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   'alert.': [],
 };
 
-/** A filter that keeps away every event that was asked for would do so unnoticed. */
+/** A filter that excludes every requested event would never be noticed, so it is refused. */
 export function refuseVain({ events, filter }: Pick<WebhookRow, 'events' | 'filter'>): void {
   const asked = Object.entries(filter).flatMap(([field, values]) => (values === undefined ? [] : field));
   const mayMatch = (event: string) => {
     const fields = Object.entries(FIELDS).find(([noun]) => event.startsWith(noun))?.[1];
     if (!fields) return true;
     const isOfOrders = event.startsWith('order.');
-    // orders are actions of this kind, of no host or device and without tags
+    // orders are actions of this kind, without host, device or tags
     if (isOfOrders && filter.kinds && !filter.kinds.includes('order')) return false;
     return asked.every((field) => fields.includes(field));
   };

@@ -18,7 +18,7 @@ import { tryOf } from './tries.ts';
 import type { Webhooks } from './webhooks.ts';
 import { textOf, wireWebhook } from './wire.ts';
 
-/** A webhook carries what happens in the tenant out of it: only admins say where to. */
+/** A webhook sends events out of the tenant, so only admins say where to. */
 const admins = operators('admin');
 const viewers = operators('viewer');
 const PING_MS = 10_000;
@@ -39,7 +39,7 @@ export function webhookRoutes(
     run: (tx: Queryable) => Promise<unknown>,
     detail?: unknown,
   ) {
-    // what is as it was asked for already is no change
+    // a repeated change that alters nothing is not logged
     await audit.change(caller, run, (answer) =>
       answer === false ? null : { act, target: target(id), detail },
     );

@@ -4,13 +4,13 @@ import { newSecret } from './signing.ts';
 
 const purposeOf = ({ tenantId, webhookId }: WebhookKey) => `webhook-secret:${tenantId}:${webhookId}`;
 
-/** A new one, as it is shown and as it is stored. */
+/** A new secret, as shown and as stored. */
 export function makeSecret(secrets: Secrets, webhook: WebhookKey): { secret: string; sealed: Buffer } {
   const secret = newSecret();
   return { secret, sealed: secrets.seal(secret, purposeOf(webhook)) };
 }
 
-/** Those that are valid at this time, the present one first. */
+/** The secrets valid at this time, the present one first. */
 export const createSecretsOf = (secrets: Secrets) => (row: WebhookRow, at: Date) =>
   [
     row.secret,

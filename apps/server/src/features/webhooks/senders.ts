@@ -4,7 +4,7 @@ import type { LaneSender } from '../../outgoing/lane-sender.ts';
 import type { PlaceQueries } from './place-queries.ts';
 import type { WebhookQueries, WebhookRow } from './queries.ts';
 
-/** How soon a node finds out what was changed at another one. */
+/** How soon a node notices a change made on another. */
 const LOOK_MS = 5_000;
 
 interface Options {
@@ -15,7 +15,7 @@ interface Options {
   begin(webhook: WebhookRow): LaneSender;
 }
 
-/** One sender for each webhook that is not paused, at every node. */
+/** One sender per active webhook, on every node. */
 export class Senders {
   readonly #options: Options;
   readonly #running = new Map<string, LaneSender>();
@@ -45,7 +45,7 @@ export class Senders {
     this.#running.clear();
   }
 
-  /** Something has changed, perhaps here. */
+  /** Something may have changed, here or elsewhere. */
   lookSoon(): void {
     this.#looking = this.#looking
       .then(() => this.#look())
@@ -62,7 +62,7 @@ export class Senders {
     const active = new Map(
       (await queries.active(db)).map((row) => [`${row.tenantId}:${row.webhookId}`, row]),
     );
-    // what came between the two reads has a later version, and leads to another look
+    // a change between the two reads has a later version, and leads to another look
     this.#version = version;
     for (const [key, webhook] of active)
       if (this.#isStarted && !this.#running.has(key)) this.#running.set(key, begin(webhook));

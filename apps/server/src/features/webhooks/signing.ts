@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** Signatures by the scheme of Standard Webhooks: HMAC-SHA256 over id, time and body, one for each secret that is valid. */
+/** Signatures of Standard Webhooks: HMAC-SHA256 over id, time and body, one for each valid secret. */
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 

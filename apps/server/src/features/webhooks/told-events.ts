@@ -7,16 +7,16 @@ import type { StreamEvent } from '../../events/stream-event.ts';
 import { type Facts, factsOf } from './action-facts.ts';
 import { WEBHOOKS } from './channel.ts';
 
-/** Something that webhooks tell of, in their words. */
+/** An event as webhooks send it, in the words of its door. */
 export interface Told {
   readonly tenantId: number;
   readonly type: WebhookEvent;
-  /** The same whenever this event is told again, and of no other one, in another life of the database neither. */
+  /** The same whenever this event is sent again, and unique, even after the database is restored. */
   readonly id: string;
-  /** What has the same key is sent in its order. */
+  /** Events with the same key are sent in order. */
   readonly key: string;
   readonly at: Date;
-  /** The place behind it in the feed. */
+  /** Its cursor in the feed. */
   readonly cursor: string;
   readonly subject: string | null;
   readonly data: Readonly<Record<string, unknown>>;
@@ -35,13 +35,13 @@ const OF_ACTIONS: { readonly [Type in EventType]?: { type: WebhookEvent; state: 
   SUPERSEDED: { type: 'action.cancelled', state: 'cancelled' },
   EXPIRED: { type: 'action.expired', state: 'expired' },
 };
-/** Notes that are told as they are. */
+/** Notes that are sent unchanged. */
 const NOTES: readonly string[] = ['alert.raised', 'batch.finished', 'device.state_changed', 'task.finished'];
 const POLICY_NOTE = 'device.state';
-/** What the server does for itself, deliveries above all: told of them, a webhook would never come to rest. */
+/** The server's own work, above all deliveries: a webhook that reported its own deliveries would never come to rest. */
 const INTERNAL: readonly (string | null)[] = [BUS, CALLBACKS, WEBHOOKS];
 
-/** What webhooks tell of these events, in their order. */
+/** What webhooks send for these events, in order. */
 export async function toldOf(
   client: Queryable,
   { doors, engine }: { doors: DoorEvents; engine: Pick<Engine, 'schema'> },
@@ -65,13 +65,13 @@ export async function toldOf(
 
 type Said = Pick<Told, 'type' | 'subject' | 'data'>;
 
-/** `key`: events with the same one are delivered in their order. */
+/** `key`: events with the same key are delivered in order. */
 function told(event: StreamEvent, said: Said, key: string): Told {
   const { at, cursor, eventId, kind, laneName, space, tags, tenantId } = event;
   return {
     ...said,
     ...{ at, cursor, kind, tags, tenantId },
-    // numbers of events are given out again after a restore, but not in the same millisecond
+    // event numbers are reused after a restore, but not in the same millisecond
     id: `evt_${eventId}-${at.getTime().toString(36)}-${said.type}`,
     key: event.actionId === null ? (said.subject ?? said.type) : key,
     device: space === 'device' ? laneName : null,
@@ -122,7 +122,7 @@ function isKnown(type: string): type is WebhookEvent {
   return (WEBHOOK_EVENTS as readonly string[]).includes(type);
 }
 
-/** As it goes out: a CloudEvent in JSON, which is also what Standard Webhooks recommends. */
+/** The body that is sent: a CloudEvent in JSON, as Standard Webhooks recommends. */
 export function cloudEvent({
   at,
   data,

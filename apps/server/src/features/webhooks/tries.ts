@@ -1,7 +1,7 @@
 import type { Engine, Queryable } from '@muster/engine';
 import type { OutgoingAnswer } from '../../outgoing/outgoing.ts';
 
-/** What came of a try, as far as it is kept. */
+/** The stored outcome of a try. */
 export interface Try {
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export interface StoredTry extends Try {
   readonly at: Date;
 }
 
-/** Of an answer so much is kept. */
+/** This much of an answer is kept. */
 const KEPT_BYTES = 4_096;
 const KEPT_HEADERS = 20;
 const LONGEST_HEADER = 500;

@@ -14,7 +14,7 @@ import type { Queueing } from './queueing.ts';
 import { refuseVain } from './refuse-vain.ts';
 import { makeSecret } from './secrets.ts';
 
-/** What can be done with a webhook. Every change holds the place of all, so it lies between two pages of the feed. */
+/** Operations on webhooks. Every change holds the shared place, so it lies between two pages of the feed. */
 const MOST_REPLAYED = 500;
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
@@ -28,7 +28,7 @@ export function createWebhooks(tools: {
   queries: WebhookQueries;
   queue: Queueing;
   secrets: Secrets;
-  /** Told after the commit of a change. */
+  /** Called after the commit of a change. */
   changed: () => void;
 }) {
   const { alerts, changed, deliveries, engine, outgoing, places, queries, queue, secrets } = tools;
@@ -81,7 +81,7 @@ export function createWebhooks(tools: {
   return {
     known,
 
-    /** From now on: its place is the end of the feed, where the others are or will be. */
+    /** Starts at the end of the feed, where the shared place is or will be. */
     async create(tx: Queryable, tenantId: number, given: NewWebhook, createdBy: string) {
       const url = checkUrl(given.url);
       refuseVain({ events: given.events, filter: given.filter ?? {} });
@@ -119,7 +119,7 @@ export function createWebhooks(tools: {
       await queries.update(tx, row, { ...to, url });
     },
 
-    /** What waits for it is not sent any more, and its lanes are nobody's. */
+    /** Cancels its waiting deliveries; its lanes belong to no webhook from then on. */
     async remove(tx: Queryable, tenantId: number, id: string): Promise<void> {
       await hold(tx);
       const row = await known(tx, tenantId, id);
@@ -141,7 +141,7 @@ export function createWebhooks(tools: {
       return pause(tx, await known(tx, tenantId, id), 'operator', reason ?? 'Paused by an operator.');
     },
 
-    /** Nothing that was sent there was taken. */
+    /** Pauses an endpoint that accepts nothing. */
     async pauseDead(tx: Queryable, key: WebhookKey, reason: string): Promise<void> {
       if (!(await pause(tx, key, 'failures', reason))) return;
       const row = await queries.get(tx, key);
@@ -177,7 +177,7 @@ export function createWebhooks(tools: {
       return actionId;
     },
 
-    /** Of a time range, a part of it at a time. What waits is not repeated: it is sent anyway. */
+    /** Replays a time range, part by part. Waiting deliveries are not repeated: they are sent anyway. */
     async replay(
       tx: Queryable,
       tenantId: number,

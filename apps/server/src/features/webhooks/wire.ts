@@ -47,7 +47,7 @@ export function wireWithTries(row: DeliveryRow, tries: readonly StoredTry[]): We
   };
 }
 
-/** Answers may be anything; JSON and people want text. */
+/** Answers may be any bytes; JSON and people need text. */
 export const textOf = (body: Buffer) => body.toString('utf8').replaceAll('\u0000', '\ufffd');
 
 const lastOf = (at: Date, row: { lastStatus: number | null; lastError: string | null }) => ({

@@ -3,7 +3,10 @@ import type { Plugin } from 'graphql-yoga';
 import type { ReadTurns } from './read-turns.ts';
 import { type Context, errorOf } from './refusals.ts';
 
-/** Every query has its share of the reads; one too many is answered 503 as a whole. Changes are gathered, or one after the other. */
+/**
+ * Bounds the reads of every query; beyond the limit the whole query is answered 503. Mutations are gathered, or run one
+ * after the other.
+ */
 export function boundedReads(turns: ReadTurns): Plugin {
   return {
     onExecute({ executeFn, setExecuteFn }) {

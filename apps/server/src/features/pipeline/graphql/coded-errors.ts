@@ -7,8 +7,8 @@ const BAD_VARIABLES = 'BAD_USER_INPUT';
 const INTERNAL = 500;
 
 /**
- * Whatever goes wrong with a document has a code: one that nests too deeply is not parsed, values that are none of their type are the
- * client's mistake, and a fault of ours has the name of the request in the log, as on every other route.
+ * Gives every error of a document a code: one that nests too deeply is not parsed, values of a wrong type are the
+ * client's error, and an internal error names its request in the log, as on every other route.
  */
 export function codedErrors(): Plugin<Context> {
   return {

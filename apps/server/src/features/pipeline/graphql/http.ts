@@ -21,12 +21,12 @@ import type { createResolvers } from './resolvers.ts';
 import { SDL } from './schema.ts';
 
 /**
- * GraphQL over HTTP: questions and changes as JSON, subscriptions as server-sent events. Documents that were seen before are neither
- * parsed nor validated again.
+ * GraphQL over HTTP: queries and mutations as JSON, subscriptions as server-sent events. Documents seen before are
+ * neither parsed nor validated again.
  */
 const PATH = '/graphql';
 const FOREVER_SECONDS = 7 * 86_400;
-/** A bulk has ten thousand ids. */
+/** Enough for the ten thousand ids of a bulk. */
 const BODY_LIMIT = 1_048_576;
 
 export type Yoga = ReturnType<typeof createGraphql>;
@@ -59,13 +59,13 @@ export function graphqlRoutes(yoga: Yoga, longPolls: LongPolls, places: StreamPl
     caller: Caller,
     asked: { address: string; method: string; body?: string; operation: Operation },
   ): Promise<unknown> {
-    // whatever is accepted: it is no document at all
+    // whatever the Accept header says: it is not a valid document
     if (isTooNested(asked.operation.query ?? '')) return reply.code(400).send({ errors: [tooNested()] });
     const said = request.headers.accept ?? 'application/json';
     const streams = isSubscription(asked.operation);
     if (streams && !/text\/event-stream|text\/\*|\*\/\*/i.test(said))
       throw httpError('MUSTER_BAD_REQUEST', 'Subscriptions need "Accept: text/event-stream".');
-    // while there is still a status to be answered
+    // while a status can still be sent
     if (streams) places.enter(caller.tenantId)();
     const accept = streams ? 'text/event-stream' : said;
     const ask = (signal: AbortSignal | null) =>
@@ -135,7 +135,7 @@ function isSubscription({ query = '', operationName }: Operation): boolean {
   try {
     return getOperationAST(parse(query), operationName)?.operation === 'subscription';
   } catch {
-    return false; // no document: that is said by whoever executes it
+    return false; // not a document: its execution reports that
   }
 }
 
@@ -151,11 +151,11 @@ function refuseNoObject(name: string, text: string | undefined): void {
     throw httpError('MUSTER_BAD_REQUEST', `${name} must be a JSON object.`);
 }
 
-/** Why a stream is over, as clients of the protocol read it: they come back after a stream that broke off, and not after this. */
+/** Why a stream ended, in the form clients read: they reconnect after a broken stream, but not after this. */
 const lastWords = (error: GraphQLError) =>
   `event: next\ndata: ${JSON.stringify({ errors: [error] })}\n\nevent: complete\ndata:\n\n`;
 
-/** As fast as the client reads, until one of the two has had enough. What comes after that is not sent. */
+/** As fast as the client reads, until either side stops. What comes after that is not sent. */
 async function pipe(response: Response, reply: FastifyReply, signal: AbortSignal): Promise<void> {
   const { raw } = reply;
   reply.hijack();
@@ -170,7 +170,7 @@ async function pipe(response: Response, reply: FastifyReply, signal: AbortSignal
   if (!reader) return;
   try {
     while (!signal.aborted) {
-      // ends with the signal, as what it reads from does: `cancel` would wait for a read under way, up to the next sign of life
+      // ends with the signal, as its source does: `cancel` would wait for a pending read, up to the next keep-alive
       const { done, value } = await reader.read();
       if (done || signal.aborted) return;
       if (!raw.write(value)) await drained(raw, signal);

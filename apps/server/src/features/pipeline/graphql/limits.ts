@@ -13,20 +13,19 @@ import {
 } from 'graphql';
 
 /**
- * How much a document may ask for: it nests ten levels at most and costs 1,000 at most. A field costs one, one that
- * is read by a statement of its own five; what stands under a page or a list costs as often as it may have entries; a change costs ten,
- * one of many devices a hundred. Questions about the schema
- * itself touch no data: their depth is not counted.
+ * Bounds a document: ten levels deep, a cost of 1,000. A field costs one, one that needs its own statement five; the
+ * fields under a page or list count as often as it may have entries; a mutation costs ten, one on many devices a
+ * hundred. Introspection reads no data, so its depth is not counted.
  */
 export const MOST_DEPTH = 10;
 export const MOST_COST = 1_000;
 export const MOST_PER_PAGE = 100;
 export const DEFAULT_PER_PAGE = 20;
-/** A list that says nothing of its length: the ten types, what a bulk answers of the devices that it was given. */
+/** The assumed length of a list without a limit: the ten types, the devices of a bulk's answer. */
 const A_FEW = 10;
-/** The same of the schema itself, whose lists nest and touch no data. */
+/** The same for introspection, whose lists nest and read no data. */
 const A_FEW_OF_SCHEMA = 3;
-/** Arguments that say how many entries there are at most. */
+/** Arguments that limit the number of entries. */
 const LENGTHS = new Set(['first', 'last']);
 const READ = 5;
 const CHANGE = 10;
@@ -41,10 +40,10 @@ const NOTHING: Measure = { depth: 0, cost: 0 };
 
 export function limitRule(context: ValidationContext): ASTVisitor {
   const schema = context.getSchema();
-  // each fragment is measured once, however often it is spread: documents of fragments of fragments grow exponentially
+  // each fragment is measured once, however often it is spread: nested fragments grow exponentially
   const fragments = new Map<string, Measure>();
 
-  /** How often what stands under it may come: as often as the page has entries, or a list of few. */
+  /** How often its fields may occur: once for each entry of the page, or of a short list. */
   function entriesOf(
     field: FieldNode,
     definition: GraphQLField<unknown, unknown> | undefined,
@@ -70,7 +69,7 @@ export function limitRule(context: ValidationContext): ASTVisitor {
     const definition = parent?.getFields()[name];
     const type = definition && getNamedType(definition.type);
     const inner = field.selectionSet ? ofSet(field.selectionSet, isObjectType(type) ? type : null) : NOTHING;
-    // a page has its entries in `nodes`: they are counted once, by the page
+    // the entries of a page are in `nodes`: they are counted once, by the page
     const entries = name === 'nodes' ? 1 : entriesOf(field, definition, parent);
     return {
       depth: name.startsWith('__') ? 0 : inner.depth + 1,
@@ -81,7 +80,7 @@ export function limitRule(context: ValidationContext): ASTVisitor {
   function ofFragment(name: string): Measure {
     const before = fragments.get(name);
     if (before) return before;
-    fragments.set(name, NOTHING); // a circle is refused by another rule
+    fragments.set(name, NOTHING); // another rule refuses cycles
     const definition = context.getFragment(name);
     const measure = definition
       ? ofSet(definition.selectionSet, typeNamed(definition.typeCondition.name.value))

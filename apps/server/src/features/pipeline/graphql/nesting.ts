@@ -1,14 +1,15 @@
 import { GraphQLError, Lexer, Source, TokenKind } from 'graphql';
 
 /**
- * How deep a document may nest brackets of any kind. The parser and whoever looks at its tree follow them by recursion, and the stack
- * ended at some thousand; the lexer does not. What may be asked for is ten levels (`limits.ts`), introspection has fifteen.
+ * How deep a document may nest brackets of any kind. The parser and the visitors of its tree recurse, and the stack
+ * overflowed at some thousand levels; the lexer does not recurse. Ten levels are allowed (`limits.ts`); introspection
+ * has fifteen.
  */
 export const MOST_NESTING = 50;
 const OPENING: ReadonlySet<string> = new Set([TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L]);
 const CLOSING: ReadonlySet<string> = new Set([TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R]);
 
-/** What is wrong otherwise the parser says. */
+/** Other errors are left to the parser. */
 export function isTooNested(document: string): boolean {
   const lexer = new Lexer(new Source(document));
   let depth = 0;

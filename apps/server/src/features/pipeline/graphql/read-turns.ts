@@ -2,25 +2,27 @@ import { FairLine, overloaded, Room } from '@muster/engine';
 import type { Caller } from '../../../tokens/caller.ts';
 
 /**
- * Reads of all documents at this node: four at once, so that of ten connections most are left for others. Forty documents with 300
- * fields each had put 12,000 statements into the pool, and everybody else got 503 for as long as they came.
+ * Reads of all documents at this node: four at once, so most of ten connections are left for others. Forty documents
+ * with 300 fields each had put 12,000 statements into the pool, and every other client got 503 for as long as they
+ * came.
  *
  *   documents of a caller ──in turn, four at a time──► callers of a tenant ──► tenants ──in turn──► read
  *
- * Turns always come, as statements end by their time limit; one that comes after the time of its document is not used.
+ * Turns always come, because statements end by their time limit; a turn that comes after its document has ended is not
+ * used.
  */
 const AT_ONCE = 4;
 const OF_CALLER_AT_ONCE = 4;
-/** Documents under way. Whoever comes when there are more is refused at once, before anything is read. */
+/** Documents in progress. Beyond this, a document is refused at once, before anything is read. */
 const MOST = { documents: 1_000, ofCaller: 200 };
 
-/** Also of a document among those of its caller: the line needs a number whose turn it is. */
+/** A place in a line. `tenant` names whose turn it is; among the documents of a caller it is the document's number. */
 interface Turn {
   readonly tenant: number;
   readonly go: () => void;
 }
 
-/** One that waits, in the line of its caller and then in that of all. */
+/** A waiting read, in the line of its caller and then in the line of all. */
 interface Waiting extends Turn {
   readonly refuse: (error: Error) => void;
   leave: () => void;
@@ -35,11 +37,11 @@ interface OfCaller {
 
 export interface DocumentReads {
   read<T>(run: () => Promise<T>): Promise<T>;
-  /** It is answered: what it still waits for is not read. It counts until what is being read for it is over. */
+  /** The document is answered: its waiting reads are dropped. It counts until its running reads have ended. */
   end(): void;
 }
 
-/** Nobody hears of it: the answer has gone before. */
+/** Reaches no client: the answer was already sent. */
 export class DocumentOver extends Error {}
 
 export class ReadTurns {
@@ -57,7 +59,7 @@ export class ReadTurns {
     this.#mostOfCaller = most.ofCaller;
   }
 
-  /** How many documents are under way. */
+  /** How many documents are in progress. */
   get documents(): number {
     return this.#room.calls;
   }
@@ -71,7 +73,8 @@ export class ReadTurns {
     this.#begun += 1;
     const document = this.#begun;
     const until = performance.now() + this.#documentMs;
-    // A field that is refused can end a document while its others wait: one token had 90,000 of them queued by 600 documents, none counted.
+    // A refused field can end a document while its others wait: one token had 90,000 of them queued by 600 documents,
+    // none counted.
     const waiting = new Set<Waiting>();
     let [reading, isOver] = [0, false];
     const leaveIfOver = () => {

@@ -2,7 +2,7 @@ import type { ExecutionStatus, Policy } from '@muster/contracts/words';
 import type { Engine, Queryable } from '@muster/engine';
 import { PIPELINE } from '../channel.ts';
 
-/** The pages of the GraphQL interface: one statement each, whatever is asked for of their entries. */
+/** The pages of the GraphQL interface: one statement each, whatever fields of their entries are requested. */
 export interface Page<T> {
   readonly nodes: readonly T[];
   readonly cursor: string | null;
@@ -143,7 +143,9 @@ export function createReads({ schema: s }: Pick<Engine, 'schema'>) {
       return rows[0] ? execution(rows[0]) : null;
     },
 
-    /** The last ones of several actions at once, each in its order. However many ask for one action, it is read once. */
+    /**
+     * The last executions of several actions at once, each in order. An action requested several times is read once.
+     */
     async executionsOf(
       client: Queryable,
       wanted: readonly { tenantId: number; actionId: string; last: number }[],

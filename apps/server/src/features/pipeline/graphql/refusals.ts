@@ -8,14 +8,14 @@ import type { Caller } from '../../../tokens/caller.ts';
 import { RefusedAssignment } from '../errors.ts';
 import { DocumentOver, type DocumentReads } from './read-turns.ts';
 
-/** Who asks, and what the request is called in the log. */
+/** The caller, and the name of the request in the log. */
 export interface Context {
   readonly caller: Caller;
   readonly requestId: string;
   readonly log: Log;
-  /** Of a stream over HTTP: when its client or its token is gone. */
+  /** For a stream over HTTP: aborted when its client or its token is gone. */
   readonly signal?: AbortSignal | null;
-  /** Of a query: when it may read. */
+  /** For a query: its turn to read. */
   readonly turn?: DocumentReads;
 }
 
@@ -23,7 +23,7 @@ export interface Context {
 export type Args = any;
 export type Resolve = (parent: Args, args: Args, context: Context) => unknown;
 
-/** As the client hears it: refusals with their code, a fault of ours with the name of the request in the log. */
+/** As the client gets it: refusals with their code, internal errors with the name of the request in the log. */
 export function errorOf(error: unknown, asked: { id: string; reads: boolean; log: Log }) {
   const { code, status, message } = failureOf(error as Error, asked);
   if (code === 'MUSTER_OVERLOADED') asked.log.warn({ reqId: asked.id, code }, 'The request was refused.');
@@ -36,13 +36,16 @@ export function errorOf(error: unknown, asked: { id: string; reads: boolean; log
   return { code, message, status, error: new GraphQLError(message, { extensions: { code, ...batch } }) };
 }
 
-/** A statement of its own, in its turn. */
+/** A read of its own, in its turn. */
 export const inTurn =
   (resolve: (...asked: Parameters<Resolve>) => Promise<unknown>): Resolve =>
   (...asked) =>
     asked[2].turn ? asked[2].turn.read(() => resolve(...asked)) : resolve(...asked);
 
-/** Every resolver that touches data. Texts in a document are not those of a JSON body: they are looked at here. */
+/**
+ * Wraps every resolver that touches data. Texts in a document have not passed the checks of JSON bodies, so they are
+ * checked here.
+ */
 export const refusable =
   (role: Role, resolve: Resolve, reads = true): Resolve =>
   async (parent, args, context) => {

@@ -29,7 +29,7 @@ const each = (role: Role, resolvers: Record<string, Resolve>, reads = true) =>
 const inTurns = (resolvers: Record<string, Parameters<typeof inTurn>[0]>) =>
   Object.fromEntries(Object.entries(resolvers).map(([name, resolve]) => [name, inTurn(resolve)]));
 
-/** A null that is said is no value of its own: it means what nothing said means. */
+/** An explicit null means the same as a missing argument. */
 const assignment = (args: Args) => ({
   ...args,
   ...{ offline: args.offline ?? 'QUEUE', whenBusy: args.whenBusy ?? 'REJECT' },
@@ -49,7 +49,7 @@ function atMost(name: 'first' | 'last', given: number | null | undefined): numbe
   return asked;
 }
 
-/** Nothing that is found by it is longer. */
+/** Nothing that can be found is longer. */
 const LONGEST_SOUGHT = 1_000;
 
 function sought(name: 'search' | 'tag', given: string | null | undefined): string | null {
@@ -179,7 +179,7 @@ export function createResolvers(tools: Tools) {
             isOver = true;
           };
           try {
-            // from this moment on, however long it takes until somebody reads
+            // from this moment, however long it takes until the client reads
             const cursor = await engine.feed.cursor(db, 'end');
             const from = { tenantId: caller.tenantId, cursor, signal: signal ?? null };
             return stateChanges(events, from, deviceId ?? null, end);

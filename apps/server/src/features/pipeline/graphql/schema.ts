@@ -1,4 +1,4 @@
-/** What can be asked for at /graphql. `npm run generate` writes it to apps/server/schema.graphql, and a test compares. */
+/** The schema of /graphql. `npm run generate` writes it to apps/server/schema.graphql, and a test compares them. */
 export const SDL = /* GraphQL */ `
 "An instant, as ISO 8601 in UTC."
 scalar DateTime

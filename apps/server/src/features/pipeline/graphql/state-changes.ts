@@ -2,8 +2,8 @@ import type { EventStream } from '../../../events/event-stream.ts';
 import { NOTE, type StateNote } from '../state-note.ts';
 
 /**
- * What happens to devices from now on, out of the event feed. Ended by whoever reads it (`return`) or by the signal, also while it
- * waits for something to happen: a plain generator would only notice with the next event.
+ * Changes of devices from now on, from the event feed. It ends by its reader (`return`) or the signal, even while it
+ * waits for an event: a plain generator would notice only with the next event.
  */
 export function stateChanges(
   stream: EventStream,
@@ -28,7 +28,7 @@ export function stateChanges(
   let isBegun = false;
   const stop = () => {
     ended.abort();
-    if (!isBegun) onEnd(); // a generator that was never asked has nothing to end
+    if (!isBegun) onEnd(); // a generator that was never started has nothing to end
     isBegun = true;
   };
   if (signal?.aborted) stop();

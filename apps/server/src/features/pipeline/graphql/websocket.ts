@@ -11,9 +11,9 @@ import type { Yoga } from './http.ts';
 import { errorOf } from './refusals.ts';
 
 /**
- * Operations over a WebSocket (graphql-ws). A browser cannot send headers with one, so the token comes with the first message
- * (`connectionParams: { authorization: "Bearer …" }`) or, from others, in the header. A connection ends with its token: it is looked
- * at before every operation, and who does not hang up is cut off.
+ * Operations over a WebSocket (graphql-ws). A browser cannot send headers with one, so the token comes with the first
+ * message (`connectionParams: { authorization: "Bearer …" }`) or, from other clients, in the header. A connection ends
+ * with its token: the token is checked before every operation, and a client that does not hang up is cut off.
  */
 const LONGEST_MESSAGE = 65_536;
 const FORBIDDEN = 4403;
@@ -27,7 +27,7 @@ type Extra = { readonly request: Upgrading };
 
 const NO_OPERATION = { code: 'OPERATION_RESOLUTION_FAILURE' };
 
-/** With a code as over HTTP, and without the status that only HTTP has. */
+/** With a code as over HTTP, without the status, which only HTTP has. */
 const told = (errors: readonly GraphQLError[], code?: string) =>
   errors.map((error) => {
     const { http: _, ...extensions } = error.extensions;
@@ -58,13 +58,13 @@ export function graphqlUpgrade(yoga: Yoga, tools: Tools): Upgrade {
       for (const [socket, { caller }] of known)
         if (caller.tenantId === tenantId && caller.tokenId === tokenId) sendAway(socket);
     },
-    // whoever comes back is looked at anew
+    // clients that reconnect are checked again
     missed() {
       for (const socket of known.keys()) sendAway(socket);
     },
   });
 
-  /** Whose connection it is, if its token is still valid. */
+  /** The caller of a connection, if its token is still valid. */
   async function callerNow(socket: WebSocket): Promise<Caller> {
     const before = known.get(socket);
     const caller = before && (await tokens.authenticate(before.text));
