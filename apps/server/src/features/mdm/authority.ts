@@ -6,8 +6,8 @@ import { DEFAULT_TENANT } from '../../tenants/default-tenant.ts';
 const PURPOSE = 'mdm-authority';
 
 /**
- * The authority of this installation. It is made when it is first needed, by whichever node is first: all others use what
- * that one has stored. Its key is sealed.
+ * The certificate authority of this installation. The first node that needs it makes and stores it; all others use the
+ * stored one. Its key is sealed.
  */
 export function createOwnAuthority(db: Database, s: string, tools: { now: () => Date; secrets: Secrets }) {
   const { now, secrets } = tools;
@@ -38,12 +38,12 @@ export function createOwnAuthority(db: Database, s: string, tools: { now: () => 
   return {
     get(): Promise<Authority> {
       known ??= make().catch((error) => {
-        known = undefined; // the next one tries again
+        known = undefined; // the next call tries again
         throw error;
       });
       return known;
     },
-    /** Null: nobody has needed one yet. */
+    /** Null: not needed yet. */
     peek: async (): Promise<Authority | null> => known ?? stored(),
   };
 }

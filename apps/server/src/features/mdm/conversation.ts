@@ -26,15 +26,15 @@ import type { Pushes } from './push/index.ts';
 import { MDM, type RawCommands, workerOf } from './raw-commands.ts';
 import * as sealed from './sealed.ts';
 
-/** Commands that cannot be built are passed over; more than so many in a row wait for the next time. */
+/** Commands that cannot be built are skipped; after this many in a row the rest waits for the next contact. */
 const MOST_PASSED_OVER = 5;
-/** A row of a history must stay one that a page can show; a larger answer is kept apart. */
+/** A page must be able to show a row of history, so a larger answer is stored separately. */
 const LARGEST_RESULT = 60_000;
 const NOTHING = Buffer.alloc(0);
 
 type Known = NonNullable<Settled>;
 
-/** Of a phone that says nothing of a command. */
+/** The report of a phone that only asks for a command. */
 const ASKS = { status: 'Idle', commandUuid: null, errorChain: [] } as const;
 
 interface Tools {
@@ -43,7 +43,7 @@ interface Tools {
   readonly commands: CommandCache;
   readonly contacts: ChannelContacts;
   readonly engine: Engine;
-  /** A phone that came and finds nothing is held so long, if something is on its way to it. */
+  /** How long a phone that finds nothing is held, if something is on its way to it. */
   readonly holdSeconds: number;
   readonly lives: Lives;
   readonly log: Log;
@@ -57,7 +57,7 @@ interface Tools {
 }
 
 /**
- * A phone says what became of a command, and gets the next one; an empty answer ends the session.
+ * A phone reports the outcome of a command, and gets the next one; an empty answer ends the session.
  *
  *   report ──settled──► command of the cache? ──no──► of its lane? ──no──► something on its way? ──no──► empty
  *                            │ yes                      │ yes                   │ yes: held for a moment
@@ -94,7 +94,7 @@ export function createConversation(tools: Tools) {
   ): Promise<PlistDict> {
     if (next.sealedUnlockToken === null)
       throw new MdmError('COMMAND_INVALID', 'The unlock token no longer exists.');
-    // it is the master passcode of the phone: each use is written down
+    // it unlocks the phone like its passcode: each use is logged
     if (!next.again)
       await audit.writeGathered(
         { tenantId, tokenId: null, name: MDM },
@@ -115,7 +115,7 @@ export function createConversation(tools: Tools) {
     return buildCommand(next.commandUuid, { requestType: next.requestType, keys });
   }
 
-  /** It can never be handed out: whoever asked for it hears so. */
+  /** It can never be handed out; the sender of the command is told. */
   async function giveUp(
     tenantId: number,
     { udid }: Known,
@@ -140,7 +140,7 @@ export function createConversation(tools: Tools) {
     });
   }
 
-  /** What the phone said about an attempt of its lane. */
+  /** A phone's report on an attempt of its lane. */
   async function reportAttempt(
     client: Queryable,
     tenantId: number,
@@ -186,7 +186,10 @@ export function createConversation(tools: Tools) {
     return next;
   }
 
-  /** Something waits in its lane that is not a command yet: whoever makes one of it has just been told that the phone is here. */
+  /**
+   * Its lane has an action that is not a command yet: the door that makes one of it was just told that the phone is
+   * here.
+   */
   async function hold(
     request: FastifyRequest,
     tenantId: number,
@@ -206,12 +209,12 @@ export function createConversation(tools: Tools) {
         const arrived = new AbortController();
         const stop = arrivals.wait(tenantId, udid, () => arrived.abort());
         try {
-          // what came before anybody was listening
+          // what came before the listener was set up
           const before = await look(tenantId, identity, udid);
           if (!before || before.next) return before?.next ?? null;
           const signal = wait.signal ? AbortSignal.any([arrived.signal, wait.signal]) : arrived.signal;
           const action = await raw.claim({ tenantId, laneId, udid }, { ...wait, signal, except: aside });
-          // claimed at the very moment when another command came, it has gone back
+          // claimed at the very moment another command came: released
           if (action && !signal.aborted) return await ofLane(tenantId, known, action);
           return (await look(tenantId, identity, udid))?.next ?? null;
         } finally {
@@ -221,12 +224,15 @@ export function createConversation(tools: Tools) {
       null,
       true,
     );
-    // it leaves without it: nobody else would call it when it can have it
+    // it leaves without it, and nothing else would call it when it can have it
     if (!found) await phones.watch(engine.db, tenantId, udid);
     return found;
   }
 
-  /** What it never refused, then what it refused when it was last here: a refusal should be its last word, or it does not come by itself. */
+  /**
+   * Commands it never refused, then those it refused in its last session. A refusal should be its last report, or it
+   * does not come again by itself.
+   */
   async function nextOf(
     request: FastifyRequest,
     { tenantId, identity }: { tenantId: number; identity: Identity },
@@ -295,14 +301,17 @@ export function createConversation(tools: Tools) {
   };
 }
 
-/** Refused unless it says which command it is about: that must not wait for ever. Entities are refused always. */
+/**
+ * Refused, unless the command it is about is known: that one must not wait for ever. Plists with entities are always
+ * refused.
+ */
 const EXCESSIVE = new Set(['PLIST_TOO_LARGE', 'PLIST_TOO_DEEP']);
 
 function reportedOf(tenantId: number, { hash }: Identity, read: ReadReport): Reported {
   if (read.ok) {
     const { report } = read;
     const { deviceId: udid, user } = report.channel;
-    // of a user only whose device it is counts
+    // for a user, only the device counts
     if (user || report.status === 'Idle') return { tenantId, udid, hash, ...ASKS, begins: !user };
     const errorChain = 'errorChain' in report ? report.errorChain : [];
     const { status, commandUuid } = report;

@@ -8,8 +8,8 @@ import { KIND, MDM, type RawCommands } from './raw-commands.ts';
 import { ERASE, keysOf, refuseErasing } from './written-commands.ts';
 
 /**
- * A copy is a new command, queued by the rules of commands: who may, what a phone understands, an id of its own, a push. To erase,
- * its payload repeats the serial number of the phone (`serial`), which is not kept.
+ * A copy is a new command, queued by the rules of commands: permission, what the phone understands, its own id, a push.
+ * To erase, its payload repeats the serial number of the phone (`serial`), which is not stored.
  */
 export const copyCommand =
   ({ fleet, raw }: { fleet: Pick<Fleet, 'deviceOfLane'>; raw: RawCommands }): Copy =>
@@ -55,7 +55,10 @@ function written(payload: unknown): Written {
   return payload as Written;
 }
 
-/** The serial number was that of the phone then: who wants to erase one says it again, with a new command or a copy. */
+/**
+ * The serial number was confirmed for the phone of that time: to erase one, confirm it again with a new command or a
+ * copy.
+ */
 export function createRedriveRule({ schema: s }: Engine): RedriveRule {
   return async (tx, tenantId, letters, { copy }) => {
     const own = copy ? [] : letters.filter(({ channel }) => channel === MDM).map(({ id }) => id);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Queryable } from '@muster/engine';
 import type { Secrets } from '../../secrets/secrets.ts';
 
-/** What a profile was made for. */
+/** The enrolment that a profile was made for. */
 export interface EnrolmentRow {
   readonly enrolmentId: string;
   readonly deviceId: string;
@@ -13,8 +13,8 @@ export interface EnrolmentRow {
 const purposeOf = (tenantId: number, enrolmentId: string) => `scep-challenge:${tenantId}:${enrolmentId}`;
 
 /**
- * Enrolments. The id carries the tenant, because the authority is one for all tenants and knows nothing else of a phone than
- * the name in its request.
+ * Enrolments. The id carries the tenant: all tenants share one authority, which knows nothing of a phone but the name
+ * in its request.
  */
 export function createEnrolments(s: string, { now, secrets }: { now: () => Date; secrets: Secrets }) {
   const row = (found: { enrolment_id: string; device_id: string; udid: string | null }): EnrolmentRow => ({
@@ -24,7 +24,7 @@ export function createEnrolments(s: string, { now, secrets }: { now: () => Date;
   });
 
   return {
-    /** The same for the same token, however often it is asked for. */
+    /** The same enrolment each time for the same token. */
     async ensure(client: Queryable, of: { tenantId: number; tokenId: string; deviceId: string }) {
       const { tenantId, tokenId, deviceId } = of;
       const id = `${tenantId}-${randomBytes(18).toString('base64url')}`;
@@ -44,7 +44,7 @@ export function createEnrolments(s: string, { now, secrets }: { now: () => Date;
       return { ...enrolment, challenge: challenge.toString('utf8') };
     },
 
-    /** One that no phone has used is over with its token. */
+    /** An enrolment that no phone has used ends with its token. */
     async find(client: Queryable, tenantId: number, enrolmentId: string): Promise<EnrolmentRow | null> {
       const { rows } = await client.query({
         text: `select e.enrolment_id, e.device_id, e.udid from ${s}.mdm_enrolments e
@@ -55,7 +55,7 @@ export function createEnrolments(s: string, { now, secrets }: { now: () => Date;
       return rows[0] ? row(rows[0]) : null;
     },
 
-    /** Whether this key may have a certificate for it. The first key that comes with the secret has it, and may repeat itself. */
+    /** Whether this key may get a certificate for it. The first key that comes with the secret may, repeatedly. */
     async useChallenge(client: Queryable, enrolmentId: string, challenge: string, keyHash: string) {
       const tenantId = tenantOf(enrolmentId);
       if (tenantId === null) return false;
@@ -65,7 +65,7 @@ export function createEnrolments(s: string, { now, secrets }: { now: () => Date;
       });
       if (!rows[0]) return false;
       const right = secrets.open(rows[0].sealed_challenge, purposeOf(tenantId, enrolmentId));
-      // a secret of 192 bits that works once: its time tells nothing that could be used
+      // a secret of 192 bits that works once: the time of a comparison reveals nothing useful
       if (right.toString('utf8') !== challenge) return false;
       const { rows: used } = await client.query({
         text: `update ${s}.mdm_enrolments set challenge_key = $3
@@ -75,7 +75,7 @@ export function createEnrolments(s: string, { now, secrets }: { now: () => Date;
       return used.length > 0;
     },
 
-    /** Whether the owner of this certificate may have the next one of its name. */
+    /** Whether the owner of this certificate may get the next one with its name. */
     async mayRenew(client: Queryable, enrolmentId: string, hash: string): Promise<boolean> {
       const tenantId = tenantOf(enrolmentId);
       if (tenantId === null) return false;
@@ -99,7 +99,7 @@ export function createEnrolments(s: string, { now, secrets }: { now: () => Date;
 
 export type Enrolments = ReturnType<typeof createEnrolments>;
 
-/** Whether it looks like one: the tenant, and 18 random bytes. Our own authority issues no other names. */
+/** Whether it has the form of an id: the tenant, and 18 random bytes. Our own authority issues no other names. */
 export const isEnrolmentId = (name: string) => /^[1-9]\d{0,9}-[\w-]{24}$/.test(name);
 
 function tenantOf(enrolmentId: string): number | null {

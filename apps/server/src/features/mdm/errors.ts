@@ -4,11 +4,11 @@ import { errorsOf, type MusterError } from '../../errors.ts';
 
 export const mdmError = errorsOf(MDM_ERRORS);
 
-/** Whatever is wrong with a message of a phone: 400, and never a word that makes it leave. */
+/** Any error in a message of a phone: 400, and never a status that makes the phone leave. */
 export const refused = (sentence: string, cause?: unknown): MusterError =>
   mdmError('MUSTER_MDM_REFUSED', sentence, { cause });
 
-/** What the protocol refuses, in our words; anything else is thrown on. */
+/** Turns errors of the protocol into our refusals; rethrows anything else. */
 export function asRefusal(error: unknown): never {
   if (error instanceof MdmError) throw refused(error.message, error);
   throw error;

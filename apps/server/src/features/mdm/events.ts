@@ -5,7 +5,7 @@ import type { Bus } from '../../bus/bus.ts';
 export const COMMANDS = 'command';
 const CHECKINS = 'checkin';
 
-/** What is told of phones to whoever listens. */
+/** A message about a phone. */
 export interface PhoneEvent {
   readonly type:
     | 'ACTION_COMPLETED'
@@ -21,7 +21,7 @@ export interface PhoneEvent {
 
 export type Publish = (tx: Queryable, tenantId: number, events: readonly PhoneEvent[]) => Promise<void>;
 
-/** In the order of what happened to each phone: its UDID is the key. */
+/** In order for each phone: its UDID is the key. */
 export function createPublish(bus: Bus): Publish {
   return async (tx, tenantId, events) => {
     if (events.length === 0) return;

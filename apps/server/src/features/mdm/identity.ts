@@ -7,7 +7,7 @@ import { refused } from './errors.ts';
 import type { Trusted } from './trusted.ts';
 
 interface Options {
-  /** By which a proxy tells the certificate it has seen; null: none does. */
+  /** The header in which a proxy passes on the certificate it has seen; null: none. */
   readonly certificateHeader: string | null;
   readonly now: () => Date;
   readonly proxies: BlockList;
@@ -16,7 +16,9 @@ interface Options {
 
 export type Identify = (request: FastifyRequest, body: Buffer) => Promise<Identity>;
 
-/** Who sent this: by the certificate of the connection, by what a trusted proxy says, or by the signature over the body. */
+/**
+ * Who sent a request: from the certificate of the connection, a trusted proxy's header, or the signature over the body.
+ */
 export function createIdentify({ certificateHeader, now, proxies, trusted }: Options): Identify {
   function presented(request: FastifyRequest, body: Buffer): Presented {
     const { socket } = request.raw;
@@ -24,7 +26,7 @@ export function createIdentify({ certificateHeader, now, proxies, trusted }: Opt
     return {
       body,
       tls: socket instanceof TLSSocket ? socket.getPeerX509Certificate()?.raw : undefined,
-      // from anybody else it proves nothing
+      // from any other address it proves nothing
       header: isOfProxy ? headerOf(request, certificateHeader) : undefined,
       signature: headerOf(request, 'mdm-signature'),
     };

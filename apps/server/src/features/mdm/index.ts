@@ -31,10 +31,10 @@ import { createShownPhones } from './shown-phones.ts';
 import { createTenantNames } from './tenant-names.ts';
 import { createTrusted } from './trusted.ts';
 
-/** Phones come when they are pushed to, so what is known of their contacts need not be newer. */
+/** Phones come when they are pushed to, so their contacts need not be recorded more often. */
 const CONTACT_EVERY_MS = 5_000;
 
-/** Apple device management: phones that are enrolled, told to do something, and say what became of it. */
+/** Apple device management: enrols phones, sends them commands, and takes their answers. */
 export const mdm: CreateFeature = (shell) => {
   const { audit, bus, config, db, engine, fleet, log, longPolls, secrets, tokens } = shell;
   const { now, schema } = engine;
@@ -60,7 +60,7 @@ export const mdm: CreateFeature = (shell) => {
   shell.redriving.add(createRedriveRule(engine));
   givePushReasons(engine);
   takeCommands({ arrivals, bus, commands, lives, phones, publish, pushes });
-  // after a standstill the lease of an erase may be over as well, and would end without a result
+  // first: after a standstill the lease of an erase may have expired as well, and would end it without a result
   engine.addDuty(createExpireCommands({ commands, engine, presume: raw.presume, publish }), 'first');
   engine.addDuty(createWatchPhones(engine, pushes));
   engine.addDuty(createPruneCommands(engine, commands, config.MUSTER_RETENTION_DAYS));

@@ -17,10 +17,10 @@ interface Living {
 }
 
 /**
- * A phone that begins a new life must get nothing of the old one. What is unfinished in its lane is ended by whoever hears of the
- * new life, in the order of what was heard of the old one; that may be late. So the phone's row says for which generation of the
- * lane it waits, and nothing of the lane is handed out, taken or queued for it before. Whoever hears that it left raises the
- * generation too: a phone that left and came again waits for both, or the second would end what it was told in between.
+ * A phone that begins a new life must get nothing of the old one. The unfinished actions of its lane are ended by the
+ * subscriber of its events, in their order, which may be late. So the phone's row says which generation of the lane it
+ * waits for, and until then nothing of the lane is handed out, taken or queued for it. Leaving raises the generation
+ * too: a phone that left and came back waits for both, or the second would end actions queued in between.
  */
 export function createLives({ commands, engine, phones, pushes }: Tools) {
   async function generationOf(client: Queryable, tenantId: number, laneId: string): Promise<number> {
@@ -28,13 +28,13 @@ export function createLives({ commands, engine, phones, pushes }: Tools) {
     return load?.generation ?? 0;
   }
 
-  /** Of a phone whose row is locked: nobody ends its waiting meanwhile. */
+  /** For a phone whose row is locked, so its waiting cannot end meanwhile. */
   async function awaitNext(tx: Queryable, tenantId: number, { udid, laneId }: Living): Promise<void> {
     await phones.awaitNext(tx, tenantId, udid, await generationOf(tx, tenantId, laneId));
   }
 
   return {
-    /** It leaves, and what waited for it ends. Gives what is to be told of it, once, in the same transaction. */
+    /** The phone leaves: everything that waits for it ends. Returns the events, once, for the same transaction. */
     async leave(tx: Queryable, tenantId: number, udid: string): Promise<PhoneEvent[]> {
       const phone = await phones.lock(tx, tenantId, udid);
       if (!phone || phone.releasedAt !== null) return [];
@@ -45,13 +45,13 @@ export function createLives({ commands, engine, phones, pushes }: Tools) {
       return [{ type: 'DEVICE_RELEASED', udid }];
     },
 
-    /** In the transaction that tells of the new life. */
+    /** In the transaction that publishes the new life. */
     async begin(tx: Queryable, tenantId: number, phone: Living): Promise<void> {
       await commands.closeAll(tx, tenantId, phone.udid, ['bus', 'lane', 'own']);
       await awaitNext(tx, tenantId, phone);
     },
 
-    /** Whether the old life is over in its lane; asks only until it is. */
+    /** Whether the old life has ended in its lane; reads only until it has. */
     async isBegun(
       client: Queryable,
       tenantId: number,

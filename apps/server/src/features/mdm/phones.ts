@@ -1,7 +1,7 @@
 import type { Queryable } from '@muster/engine';
 import type { Identity } from '@muster/mdm';
 
-/** A phone as the database has it. */
+/** A phone as it is stored. */
 export interface PhoneRow {
   readonly udid: string;
   readonly deviceId: string;
@@ -19,11 +19,11 @@ export interface PhoneRow {
   readonly releasedAt: Date | null;
   /** When it was last told to erase itself; null: not since it authenticated, or it has refused. */
   readonly erasedAt: Date | null;
-  /** Of its lane; null: it may have what is there. */
+  /** The generation of its lane that it waits for; null: it may have what is there. */
   readonly awaitedGeneration: number | null;
 }
 
-/** What changes of a phone; what is undefined stays. */
+/** What changes of a phone; undefined fields stay. */
 export interface PhoneChange {
   readonly sealedUnlockToken?: Buffer | null;
   readonly sealedBootstrapToken?: Buffer | null;
@@ -42,7 +42,7 @@ const COLUMNS: Record<keyof PhoneChange, string> = {
   topic: 'topic',
 };
 
-/** Phones and their certificates. Whoever changes one locks its row first. */
+/** Phones and their certificates. Every change locks the phone's row first. */
 export function createPhones(s: string, now: () => Date) {
   // biome-ignore lint/suspicious/noExplicitAny: a row of the statements below
   const phone = (row: any): PhoneRow => ({
@@ -81,7 +81,7 @@ export function createPhones(s: string, now: () => Date) {
       return rows[0] ? phone(rows[0]) : null;
     },
 
-    /** Those among these that are phones of ours. */
+    /** Those of these that are phones of ours. */
     async known(tx: Queryable, tenantId: number, udids: readonly string[]): Promise<Map<string, PhoneRow>> {
       const { rows } = await tx.query({
         name: 'muster_mdm_known_phones',
@@ -92,7 +92,7 @@ export function createPhones(s: string, now: () => Date) {
       return new Map(rows.map((row) => [row.udid, phone(row)]));
     },
 
-    /** Whose certificate this is; null: nobody's yet. */
+    /** The phone with this certificate; null: none yet. */
     async ownerOf(client: Queryable, tenantId: number, hash: string): Promise<string | null> {
       const { rows } = await client.query({
         text: `select udid from ${s}.mdm_certificates where tenant_id = $1 and hash = $2`,
@@ -101,7 +101,7 @@ export function createPhones(s: string, now: () => Date) {
       return rows[0]?.udid ?? null;
     },
 
-    /** False: somebody else was faster with the same certificate. */
+    /** False: another phone was faster with the same certificate. */
     async pin(
       tx: Queryable,
       tenantId: number,
@@ -116,7 +116,7 @@ export function createPhones(s: string, now: () => Date) {
       return rows[0].udid === udid;
     },
 
-    /** A phone that was not there, or the one that was there, with what its Authenticate says; a serial number that it does not say stays. */
+    /** Inserts or updates a phone from its Authenticate; a serial number that it does not send stays. */
     async put(
       tx: Queryable,
       tenantId: number,
@@ -132,7 +132,7 @@ export function createPhones(s: string, now: () => Date) {
             enrolment_id = excluded.enrolment_id, byod = excluded.byod, topic = excluded.topic, serial = coalesce(excluded.serial, d.serial),
             facts = excluded.facts, authenticated_at = excluded.authenticated_at, token_updated_at = null,
             erased_at = null, refusals = 0, call_after = null,
-            -- that of another lane says nothing about this one
+            -- the generation of another lane means nothing for this one
             awaited_generation = case when d.lane_id = excluded.lane_id then d.awaited_generation end`,
         values: [
           ...[tenantId, given.udid, given.deviceId, given.laneId, given.enrolmentId, given.byod, given.topic],
@@ -151,7 +151,7 @@ export function createPhones(s: string, now: () => Date) {
       });
     },
 
-    /** One more than the one that it waits for already, or than its lane has. */
+    /** One more than the generation it already waits for, or than its lane has. */
     async awaitNext(tx: Queryable, tenantId: number, udid: string, generation: number): Promise<void> {
       await tx.query({
         text: `update ${s}.mdm_devices set awaited_generation = greatest(awaited_generation, $3) + 1 where tenant_id = $1 and udid = $2`,
@@ -159,7 +159,7 @@ export function createPhones(s: string, now: () => Date) {
       });
     },
 
-    /** Another life may have begun meanwhile. */
+    /** Unless another life has begun meanwhile. */
     async endAwaiting(client: Queryable, tenantId: number, udid: string, generation: number): Promise<void> {
       await client.query({
         text: `update ${s}.mdm_devices set awaited_generation = null where tenant_id = $1 and udid = $2 and awaited_generation = $3`,
@@ -175,7 +175,7 @@ export function createPhones(s: string, now: () => Date) {
       });
     },
 
-    /** With its certificates: whatever it sends from now on is that of a stranger. */
+    /** With its certificates: from now on it is unknown. */
     async forget(tx: Queryable, tenantId: number, udid: string): Promise<void> {
       const values = [tenantId, udid];
       await tx.query({

@@ -5,7 +5,7 @@ import type { Enrolments } from './enrolments.ts';
 import { mdmError } from './errors.ts';
 import type { Pushes } from './push/index.ts';
 
-/** Of every profile of ours: whoever removes the profile with this identifier makes the phone leave. */
+/** The identifier of all our profiles: removing the profile makes the phone leave. */
 export const PROFILE_IDENTIFIER = 'io.muster.enrolment';
 const ORGANIZATION = 'Muster';
 
@@ -14,7 +14,7 @@ interface Tools {
   readonly pushes: Pushes;
   readonly tokens: Tokens;
   readonly tenantName: (tenantId: number) => Promise<string>;
-  /** Of an authority that is not ours; null: ours. */
+  /** Of an external authority; null: our own. */
   readonly scep: { readonly url: string; readonly challenge: string } | null;
 }
 

@@ -1,13 +1,13 @@
 import type { PushOutcome } from '@muster/mdm';
 import type { Pushes } from './push/index.ts';
 
-/** Somebody wants a phone to come now, and to know what APNs says to it. */
+/** An operator wants a phone to come now, and the answer of APNs. */
 export interface Said {
   readonly push_result?: string;
   readonly push_error?: string;
 }
 
-/** APNs has not said anything by then; the push is repeated all the same. */
+/** Without an answer of APNs within this time; the push is repeated all the same. */
 const PATIENCE_MS = 10_000;
 const NO_ANSWER: Said = { push_error: 'APNs has not answered yet; the push will be repeated.' };
 

@@ -20,16 +20,16 @@ import { ERASE } from './written-commands.ts';
 export const MDM = 'mdm';
 export const KIND = 'mdm.raw';
 const UNLOCK = 'ClearPasscode';
-/** That a phone began a new life is heard of within a second, if nothing is in the way. */
+/** A phone's new life is noticed within a second, if nothing is in the way. */
 const RETRY_SECONDS = 1;
 
-/** What an action of this channel carries. */
+/** The payload of an action of this channel. */
 export interface RawPayload {
   readonly commandUuid: string;
   readonly requestType: string;
-  /** Its keys; that word would hide them all from operators (`hidden-fields.ts`), not only those that are secret. */
+  /** Not called `keys`: that would hide all of them from operators (`hidden-fields.ts`), not only the secret ones. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** Of an erase: the phone that it was queued for. Not `serial`: a copy would repeat that by itself. */
+  /** To erase: the phone that it was queued for. Not `serial`: a copy would repeat that by itself. */
   readonly meantFor?: string;
 }
 
@@ -37,16 +37,18 @@ export interface RawRequest {
   readonly tenantId: number;
   readonly deviceId: string;
   readonly command: Command;
-  /** One of the caller's own. The same command again is no second one, and another one with it is refused. */
+  /**
+   * The caller's own. Repeating the same command creates no second one; another command with the same id is refused.
+   */
   readonly commandUuid?: string | null | undefined;
   /** EraseDevice is refused without the serial number of the phone. */
   readonly serial?: string | undefined;
   readonly priority?: 'normal' | 'urgent' | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly by: string;
-  /** Of a copy: the old one, its clocks and its tries. */
+  /** For a copy: its original, its clocks and its tries. */
   readonly more?: Partial<NewAction> | undefined;
-  /** Whether the phone is woken up for it: by us, by the caller himself (`quietly`), or by nobody. */
+  /** Whether the phone is woken for it: by us if not given, by the caller (`quietly`), or not at all. */
   readonly wake?: 'quietly' | 'never' | undefined;
 }
 
@@ -61,16 +63,17 @@ interface Tools {
 }
 
 /**
- * Commands that an operator writes himself. Each is an action of the phone's lane, so it waits for its turn behind whatever else
- * the phone is asked to do; what the phone answers is its result.
+ * Commands that operators write themselves. Each is an action in the phone's lane, so it waits for its turn behind
+ * everything else queued for the phone; the phone's answer is its result.
  */
 export function createRawCommands({ commands, engine, fleet, leaseMs, lives, phones, pushes }: Tools) {
   const { schema: s } = engine;
 
   fleet.addStepMilestones(MDM, MDM);
 
-  // whoever ends the attempt, or wants it cancelled: the phone does not get it again; what comes back is a reason to call it.
-  // What ended without a word of the phone's is not answered: that may still come, and the engine knows what it is worth
+  // When an attempt ends or its cancel is requested, the phone no longer gets the command; if the action is to be tried
+  // again, the phone is called. A command that ended without an answer is not marked answered: the answer may still
+  // come, and the engine decides what it is worth.
   engine.addEffect({
     name: 'mdm_raw',
     channels: [MDM],
@@ -93,7 +96,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
     }),
   });
 
-  /** Throws what a phone would not understand. */
+  /** Throws if the phone would not understand the command. */
   function check(phone: PhoneRow, { command, serial }: RawRequest): void {
     const { requestType, keys } = command;
     if (requestType === UNLOCK) {
@@ -113,7 +116,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
       throw mdmError('MUSTER_WRONG_SERIAL', 'To erase a phone, repeat its serial number.');
   }
 
-  /** Null: the phone may have it. Whether an erase is for this phone is looked at again: a mistake here cannot be undone. */
+  /** Null: the phone may have it. For an erase, the phone is checked again: a mistake here cannot be undone. */
   async function refusalOf({ tenantId, udid }: { tenantId: number; udid: string }, action: ClaimedAction) {
     if (action.redelivered && action.cancelRequested) return { status: 'unreached' } as const;
     const { requestType, meantFor } = action.payload as RawPayload;
@@ -131,10 +134,10 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
     mdmError('MUSTER_COMMAND_UUID_USED', 'Another command for this phone has this CommandUUID.');
 
   return {
-    /** The action, and the id by which the phone knows it. */
+    /** Returns the action, and the id by which the phone knows it. */
     async enqueue(tx: Queryable, request: RawRequest) {
       const { tenantId, deviceId, command, priority } = request;
-      // what the caller has given an id of his own is known by it
+      // a command with the caller's own id is known by it
       const given = request.commandUuid ?? null;
       const idempotencyKey = given === null ? request.idempotencyKey : `${KIND} ${deviceId} ${given}`;
       const phone = await phones.ofDevice(tx, tenantId, deviceId);
@@ -156,7 +159,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
         ...{ commandUuid, requestType, parameters },
         ...(requestType === ERASE ? { meantFor: nameOf(phone) } : {}),
       };
-      // a phone that was erased does not come back to say so
+      // an erased phone does not come back to say so
       const once = requestType === ERASE ? { maxAttempts: 1, onLeaseEnd: 'succeed' as const } : {};
       const { id, outcome } = await engine
         .enqueue(tx, {
@@ -169,7 +172,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
             ? usedUuid()
             : error;
         });
-      // one that came by another way has the id too
+      // a command from another source may have the id too
       if (
         given !== null &&
         outcome === 'created' &&
@@ -189,8 +192,8 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
     },
 
     /**
-     * The phone's next one, now or within a time; null: there is none. What it has already it gets again, unless that is to be
-     * cancelled: a phone that asks for something to do has not done it, so it ends here.
+     * The phone's next command, now or within a time; null: none. A command it already holds is handed out again,
+     * unless its cancel was requested: a phone that asks for work has not done it, so the cancel takes effect here.
      */
     async claim(
       of: { tenantId: number; laneId: string; udid: string },
@@ -213,21 +216,21 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
       }
     },
 
-    /** From now on its answer is known. */
+    /** From now on its answer is recognised. */
     async hand(tenantId: number, udid: string, action: ClaimedAction): Promise<RawPayload> {
       const payload = action.payload as RawPayload;
       await commands.hand(engine.db, tenantId, {
         ...{ udid, commandUuid: payload.commandUuid, source: 'lane', requestType: payload.requestType },
         ...{ payload: payload.parameters, actionId: action.id, attempt: action.attempt },
         again: action.redelivered,
-        // before its lease ends, so that what is presumed is its result
+        // before its lease ends, so the presumed success is its result
         expiresAt:
           payload.requestType === ERASE ? new Date(action.leaseUntil.getTime() - PRESUMED_BEFORE_MS) : null,
       });
       return payload;
     },
 
-    /** Whoever was asked to erase itself and says nothing has done it. */
+    /** A phone that was told to erase itself and does not answer has done it. */
     async presume(client: Queryable, { tenantId, udid, actionId, attempt }: Presumed): Promise<void> {
       if (actionId === null || attempt === null) return;
       await engine.report(client, {
@@ -251,13 +254,13 @@ const PRESUMED_BEFORE_MS = 2_000;
 
 export type RawCommands = ReturnType<typeof createRawCommands>;
 
-/** What is repeated to erase it. */
+/** What the caller must repeat to erase it. */
 const nameOf = ({ serial, udid }: PhoneRow) => serial ?? udid;
 
-/** Under this name a phone holds its lease. */
+/** The name under which a phone holds its lease. */
 export const workerOf = (udid: string) => `mdm:${udid}`;
 
-/** The same for the same words: a repeated request names the same command. */
+/** The same for the same words, so a repeated request names the same command. */
 function uuidOf(words: string): string {
   const hash = createHash('sha256').update(words).digest('hex');
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`;

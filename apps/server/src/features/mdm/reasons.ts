@@ -2,7 +2,9 @@ import type { DoorReason, Engine } from '@muster/engine';
 import { SENTENCES } from './push/faults.ts';
 import { MDM } from './raw-commands.ts';
 
-/** Whose actions wait for a phone: commands of operators, and what the pipeline tells phones, which goes out by the same contact. */
+/**
+ * Channels whose actions wait for a phone: operators' commands, and the pipeline's, which go out by the same contact.
+ */
 const CHANNELS = [MDM, 'pipeline'];
 
 const DEATHS: Readonly<Record<string, string>> = {
@@ -10,7 +12,7 @@ const DEATHS: Readonly<Record<string, string>> = {
   apns_unregistered: 'APNs says that it is no longer registered',
 };
 
-/** Also of what it refused for now: nothing can call it to take it up again. */
+/** Also for commands it refused for now: nothing can call it to take them up again. */
 const CUT_OFF = 'unreachable';
 
 interface Row {
@@ -27,7 +29,7 @@ interface Row {
   readonly due_at: Date | null;
 }
 
-/** Why does it wait? Because the phone cannot be woken up, or was and has not come: for a whole page at once. */
+/** Why an action waits: the phone cannot be woken up, or was and has not come. One read for a whole page. */
 export function givePushReasons(engine: Engine): void {
   const { schema: s } = engine;
   for (const channel of CHANNELS)
@@ -65,7 +67,7 @@ export function givePushReasons(engine: Engine): void {
     });
 }
 
-/** None: nothing keeps it from coming, and nobody has to call it. */
+/** None: nothing keeps the phone from coming, and no push is needed. */
 function reasonOf(row: Row): DoorReason | undefined {
   const { dead_at: deadAt, due_at: dueAt, pushed_at: pushedAt, released_at: releasedAt } = row;
   if (releasedAt)

@@ -37,7 +37,7 @@ interface Tools {
   readonly identify: Identify;
   readonly phones: Phones;
   readonly profiles: Profiles;
-  /** Null: by whatever name the request came. */
+  /** Null: the host name of the request. */
   readonly publicUrl: string | null;
   readonly pushes: Pushes;
   readonly raw: RawCommands;
@@ -48,10 +48,10 @@ interface Tools {
 
 const XML = 'application/xml; charset=UTF-8';
 const LONGEST_SCEP = 256 * 1_024;
-/** Above what is parsed, so that a phone with a longer answer is heard: what became of its command counts, the rest is dropped. */
+/** Above what is parsed, so longer answers are accepted: the outcome of the command counts, the rest is dropped. */
 const LONGEST_MESSAGE = 4 * PLIST_LIMITS.maxBytes;
 
-/** What phones say. Public, and never a 401: a phone that hears one leaves. */
+/** Messages of phones. Public, and never a 401: it would make the phone leave. */
 export function phoneRoutes(tools: Tools): Route[] {
   const { checkIns, converse, identify, profiles, scep, tenantId } = tools;
   const addressOf = (request: FastifyRequest) => tools.publicUrl ?? `${request.protocol}://${request.host}`;
@@ -64,7 +64,7 @@ export function phoneRoutes(tools: Tools): Route[] {
         always || isCheckIn(request.headers['content-type'])
           ? await checkIns(tenant, identity, body, textOf(request, 'e'))
           : await converse(request, tenant, identity, body);
-      // nothing is an answer of no bytes at all, not an empty list
+      // an empty answer has no bytes at all; an empty plist would be wrong
       return answer.byteLength === 0 ? reply.code(200).send() : reply.type(XML).send(answer);
     } catch (error) {
       return asRefusal(error);
@@ -126,7 +126,7 @@ export function phoneRoutes(tools: Tools): Route[] {
   ];
 }
 
-/** What people do with phones. */
+/** What operators do with phones. */
 export function operatorRoutes(tools: Tools): Route[] {
   const { audit, commands, db, fleet, phones, publicUrl, pushes, raw, shownPhones } = tools;
   return [
@@ -227,7 +227,7 @@ export function operatorRoutes(tools: Tools): Route[] {
   ];
 }
 
-/** Of the query; repeated ones are none. */
+/** From the query; a repeated parameter counts as missing. */
 function textOf(request: FastifyRequest, name: string): string | null {
   const value = (request.query as Record<string, unknown>)[name];
   return typeof value === 'string' ? value : null;

@@ -5,12 +5,18 @@ import type { OwnAuthority } from './authority.ts';
 import type { Enrolments } from './enrolments.ts';
 import { mdmError } from './errors.ts';
 
-/** A certificate of a phone is renewed by its profile; ten years are longer than a phone. */
+/** The certificate of a phone is renewed by its profile; ten years are longer than a phone lives. */
 const DAYS = 3_650;
-/** A request costs 15 to 20 ms of CPU before it is known to be wrong: so many wrong ones are answered from an address per minute. */
+/**
+ * A request costs 15 to 20 ms of CPU before it is found invalid: this many invalid ones are answered per address and
+ * minute.
+ */
 const WRONG_PER_MINUTE = 60;
 
-/** Certificates for phones, from our own authority. A request counts if it was refused; whoever has a challenge is not held up. */
+/**
+ * Certificates for phones, from our own authority. Only refused requests count against the limit; a valid challenge is
+ * always answered.
+ */
 export function createScep(
   db: Database,
   tools: { authority: OwnAuthority; enrolments: Enrolments; now: () => Date },

@@ -2,13 +2,13 @@ import type { Phone } from '@muster/contracts';
 import type { Engine, LaneLoad, Queryable } from '@muster/engine';
 import type { LastContacts } from '../../contacts/contacts.ts';
 
-/** Phones as operators see them: no token of one, only that there is one, and whether it can be reached. */
+/** Phones as operators see them: never a token, only whether there is one, and whether the phone can be reached. */
 export type ShownPhones = ReturnType<typeof createShownPhones>;
 
 interface Wanted {
-  /** One alone. */
+  /** Only this one. */
   readonly deviceId?: string;
-  /** Behind this one in the list. */
+  /** After this one in the list. */
   readonly before?: string | undefined;
   readonly limit: number;
 }

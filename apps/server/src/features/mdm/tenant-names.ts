@@ -3,7 +3,9 @@ import type { createTenantQueries } from '../../tenants/queries.ts';
 
 const MOST_KNOWN = 10_000;
 
-/** Tenants by the name in an address. A name is never given up or changed, so what was found stays; what was not is asked again. */
+/**
+ * Tenants by the name in an address. Names never change, so a found one is cached; an unknown one is asked for again.
+ */
 export function createTenantNames(db: Database, queries: ReturnType<typeof createTenantQueries>) {
   const known = new Map<string, number>();
   return {

@@ -6,8 +6,8 @@ import type { OwnAuthority } from './authority.ts';
 const MOST_KNOWN = 20_000;
 
 /**
- * Whom phones' certificates must be of: the authorities of the settings and our own. That a certificate was issued by one of
- * them does not change, so it is verified once; whether it is valid today is looked at each time.
+ * The authorities that phones' certificates must come from: those of the settings and our own. That one of them issued
+ * a certificate does not change, so it is verified once; whether it is valid today is checked each time.
  */
 class RememberingTrust extends Trust {
   readonly #believed = new BoundedMap<string, { readonly from: number; readonly to: number }>(MOST_KNOWN);
@@ -34,7 +34,7 @@ export function createTrusted(own: OwnAuthority, configured: string | null) {
   }
 
   return {
-    /** Null: there is no authority yet that a phone could have a certificate of. */
+    /** Null: no authority exists yet that a phone could have a certificate of. */
     get: async () => (known === undefined ? load() : known),
     /** Another node may have made the authority meanwhile. */
     again: load,

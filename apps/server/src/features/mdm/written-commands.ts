@@ -4,7 +4,7 @@ import { httpError } from '../../http/errors.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import { mdmError } from './errors.ts';
 
-/** What holds for a command that an operator writes, wherever he does it. */
+/** The rules of commands that operators write, on any route. */
 export const ERASE = 'EraseDevice';
 
 export function refuseErasing({ role }: Caller, requestType: string): void {

@@ -7,19 +7,23 @@ import type { PhoneRow } from '../phones.ts';
 import type { CheckInTools } from './tools.ts';
 
 /**
- * A phone begins. Which device it is, its enrolment says, by the name in its certificate or by the address in its profile.
+ * A phone authenticates. Its enrolment tells which device it is, by the name in its certificate or by the address in
+ * its profile.
  *
  *   unknown phone ────────────────────► first life
- *   known, same device, not released ─► renewal: the new certificate is added, nothing else changes. By an enrolment that it has
- *                                       used the certificate must be one of its own, or have the name of the enrolment
+ *   known, same device, not released ─► renewal: the new certificate is added, nothing else changes. With an enrolment that
+ *                                       it has used, the certificate must be one of its own, or have the enrolment's name
  *   known, released or erased, new enrolment
- *                                 ────► new life: what was kept of the old one is forgotten
- *   anything else ────────────────────► refused: nobody takes over a phone by saying its UDID
+ *                                 ────► new life: what was kept of the old one is deleted
+ *   anything else ────────────────────► refused: knowing a UDID is not enough to take over a phone
  */
 export function createAuthenticate(tools: CheckInTools) {
   const { enrolments, fleet, lives, phones, publish, pushes } = tools;
 
-  /** A certificate that has the name of an enrolment is of that one alone; the address counts for what other authorities issue. */
+  /**
+   * A certificate with the name of an enrolment is valid for that enrolment only; the address counts for certificates
+   * of other authorities.
+   */
   async function enrolmentOf(
     tx: Queryable,
     tenantId: number,
@@ -35,7 +39,7 @@ export function createAuthenticate(tools: CheckInTools) {
     return found;
   }
 
-  /** Whether it is a new life; throws if it may not be one at all. */
+  /** Whether a new life begins; throws if the phone may not authenticate at all. */
   function beginningOf(
     known: PhoneRow | null,
     enrolment: EnrolmentRow,
@@ -44,7 +48,7 @@ export function createAuthenticate(tools: CheckInTools) {
   ): 'first' | 'renewal' | 'new' {
     if (enrolment.udid !== null && enrolment.udid !== udid)
       throw refused('This enrolment was used by another phone.');
-    // its address is no secret once a phone has used it
+    // its address is not a secret once a phone has used it
     if (enrolment.udid !== null && !isItsCertificate)
       throw refused('The certificate belongs neither to this phone nor to its enrolment.');
     if (!known) return 'first';
@@ -80,7 +84,7 @@ export function createAuthenticate(tools: CheckInTools) {
     const events: PhoneEvent[] = [];
     let isNewLife = beginning === 'new';
 
-    // another phone that was this device, or the same one of somebody's own under its former id
+    // another phone that was this device, or this phone under the former id of its user enrolment
     const former = await phones.ofDevice(tx, tenantId, deviceId);
     if (former && former.udid !== udid) {
       if (enrolment.udid !== null) throw refused('Another phone is enrolled as this device now.');
@@ -121,7 +125,7 @@ function factsOf(message: Authenticate): Record<string, string | null> {
   return { osVersion, buildVersion, productName, model, modelName, deviceName, imei, meid };
 }
 
-/** `O=Muster\nCN=…` as Node writes it. */
+/** Parses `O=Muster\nCN=…`, as Node writes it. */
 function commonNameOf({ certificate }: Identity): string | null {
   const names = certificate.subject.split('\n').filter((part) => part.startsWith('CN='));
   return names.length === 1 ? (names[0] as string).slice(3) : null;

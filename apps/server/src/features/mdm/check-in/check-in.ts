@@ -7,17 +7,17 @@ import { createAuthenticate } from './authenticate.ts';
 import { createTokenUpdate } from './token-update.ts';
 import type { CheckInTools } from './tools.ts';
 
-/** An id of a device must fit into a message of the bus. */
+/** The id of a device must fit into a message of the bus. */
 const LONGEST_UDID = 200;
 const NOTHING = Buffer.alloc(0);
 
-/** Check-ins of phones: each in one transaction with what it tells others. Gives the body of the answer. */
+/** Check-ins of phones, each in one transaction with the messages it sends. Returns the body of the answer. */
 export function createCheckIns(db: Database, tools: CheckInTools) {
   const { lives, phones, publish, secrets } = tools;
   const authenticate = createAuthenticate(tools);
   const tokenUpdate = createTokenUpdate(tools);
 
-  /** The phone that has this certificate, locked. */
+  /** The phone with this certificate, locked. */
   async function pinned(
     tx: Queryable,
     tenantId: number,
@@ -44,7 +44,7 @@ export function createCheckIns(db: Database, tools: CheckInTools) {
     }
     const { deviceId: udid, user } = message.channel;
     const phone = await pinned(tx, tenantId, identity, udid);
-    // a user of the device has tokens of his own, which must never become those of the device; nothing is sent to users
+    // a user of the device has separate tokens, which must never replace the device's; nothing is sent to users
     if (user) return NOTHING;
     switch (message.type) {
       case 'TokenUpdate':

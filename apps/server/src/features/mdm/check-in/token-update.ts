@@ -7,8 +7,8 @@ import * as sealed from '../sealed.ts';
 import type { CheckInTools } from './tools.ts';
 
 /**
- * A phone says how it can be woken up; from the first time on it is enrolled. If it stands in its Setup Assistant it was wiped:
- * the first message since its Authenticate that says so begins a new life. The same message may come twice.
+ * A phone sends its push token; with the first one it is enrolled. A phone in its Setup Assistant was wiped: the first
+ * such message after its Authenticate begins a new life. The same message may come twice.
  */
 export function createTokenUpdate(tools: CheckInTools) {
   const { arrivals, commands, lives, now, phones, publish, pushes, secrets } = tools;
@@ -17,7 +17,7 @@ export function createTokenUpdate(tools: CheckInTools) {
     const { udid, deviceId } = phone;
     const { awaitingConfiguration, pushMagic: magic, token, topic, unlockToken } = message;
     if (phone.releasedAt !== null) throw refused('The phone was released and needs a new enrolment.');
-    // whoever pushes by another one does so in vain, and would stop the pushes of a topic that is not ours
+    // a push with another topic would fail, and would stop the pushes of a topic that is not ours
     if (topic !== phone.topic) throw refused('The topic differs from that of its Authenticate.');
     const isFirst = phone.tokenUpdatedAt === null;
     const isNewLife = awaitingConfiguration && isFirst && phone.enrolledAt !== null;
@@ -26,7 +26,7 @@ export function createTokenUpdate(tools: CheckInTools) {
       topic,
       tokenUpdatedAt: now(),
       enrolledAt: isNewLife || phone.enrolledAt === null ? now() : phone.enrolledAt,
-      // one that is not sent says nothing about the one that is kept
+      // a missing value leaves the stored one
       ...(unlockToken
         ? { sealedUnlockToken: secrets.seal(unlockToken, sealed.unlockToken(tenantId, udid)) }
         : isNewLife

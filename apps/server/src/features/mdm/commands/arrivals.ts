@@ -2,8 +2,8 @@ import type { Database, Queryable } from '@muster/engine';
 import { isTransaction } from '@muster/engine';
 
 /**
- * Wakes the connections of phones that are held for a command, on whichever node they are. What is told may get lost: whoever
- * waits looks again at the end of his time.
+ * Wakes held connections of phones when a command arrives, on any node. Notifications may be lost, so a waiting
+ * connection looks again at the end of its time.
  */
 export class Arrivals {
   readonly #channel: string;
@@ -20,7 +20,7 @@ export class Arrivals {
     return { stop: () => listener.close() };
   }
 
-  /** With the commit of this transaction something is there for these phones. */
+  /** When this transaction commits, something is there for these phones. */
   async tell(tx: Queryable, tenantId: number, udids: readonly string[]): Promise<void> {
     const words = [...new Set(udids)].map((udid) => `${tenantId}:${udid}`);
     if (words.length === 0) return;
@@ -28,14 +28,14 @@ export class Arrivals {
       text: 'select pg_notify($1, w) from unnest($2::text[]) w',
       values: [this.#channel, words],
     });
-    // this node need not wait for the news
+    // this node need not wait for the notification
     if (isTransaction(tx))
       tx.afterCommit(() => {
         for (const word of words) this.#wake(word);
       });
   }
 
-  /** Says how to end it. */
+  /** Returns a function that ends the wait. */
   wait(tenantId: number, udid: string, wake: () => void): () => void {
     const word = `${tenantId}:${udid}`;
     const same = this.#waiting.get(word) ?? new Set();

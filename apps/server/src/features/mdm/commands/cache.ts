@@ -12,7 +12,7 @@ export interface NewCommand {
   readonly expiresAt?: Date | null;
 }
 
-/** One that is not handed out any more. */
+/** A command that is no longer handed out. */
 export interface Closed {
   readonly tenantId: number;
   readonly udid: string;
@@ -41,8 +41,8 @@ export function createCommandCache(s: string, now: () => Date) {
 
   return {
     /**
-     * Says which were added: one that is known stays as it is, whatever became of it. If it comes with an earlier end, that is its
-     * end: it was withdrawn. What a phone that has fetched it says counts all the same.
+     * Adds commands and returns the new ones; a known one stays as it is, whatever its state. If it comes with an
+     * earlier end, it was withdrawn and gets that end. An answer of a phone that has already fetched it still counts.
      */
     async add(tx: Queryable, tenantId: number, commands: readonly NewCommand[]): Promise<Set<string>> {
       const { rows } = await tx.query({
@@ -67,7 +67,7 @@ export function createCommandCache(s: string, now: () => Date) {
       return new Set(rows.filter((row) => row.is_new).map((row) => row.command_uuid));
     },
 
-    /** Whatever waits for a phone that has left or cannot be reached; commands of lanes end with their actions. */
+    /** Closes the commands of a phone that has left or cannot be reached. Commands of lanes end with their actions. */
     async closeAll(
       tx: Queryable,
       tenantId: number,
@@ -91,7 +91,7 @@ export function createCommandCache(s: string, now: () => Date) {
       return rows[0] ? closed(rows[0]) : null;
     },
 
-    /** Those whose time is over, the oldest first. */
+    /** Closes expired commands, oldest first. */
     async expire(tx: Queryable, most: number): Promise<Closed[]> {
       const { rows } = await tx.query({
         name: 'muster_mdm_expire',
@@ -109,8 +109,8 @@ export function createCommandCache(s: string, now: () => Date) {
     },
 
     /**
-     * An attempt of an action is with the phone from now on; one of the same command that was there before is over. The phone is
-     * watched until it has answered: one that gets it again has come and not done it.
+     * An attempt of an action is now with the phone; an earlier attempt of the same command is closed. The phone is
+     * watched until it has answered: if it fetches the command again, it has not done it.
      */
     async hand(
       tx: Queryable,
@@ -156,7 +156,7 @@ export function createCommandCache(s: string, now: () => Date) {
       return rows.length > 0;
     },
 
-    /** What the phone said, before anybody is told: if this node dies in between, the phone says it again. */
+    /** Stores the phone's answer before it is passed on: if this node dies in between, the phone repeats it. */
     async keepAnswer(
       client: Queryable,
       tenantId: number,
@@ -178,7 +178,7 @@ export function createCommandCache(s: string, now: () => Date) {
       return rows[0]?.answer ?? null;
     },
 
-    /** Forgets so many old ones at most; says how many. */
+    /** Deletes at most this many old ones; returns how many. */
     async prune(tx: Queryable, before: Date, most: number): Promise<number> {
       const { rows } = await tx.query({
         text: `delete from ${s}.mdm_commands m using (

@@ -7,9 +7,9 @@ const EVERY_TEN_MINUTES = 600_000;
 const MOST_PRUNED = 5_000;
 
 /**
- * Ends what phones have not fetched in time, or have refused for now: nobody has failed then, and whoever asked is told so. What
- * was fetched and not answered is over for whoever holds its lease, so nobody is told. EraseDevice is answered once or never: its time over means
- * that the phone has done it.
+ * Ends commands that phones have not fetched in time, or have refused for now: the phone has not failed, and the sender
+ * of the command is told. A command that was fetched but not answered ends with its lease, so no message is needed.
+ * EraseDevice is answered once or never: if it expires, the phone has done it.
  */
 export function createExpireCommands(tools: {
   commands: CommandCache;

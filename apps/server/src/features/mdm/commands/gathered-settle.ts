@@ -4,14 +4,14 @@ import type { PhoneEvent, Publish } from '../events.ts';
 import type { Lives } from '../lives.ts';
 import type { createSettle, Said, Settled } from './settle.ts';
 
-/** A report, with what a failure said. */
+/** A report, with the reason if it failed. */
 export interface Reported extends Said {
   readonly errorChain: readonly ErrorLink[];
 }
 
 /**
- * Reports of phones that come at the same moment, in one transaction with what is told of them: four round trips for all.
- * Each phone is in a statement once; whoever says two things at once is heard one after the other.
+ * Handles reports of phones that come at the same moment in one transaction with the messages about them: four round
+ * trips for all. Each phone is in a statement once; two reports of one phone are handled one after the other.
  */
 export function gatherSettles(
   db: Database,
@@ -23,7 +23,7 @@ export function gatherSettles(
     inFlightAtOnce: db.writers,
     deadlineMs: db.deadlineMs,
     run: (items) =>
-      // lanes of the bus may be taken for a moment
+      // lanes of the bus may be locked for a moment
       whileLocked(db, async (tx) => {
         const answers: Settled[] = [];
         const events = new Map<number, PhoneEvent[]>();
@@ -37,7 +37,7 @@ export function gatherSettles(
             answers[n] = one;
             if (one === null) continue;
             const told = eventsOf(item, one);
-            // an attempt of a lane is answered by its report, and the phone leaves with that
+            // the report ends the attempt of a lane, and the phone leaves with it
             if (one.answered?.source !== 'lane' && isLeaving(item, one))
               told.push(...(await lives.leave(tx, item.tenantId, one.udid)));
             if (told.length > 0) events.set(item.tenantId, [...(events.get(item.tenantId) ?? []), ...told]);
@@ -50,8 +50,8 @@ export function gatherSettles(
 }
 
 /**
- * It has removed the profile of its enrolment: its CheckOut may get lost, and then nobody could enrol it again. What it says is
- * heard once, so it leaves in the transaction in which that is heard, or says it again.
+ * It has removed the profile of its enrolment: its CheckOut may get lost, and then it could not enrol again. Its report
+ * is handled once, so it leaves in the same transaction, or repeats the report.
  */
 export const isLeaving = ({ status }: Said, { answered }: NonNullable<Settled>) =>
   answered?.isToLeave === true && status === 'Acknowledged';
@@ -86,7 +86,7 @@ function eventsOf(
             payload: { reason: 'device_error', error_chain: errorChain },
           },
     );
-  // it has left its Setup Assistant: what its TokenUpdate could not say yet
+  // it has left its Setup Assistant, which its TokenUpdate could not say yet
   if (answered?.requestType === 'DeviceConfigured' && answered.source === 'own' && status === 'Acknowledged')
     events.push({ type: 'DEVICE_TOKEN_UPDATE', udid, payload: {} });
   if (isNews) events.push({ type: 'DEVICE_CONNECTED', udid });

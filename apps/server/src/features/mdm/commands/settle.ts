@@ -2,26 +2,26 @@ import type { Queryable } from '@muster/engine';
 import { PROFILE_IDENTIFIER } from '../profile.ts';
 import { ERASE } from '../written-commands.ts';
 
-/** What a phone says when it comes. */
+/** A report of a phone. */
 export interface Said {
   readonly tenantId: number;
-  /** Null: it could not be read; the certificate says whose it is. */
+  /** Null: it could not be read; the certificate tells which phone it is. */
   readonly udid: string | null;
-  /** Of its certificate. */
+  /** The hash of its certificate. */
   readonly hash: string;
   readonly status: 'Idle' | 'Acknowledged' | 'Error' | 'CommandFormatError' | 'NotNow';
   readonly commandUuid: string | null;
-  /** It comes anew: what it refused when it was last here it may do now. */
+  /** It starts a new session: what it refused in the last one it may accept now. */
   readonly begins: boolean;
 }
 
-/** What that was about. */
+/** The command it reported on. */
 export interface Answered {
   readonly source: 'bus' | 'lane' | 'own';
   readonly requestType: string;
   readonly actionId: string | null;
   readonly attempt: number | null;
-  /** Whoever does it leaves: it removes the profile of its enrolment. */
+  /** Doing it removes the profile of the enrolment, so the phone leaves. */
   readonly isToLeave: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface NextCommand {
   readonly requestType: string;
   readonly payload: Readonly<Record<string, unknown>>;
   readonly source: Answered['source'];
-  /** It was handed out before, and nothing was said about it. */
+  /** It was handed out before, and the phone has not answered. */
   readonly again: boolean;
   /** The phone has refused it for now. */
   readonly wasRefused: boolean;
@@ -38,32 +38,32 @@ export interface NextCommand {
   readonly sealedUnlockToken: Buffer | null;
 }
 
-/** Null: this certificate is not one of that phone's. */
+/** Null: this certificate does not belong to that phone. */
 export type Settled = null | {
   readonly udid: string;
   readonly deviceId: string;
   readonly laneId: string;
   readonly isReleased: boolean;
-  /** It has begun a new life, and may have something of its lane from this generation on. */
+  /** It has begun a new life, and may have commands of its lane from this generation on. */
   readonly awaitedGeneration: number | null;
   /** Null: the command is unknown, or was answered before. */
   readonly answered: Answered | null;
   readonly next: NextCommand | null;
-  /** Actions of its lane that it has refused for now, without the one that this is about: they come after everything else. */
+  /** Actions of its lane that it has refused for now, except the reported one: they come after everything else. */
   readonly refused: readonly string[];
-  /** Those among them that it has refused since it came. */
+  /** Those among them that it has refused in this session. */
   readonly aside: readonly string[];
-  /** There is nothing for it, and nobody was told lately that it is here. */
+  /** There is nothing for it, and no message was sent lately that it is here. */
   readonly isNews: boolean;
-  /** Somebody wants it to be woken up: as of this look. */
+  /** The version of the pending push, as of this look; null: none. */
   readonly want: string | null;
 };
 
-/** DEVICE_CONNECTED is told at most so often. */
+/** DEVICE_CONNECTED is sent at most this often. */
 const NEWS_EVERY = `interval '30 seconds'`;
 /**
- * A phone that refused, or comes again and has not done what it was given, is called after 30 s, 2, 8, 30 min, then daily: as one
- * that does not come. Whatever it says until then is of the same refusal; something else that it gets is none.
+ * A phone that refused, or came again without having done its command, is called after 30 s, 2, 8, 30 min, then daily,
+ * like one that does not come. Whatever it reports until then is the same refusal, except about another command.
  */
 export const calledAgain = (
   refusals: string,
@@ -71,16 +71,16 @@ export const calledAgain = (
   when 3 then interval '30 minutes' else interval '1 day' end`;
 
 /**
- * The whole of a report in one statement, for many phones at once: whose it is, what becomes of the command it is about, and
- * what comes next. A command ends once: what is said of it later changes nothing. What was never answered goes before what was
- * refused for now, and that comes once in a session at most: a phone asks again by itself only if a refusal was its last word.
- * Which commands it has refused since it came is in their rows, so it is the same for a server that has just started.
+ * A whole report in one statement, for many phones at once: which phone it is, the outcome of its command, and the next
+ * command. A command ends once: later reports about it change nothing. Commands that were never answered go before
+ * those refused for now, which come once in a session at most: a phone asks again by itself only if a refusal was its
+ * last report. Which commands it has refused in this session is in their rows, so a restarted server knows too.
  *
- * The statement sees the commands as they were before it, so each phone may be in it once, and the command that is reported
- * is not looked at again.
+ * The statement sees the commands as they were before it, so each phone may be in it once, and the reported command is
+ * not looked at again.
  *
- * Whoever comes is taken out of the ledger of pushes, so whoever was in it, or gets something, is watched from here on
- * (`watch-phones.ts`): nobody is ever without a push and without somebody who looks.
+ * A phone that comes is removed from the ledger of pushes. If it was in it, or gets a command, it is watched from here
+ * on (`watch-phones.ts`), so no phone with unfinished work is without both a push and a watch.
  */
 export function createSettle(s: string, now: () => Date) {
   const text = `with given as (
@@ -161,7 +161,7 @@ export function createSettle(s: string, now: () => Date) {
         and m.command_uuid is distinct from w.command_uuid
     ) f on true`;
 
-  /** One answer per item, in their order. */
+  /** One answer per item, in order. */
   return async (client: Queryable, said: readonly Said[]): Promise<Settled[]> => {
     const { rows } = await client.query({
       name: 'muster_mdm_settle',

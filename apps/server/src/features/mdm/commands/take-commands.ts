@@ -26,8 +26,8 @@ const NAME = 'apple-process-action';
 const MESSAGE = 'SendMessage';
 
 /**
- * Takes what phones are to be told, keeps it until they come, and has them woken up. Devices that are no phones of ours are
- * somebody else's business: whoever speaks for them gets the same message.
+ * Takes commands for phones from the bus, stores them until the phones come, and wakes the phones. Commands for devices
+ * that are not our phones are left to the other vendor layers, which get the same message.
  */
 export function takeCommands({ arrivals, bus, commands, lives, phones, publish, pushes }: Tools): void {
   const failed = (message: CommandMessage, code?: string, reason = 'dispatch_failed'): PhoneEvent => ({
@@ -44,7 +44,7 @@ export function takeCommands({ arrivals, bus, commands, lives, phones, publish, 
     for (const message of messages) {
       const phone = known.get(message.device_udid);
       if (!phone) continue;
-      // what comes before the old life is over is of the old one
+      // a command that comes before the old life is over belongs to the old one
       const why = (await lives.isBegun(tx, tenantId, phone)) ? refusalOf(phone, message) : {};
       const dead =
         !why && message.fail_if_unreachable ? await pushes.deadReasonOf(tx, tenantId, phone.deviceId) : null;
@@ -101,14 +101,14 @@ export function takeCommands({ arrivals, bus, commands, lives, phones, publish, 
     ]);
   });
 
-  /** What waits for the app may be sent now; whoever dispatches hears of it as of a phone that has come. */
+  /** Messages that wait for the app may be sent now; a dispatcher is told as if the phone had come. */
   pushes.onAppToken(async (tx, tenantId, deviceId) => {
     const phone = await phones.ofDevice(tx, tenantId, deviceId);
     if (phone && phone.releasedAt === null)
       await publish(tx, tenantId, [{ type: 'DEVICE_CONNECTED', udid: phone.udid }]);
   });
 
-  /** No push reaches the phone: what was to be fetched is over. */
+  /** No push reaches the phone: commands that were to be fetched have failed. */
   pushes.onDead(async (tx, tenantId, deviceId, reason) => {
     const phone = await phones.ofDevice(tx, tenantId, deviceId);
     if (!phone) return;

@@ -2,22 +2,29 @@ import { type Duty, dutyRun, type Engine } from '@muster/engine';
 import type { Pushes } from '../push/index.ts';
 
 /**
- * A phone that was here is in the ledger of pushes no longer, and something may be left for it: what it fetched and never answered,
- * what it refused, what timed out and waits for it, what it could not have (paused, somebody else had the lane, a retry was not due).
- * The end of that is nobody's message. So there is one rule, whatever it was: a phone for which something is unfinished is in the ledger
- * or is watched, and a watched one is put into the ledger as soon as it may have something. Whoever has nothing left is
- * forgotten here. Those that are watched are looked at in turn, so many a second, whatever else waits.
+ * A phone that was here is no longer in the ledger of pushes, but work may be left for it: a command it fetched and
+ * never answered, refused, let time out, or could not have (paused, the lane was leased by another door, a retry was
+ * not due). The end of such an obstacle sends no message. So there is one rule for all: a phone with unfinished work is
+ * in the ledger or is watched, and a watched one is put into the ledger as soon as it may have something. A phone with
+ * nothing left is no longer watched. Watched phones are looked at in turn, so many a second, whatever else waits.
  */
 const EVERY_SECOND = 1_000;
 const MOST = 500;
-/** What comes to a phone by its contact, as `heard_on` has it. The others are told of a phone at most every 30 s: earlier it would come for nothing. */
+/**
+ * The channel of what a phone gets by its contact, as in `heard_on`. Other channels are told of a phone at most every
+ * 30 s: waking it earlier would be in vain.
+ */
 const OWN = 'mdm';
 const OTHERS = ['pipeline'];
 const TOLD_EVERY = `interval '30 seconds'`;
-/** What was handed out and is not answered after this time may have got lost; it is handed out again to whoever comes. */
+/**
+ * A command that was handed out and not answered within this time may be lost; it is handed out again at the phone's
+ * next contact.
+ */
 const ANSWERED_WITHIN = `interval '30 seconds'`;
 /**
- * What was queued after the phone was here has a push of its own, or is to have none (`nopush`). Clocks of nodes differ by less than this.
+ * A command queued after the phone's contact has its own push, or wants none (`nopush`). Clocks of nodes differ by less
+ * than this.
  */
 const MARGIN = `interval '2 seconds'`;
 

@@ -25,14 +25,14 @@ interface Tools {
 
 type Each = Record<string, { push_result?: string; push_error?: string; command_error?: string }>;
 
-/** Of a thousand ids; each is a transaction of its own. */
+/** Of a thousand ids; each is its own transaction. */
 const AT_ONCE = 8;
-/** Any word may be an id, those of the language too. */
+/** Any word may be an id, even a property name of objects. */
 const newStatus = (): Each => Object.create(null);
 
-/** What programs that were made for NanoMDM send, and the answers they know. */
+/** The requests of programs written for NanoMDM, and the answers they expect. */
 export function nanomdmRoutes({ audit, db, phones, pushes, raw }: Tools): Route[] {
-  /** Those among the ids that are phones; of the others it says so. */
+  /** The phones among the ids; adds an error for each of the others. */
   async function who(tenantId: number, ids: readonly string[], status: Each, error: keyof Each[string]) {
     const known = await phones.known(db, tenantId, ids);
     const found = new Map<string, string>();
@@ -97,7 +97,7 @@ export function nanomdmRoutes({ audit, db, phones, pushes, raw }: Tools): Route[
               queued.set(id, deviceId);
               status[id] = {};
             } catch (error) {
-              // what is wrong with one phone is no reason to refuse the others
+              // an error of one phone must not refuse the others
               if (!(error instanceof MusterError) || error.status >= 500) throw error;
               status[id] = { command_error: error.message };
             }

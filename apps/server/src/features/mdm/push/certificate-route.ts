@@ -10,7 +10,7 @@ import type { Topics } from './topics.ts';
 
 const SOON_DAYS = 30;
 
-/** A push certificate is renewed each year, without a restart; by the route that NanoMDM has for it. */
+/** Renews a push certificate, yearly and without a restart, by NanoMDM's route. */
 export function certificateRoute(
   audit: Audit,
   certificates: Certificates,
@@ -49,7 +49,7 @@ export function certificateRoute(
   });
 }
 
-/** Until when phones can be woken up, and whether something is wrong with it. */
+/** Until when phones can be woken up, and whether anything is wrong. */
 export function certificatesRoute(db: Database, providers: Providers, topics: Topics): Route {
   return defineRoute(api.push.certificates, {
     access: operators('viewer'),

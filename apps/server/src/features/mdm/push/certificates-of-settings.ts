@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type PushCertificate, readPushCertificate } from '@muster/mdm';
 import { type Config, SettingError } from '../../../config.ts';
 
-/** What the settings say of APNs; a certificate that cannot be used stops the start. */
+/** The APNs settings; an unusable certificate stops the start. */
 export interface CertificatesOfSettings {
   readonly mdm: PushCertificate | null;
   /** All three of its settings, or none. */
@@ -42,7 +42,7 @@ function certificate(config: Config, cert: PemSetting, key: PemSetting): PushCer
   }
 }
 
-/** The value is not repeated: it may be the key itself. */
+/** The value is not repeated in the error: it may be the key itself. */
 function pem(config: Config, name: PemSetting): string | null {
   const value = config[name];
   if (value === null || value.includes('-----BEGIN')) return value;

@@ -9,11 +9,14 @@ const MDM_TOPIC = 'com.apple.mgmt.';
 
 export type Certificates = ReturnType<typeof createCertificates>;
 
-/** Push certificates of tenants: public as such, their keys sealed. */
+/** Push certificates of tenants: the certificates are stored openly, their keys sealed. */
 export function createCertificates(tools: { providers: Providers; secrets: Secrets; topics: Topics }) {
   const { providers, secrets, topics } = tools;
   return {
-    /** In use on every node as soon as it is committed; what was stopped goes on. `text` has both, in PEM and in any order. */
+    /**
+     * Used on every node after the commit; stopped pushes resume. `text` has certificate and key, in PEM and in any
+     * order.
+     */
     async put(tx: Queryable, tenantId: number, text: string): Promise<PushCertificate> {
       const read = readBoth(text);
       const { topic } = read;

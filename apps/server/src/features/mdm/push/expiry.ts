@@ -16,14 +16,14 @@ interface Options {
 }
 
 const DAY_MS = 86_400_000;
-/** So many days before a certificate ends somebody is told; a renewal takes a person and an Apple account. */
+/** Alerts are raised this many days before a certificate expires: a renewal takes a person and an Apple account. */
 const WARNINGS = [0, 1, 7, 30];
 const HOUR_MS = 3_600_000;
 
-/** Push certificates end every year, and with them every push: seen in the metrics, and told in time. */
+/** Push certificates expire yearly, and with them all pushes: shown in the metrics, with alerts in time. */
 export function watchExpiry({ alerts, db, log, now, providers, registry, topics }: Options): Duty {
   new Gauge({
-    aggregator: 'max', // the same at every process
+    aggregator: 'max', // the same in every process
     name: 'muster_push_certificate_not_after_seconds',
     help: 'When the push certificate of a topic expires, in seconds since 1970.',
     labelNames: ['tenant', 'topic'],
@@ -41,14 +41,14 @@ export function watchExpiry({ alerts, db, log, now, providers, registry, topics 
     },
   });
   new Gauge({
-    aggregator: 'max', // the same at every process
+    aggregator: 'max', // the same in every process
     name: 'muster_pushes_stopped',
     help: 'Whether pushes of a topic are stopped because of a configuration problem.',
     labelNames: ['tenant', 'topic'],
     registers: [registry],
     async collect() {
       this.reset();
-      const all = await topics.list(db).catch(() => []); // said above
+      const all = await topics.list(db).catch(() => []); // logged above
       for (const { tenantId, topic, stopReason } of all)
         this.labels(String(tenantId), topic).set(stopReason === null ? 0 : 1);
     },

@@ -3,16 +3,16 @@ import type { Alerts } from '../../../alerts/alerts.ts';
 import type { Provider } from './providers.ts';
 import type { Topics } from './topics.ts';
 
-/** How long a topic is left alone after APNs has said that something is wrong with us. */
+/** How long a topic is stopped after APNs has reported a problem with our certificate. */
 const STOPPED_MS = 300_000;
-/** So many devices in a row without a valid token are no chance: the certificate is for something else. */
+/** This many devices in a row without a valid token are no coincidence: the certificate is for something else. */
 const MOST_BAD_TOKENS = 10;
 
 type Of = Provider['topic'];
 
 /**
- * What is wrong with us and not with a device: pushes of that topic stop, a person is told once, and after five minutes one
- * push tries whether it is over. No device and no execution has anything to do with it.
+ * Errors that are our fault, not a device's: pushes of that topic stop, one alert is raised, and every five minutes one
+ * push tries whether it works again. Devices and executions are not affected.
  */
 export class Faults {
   readonly #options: { db: Database; alerts: Alerts; now: () => Date; topics: Topics };
@@ -23,7 +23,10 @@ export class Faults {
     this.#options = options;
   }
 
-  /** Many are on their way when the first one fails: they share one stop. False: it was said of a certificate that was renewed since. */
+  /**
+   * Many pushes are on their way when the first one fails: they share one stop. False: the error was about a
+   * certificate that has been renewed since.
+   */
   stop(of: Of, reason: string): Promise<boolean> {
     const key = `${keyOf(of)}:${of.changedAt.getTime()}:${reason}`;
     const stopping =
@@ -32,14 +35,14 @@ export class Faults {
     return stopping;
   }
 
-  /** True: it is the certificate, and no token must be buried for it. Said of one device and of all alike. */
+  /** True: the certificate is at fault, because too many devices in a row had this error; the token is kept. */
   isOurFault(of: Of): boolean {
     const count = (this.#badTokens.get(keyOf(of)) ?? 0) + 1;
     this.#badTokens.set(keyOf(of), count);
     return count > MOST_BAD_TOKENS;
   }
 
-  /** APNs knows us: it has accepted a push, or said since when it does not know a token. */
+  /** APNs knows us: it has accepted a push, or said since when a token is invalid. */
   async isFine(of: Of, wasStopped: boolean): Promise<void> {
     this.#badTokens.delete(keyOf(of));
     if (wasStopped) await this.#options.topics.resume(this.#options.db, of.tenantId, of.topic);

@@ -22,12 +22,15 @@ import { Pusher } from './pusher.ts';
 import type { OnAppToken, OnDead, OnMessage, Pushes } from './pushes.ts';
 import { createTopics } from './topics.ts';
 
-/** The push side of device management: `pushes` for those who have something for a device, and what the feature adds to itself. */
+/**
+ * The push side of device management: `pushes` for all that have something for a device, and what it adds to the
+ * feature.
+ */
 export interface PushPart extends Required<Pick<Feature, 'errors' | 'routes'>> {
   readonly pushes: Pushes;
   /** Of tenants. */
   readonly certificates: Certificates;
-  /** Until nothing is on its way, and what became of it is written. */
+  /** Resolves when no push is on its way and all outcomes are stored. */
   idle(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -64,7 +67,7 @@ export function createPushPart(shell: Shell): PushPart {
     name: PUSH_DEVICES,
     everyMs: 1_000,
     due: `${ledger.isAnyDue} or ${messages.isAnyDue}`,
-    isOutside: true, // what is taken is committed before it is sent
+    isOutside: true, // a push is taken and committed before it is sent
     async runOnce() {
       const taken = (await pusher.look(db.gathered, null)) + (await messages.look(db));
       return dutyRun(taken, 1);

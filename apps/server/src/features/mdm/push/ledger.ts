@@ -8,11 +8,11 @@ export interface Due {
   readonly topic: string;
   readonly dueAt: number;
   readonly pushes: number;
-  /** Something is wrong with its topic: it would be the one to try. */
+  /** Its topic is stopped: this push would be the one to try. */
   readonly isStopped: boolean;
 }
 
-/** One that is ours to send. */
+/** A push that this node has taken to send. */
 export interface Taken {
   readonly tenantId: number;
   readonly deviceId: string;
@@ -24,27 +24,27 @@ export interface Taken {
   readonly magic: string;
 }
 
-/** What is written when a push has ended and the device is still wanted. */
+/** What is stored when a push has ended and the device is still wanted. */
 export interface Settled extends Pick<Taken, 'tenantId' | 'deviceId' | 'turn'> {
   readonly isAccepted: boolean;
   readonly failures: number;
   readonly dueAt: Date;
 }
 
-/** As many wants within this time are one push: APNs has it, and keeps no second one. */
+/** Wants within this time share one push: APNs has it, and stores only one. */
 const COALESCED = `interval '30 seconds'`;
-/** Longer than a push can take; whoever has not answered by then is dead. */
+/** Longer than a push can take: a node that has not stored the outcome by then is dead. */
 const TURN_MS = 120_000;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
 /**
- * Who is to be woken up, and by which token. A row is taken by moving the time when it is due, under a number that only the
- * taker knows: a node that dies gives its rows back by itself, and the worst that can happen is a second push.
+ * Which devices to wake up, and by which token. A row is taken by moving its due time, under a number that only the
+ * taker knows: the rows of a dead node become due again by themselves, and the worst case is a second push.
  */
 export function createLedger(s: string, now: () => Date) {
   const NOW = '$1::timestamptz';
-  /** Of a topic `t`, the longest due first, as the index has them. */
+  /** For a topic `t`, the longest due first, in the order of the index. */
   const dueOf = (isRepeat: boolean, most: string) => `(
     select l.device_id, l.due_at, l.pushes from ${s}.push_ledger l
     where l.tenant_id = t.tenant_id and l.topic = t.topic and l.is_repeat = ${isRepeat}
@@ -63,7 +63,7 @@ export function createLedger(s: string, now: () => Date) {
         values: [now(), tenantId, topic],
       });
       const { rows } = await tx.query({
-        // `before` is as it was; two TokenUpdates of one device at once are both new at worst, and push once
+        // `before` is the old row; of two concurrent TokenUpdates of a device both are new at worst, and cause one push
         text: `with before as (
             select dead_at, token, magic from ${s}.push_tokens where tenant_id = $2 and device_id = $3 and app = 'mdm'
           )
@@ -75,8 +75,8 @@ export function createLedger(s: string, now: () => Date) {
         values: [now(), tenantId, deviceId, Buffer.from(token), magic, topic],
       });
       const { is_same: isSame, was_alive: wasAlive } = rows[0];
-      // A row is made for a new one, not only looked for: somebody who wants the device at this very moment meets it.
-      // What was pushed to another token may not have arrived, and what is on its way to it counts for nothing.
+      // A row is inserted for a new token, not only looked for, so a concurrent want finds it. What was pushed to
+      // another token may not have arrived, so pushes on their way to it do not count.
       await tx.query({
         text: wasAlive
           ? `update ${s}.push_ledger set topic = $4, due_at = least(due_at, ${NOW}), turn = null
@@ -91,7 +91,8 @@ export function createLedger(s: string, now: () => Date) {
     async want(tx: Queryable, tenantId: number, deviceIds: readonly string[]) {
       await tx.query({
         name: 'muster_push_want',
-        // The token is locked, so nobody buries or renews it before this is committed. In order, so two never wait for each other.
+        // The token is locked, so it is not buried or renewed before the commit. In order, so two transactions never
+        // deadlock.
         text: `insert into ${s}.push_ledger as l (tenant_id, device_id, topic, due_at)
           select $2, i.device_id, case when t.dead_at is null then t.topic end, case when t.dead_at is null and t.topic is not null then ${NOW} end
           from (select distinct i.device_id from unnest($3::bigint[]) i(device_id) order by 1) i
@@ -108,9 +109,9 @@ export function createLedger(s: string, now: () => Date) {
     },
 
     /**
-     * Whoever is wanted since the look that `want` is of is pushed to at once: the device may have gone again by now, and
-     * whatever is on its way to it may have been what it came for. Says of which tenants some are due.
-     * What is decided is of the locked rows: somebody may want one while this waits for his commit.
+     * A device that is wanted again since the look that `want` is from is pushed to at once: it may have gone already,
+     * and a push on its way may be the one it came for. Returns the tenants with due pushes. Decided on the locked
+     * rows: a concurrent transaction may want a device while this one waits for its commit.
      */
     async seen(
       client: Queryable,
@@ -153,8 +154,8 @@ export function createLedger(s: string, now: () => Date) {
     },
 
     /**
-     * What is due, of those that may be sent: some of each topic and kind, the longest due first, so its cost depends on
-     * neither how many sleep nor how many wait for a certificate. Of a topic that was stopped, one to try.
+     * Due pushes that may be sent: some of each topic and kind, the longest due first, so the cost depends neither on
+     * how many devices sleep nor on how many wait for a certificate. Of a stopped topic, one to try.
      */
     async due(client: Queryable, tenants: readonly number[] | null, most: number): Promise<Due[]> {
       const some = 'case when t.stop_reason is null then $3::int else 1 end';
@@ -175,7 +176,7 @@ export function createLedger(s: string, now: () => Date) {
       }));
     },
 
-    /** Wanted and due at once, whenever the last push was; but not while somebody pushes. */
+    /** Wanted and due at once, whenever the last push was; but not while a push is on its way. */
     async makeDue(tx: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<Due[]> {
       await this.want(tx, tenantId, deviceIds);
       const { rows } = await tx.query({
@@ -189,7 +190,7 @@ export function createLedger(s: string, now: () => Date) {
       }));
     },
 
-    /** Of the companion app. */
+    /** For the companion app. */
     async deadReasonOf(client: Queryable, tenantId: number, deviceId: string): Promise<DeadReason | null> {
       const { rows } = await client.query({
         text: `select dead_reason from ${s}.push_tokens where tenant_id = $1 and device_id = $2 and app = 'mdm' and dead_at is not null`,
@@ -213,7 +214,7 @@ export function createLedger(s: string, now: () => Date) {
       });
     },
 
-    /** Those of them that nobody else has taken meanwhile. One without a token waits for the next one. */
+    /** Those that no other node has taken. A device without a token waits for its next one. */
     async take(client: Queryable, due: readonly Due[]): Promise<Taken[]> {
       const { rows } = await client.query({
         name: 'muster_push_take',
@@ -252,7 +253,7 @@ export function createLedger(s: string, now: () => Date) {
         }));
     },
 
-    /** Nothing is written of a device that came meanwhile. */
+    /** Nothing is stored for a device that came meanwhile. */
     async settle(client: Queryable, settled: readonly Settled[]): Promise<void> {
       await client.query({
         name: 'muster_push_settle',
@@ -274,8 +275,8 @@ export function createLedger(s: string, now: () => Date) {
     },
 
     /**
-     * APNs does not know this token. What is wanted stays, without a time. False: it is another token by now, or, if APNs says
-     * since when, one that came later.
+     * APNs does not know this token. The want stays, without a due time. False: the token has been replaced, or, if
+     * APNs says since when, registered later than that.
      */
     async bury(
       tx: Queryable,
@@ -299,6 +300,6 @@ export function createLedger(s: string, now: () => Date) {
   };
 }
 
-/** Of the word that was kept: ours, or that of APNs. */
+/** From the stored word: ours, or that of APNs. */
 export const deadReason = (word: string | null): DeadReason =>
   word === 'BadDeviceToken' || word === 'apns_bad_token' ? 'apns_bad_token' : 'apns_unregistered';

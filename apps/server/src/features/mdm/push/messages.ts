@@ -42,8 +42,9 @@ const NOT_CONFIGURED: MessageOutcome = { kind: 'failed', code: 'MESSAGE_PUSH_NOT
 export type Messages = ReturnType<typeof createMessages>;
 
 /**
- * Messages that a companion app shows. One is sent until APNs has it, cannot have it, or its time is over; what became of it
- * is told in the transaction that ends it. If that is lost, it is sent once more: better twice than never.
+ * Messages that a companion app shows. A message is retried until APNs accepts it, can never accept it, or it expires;
+ * the outcome is published in the transaction that ends it. If that is lost, it is sent once more: better twice than
+ * never.
  */
 export function createMessages(options: Options) {
   const { db, faults, ledger, log, metrics, now, providers, schema: s, topic } = options;
@@ -134,7 +135,7 @@ export function createMessages(options: Options) {
     }
   }
 
-  /** What is due is on its way when it resolves; says how many there were. */
+  /** When it resolves, all due messages are on their way; returns how many. */
   async function lookOnce(client: Queryable): Promise<number> {
     if (isStopping || sending.size >= MOST_AT_ONCE) return 0;
     const rows = await take(client);
@@ -176,7 +177,7 @@ export function createMessages(options: Options) {
       await round.catch(() => 0);
       while (sending.size > 0) await Promise.all(sending);
     },
-    /** After the providers have answered everybody. */
+    /** After the providers have settled all pending pushes. */
     async stop(): Promise<void> {
       isStopping = true;
       await round.catch(() => 0);

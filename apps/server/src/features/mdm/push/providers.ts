@@ -5,7 +5,7 @@ import type { Secrets } from '../../../secrets/secrets.ts';
 import type { CertificatesOfSettings } from './certificates-of-settings.ts';
 import type { Topic, Topics } from './topics.ts';
 
-/** Who sends for a topic of a tenant, or why nobody can. */
+/** The sender for a topic of a tenant, or why there is none. */
 export interface Provider {
   readonly topic: Pick<Topic, 'tenantId' | 'topic' | 'changedAt'>;
   readonly sender: ApnsClient | { readonly fault: string };
@@ -21,14 +21,14 @@ interface Options {
 }
 
 const MOST_KEPT = 10_000;
-/** If the news of a new certificate is lost. */
+/** In case the notification of a new certificate is lost. */
 const KEPT_MS = 60_000;
 
 export const purposeOfKey = (tenantId: number, topic: string) => `push-key:${tenantId}:${topic}`;
 
 /**
- * One client of APNs for each certificate, made when it is first needed. A certificate that was renewed on another node is
- * in use here with the next push; what is on its way ends with the old one.
+ * One APNs client per certificate, made on first use. A certificate renewed on another node is used here with the next
+ * push; pushes on their way end with the old one.
  */
 export class Providers {
   readonly #options: Options;
@@ -65,7 +65,7 @@ export class Providers {
     return this.#cache.tell(tx, [keyOf(tenantId, topic)]);
   }
 
-  /** Until when pushes of this topic work; null: nobody knows. */
+  /** Until when pushes of this topic work; null: unknown. */
   notAfter({ certificate, topic }: Pick<Topic, 'certificate' | 'topic'>): Date | null {
     if (certificate !== null) return new Date(readCertificate(certificate).validTo);
     const { mdm, message } = this.#options.certificates;
@@ -76,7 +76,7 @@ export class Providers {
     this.#listening = await this.#cache.start();
   }
 
-  /** Answers everybody who waits for a push. */
+  /** Settles all pending pushes. */
   async stop(): Promise<void> {
     await this.#listening?.stop();
     await Promise.all([...this.#clients.values()].map(({ client }) => client.close()));
@@ -86,7 +86,7 @@ export class Providers {
     const { db, topics } = this.#options;
     const key = keyOf(tenantId, topic);
     const { version } = this.#cache;
-    // one that can be stopped, whoever of the tenant is the first to need it
+    // make the row, so the topic can be stopped even at its first use
     await topics.ensure(db, tenantId, topic);
     const row = await topics.get(db, tenantId, topic);
     const changedAt = row?.changedAt ?? new Date(0);
@@ -105,7 +105,7 @@ export class Providers {
         return { fault: 'CertificateUnreadable' };
       }
     }
-    // those of the settings are shared by all tenants, and so are their connections
+    // certificates of the settings are shared by all tenants, and so are their connections
     for (const app of ['mdm', 'message'] as const) {
       const certificate = certificates[app];
       if (certificate?.topic === topic) return this.#client(app, certificate);

@@ -2,7 +2,7 @@ import type { FindProblems } from '../../../problems/problems.ts';
 import type { Providers } from './providers.ts';
 import type { Topics } from './topics.ts';
 
-/** What keeps phones from being woken up, or will soon. A tenant has a few topics. */
+/** What keeps phones from being woken up, now or soon. A tenant has few topics. */
 const TOLD_BEFORE_MS = 30 * 86_400_000;
 
 export function createPushProblems(providers: Providers, topics: Topics, now: () => Date): FindProblems {

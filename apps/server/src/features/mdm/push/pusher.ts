@@ -21,14 +21,17 @@ interface Options {
   readonly onDead: readonly OnDead[];
 }
 
-/** On their way at once, of this node. */
+/** Pushes of this node on their way at once. */
 const MOST_IN_FLIGHT = 400;
-/** A quarter is kept free of repeats, so that somebody who may be awake never waits for those who sleep. */
+/** A quarter is kept free of repeats, so a device that may be awake never waits for sleeping ones. */
 const MOST_REPEATS = 300;
-/** And half of it is all that one topic gets, so that one tenant's APNs cannot hold up the others'; a quarter of that again without repeats. */
+/**
+ * One topic gets half of that, so a slow APNs connection of one tenant cannot hold up the others; again a quarter is
+ * kept free of repeats.
+ */
 const MOST_OF_TOPIC = 200;
 const MOST_WITH_REPEATS = 150;
-/** While one push shows whether a stopped topic works again. */
+/** While one push tries whether a stopped topic works again. */
 const TRYING_MS = 120_000;
 
 interface Round {
@@ -43,18 +46,18 @@ interface Sent extends Taken {
 }
 
 /**
- * Sends what is due. Every node sends what was wanted at it, right after the commit; the leader looks each second for the rest,
- * which is repeats and what dead nodes have left. Whoever takes a row first sends it.
+ * Sends due pushes. Every node sends those requested on it, right after the commit; the leader looks each second for
+ * the rest: repeats, and those that dead nodes have left. The first node to take a row sends it.
  */
 export class Pusher {
   readonly #options: Options;
   readonly #settle: (settled: Settled) => Promise<undefined>;
   readonly #sending = new Set<Promise<void>>();
-  /** By device: what will become of its push. */
+  /** The outcome of each push on its way, by device. */
   readonly #outcomes = new Map<string, Promise<PushOutcome | null>>();
   readonly #ofTopic = new Map<string, number>();
   #repeats = 0;
-  /** Whose pushes are to be looked at. */
+  /** Tenants whose pushes are to be looked at. */
   readonly #wanted = new Set<number>();
   #round: Promise<Round> = Promise.resolve(NOTHING);
   #looking: Promise<void> | undefined;
@@ -75,27 +78,29 @@ export class Pusher {
     });
   }
 
-  /** Until nothing is on its way, and what became of it is written. */
+  /** Resolves when no push is on its way and all outcomes are stored. */
   async idle(): Promise<void> {
     while (this.#looking || this.#sending.size > 0)
       await Promise.all([this.#looking, this.#round.catch(() => NOTHING), ...this.#sending]);
   }
 
-  /** Somebody wants pushes for devices of this tenant; it is committed. */
+  /** Pushes for devices of this tenant were requested and committed. */
   soon(tenantId: number): void {
     this.#wanted.add(tenantId);
     this.#looking ??= this.#lookOn();
   }
 
-  /** One round, after those that were begun before: what is due is on its way when it resolves. Says how many there were. */
+  /** One round, after those begun before: when it resolves, all due pushes are on their way. Returns how many. */
   async look(client: Connections, tenants: readonly number[] | null): Promise<number> {
     return (await this.#next(client, tenants)).taken;
   }
 
-  /** Pushes to these now, whatever was sent before; of those that another node pushes to nothing is known. */
+  /**
+   * Pushes to these now, whatever was sent before; devices that another node is pushing to are missing in the result.
+   */
   async now(tenantId: number, deviceIds: readonly string[]): Promise<Map<string, PushOutcome>> {
     const { db, ledger } = this.#options;
-    // taken before it is committed that they are due: nobody comes in between
+    // taken in the transaction that makes them due, so no other node takes them in between
     const taken = this.#stopping
       ? []
       : await whileLocked(db, async (tx) => ledger.take(tx, await ledger.makeDue(tx, tenantId, deviceIds)));
@@ -125,7 +130,7 @@ export class Pusher {
     return round;
   }
 
-  /** Until nothing of them is due: more may be wanted than there is room for. */
+  /** Repeats until none is due: there may be more than there is room for. */
   async #lookOn(): Promise<void> {
     const { db, log } = this.#options;
     try {
@@ -172,7 +177,7 @@ export class Pusher {
     return { taken: taken.length, isFull };
   }
 
-  /** First pushes before repeats, of each topic and of the repeats no more than may be on their way. */
+  /** First pushes before repeats; of each topic, and of all repeats, no more than may be on their way. */
   #withinLimits(due: readonly Due[]): Due[] {
     const ofTopic = new Map(this.#ofTopic);
     let repeats = this.#repeats;
@@ -190,7 +195,7 @@ export class Pusher {
     });
   }
 
-  /** Of each topic that was stopped one push, if nobody else tries it already. */
+  /** One push for each stopped topic, unless another node is already trying it. */
   async #tries(client: Connections, due: readonly Due[]): Promise<Due[]> {
     const { now, topics } = this.#options;
     const tries: Due[] = [];
@@ -289,7 +294,7 @@ async function push({ sender }: Provider, sent: Sent, now: Date): Promise<PushOu
   try {
     return await sender.push(mdmPush({ pushMagic, token, topic, now, apnsId: randomUUID() }));
   } catch (error) {
-    // a token that no push can be made of is one that APNs would not know
+    // a token that no push can be made of is treated as unknown to APNs
     if (error instanceof MdmError) return { kind: 'bad-token', reason: error.code };
     throw error;
   }

@@ -1,17 +1,17 @@
 import type { Queryable, Transaction } from '@muster/engine';
 import type { PushOutcome } from '@muster/mdm';
 
-/** The token by which a device can be woken up, as its TokenUpdate says. */
+/** The token by which a device can be woken up, from its TokenUpdate. */
 export interface PushToken {
   readonly token: Uint8Array;
   readonly magic: string;
   readonly topic: string;
 }
 
-/** Why a token is of no use any more. */
+/** Why a token is no longer of use. */
 export type DeadReason = 'apns_bad_token' | 'apns_unregistered';
 
-/** What became of a message for the companion app. */
+/** The outcome of a message for the companion app. */
 export type MessageOutcome =
   | { readonly kind: 'accepted' }
   | {
@@ -20,10 +20,10 @@ export type MessageOutcome =
     };
 
 export interface NewMessage {
-  /** Comes back with the outcome; the same one twice is one message. */
+  /** Returned with the outcome; a second message with the same id is ignored. */
   readonly id: string;
   readonly text: string;
-  /** After this it is not sent any more. */
+  /** After this it is no longer sent. */
   readonly until?: Date | null;
 }
 
@@ -44,16 +44,16 @@ export type OnMessage = (
 ) => Promise<void>;
 
 /**
- * Waking devices up. Whoever has something for a device wants a push, in the transaction of what waits; APNs is spoken to
- * after the commit and never inside of it. A device that does not come is pushed again after 30 s, 2, 8, 30 min, then
- * daily, until it comes, has no valid token, or is forgotten.
+ * Wakes devices up. A door that queues something for a device wants a push in the same transaction; APNs is called
+ * after the commit and never in it. A device that does not come is pushed again after 30 s, 2, 8, 30 min, then daily,
+ * until it comes, has no valid token, or is forgotten.
  */
 export interface Pushes {
-  /** At a TokenUpdate of the device's own channel. One that was unknown or dead is pushed to at once. */
+  /** At a TokenUpdate of the device's own channel. A device whose token was unknown or dead is pushed to at once. */
   tokenIs(tx: Queryable, tenantId: number, deviceId: string, token: PushToken): Promise<void>;
   /**
-   * These are to come. Devices without a valid token are pushed to as soon as they have one. `quietly`: the caller pushes
-   * himself (`now`); if he does not live to do it, housekeeping does.
+   * These devices should come. Devices without a valid token are pushed to as soon as they have one. `quietly`: the
+   * caller will push (`now`); if it dies before, housekeeping does.
    */
   want(
     tx: Queryable,
@@ -62,29 +62,32 @@ export interface Pushes {
     how?: { quietly: boolean },
   ): Promise<void>;
   /**
-   * The device is here, so nobody needs to wake it. Call it before you look for what waits: what is wanted later keeps its
-   * push. Or call it whenever you like with the `want` of its row in `push_ledger`, read by the statement that looks.
+   * The device is here, so it need not be woken. Call it before looking for what waits: anything wanted later keeps its
+   * push. Or call it at any time with the `want` of its row in `push_ledger`, read by the statement that looks.
    */
   seen(tenantId: number, deviceId: string, want?: string): Promise<void>;
   /** The device has left ('mdm'), or is deleted ('all': the companion app's token, too). */
   forget(tx: Queryable, tenantId: number, deviceId: string, what?: 'mdm' | 'all'): Promise<void>;
-  /** Before the start. Told in the transaction that buries the token; what was wanted stays wanted for the next token. */
+  /** Before the start. Called in the transaction that buries the token; the want stays for the next token. */
   onDead(told: OnDead): void;
   /** Why no push reaches the device; null: one may. */
   deadReasonOf(client: Queryable, tenantId: number, deviceId: string): Promise<DeadReason | null>;
-  /** Before the start. In the transaction that keeps the token. */
+  /** Before the start. Called in the transaction that stores the token. */
   onAppToken(told: OnAppToken): void;
-  /** A message to the companion app; what became of it is told to `onMessage`. */
+  /** A message to the companion app; `onMessage` gets its outcome. */
   message(tx: Queryable, tenantId: number, deviceId: string, message: NewMessage): Promise<void>;
-  /** Before the start. In the transaction that ends the message. */
+  /** Before the start. Called in the transaction that ends the message. */
   onMessage(told: OnMessage): void;
   /**
-   * An operator wants to know now: pushes at once, whatever was sent before and whether pushes are stopped or not. Devices
-   * without a token, and those that somebody pushes to at this moment, are missing in the answer.
+   * At an operator's request: pushes at once, whatever was sent before and even if pushes are stopped. Devices without
+   * a token, and those that another node is pushing to, are missing in the answer.
    */
   now(tenantId: number, deviceIds: readonly string[]): Promise<Map<string, PushOutcome>>;
-  /** The topic that new devices of the tenant enrol with: that of its newest push certificate, or of the settings; null: there is none. */
+  /**
+   * The topic that new devices of the tenant enrol with: that of its newest push certificate, or of the settings; null:
+   * none.
+   */
   topicOf(client: Queryable, tenantId: number): Promise<string | null>;
-  /** Whether devices of the tenant may have this topic: that of a certificate that it has or had. */
+  /** Whether devices of the tenant may have this topic: that of a present or former certificate. */
   knowsTopic(client: Queryable, tenantId: number, topic: string): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 import type { Queryable } from '@muster/engine';
 
-/** Who a tenant is for APNs. */
+/** A tenant as APNs knows it. */
 export interface Topic {
   readonly tenantId: number;
   readonly topic: string;
@@ -14,7 +14,7 @@ export interface Topic {
 
 export type Topics = ReturnType<typeof createTopics>;
 
-/** The topics of tenants: their certificates, and whether something is wrong with them. */
+/** The topics of tenants: their certificates, and what is wrong with them. */
 export function createTopics(s: string, now: () => Date) {
   const NOW = '$1::timestamptz';
   const COLUMNS =
@@ -47,7 +47,7 @@ export function createTopics(s: string, now: () => Date) {
       return rows[0] ? topicOf(rows[0]) : null;
     },
 
-    /** Of every tenant: there are as many as certificates. */
+    /** Of all tenants: there are as many as certificates. */
     async list(client: Queryable): Promise<Topic[]> {
       const { rows } = await client.query({
         text: `select ${COLUMNS} from ${s}.push_topics order by tenant_id, topic`,
@@ -63,7 +63,7 @@ export function createTopics(s: string, now: () => Date) {
       return rows.map(topicOf);
     },
 
-    /** That of the newest certificate. */
+    /** The topic of the newest certificate. */
     async newest(client: Queryable, tenantId: number): Promise<string | null> {
       const { rows } = await client.query({
         text: `select topic from ${s}.push_topics where tenant_id = $1 and certificate is not null order by changed_at desc, topic limit 1`,
@@ -72,7 +72,7 @@ export function createTopics(s: string, now: () => Date) {
       return rows[0]?.topic ?? null;
     },
 
-    /** How many enrolled phones of the tenant are woken up by another one. */
+    /** How many enrolled phones of the tenant have another topic. */
     async othersOfPhones(client: Queryable, tenantId: number, topic: string): Promise<number> {
       const { rows } = await client.query({
         text: `select count(*)::int as others from ${s}.mdm_devices where tenant_id = $1 and topic <> $2 and released_at is null`,
@@ -81,7 +81,7 @@ export function createTopics(s: string, now: () => Date) {
       return rows[0].others;
     },
 
-    /** A new certificate: whatever was wrong with the old one is over. */
+    /** A new certificate: problems of the old one are over. */
     async put(
       tx: Queryable,
       {
@@ -100,8 +100,8 @@ export function createTopics(s: string, now: () => Date) {
     },
 
     /**
-     * Nothing more is sent until then. `new`: somebody has to be told, because it was not so before. `outdated`: the certificate
-     * was changed since, and nothing is stopped.
+     * Nothing more is sent until then. `new`: it was not stopped before, so an alert is needed. `outdated`: the
+     * certificate was changed since, and nothing is stopped.
      */
     async stop(
       tx: Queryable,
@@ -121,7 +121,7 @@ export function createTopics(s: string, now: () => Date) {
       return rows[0].is_new ? 'new' : 'known';
     },
 
-    /** The right to send the one push that shows whether it is still wrong; nobody else gets it before `until`. */
+    /** The right to send the one push that tries whether it works again; no other node gets it before `until`. */
     async mayTry(client: Queryable, tenantId: number, topic: string, until: Date): Promise<boolean> {
       const { rows } = await client.query({
         text: `update ${s}.push_topics set stopped_until = $4 where tenant_id = $2 and topic = $3 and stop_reason is not null
@@ -138,7 +138,7 @@ export function createTopics(s: string, now: () => Date) {
       });
     },
 
-    /** Somebody wants to know now, and not after five minutes. */
+    /** An operator wants to know now, not after five minutes. */
     async tryNow(client: Queryable, tenantId: number): Promise<void> {
       await client.query({
         text: `update ${s}.push_topics set stopped_until = ${NOW} where tenant_id = $2 and stop_reason is not null`,
@@ -146,7 +146,7 @@ export function createTopics(s: string, now: () => Date) {
       });
     },
 
-    /** True for the one who has to warn: once per certificate and number of days. */
+    /** True for one node: once per certificate and number of days. */
     async warn(tx: Queryable, { tenantId, topic }: Topic, days: number, of: Date): Promise<boolean> {
       const { rows } = await tx.query({
         text: `update ${s}.push_topics set warned_days = $3, warned_of = $4 where tenant_id = $1 and topic = $2
