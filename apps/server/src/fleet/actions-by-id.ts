@@ -1,6 +1,6 @@
 import type { ActionView, Engine, Queryable } from '@muster/engine';
 
-/** These actions, for a list that has a row for each and says why it waits or how it ended: one read for a page. */
+/** These actions, for a list with a row for each that says why it waits or how it ended: one read for a page. */
 export async function actionsById(
   engine: Engine,
   client: Queryable,

@@ -7,8 +7,8 @@ const STATES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * What came by these channels for the devices that belong to a PC, newest first. The newest of each lane, and of those the
- * newest: a page costs the same however long the history is.
+ * Actions of these channels for the devices of a PC, newest first. The newest of each lane, and of those the newest: a
+ * page costs the same however long the history is.
  */
 export function createActionsOfPc(s: string, channels: ReadonlySet<string>) {
   return async (

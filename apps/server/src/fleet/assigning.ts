@@ -4,11 +4,10 @@ import { CHECKIN } from './device-token.ts';
 import type { MilestoneLog } from './milestone-log.ts';
 
 /**
- * Puts actions into the lanes of devices, with what the door knows of them beside the engine and with their milestones,
- * in the caller's transaction. Every action is queued, whether the device is there or not: one that waits in a long
- * poll gets it at once.
+ * Queues actions in the lanes of devices, with the door's own data and their milestones, in the caller's transaction.
+ * Every action is queued, whether the device is there or not: a device in a long poll gets it at once.
  */
-/** What the fleet itself has against it. */
+/** Refusals by the fleet itself. */
 export type Refused = 'DEVICE_DELETED' | 'EXPIRY_OUT_OF_RANGE';
 
 export interface AssignmentSource {
@@ -17,7 +16,7 @@ export interface AssignmentSource {
   /** The batch, or the run of the workflow. */
   readonly sourceId?: string | undefined;
   readonly by: string | null;
-  /** So that all of a batch can be paused or cancelled at once. */
+  /** For pausing or cancelling a whole batch. */
   readonly tags?: readonly string[] | undefined;
   readonly idempotencyKey?: string | undefined;
   /** The action that this one is an edited copy of. */
@@ -32,7 +31,9 @@ export interface DevicePlace {
 export type Assigning = ReturnType<typeof createAssigning>;
 
 export function createAssigning(engine: Engine, log: MilestoneLog) {
-  /** What the engine does not know of an action is part of its request, too: a repeat that says otherwise is another one. */
+  /**
+   * Data that the engine does not store is part of the request too: a repeat with other data is a different request.
+   */
   async function refuseOther(
     client: Queryable,
     tenantId: number,
@@ -70,7 +71,7 @@ export function createAssigning(engine: Engine, log: MilestoneLog) {
         moreDays === 0 ? new Set() : await log.beyondTelling(client, tenantId, [...kept], moreDays);
       const refusal = (deviceId: string): Refused | null =>
         !kept.has(deviceId) ? 'DEVICE_DELETED' : beyond.has(deviceId) ? 'EXPIRY_OUT_OF_RANGE' : null;
-      // what was assigned when it was still possible is told again; nothing new comes of it
+      // a repeat gets the first answer, even if the assignment would be refused now; it creates nothing
       const isRepeat = (await engine.idOfKey(client, tenantId, from.idempotencyKey)) !== null;
       const there = devices.filter(({ deviceId }) => isRepeat || refusal(deviceId) === null);
       const policy = {

@@ -14,7 +14,7 @@ import type { Registered, Registry } from './registry.ts';
 import type { DeviceViews } from './views.ts';
 import { countMeant } from './who-is-meant.ts';
 
-/** What an operator does with devices themselves. */
+/** Operations on devices themselves. */
 export function deviceRoutes(tools: {
   audit: Audit;
   engine: Engine;
@@ -33,7 +33,7 @@ export function deviceRoutes(tools: {
     return row;
   }
 
-  /** Nobody deletes it before the end of the transaction. */
+  /** Until the transaction ends, it cannot be deleted. */
   async function locked(tx: Queryable, tenantId: number, id: string): Promise<DeviceRow> {
     if (!isId(id) || !(await log.lock(tx, tenantId, [id], true)).has(id)) throw unknownDevice();
     return known(tx, tenantId, id);
@@ -110,7 +110,7 @@ export function deviceRoutes(tools: {
             const before = await known(tx, tenantId, params.id);
             const expiresAt = typeof body.expiresAt === 'string' ? new Date(body.expiresAt) : body.expiresAt;
             const pcId = body.pcId === before.pcId ? undefined : body.pcId;
-            // The lane first, as a report does that puts its device into error: the other order could wait for it for ever.
+            // The lane first, like a report that puts its device into error: the opposite order could deadlock.
             if (pcId !== undefined)
               await engine.assignRunner(
                 tx,
@@ -144,7 +144,7 @@ export function deviceRoutes(tools: {
           async (tx) => {
             const { laneId, pcId } = await known(tx, tenantId, params.id);
             await queries.clearErrors(tx, tenantId, [params.id]);
-            // its PC may have been waiting for just this
+            // its PC may have been waiting for this
             await engine.wake(tx, [{ tenantId, laneId, runnerId: await pcs.runnerOf(tx, tenantId, pcId) }]);
           },
           { act: 'device.clear-error', target: `device ${params.id}` },

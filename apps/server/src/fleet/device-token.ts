@@ -1,7 +1,7 @@
 import type { Engine } from '@muster/engine';
 import type { Caller } from '../tokens/caller.ts';
 
-/** What a device's token carries, so that a check-in needs no look-up of its device. */
+/** Carried by a device's token, so a check-in does not have to look up its device. */
 export interface DeviceOf {
   readonly deviceId: string;
   readonly laneId: string;
@@ -18,11 +18,11 @@ export async function isOfFormerLife(engine: Engine, tenantId: number, token: De
   return lane === undefined || lane.generation > token.generation;
 }
 
-/** Under this name, or that of an instance of it, a device holds its lease, whatever token it uses. */
+/** The name, also with an instance appended, under which a device holds its lease, whatever token it uses. */
 export function holderOf(deviceId: string): string {
   return `device:${deviceId}`;
 }
 
-/** The space of the devices' lanes, and the way by which their actions are delivered at a check-in. */
+/** The space of the devices' lanes, and the channel of actions delivered at a check-in. */
 export const DEVICE_SPACE = 'device';
 export const CHECKIN = 'checkin';

@@ -1,6 +1,6 @@
 import type { FindProblems } from '../problems/problems.ts';
 
-/** Devices that tasks pass over until somebody looks at them. Found by an index of their own, so many at most. */
+/** Devices that tasks skip until an operator clears their error. Bounded, and found by an index of their own. */
 const MOST = 1_000;
 
 export function createDevicesInError(s: string): FindProblems {

@@ -1,8 +1,8 @@
 import type { Queryable } from '@muster/engine';
 
 /**
- * Batches of a door that puts the actions into lanes itself: they are shown, paused and cancelled with all others, and the duty of
- * batches has nothing to supply for them.
+ * Batches of a door that queues the actions itself: they are shown, paused and cancelled like all others, but the duty
+ * of batches supplies nothing for them.
  */
 export interface NewDoorBatch {
   readonly door: string;
@@ -21,14 +21,14 @@ export interface DoorTarget {
   /** As given, if there is no such device. */
   readonly target: string | null;
   readonly error: string | null;
-  /** As whoever asked was told; a repeated request is told the same. */
+  /** As answered to the caller; a repeated request gets the same answer. */
   readonly message?: string | null;
   readonly actionId: string | null;
 }
 
 export function createDoorBatches(s: string, now: () => Date) {
   return {
-    /** In the transaction of their actions, which carry their ids. In their order. */
+    /** In the transaction that queues their actions, which carry their ids. In order. */
     async open(client: Queryable, tenantId: number, batches: readonly NewDoorBatch[]): Promise<DoorBatch[]> {
       const { rows } = await client.query({
         name: 'muster_open_door_batches',
@@ -53,7 +53,7 @@ export function createDoorBatches(s: string, now: () => Date) {
       return rows.map((row) => ({ batchId: row.batch_id, setId: row.set_id }));
     },
 
-    /** Each once, with everybody it is for. */
+    /** Each batch once, with all its devices. */
     async fill(
       client: Queryable,
       tenantId: number,

@@ -9,10 +9,10 @@ import { refusedOr } from './device-routes.ts';
 import type { DeviceQueries } from './queries.ts';
 import type { Registry } from './registry.ts';
 
-/** Devices that register themselves, any number of them with one token. What the token says holds for all of them. */
+/** Devices that register themselves, any number with one token. The restrictions of the token apply to all of them. */
 interface Enrolment {
   readonly tags?: readonly string[];
-  /** Whether a device that is known may come again; without it whoever has the token cannot take one over. */
+  /** Whether a known device may enrol again; without it, the token cannot be used to take a device over. */
   readonly reEnrol?: boolean;
 }
 

@@ -5,7 +5,7 @@ export const deviceError = errorsOf(FLEET_ERRORS);
 
 export const unknownDevice = () => deviceError('MUSTER_UNKNOWN_DEVICE', 'There is no device with this id.');
 
-/** Whoever is refused something for it wants to know which, to clear it. */
+/** Names the device, so the caller can clear its error. */
 export class DeviceInError extends MusterError {
   readonly device: { readonly id: string; readonly name: string };
 

@@ -1,6 +1,6 @@
 import type { Find } from '../searching/searching.ts';
 
-/** Devices by id, or by how their name, their externalId or their serial number begins: each by its index. */
+/** Devices by id, or by the beginning of their name, externalId or serial number: each by its index. */
 const NAMES = ['name', 'external_id', 'serial'] as const;
 
 export function createFindDevices(s: string): Find {

@@ -34,13 +34,13 @@ import { createDeviceViews } from './views.ts';
 import { createRefuseUnknown } from './who-is-meant.ts';
 
 /**
- * The fleet: which devices there are, their tokens, when they were last heard of, what happened to them. Open to every
- * door, by this file; it knows none of them. How actions get to a device is a door's business.
+ * The fleet: devices, their tokens, their last contact, their history. Every door may use it through this file; it
+ * knows no door. How actions get to a device is up to the door.
  */
 export type Fleet = ReturnType<typeof createFleet>;
 
 const CONTACT_EVERY_MS = 5_000;
-/** A device that has come over any of these is there; `heard_on` has them, too. */
+/** A device heard of over any of these is online; `heard_on` has them too. */
 const HEARD_ON = [CHECKIN, 'mdm'];
 const EVERY_TEN_MINUTES = 600_000;
 const MOST_PRUNED = 5_000;
@@ -107,33 +107,33 @@ export function createFleet(shell: {
 
     assigning,
     contacts,
-    /** Everything that happens to actions of this channel, assigned by the fleet, is a milestone of their devices. */
+    /** Writes milestones for all transitions of actions in this channel that the fleet assigned. */
     addMilestones: (channel: string) => addMilestones(engine, channel),
-    /** The same for a door that makes the actions of its channel itself. */
+    /** The same for a door that creates its actions itself. */
     addStepMilestones: (channel: string, source: string) => addStepMilestones(engine, channel, source),
-    /** Actions of this channel are for devices that are not in error, and get to them by their PCs only. */
+    /** Actions of this channel are refused for devices in error, and are delivered only by their PCs. */
     addChannelOfPcs: (channel: string) => void ofPcs.add(channel),
     pcs,
-    /** Throws if one of these is no device, and says which. */
+    /** Throws if one of these is not a device, and names it. */
     refuseUnknown: createRefuseUnknown(schema),
     targetSets: createTargetSets(schema, assigning),
     assignmentsOf: queries.assignmentsOf,
     issueEnrolmentToken: registry.issueEnrolmentToken,
     issueEnrolmentTokens: registry.issueEnrolmentTokens,
     endEnrolmentTokens: registry.endEnrolmentTokens,
-    /** Batches whose actions a door puts into lanes itself. */
+    /** Batches whose actions a door queues itself. */
     doorBatches: createDoorBatches(schema, now),
-    /** A door has put these actions into the lanes of devices itself. */
+    /** A door has queued these actions for devices itself. */
     noteAssigned: log.assigned,
     /** Another phone is this device from now on. */
     notePhoneReplaced: (tx: Queryable, tenantId: number, deviceId: string) =>
       log.written(tx, tenantId, 'phoneReplaced', [deviceId], null),
     onRemoved: registry.onRemoved,
-    /** What made these actions of devices; of others it says nothing. */
+    /** What created these actions of devices; other actions are missing. */
     originsOf: origins.of,
-    /** What devices are called, by their ids. */
+    /** Names of devices, by id. */
     namesOf,
-    /** By whom runs of workflows are named. */
+    /** Sets how runs of workflows are named. */
     nameRuns: origins.nameRuns,
     deviceOfLane: queries.deviceOfLane,
     actionsOfPc: createActionsOfPc(schema, ofPcs),
@@ -142,10 +142,10 @@ export function createFleet(shell: {
     milestonesOf: log.list,
     offlineSince: queries.offlineSince,
 
-    /** The lane of a device that is there; of any other it throws. */
+    /** The lane of an existing device; throws for any other. */
     laneOf: (client: Queryable, tenantId: number, deviceId: string) =>
       laneOf(client, tenantId, deviceId, 'there'),
-    /** The same, also of one that is deleted. */
+    /** The same, also for a deleted device. */
     laneOfAny: (client: Queryable, tenantId: number, deviceId: string) =>
       laneOf(client, tenantId, deviceId, 'any'),
   };

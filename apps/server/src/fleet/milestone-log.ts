@@ -2,7 +2,7 @@ import type { MilestoneType, Policy } from '@muster/contracts/words';
 import type { Queryable } from '@muster/engine';
 import { days, unfinishedDays } from './milestones.ts';
 
-/** Milestones that no transition writes, and reading them. */
+/** Milestones that no transition writes, and reading all of them. */
 export interface Milestone {
   readonly id: string;
   readonly type: MilestoneType;
@@ -26,12 +26,12 @@ export interface NewAssignment {
   readonly ack: 'onReport' | 'onDelivery' | null;
 }
 
-/** Longer than any expiry can be away: a sum that large overflows before it can be compared. */
+/** Longer than any expiry can be away: a larger sum would overflow before it could be compared. */
 const MOST_DAYS = 4_000_000;
 
 export function createMilestoneLog(s: string, now: () => Date) {
   return {
-    /** In the transaction of the enqueue. Several for one device: each adds to what the one before it projected. */
+    /** In the transaction of the enqueue. Several for one device: each adds to the projection of the one before. */
     async assigned(client: Queryable, tenantId: number, given: readonly NewAssignment[]): Promise<string[]> {
       const { rows } = await client.query({
         name: 'muster_assigned',
@@ -71,7 +71,7 @@ export function createMilestoneLog(s: string, now: () => Date) {
       return rows.map((row) => row.milestone_id);
     },
 
-    /** Of devices as they are now: they have come, or somebody has set their expiry. */
+    /** From devices as they are now: after a contact, or after an operator has set their expiry. */
     async written(
       client: Queryable,
       tenantId: number,
@@ -90,8 +90,8 @@ export function createMilestoneLog(s: string, now: () => Date) {
     },
 
     /**
-     * Those of them that are there, and until the end of the transaction nobody deletes them; with `moves` nobody else moves
-     * their expiry. Without this an action could come into the lane of a device that is just deleted, and wait for ever.
+     * Those that exist; until the transaction ends they cannot be deleted and, with `moves`, no other transaction moves
+     * their expiry. Without this, an action could be queued for a device that is just being deleted, and wait for ever.
      */
     async lock(
       client: Queryable,
@@ -112,8 +112,8 @@ export function createMilestoneLog(s: string, now: () => Date) {
     },
 
     /**
-     * Those whose expiry could leave the years that can be told if all their unfinished actions and so many days more ended in
-     * the worst order: some by success, some not.
+     * Those whose expiry could leave the range of years if all their unfinished actions and this many more days ended
+     * in the worst order, some successful, some not.
      */
     async beyondTelling(
       client: Queryable,
@@ -137,7 +137,7 @@ export function createMilestoneLog(s: string, now: () => Date) {
       return new Set(rows.map((row) => row.device_id));
     },
 
-    /** What was said of these actions when they were assigned. */
+    /** What was stored about these actions at their assignment. */
     async saidOf(
       client: Queryable,
       tenantId: number,
@@ -178,7 +178,7 @@ export function createMilestoneLog(s: string, now: () => Date) {
       }));
     },
 
-    /** Milestones older than that, and what is known of actions that are no longer kept. */
+    /** Deletes milestones older than that, and the data of pruned actions. */
     async prune(client: Queryable, olderThanDays: number, most: number): Promise<number> {
       const { rows } = await client.query({
         text: `with m as (

@@ -2,9 +2,9 @@ import type { MilestoneType } from '@muster/contracts/words';
 import { EVENT_TYPES } from '@muster/engine';
 
 /**
- * What a transition of an action means in the life of its device, and what it does to the device's expiry: `toExpiry`
- * days of the action are added to the real one, `toProjection` to the projected one. A success moves the days from the
- * projection to the real expiry, so the projection stays; every other end takes them back.
+ * The milestone of an action's transition, and its effect on the device's expiry: `toExpiry` days of the action are
+ * added to the real one, `toProjection` to the projected one. A success moves the days from the projection to the real
+ * expiry, so the projection stays; every other end takes them back.
  */
 
 const NEXT: Partial<Record<keyof typeof EVENT_TYPES, MilestoneType>> = {
@@ -21,8 +21,8 @@ const NEXT: Partial<Record<keyof typeof EVENT_TYPES, MilestoneType>> = {
 };
 
 /**
- * Of a row `t` of transitions, in SQL. Null: an assignment writes its own, because only it knows who assigned what. What
- * comes into being as it is handed out was sent.
+ * For a row `t` of transitions, in SQL. Null: an assignment writes its own, because only it knows the caller. An action
+ * created at hand-out was sent.
  */
 export const typeOf = (t: string) => `case
         when ${t}.events[1] = ${EVENT_TYPES.CREATED} then case when ${t}.state = 'claimed' then 'sent' end

@@ -2,15 +2,14 @@ import type { Effect, EffectSql, Engine } from '@muster/engine';
 import { toExpiry, toProjection, typeOf } from './milestone-types.ts';
 
 /**
- * Writes a milestone for everything that happens to a device's actions, in the statement in which it happens, with the
- * device's expiry before and after what is still to come. It is an effect, so nothing that ends an action can forget it: not a
- * report, not housekeeping, not a cancel.
+ * Writes a milestone for each transition of a device's actions, in the same statement, with the device's expiry and its
+ * projection. It is an effect, so nothing that ends an action can skip it: no report, no housekeeping, no cancel.
  *
- * Nearly all transitions move no expiry. Devices whose expiry moves are locked first and looked at then, by a function: so
- * two transactions at once cannot both write what was true before the other.
+ * Nearly all transitions move no expiry. Devices whose expiry moves are locked first and read after that, by a
+ * function: so two concurrent transactions cannot both write the state before the other.
  */
 
-/** What a hand-out found out in passing, for the answer of whoever got it. */
+/** What a hand-out found out in passing, for the answer to its receiver. */
 export interface HandOutFacts {
   readonly source: string;
   readonly milestoneId: string;
@@ -20,13 +19,13 @@ export interface HandOutFacts {
 
 export const PENDING_UP_TO = 100;
 
-/** For a channel whose actions are assigned through the fleet: they know who assigned them and how many days they bring. */
+/** For a channel whose actions are assigned through the fleet, with their creator and days. */
 export function addMilestones({ addEffect, schema }: Engine, channel: string): void {
   const effect: Effect = {
     name: `milestones_${channel}`,
     channels: [channel],
     sql: (own) => milestones(schema, own),
-    // fire and forget: handed out is done, if it or its device says so
+    // fire and forget: done when handed out, if the action or its device says so
     endsOnDelivery: (row) => `coalesce(
       (select b.ack from ${schema}.assignments b where b.tenant_id = ${row}.tenant_id and b.action_id = ${row}.action_id limit 1),
       (select d.ack from (${deviceOf(schema, row)}) d)) = 'onDelivery'`,
@@ -34,7 +33,7 @@ export function addMilestones({ addEffect, schema }: Engine, channel: string): v
   addEffect(effect);
 }
 
-/** For a channel of a door that makes its actions itself: they move no expiry, and all come from the same source. */
+/** For a channel of a door that creates its actions itself: they move no expiry, and all have the same source. */
 export function addStepMilestones({ addEffect, schema: s }: Engine, channel: string, source: string): void {
   addEffect({
     name: `milestones_${channel}`,
@@ -62,17 +61,17 @@ export const unfinishedDays = (s: string, d: string) => `(
 const deviceOf = (s: string, of: string) =>
   `select * from ${s}.devices d where d.tenant_id = ${of}.tenant_id and d.lane_id = ${of}.lane_id and ${s}.sought_by(d.lane_id) limit 1`;
 
-/** A day of an expiry has 24 hours, in every time zone and every season. */
+/** A day of an expiry has 24 hours, in every time zone and season. */
 export const days = (n: string) => `(${n}) * interval '24 hours'`;
 
 const COLUMNS =
   'tenant_id, device_id, type, action_id, source, by, at, more_days, expires_at, projected_expires_at';
 
 /**
- * `plain` are the devices whose expiry does not move in this statement. Of the others (`moving`) each row gets the expiry as
- * it was after that row, counted back from the end; what the statement itself ends or takes up again is not to be seen yet in
- * the tables, so it is told by its last transition. `last` tells a success that follows a failure: its days had been taken
- * back and are added to both.
+ * `plain` are the devices whose expiry does not move in this statement. For the others (`moving`) each row gets the
+ * expiry as it was after that row, counted back from the end; what the statement itself ends or reopens is not yet
+ * visible in the tables, so its last transition tells. `last` detects a success after a failure: its days had been
+ * taken back and are added to both.
  */
 function milestones(s: string, own: (name: string) => string): EffectSql {
   const [d, i, x, j] = [own('d'), own('i'), own('x'), own('j')];
@@ -89,7 +88,7 @@ function milestones(s: string, own: (name: string) => string): EffectSql {
     ) b on true
     where t.type is not null
   ), ${i} as materialized (
-    -- as a column: as a condition it would become a join of all with all
+    -- as a column: as a condition it would become a join that compares every row with every other
     select d.*, (d.tenant_id, d.device_id) in (select m.tenant_id, m.device_id from ${d} m where m.moves) as is_moving from ${d} d
   ), ${own('plain')} as (
     insert into ${s}.milestones (${COLUMNS})

@@ -1,12 +1,12 @@
 import type { Queryable } from '@muster/engine';
 
-/** What made an action of a device: a workflow, in one of its runs, or a batch. The doors of those know their names. */
+/** What created an action of a device: a workflow, in one of its runs, or a batch. Their doors know the names. */
 export interface Origin {
   readonly workflow?: { readonly id: string; readonly name: string; readonly runId: string };
   readonly batch?: { readonly id: string };
 }
 
-/** Of so many runs, those that are known, by the id of the run. */
+/** The known ones of these runs, by id. */
 export type NameRuns = (
   client: Queryable,
   tenantId: number,

@@ -9,7 +9,9 @@ import { unknownDevice } from './errors.ts';
 import type { DeviceQueries } from './queries.ts';
 import type { DeviceViews } from './views.ts';
 
-/** Stop and go for the lane of a device, whoever hands out there: check-ins, phones, PCs. What runs goes on. */
+/**
+ * Pausing and resuming the lane of a device, for every way of delivery: check-ins, phones, PCs. Running actions go on.
+ */
 export function pauseRoutes(tools: {
   audit: Audit;
   engine: Engine;

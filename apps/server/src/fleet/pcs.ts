@@ -2,11 +2,11 @@ import type { Queryable } from '@muster/engine';
 import { deviceError } from './errors.ts';
 import { noSuch } from './who-is-meant.ts';
 
-/** Which runner drives the lanes of a PC's devices. The PCs themselves belong to the tasks door. */
+/** Which runner drives the lanes of a PC's devices. PCs themselves belong to the tasks door. */
 export type Pcs = ReturnType<typeof createPcs>;
 
 export function createPcs(s: string) {
-  /** Those that are not in the answer do not exist. A PC in it is not deleted before the end of the transaction. */
+  /** Missing PCs do not exist. Those returned cannot be deleted before the end of the transaction. */
   async function runnersOf(
     client: Queryable,
     tenantId: number,
@@ -27,7 +27,7 @@ export function createPcs(s: string) {
   return {
     runnersOf,
 
-    /** Null for no PC; one that does not exist is refused. */
+    /** Null for no PC; throws for one that does not exist. */
     async runnerOf(client: Queryable, tenantId: number, pcId: string | null): Promise<string | null> {
       if (pcId === null) return null;
       const runnerId = (await runnersOf(client, tenantId, [pcId])).get(pcId);
@@ -37,6 +37,6 @@ export function createPcs(s: string) {
   };
 }
 
-/** Named one by one where a list was given. */
+/** Names each one if a list was given. */
 export const unknownPc = (ids: readonly string[] = []) =>
   deviceError('MUSTER_UNKNOWN_PC', ids.length > 0 ? noSuch('PC', ids) : 'There is no PC with this id.');

@@ -1,8 +1,8 @@
 import { type Duty, dutyRun, type Engine } from '@muster/engine';
 
 /**
- * Forgets what was said for many devices, with its targets, as long after it was done as the engine forgets actions, and
- * never while one of its actions is unfinished: a device may be away for longer than that.
+ * Deletes bulk operations with their targets, as long after their end as the engine keeps actions, and never while one
+ * of their actions is unfinished: a device may be away for longer than that.
  */
 const MOST_OWNERS = 20;
 const MOST_TARGETS = 5_000;
@@ -12,7 +12,7 @@ export interface SetOwner {
   readonly duty: string;
   readonly table: string;
   readonly id: string;
-  /** The column that tells since when nothing is left to be done. */
+  /** The column with the time since which nothing is left to do. */
   readonly doneAt: string;
 }
 
@@ -31,7 +31,7 @@ export function createPruneSets({ now, schema: s }: Engine, owner: SetOwner, day
     ), x as (
       delete from ${s}.targets t using few where t.tenant_id = few.tenant_id and t.set_id = few.set_id and t.n = few.n
     ), z as (
-      -- those with more targets come again
+      -- those with more targets are continued in the next run
       delete from ${table} o using k
       where o.tenant_id = k.tenant_id and o.${id} = k.${id} and (select count(*) from few) < ${MOST_TARGETS}
       returning o.tenant_id, o.set_id
@@ -50,7 +50,7 @@ export function createPruneSets({ now, schema: s }: Engine, owner: SetOwner, day
   };
 }
 
-/** A notice is of use only until the expiry that it names. */
+/** A notice is of use only until the expiry it names. */
 export function createPruneNotices({ now, schema: s }: Engine): Duty {
   const text = `
     with x as (

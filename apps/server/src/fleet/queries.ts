@@ -3,7 +3,7 @@ import type { ChannelContacts, LastContacts } from '../contacts/contacts.ts';
 import { contained } from '../searching/contained.ts';
 import { days, unfinishedDays } from './milestones.ts';
 
-/** The rows of devices. What is in their queues is asked of the engine. */
+/** The rows of devices. Their queues are read from the engine. */
 export interface DeviceRow {
   readonly tenantId: number;
   readonly deviceId: string;
@@ -34,7 +34,7 @@ export interface NewDevice {
   readonly ack: 'onReport' | 'onDelivery';
 }
 
-/** What a change names; what is undefined stays. */
+/** The changed fields; undefined ones stay. */
 export interface DeviceChange {
   readonly name?: string | undefined;
   readonly externalId?: string | null | undefined;
@@ -44,7 +44,7 @@ export interface DeviceChange {
   readonly ack?: 'onReport' | 'onDelivery' | undefined;
 }
 
-/** What an import needs to know of a device that is there already. */
+/** What an import needs to know of an existing device. */
 export interface KnownDevice {
   readonly name: string;
   readonly deviceId: string;
@@ -107,7 +107,7 @@ export function createDeviceQueries(
       return rows[0] ? device(rows[0]) : null;
     },
 
-    /** The lane of a device that is there, for those who need nothing else of it. */
+    /** The lane of an existing device, if nothing else is needed. */
     async laneOf(
       client: Queryable,
       tenantId: number,
@@ -122,7 +122,7 @@ export function createDeviceQueries(
       return rows[0]?.lane_id ?? null;
     },
 
-    /** Also of one that is deleted. */
+    /** Also for a deleted device. */
     async deviceOfLane(client: Queryable, tenantId: number, laneId: string): Promise<string | null> {
       const { rows } = await client.query({
         text: `select device_id from ${s}.devices where tenant_id = $1 and lane_id = $2 and ${s}.sought_by(lane_id)`,
@@ -170,7 +170,7 @@ export function createDeviceQueries(
       return rows.map((row) => row.id);
     },
 
-    /** Those with one of these external ids, locked: an import changes them. */
+    /** Devices with one of these external ids, locked for an import that changes them. */
     async lockByExternalId(
       client: Queryable,
       tenantId: number,
@@ -204,7 +204,7 @@ export function createDeviceQueries(
       );
     },
 
-    /** Says which were added: an external id that somebody else took meanwhile is not. */
+    /** Returns those that were added; an external id taken by a concurrent transaction is missing. */
     async insertMany(client: Queryable, tenantId: number, given: readonly NewDevice[]): Promise<Set<string>> {
       const { rows } = await client.query({
         text: `insert into ${s}.devices (tenant_id, device_id, lane_id, name, external_id, tags, expires_at, pc_id, ack, created_at)
@@ -230,7 +230,7 @@ export function createDeviceQueries(
       return new Set(rows.map((row) => row.device_id));
     },
 
-    /** Many at once, for an import: only what is not null is changed. */
+    /** Many at once, for an import: null fields stay. */
     async updateMany(
       client: Queryable,
       tenantId: number,
@@ -252,7 +252,7 @@ export function createDeviceQueries(
             select $1::int as tenant_id, * from unnest((select $2::bigint[]), (select $3::text[]), (select $4::jsonb[]), (select $5::timestamptz[]),
               (select $6::bigint[]), (select $7::text[])) as i(device_id, name, tags, expires_at, pc_id, ack) offset 0
           ) i
-          -- compared as an array: there is nothing to join by, only to look up (hasKeyOf in the engine's sql.ts)
+          -- compared as an array: a look-up, not a join (hasKeyOf in the engine's sql.ts)
           where d.tenant_id = any(array[i.tenant_id]) and d.device_id = i.device_id`,
         values: [
           tenantId,
@@ -285,7 +285,7 @@ export function createDeviceQueries(
       add('tags', change.tags);
       add('expires_at', change.expiresAt);
       add('pc_id', change.pcId);
-      if (change.pcId !== undefined) add('absent_since', null); // what its old PC said of it does not count any more
+      if (change.pcId !== undefined) add('absent_since', null); // what its old PC reported no longer counts
       add('ack', change.ack);
       const { rows } = await client.query({
         text: `update ${s}.devices set ${sets.length > 0 ? sets.join(', ') : 'name = name'}
@@ -295,7 +295,7 @@ export function createDeviceQueries(
       return rows.length > 0;
     },
 
-    /** Whatever their errors were. */
+    /** Whatever the errors were. */
     async clearErrors(client: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<string[]> {
       const { rows } = await client.query({
         text: `update ${s}.devices d set state = 'ok', state_reason = null, state_action = null
@@ -310,7 +310,7 @@ export function createDeviceQueries(
       return rows.map((row) => row.device_id);
     },
 
-    /** Locked, so that it stays as it is until the end of the transaction. */
+    /** Locked, so it stays as it is until the end of the transaction. */
     async isDeregistered(client: Queryable, tenantId: number, deviceId: string): Promise<boolean> {
       const { rows } = await client.query({
         text: `select policy from ${s}.devices where tenant_id = $1 and device_id = $2 for no key update`,
@@ -319,7 +319,7 @@ export function createDeviceQueries(
       return rows[0]?.policy === 'deregistered';
     },
 
-    /** Its lane, or null if there is none. The row stays, because the history names it. */
+    /** Returns its lane; null: no such device. The row stays, because the history refers to it. */
     async remove(client: Queryable, tenantId: number, deviceId: string): Promise<string | null> {
       const { rows } = await client.query({
         text: `update ${s}.devices set deleted_at = $3::timestamptz
@@ -329,7 +329,7 @@ export function createDeviceQueries(
       return rows[0]?.lane_id ?? null;
     },
 
-    /** The last check-in of the devices of these lanes, if it is longer ago than what counts as online. */
+    /** The last check-in of the devices of these lanes, if they are no longer online. */
     async offlineSince(
       client: Queryable,
       lanes: readonly { tenantId: number; laneId: string }[],
@@ -350,7 +350,7 @@ export function createDeviceQueries(
       return rows.map((row) => ({ laneId: row.lane_id, deviceId: row.device_id, seenAt: row.seen_at }));
     },
 
-    /** What is known of actions beside the engine. */
+    /** Data of actions that the engine does not store. */
     async assignmentsOf(
       client: Queryable,
       tenantId: number,

@@ -5,15 +5,16 @@ import { DeviceInError, deviceError } from './errors.ts';
 import type { DeviceQueries } from './queries.ts';
 
 /**
- * What was for a device that is deleted is for nobody, nor is what its PC alone could get (channels of `ofPcs`) for one that has
- * none. A device in error is asked about, by whichever way the action would get to it: who redrives may not know of the
- * error, and with `clearError` says that it is over. A copy is a new assignment, which an error does not keep away.
+ * An action for a deleted device can no longer be executed, nor can one that only a PC delivers (channels of `ofPcs`)
+ * for a device without a PC. Redriving for a device in error is refused, however the action would be delivered, until
+ * the caller confirms with `clearError` that the error is over: it may not know of the error. A copy is a new
+ * assignment, which an error does not prevent.
  */
 export function createRedriveRule(
   s: string,
   { audit, ofPcs, queries }: { audit: Audit; ofPcs: ReadonlySet<string>; queries: DeviceQueries },
 ): RedriveRule {
-  /** Locked: nobody deletes them, moves them, or puts them into error before the end of the transaction. */
+  /** Locked: until the transaction ends, they cannot be deleted, moved or put into error. */
   async function devicesOf(tx: Queryable, tenantId: number, laneIds: readonly string[]) {
     const { rows } = await tx.query({
       text: `select d.* from (

@@ -8,8 +8,8 @@ import type { Pcs } from './pcs.ts';
 import type { DeviceQueries, KnownDevice } from './queries.ts';
 
 /**
- * Devices come, get a token, come again, go. Everything in the caller's transaction, set-based: one device of a request
- * and a thousand of an import take the same way.
+ * Registers devices, issues their tokens, enrols them again, removes them. Everything is in the caller's transaction
+ * and set-based: the single device of a request and the thousand of an import take the same path.
  */
 export interface Registration {
   readonly name: string;
@@ -18,7 +18,7 @@ export interface Registration {
   readonly expiresAt?: Date | undefined;
   readonly pcId?: string | undefined;
   readonly ack?: 'onReport' | 'onDelivery' | undefined;
-  /** The hash of a token that the device has already. */
+  /** The hash of a token that the device already has. */
   readonly tokenSha256?: Buffer | undefined;
 }
 
@@ -37,7 +37,7 @@ interface Place {
 export interface RegisterOptions {
   readonly tenantId: number;
   readonly by: string | null;
-  /** What a known external id means. */
+  /** What to do with a known external id. */
   readonly known: 'refuse' | 'update';
 }
 
@@ -56,7 +56,7 @@ export function createRegistry(tools: {
   const { contacts, engine, log, pcs, queries, tokens } = tools;
   const onRemoved: Forget[] = [];
 
-  /** Adds those that are new. An external id that somebody else took at the same moment leads to no device. */
+  /** Adds the new ones. An external id taken by a concurrent transaction yields no device. */
   async function insert(
     client: Queryable,
     tenantId: number,
@@ -84,7 +84,7 @@ export function createRegistry(tools: {
     );
   }
 
-  /** New tokens; for a device that was there before, its old one stays valid until the new one is used. */
+  /** New tokens; for an existing device, the old one stays valid until the new one is used. */
   async function issueTokens(
     client: Queryable,
     options: RegisterOptions,
@@ -128,7 +128,7 @@ export function createRegistry(tools: {
     );
   }
 
-  /** Hashes that are somebody else's, or were this device's once and are revoked, or come twice. */
+  /** Hashes that belong to another device, that were this device's and are revoked, or that occur twice. */
   async function takenHashes(
     client: Queryable,
     tenantId: number,
@@ -155,7 +155,7 @@ export function createRegistry(tools: {
   }
 
   return {
-    /** One answer per row, in their order. Equal external ids in one call must be told apart by the caller. */
+    /** One answer per row, in order. Callers must not pass equal external ids in one call. */
     async register(
       client: Queryable,
       options: RegisterOptions,
@@ -201,7 +201,7 @@ export function createRegistry(tools: {
       const updates: { deviceId: string; registration: Registration; expiresAt: Date | null }[] = [];
       const enrolled: string[] = [];
       good.forEach(({ place, registration, n }, at) => {
-        // No token: a repeated upload brought the hash that this device has already.
+        // No token: a repeated upload contains the hash that this device already has.
         registered[n] = {
           deviceId: place.deviceId,
           existed: place.existed,
@@ -232,7 +232,7 @@ export function createRegistry(tools: {
       return registered;
     },
 
-    /** A token that takes the place of the old one at its first use. */
+    /** A token that replaces the old one at its first use. */
     async rotateToken(
       client: Queryable,
       tenantId: number,
@@ -245,7 +245,7 @@ export function createRegistry(tools: {
       return issued?.secret as string;
     },
 
-    /** The device is another one from now on: what was assigned to it ends, its tokens end, it gets a new one. */
+    /** The device is a different one from now on: its assigned actions and its tokens end, and it gets a new token. */
     async reEnrol(
       client: Queryable,
       tenantId: number,
@@ -262,7 +262,7 @@ export function createRegistry(tools: {
       return issued?.secret as string;
     },
 
-    /** By this one phone becomes this device; one that was issued before is over. */
+    /** A token by which one phone becomes this device; an earlier one ends. */
     async issueEnrolmentToken(client: Queryable, tenantId: number, deviceId: string, by: string | null) {
       if (await queries.isDeregistered(client, tenantId, deviceId))
         throw deviceError('MUSTER_DEVICE_DEREGISTERED', 'The device is deregistered. Create a new one.');
@@ -274,11 +274,11 @@ export function createRegistry(tools: {
       return secret;
     },
 
-    /** Nobody becomes one of these any more. */
+    /** These tokens can no longer be used. */
     endEnrolmentTokens: (client: Queryable, tenantId: number, deviceIds: readonly string[]) =>
       tokens.revokeOf(client, tenantId, 'mdm-enrolment', deviceIds),
 
-    /** The same for many; says the token of each. */
+    /** The same for many; returns the token of each. */
     async issueEnrolmentTokens(
       client: Queryable,
       tenantId: number,
@@ -298,10 +298,10 @@ export function createRegistry(tools: {
       return new Map(deviceIds.map((deviceId, n) => [deviceId, made[n]?.secret as string]));
     },
 
-    /** Doors that keep something of devices forget it, in the transaction of the removal. */
+    /** For doors that store data of devices: called in the transaction of the removal. */
     onRemoved: (forget: Forget) => void onRemoved.push(forget),
 
-    /** False: there is no such device. What was assigned to it ends. */
+    /** False: no such device. Its assigned actions end. */
     async remove(client: Queryable, tenantId: number, deviceId: string): Promise<boolean> {
       const laneId = await queries.remove(client, tenantId, deviceId);
       if (laneId === null) return false;

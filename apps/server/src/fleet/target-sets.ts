@@ -5,13 +5,13 @@ import { days } from './milestones.ts';
 import { isMeant } from './who-is-meant.ts';
 
 /**
- * A frozen set of devices and the way of an action into their lanes: in chunks, each a transaction, so that it goes on
- * where it stopped, whoever stopped it. Whoever supplies a set must hold a lock that keeps others from doing so.
+ * A frozen set of devices and the queueing of their actions: in chunks, each a transaction, so it continues where it
+ * stopped, whatever stopped it. A caller that supplies a set must hold a lock that keeps others from doing so.
  */
 
-/** Counts of targets: by state of their actions, and of those that have none. */
+/** Counts of targets: by the state of their actions, and those without one. */
 export interface TargetCounts {
-  /** Not yet put into a lane. */
+  /** Not queued yet. */
   readonly waiting: number;
   readonly pending: number;
   readonly sent: number;
@@ -19,9 +19,9 @@ export interface TargetCounts {
   readonly failed: number;
   readonly cancelled: number;
   readonly expired: number;
-  /** There is no such device, or its lane is full. */
+  /** No such device, or its lane is full. */
   readonly refused: number;
-  /** Finished so long ago that the action is no longer kept. */
+  /** Finished so long ago that the action was pruned. */
   readonly forgotten: number;
 }
 
@@ -77,7 +77,7 @@ export function createTargetSets(s: string, assigning: Assigning) {
   }
 
   return {
-    /** The distinct devices that are meant now, in one statement of the caller's transaction. */
+    /** Freezes the distinct devices that are selected now, in one statement of the caller's transaction. */
     async freeze(
       client: Queryable,
       tenantId: number,
@@ -102,8 +102,8 @@ export function createTargetSets(s: string, assigning: Assigning) {
     },
 
     /**
-     * The devices among these that come within so many days of their expiry, each once for a subject and a value of its
-     * expiry: a notice decides, so two that ask at the same moment share them out. Null: there is none.
+     * Freezes the devices among these that come within this many days of their expiry, each once per subject and expiry
+     * value: inserting a notice decides, so two concurrent calls share them. Null: none.
      */
     async freezeExpiring(
       client: Queryable,
@@ -139,7 +139,7 @@ export function createTargetSets(s: string, assigning: Assigning) {
       );
     },
 
-    /** Puts the action into the lanes of the next ones. Says how many targets were dealt with: fewer than `most` is all. */
+    /** Queues the actions of the next targets. Returns how many targets were handled: fewer than `most` means all. */
     async supply(
       client: Queryable,
       from: AssignmentSource,
@@ -235,7 +235,7 @@ export function createTargetSets(s: string, assigning: Assigning) {
       }));
     },
 
-    /** The next actions of a set in one of these states, by the engine's words. */
+    /** The next actions of a set in one of these states, in the engine's words. */
     async actionsIn(
       client: Queryable,
       tenantId: number,
@@ -253,8 +253,8 @@ export function createTargetSets(s: string, assigning: Assigning) {
     },
 
     /**
-     * The next dead letters of a set whose devices are there; the others stay what they are. Whoever redrives them holds their
-     * devices and looks again.
+     * The next dead letters of a set whose devices exist; the others stay dead letters. The redrive locks the devices
+     * and checks again.
      */
     async deadLetters(
       client: Queryable,
@@ -272,7 +272,10 @@ export function createTargetSets(s: string, assigning: Assigning) {
       return rows.map((row) => ({ n: row.n, actionId: row.action_id }));
     },
 
-    /** The first target behind `after`, of the next ones, that has not ended; what a stopped set was not supplied with has. */
+    /**
+     * The first target after `after`, among the next ones, that has not ended. Targets that a stopped set never queued
+     * have ended.
+     */
     async firstOpen(
       client: Queryable,
       tenantId: number,
@@ -293,7 +296,7 @@ export function createTargetSets(s: string, assigning: Assigning) {
       return rows[0]?.n ?? null;
     },
 
-    /** Those that were never put into a lane. */
+    /** Those that were never queued. */
     async unsupplied(client: Queryable, tenantId: number, setId: string): Promise<number> {
       const { rows } = await client.query({
         text: `select count(*)::int as many from ${s}.targets t
@@ -303,7 +306,7 @@ export function createTargetSets(s: string, assigning: Assigning) {
       return rows[0].many;
     },
 
-    /** Those that never got to their device are to be supplied again, with a new action. */
+    /** Targets whose actions never reached their device are supplied again, with a new action. */
     async supplyAgain(client: Queryable, tenantId: number, setId: string): Promise<number> {
       const { rows } = await client.query({
         text: `update ${s}.targets t set action_id = null, error = null

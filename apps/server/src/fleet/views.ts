@@ -5,7 +5,7 @@ import { actionsById } from './actions-by-id.ts';
 import type { DeviceRow } from './queries.ts';
 import { wireDevice } from './wire.ts';
 
-/** Devices as they are shown: their rows, joined with what the engine says about their lanes. One read for a page. */
+/** Devices as they are shown: their rows, joined with the engine's state of their lanes. One read for a page. */
 const DEPTH_UP_TO = 1_000;
 
 export type DeviceViews = ReturnType<typeof createDeviceViews>;
@@ -20,12 +20,12 @@ export function createDeviceViews(
   }: {
     contacts: ChannelContacts;
     heard: LastContacts;
-    /** Of such channels nothing more is read. */
+    /** Channels whose actions are called by their kind, so no payload is read. */
     isCalledByKind: (channel: string) => boolean;
     naming: Naming;
   },
 ) {
-  /** What doors call what is running, by its id: a read for the page, if there is any. */
+  /** The doors' names of running actions, by id: one read for the page, if there are any. */
   async function namesOf(client: Queryable, rows: readonly DeviceRow[], loads: readonly LaneLoad[]) {
     const running = loads.flatMap(({ leased }) =>
       leased && !isCalledByKind(leased.channel) ? leased.id : [],

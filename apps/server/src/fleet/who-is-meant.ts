@@ -3,13 +3,13 @@ import type { Queryable } from '@muster/engine';
 import { deviceError } from './errors.ts';
 
 /**
- * Who is meant by "all" and by tags, for every door that freezes targets: devices that are not deleted, and of tags those
- * that have all of them. Both are expressions in SQL: a boolean, and a text[] that is null where no tags were said.
+ * The devices selected by "all" and by tags, for every door that freezes targets: devices that are not deleted and, for
+ * tags, have all of them. Both arguments are SQL expressions: a boolean, and a text[] that is null without tags.
  */
 export const isMeant = (d: string, said: { all: string; tags: string }) =>
   `(${d}.deleted_at is null and (${said.all} or ${d}.tags @> ${said.tags}))`;
 
-/** How many of them there are now. */
+/** How many devices are selected now. */
 export async function countMeant(
   client: Queryable,
   s: string,
@@ -30,7 +30,7 @@ export async function countMeant(
   return rows[0].count;
 }
 
-/** A list may be wrong as a whole, and the sentence has to stay one. */
+/** Bounds the error for a list of wrong ids. */
 const MOST_NAMED = 20;
 
 /** "There is no PC with this id: 7.", "There are no PCs with these ids: 7, 8 and 3 more." */
@@ -42,7 +42,10 @@ export function noSuch(noun: string, ids: readonly string[], count = ids.length)
 }
 
 export function createRefuseUnknown(s: string) {
-  /** A slip of the pen in a list is told at once, not found out when nothing happens. A deleted device is none. */
+  /**
+   * Unknown ids in a list are refused at once, instead of being noticed when nothing happens. A deleted device counts
+   * as unknown.
+   */
   return async (client: Queryable, tenantId: number, deviceIds: readonly string[]): Promise<void> => {
     const { rows } = await client.query({
       name: 'muster_unknown_devices',

@@ -1,4 +1,4 @@
 import type { Limits } from '@muster/engine';
 
-/** For statements over a whole fleet: 100,000 devices take half a second on a machine that has nothing else to do. */
+/** For statements over a whole fleet: 100,000 devices take half a second on an otherwise idle machine. */
 export const WHOLE_FLEET: Limits = { statementMs: 30_000 };

@@ -12,7 +12,7 @@ import { actionError } from './errors.ts';
 import { unknownAction } from './restriction.ts';
 import { wireAction } from './wire.ts';
 
-/** What an operator does to one action of any door. */
+/** The result of an operator's change of one action, of any door. */
 interface Answer {
   readonly outcome: string;
   readonly state: string | null;
@@ -32,7 +32,7 @@ const isNotWaiting = (state: string | null) =>
     ? actionError('MUSTER_ALREADY_RUNNING', 'This action is already running.')
     : httpError('MUSTER_FINISHED', `This action has already ${state}.`);
 
-/** Of what a door has a say in: it is asked first, in the same transaction. */
+/** Asks the door first, in the same transaction, where it may refuse. */
 const unlessRefused =
   (refusalOf: (tx: Transaction, ref: Ref) => Promise<Error | null | undefined>, change: Change): Change =>
   async (tx, ref) => {
@@ -49,7 +49,7 @@ export function changeRoutes(tools: {
 }): Route[] {
   const { audit, engine, moving, redriving } = tools;
 
-  /** In one transaction with its line in the audit log; a refusal leaves neither. */
+  /** In one transaction with its audit line; a refusal leaves neither. */
   async function perform(
     act: Act,
     { body, caller, params }: OneCall,

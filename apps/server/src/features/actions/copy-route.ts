@@ -14,7 +14,7 @@ import { actionError } from './errors.ts';
 import { unknownAction } from './restriction.ts';
 import type { Show } from './show.ts';
 
-/** Edit and run again, for the actions of every door. What nobody could have is not copied. */
+/** Edit and run again, for the actions of every door. An action that nothing could execute is not copied. */
 export function copyRoute(tools: {
   audit: Audit;
   copying: Copying;
@@ -44,7 +44,7 @@ export function copyRoute(tools: {
               `Only finished actions can be copied; this one is ${old.state}.`,
             );
           const refused = (await redriving.check(tx, tenantId, [old], { caller, copy: true })).get(old.id);
-          // a repetition is answered as the first one, whatever has become of its target since
+          // a repeated request gets the answer of the first one, whatever the state of its target is now
           if (refused && (await engine.idOfKey(tx, tenantId, idempotencyKey)) === null) throw refused;
           const edited =
             changes.payload === undefined ? {} : { payload: withHidden(changes.payload, old.payload) };

@@ -57,7 +57,7 @@ export function enqueueRoute(tools: {
         if (!view) throw unknownAction();
         return wireAction(view);
       }
-      // Enqueues are gathered and have no transaction to share; the action names its creator as well.
+      // Enqueues are gathered, so the audit line cannot share their transaction; the action names its creator as well.
       if (caller.kind === 'operator')
         await noteCommitted(audit, log, caller, {
           act: 'action.enqueue',

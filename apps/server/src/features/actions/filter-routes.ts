@@ -12,10 +12,13 @@ import { actionError } from './errors.ts';
 import { filterOf } from './filter.ts';
 import type { Lanes } from './lanes.ts';
 
-/** As many as ids can be named. */
+/** As many as the largest list of ids. */
 const MOST_REFUSALS = 1_000;
 
-/** What an operator does to everything that matches. It runs in chunks, so the audit line comes first and is completed. */
+/**
+ * Changes by an operator of everything that matches. They run in chunks, so the audit line comes first and is completed
+ * at the end.
+ */
 export function filterRoutes(tools: {
   audit: Audit;
   engine: Engine;
@@ -34,7 +37,7 @@ export function filterRoutes(tools: {
     more: object = {},
   ): Promise<T> {
     const { reason, ...wire } = body;
-    // neither says by itself what is meant
+    // neither selects anything by itself
     const { internal: _internal, space: _space, ...named } = wire;
     if (Object.keys(named).length === 0)
       throw actionError(

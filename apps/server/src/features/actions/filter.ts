@@ -20,10 +20,10 @@ export interface WireFilter {
   readonly text?: string | undefined;
 }
 
-/** What says which actions are meant: then those of the server itself are meant too. */
+/** Fields that select actions explicitly: with one of them, the server's own actions match too. */
 const MEANT = ['lane', 'channel', 'kind', 'tag', 'ids'] as const;
 
-/** A filter of the wire in the engine's words; null: it names a lane that does not exist, so nothing matches. */
+/** Translates a filter of the wire for the engine; null: it names a lane that does not exist, so nothing matches. */
 export async function filterOf(
   { internalChannels, lanes }: { internalChannels: InternalChannels; lanes: Lanes },
   tenantId: number,

@@ -1,8 +1,8 @@
 import type { Handed } from '../../http/handed.ts';
 
-/** Who got which action. */
+/** Which worker got which action. */
 export type HandedToWorkers = Handed<{
-  /** Null: nobody had to know it yet. */
+  /** Null: not needed yet. */
   readonly lane: string | null;
   readonly worker: string;
 }>;

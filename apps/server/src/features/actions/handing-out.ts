@@ -5,7 +5,7 @@ import type { HandedToWorkers } from './handed.ts';
 import { GENERIC } from './lanes.ts';
 import { wireClaimed } from './wire.ts';
 
-/** A worker at the other end of a socket. */
+/** A connected worker. */
 export interface ToWorker extends To {
   readonly caller: Caller;
   readonly lane: string | null;
@@ -16,9 +16,9 @@ export interface LaneClaim extends ToWorker {
   readonly laneId: string;
   readonly leaseMs: number;
   readonly waitSeconds: number;
-  /** Never this action: its report was just refused. */
+  /** Never this action, whose report was just refused. */
   readonly except?: string | undefined;
-  /** A report was taken with the same request. */
+  /** The same request also reported something. */
   readonly mustAnswer?: boolean;
 }
 

@@ -17,7 +17,7 @@ import { targetRoutes } from './target-routes.ts';
 import { Views } from './views.ts';
 import { workerRoutes } from './worker-routes.ts';
 
-/** Generic lanes for anybody, and the operator's hand on the actions of every door. */
+/** Generic lanes for any client, and the operator routes for the actions of every door. */
 function createActions(shell: Shell): Feature {
   const { audit, config, copying, engine, fleet, internalChannels, log, moving, naming, redriving } = shell;
   const show = createShow({ copying, engine, fleet, moving, naming });
@@ -41,5 +41,5 @@ function createActions(shell: Shell): Feature {
   };
 }
 
-/** Whoever names a generic lane makes it, and nobody deletes one. */
+/** Naming a generic lane creates it, and it cannot be deleted. */
 export const actions: CreateFeature = Object.assign(createActions, { lanesOfNobody: [GENERIC] });

@@ -1,8 +1,8 @@
 import { BoundedMap, type Engine, EngineError } from '@muster/engine';
 
 /**
- * Generic lanes by name; other spaces belong to other features. A number is remembered. An empty lane that nobody uses is
- * forgotten by the engine after a while: a number that turns out to be unknown is asked for again, so nobody notices.
+ * Generic lanes by name; other spaces belong to other features. Lane ids are cached. The engine deletes an empty lane
+ * that is not used for a while: an id that turns out to be unknown is looked up again, unnoticed by callers.
  */
 export const GENERIC = 'generic';
 const MOST_LANES = 100_000;
@@ -16,7 +16,7 @@ export class Lanes {
     this.#engine = engine;
   }
 
-  /** Does it with the lane of that name, which is made on first use. */
+  /** Runs with the lane of that name, which is created on first use. */
   async with<T>(tenantId: number, name: string, run: (laneId: string) => Promise<T>): Promise<T> {
     for (let nth = 1; ; nth += 1) {
       try {
@@ -38,7 +38,7 @@ export class Lanes {
     return id;
   }
 
-  /** Never made, and never from memory: another node may have made it anew. */
+  /** Never creates the lane and never uses the cache: another node may have created it anew. */
   find(tenantId: number, name: string, space = GENERIC): Promise<string | null> {
     return this.#engine.findLane(this.#engine.db, tenantId, space, name);
   }

@@ -8,7 +8,7 @@ import type { Lanes } from './lanes.ts';
 
 type Verb = 'pause' | 'resume';
 
-/** Stop and go: a lane by operators, a tag or everything by admins. What runs goes on. */
+/** Pausing and resuming: a lane by operators, a tag or everything by admins. Running actions go on. */
 export function pauseRoutes(tools: { audit: Audit; engine: Engine; lanes: Lanes }): Route[] {
   const { audit, engine, lanes } = tools;
 

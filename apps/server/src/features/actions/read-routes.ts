@@ -13,7 +13,7 @@ import { unknownAction } from './restriction.ts';
 import type { Show } from './show.ts';
 import { wireEvent } from './wire.ts';
 
-/** Reading, over the actions of every door. */
+/** Reads the actions of every door. */
 const viewers = operators('viewer');
 const MOST_FAILURES = 1_000;
 const A_DAY_MS = 86_400_000;
@@ -21,7 +21,7 @@ const A_DAY_MS = 86_400_000;
 const MOST_LOOKED_AT = 10_000;
 const AT_ONCE = 500;
 
-/** Payloads are read whole to search them, so something else must say which. */
+/** A search reads whole payloads, so another condition must narrow it down. */
 function refuseTextAlone(query: WireFilter, now: Date): void {
   if (query.text === undefined || query.kind !== undefined || query.tag !== undefined) return;
   if (query.lane !== undefined) return;
@@ -43,8 +43,8 @@ export function readRoutes(tools: {
   const { engine, naming, show } = tools;
 
   /**
-   * Nobody learns by searching what he is not shown: a hit in a hidden field is none, and the page goes on behind it as if it had never
-   * been one, or its cursor would tell.
+   * A search must not reveal hidden fields: a hit in one is dropped, and the cursor skips it too, because it would
+   * otherwise tell.
    */
   async function readPage(
     tenantId: number,

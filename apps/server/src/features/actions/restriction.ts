@@ -5,7 +5,7 @@ import { actionError } from './errors.ts';
 import type { HandedToWorkers } from './handed.ts';
 import { GENERIC } from './lanes.ts';
 
-/** Worker tokens may be for named lanes only: `{lanes: ["printer-7"]}`. Other tokens are never restricted here. */
+/** Worker tokens may be restricted to named lanes: `{lanes: ["printer-7"]}`. Other tokens are never restricted here. */
 function lanesOf(caller: Caller): readonly string[] | null {
   if (caller.kind !== 'worker' || caller.restriction === null) return null;
   const { lanes } = caller.restriction as { lanes?: readonly string[] };
@@ -19,8 +19,8 @@ export function checkLane(caller: Caller, lane: string): void {
 }
 
 /**
- * An action of another lane is as unknown to a restricted worker as one that does not exist. Says the lane, as far as it
- * had to be found out or is remembered.
+ * To a restricted worker, an action of another lane is as unknown as one that does not exist. Returns the lane if it
+ * was looked up or is cached.
  */
 export async function checkAction(
   caller: Caller,

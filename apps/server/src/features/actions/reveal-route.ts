@@ -5,7 +5,7 @@ import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 import { unknownAction } from './restriction.ts';
 
-/** What is hidden everywhere else. The line in the audit log is there before anything is shown. */
+/** Shows what is hidden everywhere else. The audit line is committed before anything is shown. */
 export function revealRoute({ audit, engine }: { audit: Audit; engine: Engine }): Route {
   return defineRoute(api.actions.reveal, {
     access: operators('operator'),

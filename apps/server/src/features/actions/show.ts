@@ -5,7 +5,7 @@ import type { Moving } from '../../moving/moving.ts';
 import type { Naming } from '../../naming/naming.ts';
 import { wireAction } from './wire.ts';
 
-/** Actions with what made them, and what their targets and workers are called: a read more for a page for each. */
+/** Actions with their origin, and the names of their targets and workers: one more read each for a page. */
 export type Show = ReturnType<typeof createShow>;
 
 interface Tools {

@@ -7,7 +7,7 @@ import { isId } from '../../http/ids.ts';
 import { limitOf } from '../../http/page.ts';
 import type { Show } from './show.ts';
 
-/** The actions of one device or PC, whatever their state, so that nobody has to know the lanes behind them. */
+/** The actions of one device or PC in every state, so callers need not know the lanes behind them. */
 export function targetRoutes({ engine, fleet, show }: { engine: Engine; fleet: Fleet; show: Show }): Route[] {
   const { db } = engine;
   return [
@@ -46,6 +46,6 @@ export function targetRoutes({ engine, fleet, show }: { engine: Engine; fleet: F
   ];
 }
 
-/** Users say running. */
+/** The wire says running, the engine claimed. */
 const stateOf = <S extends string>(state: S | undefined) =>
   state === 'running' ? 'claimed' : (state as Exclude<S, 'running'> | undefined);

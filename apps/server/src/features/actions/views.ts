@@ -1,7 +1,7 @@
 import type { ActionView, Engine } from '@muster/engine';
 import { gatherReads } from '../../database/gathered-reads.ts';
 
-/** Look-ups of single actions, gathered like everything else that comes with every request. */
+/** Look-ups of single actions, gathered like everything that comes with every request. */
 interface Wanted {
   readonly tenantId: number;
   readonly id: string;

@@ -1,7 +1,7 @@
 import type { ActionEvent, ActionView, ClaimedAction } from '@muster/engine';
 import { hideFields } from '../../http/hidden-fields.ts';
 
-/** Actions as operators see them: what is not there is left out, times become text, secrets are hidden. */
+/** Actions as operators see them: missing values are left out, times become text, secrets are hidden. */
 export function wireAction(action: ActionView) {
   const [payload, result] = [hideFields(action.payload), hideFields(action.result ?? undefined)];
   return {

@@ -8,7 +8,7 @@ import type { HandingOut } from './handing-out.ts';
 import { GENERIC, type Lanes } from './lanes.ts';
 import { checkAction, checkLane, unknownAction } from './restriction.ts';
 
-/** What workers do: claim, report, extend, release; in generic lanes only. */
+/** Operations of workers: claim, report, extend, release; in generic lanes only. */
 const workers = operators('operator', 'worker');
 
 export function workerRoutes(tools: {
@@ -21,7 +21,7 @@ export function workerRoutes(tools: {
   const { engine, handed, handingOut, lanes } = tools;
   const leaseMs = (seconds: number | undefined) => Math.round((seconds ?? tools.leaseSeconds) * 1_000);
 
-  /** The name under which the next action is claimed, if the report does not say it: the one that held this one. */
+  /** The name under which the next action is claimed, if the report does not give one: the holder of this action. */
   async function workerOf({ body, caller, params }: CallOf<typeof api.actions.report>): Promise<string> {
     const said = body.next?.worker ?? body.worker ?? handed.get(caller.tenantId, params.id)?.worker;
     return said ?? (await engine.get(engine.db, caller.tenantId, params.id))?.worker ?? caller.name;

@@ -4,7 +4,7 @@ import { operators } from '../../http/access.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { readPage } from '../../http/page.ts';
 
-/** Who changed what. */
+/** The audit log: who changed what. */
 export const auditRoutes: CreateFeature = ({ audit, db }) => ({
   name: 'audit',
   routes: [

@@ -8,19 +8,19 @@ import { letterRoutes } from './letter-routes.ts';
 import { messageRoutes } from './message-routes.ts';
 import { publishRoutes } from './publish-routes.ts';
 
-/** The rest of what the client of QStash asks for. */
+/** Other interfaces that the QStash client can call. */
 const NOT_OFFERED = [
   ...['enqueue', 'flowControl', 'globalParallelism', 'queues', 'schedules', 'topics', 'workflows'],
 ];
 
-/** Callbacks for everybody, by QStash's interface: its client and its receiver are used as they are. */
+/** Callbacks by QStash's interface: its client and its receiver work unchanged. */
 function create(shell: Shell): Feature {
-  // what is in a message was checked when it was published, and it is signed: nobody writes one himself
+  // a message was checked when it was published, and it is signed: a copy could have any content
   shell.copying.refuse(
     CALLBACKS,
     () => new MusterError('MUSTER_NOT_COPIED', 409, 'Callbacks cannot be copied. Publish the message again.'),
   );
-  // they say that a time is over
+  // they report that a time is over, so their time must not change
   shell.moving.keepTime(
     { channel: CALLBACKS, kind: OWN_CALL },
     () => new MusterError('MUSTER_NOT_MADE_DUE', 409, 'Calls of the server to itself cannot be made due.'),

@@ -5,7 +5,7 @@ import type { Shell } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute, type Route } from '../../http/define-route.ts';
 
-/** Whoever has a key can sign in our name, so only admins see them. */
+/** A key can sign in our name, so only admins see them. */
 const admins = operators('admin');
 const shown = ({ current, next }: SigningKeys) => ({ current, next });
 

@@ -17,11 +17,11 @@ interface Which {
   readonly cursor?: string | undefined;
 }
 
-/** Dead letters: messages whose tries are used up, until somebody tries them again or has dealt with them. */
+/** Dead letters: messages whose tries are used up, until an operator retries or deletes them. */
 export function letterRoutes({ audit, callbacks, db, engine }: Shell): Route[] {
   const { deliveries, letters } = callbacks;
 
-  /** A page of them, and where it goes on if there are more. */
+  /** A page of them, and its cursor if there are more. */
   async function find(client: Queryable, { tenantId }: Caller, { count, cursor, ids, kind }: Which) {
     const limit = ids && count === undefined ? Math.max(ids.length, 1) : limitOf(count);
     const found = await letters.list(client, tenantId, { ids, kind, before: cursor, limit: limit + 1 });

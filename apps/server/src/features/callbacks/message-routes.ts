@@ -16,15 +16,15 @@ export const readers = operators('viewer', 'publisher');
 /** The client sends it whenever it means all, and promises that one call cancels them. */
 const COUNT_OF_CLIENT = 100;
 
-/** Publishers know of what was published alone, operators of calls of this server to itself too. */
+/** Publishers see only published messages; operators also see the server's calls to itself. */
 export const kindFor = ({ kind }: Caller) => (kind === 'publisher' ? MESSAGE : undefined);
 
-/** One or several, as queries have them; those that are not ours are left out. */
+/** One or several, as queries have them; ids that cannot be ours are left out. */
 export function idsOf(given: string | readonly string[] | undefined): string[] | undefined {
   return given === undefined ? undefined : [given].flat().flatMap((id) => actionIdOf(id) ?? []);
 }
 
-/** In the query or, as older clients (2.8) have it, in the body; undefined: no ids are named. */
+/** From the query or, as older clients (2.8) send them, from the body; undefined: no ids are named. */
 export function namedIds(
   inQuery: string | readonly string[] | undefined,
   inBody: readonly string[] | undefined,
@@ -34,13 +34,13 @@ export function namedIds(
   return idsOf(inBody ?? inQuery);
 }
 
-/** Calls of this server to itself are meant only by who names them: "all" is what was published. */
+/** The server's calls to itself are meant only if they are named: "all" means published messages. */
 export const kindMeant = (caller: Caller, isNamed: boolean) => (isNamed ? kindFor(caller) : MESSAGE);
 
 export function messageRoutes({ audit, db, engine }: Shell): Route[] {
   const queries = createCallbackQueries(engine);
 
-  /** Only what is not delivered yet: QStash forgets messages with their delivery, and clients go by that. */
+  /** Only undelivered messages: QStash forgets a message with its delivery, and clients rely on that. */
   async function unfinished(caller: Caller, id: string) {
     const actionId = actionIdOf(id);
     const view = actionId === null ? null : await engine.get(db, caller.tenantId, actionId);

@@ -24,7 +24,7 @@ export function publishRoutes({ audit, callbacks, engine, outgoing }: Shell): Ro
     const { actionId, isNew } = await callbacks.publish(tx, { ...message, tenantId, createdBy: name });
     const messageId = messageIdOf(actionId);
     if (isNew) return { messageId, url: message.message.url };
-    // what the id means is the first one, wherever this one was to go
+    // the id belongs to the first message, whatever the destination of this one
     const first = readMessage((await engine.get(tx, tenantId, actionId))?.payload);
     return { messageId, url: first?.url ?? message.message.url, deduplicated: true };
   }
@@ -80,7 +80,7 @@ export function publishRoutes({ audit, callbacks, engine, outgoing }: Shell): Ro
   ];
 }
 
-/** As it stands in the path, which is how the client of QStash writes it; or encoded, as others would. */
+/** The rest of the path: unencoded, as the QStash client sends it, or encoded. */
 function destinationOf(rest: string): string {
   if (/^https?:/i.test(rest)) return rest;
   try {

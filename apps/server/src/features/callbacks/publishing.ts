@@ -12,7 +12,7 @@ import type { Outgoing } from '../../outgoing/outgoing.ts';
 import { millisecondsOf } from './durations.ts';
 import { callbackError } from './errors.ts';
 
-/** What somebody wants to be sent, as the client of QStash says it: nearly everything stands in headers. */
+/** A publish request as the QStash client sends it: nearly everything is in headers. */
 export interface Publishing {
   readonly destination: string;
   /** By lower-case name. */
@@ -27,13 +27,13 @@ const LONGEST_DELAY_MS = 366 * 86_400_000;
 const LONGEST_ID = 500;
 const LONGEST_LABEL = 512;
 const FORWARD = 'forward-';
-/** What the connection itself says, or this server: nobody else does. */
+/** Headers that only the connection or this server may set. */
 const NOT_FORWARDED =
   /^(?:host|connection|content-length|transfer-encoding|keep-alive|te|trailer|upgrade|expect|proxy-.*|upstash-.*|user-agent)$/;
-/** Of a batch they come as JSON, where anything may stand. */
+/** In a batch they come as JSON, which may contain anything. */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** Parts of QStash that would be ignored in silence otherwise. */
+/** Parts of QStash that would otherwise be ignored silently. */
 const NOT_OFFERED = [
   ...[
     'flow-control-key',
@@ -49,7 +49,7 @@ const NOT_OFFERED = [
 const wrong = (header: string, complaint: string) =>
   callbackError('MUSTER_BAD_CALLBACK', `The header ${header} ${complaint}`);
 
-/** The message that was asked for; whatever is wrong with it is said before anything is stored. */
+/** Reads the requested message; every error in it is reported before anything is stored. */
 export function readPublishing(
   { destination, headers, body }: Publishing,
   { now, outgoing }: { now: Date; outgoing: Outgoing },
@@ -136,7 +136,7 @@ function durationOf(headers: Publishing['headers'], name: string, most: number):
   return ms;
 }
 
-/** Not-before goes before a delay, as with QStash. */
+/** Not-before takes precedence over a delay, as in QStash. */
 function timeOf(headers: Publishing['headers'], now: Date): Date | undefined {
   const seconds = headers['upstash-not-before'];
   if (seconds !== undefined) {

@@ -1,7 +1,7 @@
 import type { Engine, EventType, Queryable } from '@muster/engine';
 import type { EventRow } from './wire.ts';
 
-/** The history of these messages, the newest first, with the answer of each delivery. */
+/** The history of these messages, newest first, with the answer of each delivery. */
 export function createCallbackQueries({ schema: s }: Pick<Engine, 'schema'>) {
   return {
     async events(
@@ -34,7 +34,7 @@ export function createCallbackQueries({ schema: s }: Pick<Engine, 'schema'>) {
       }
       for (const [id, events] of found) {
         neverBack(events);
-        // a request that was broken off by a cancel is not tried again
+        // a request aborted by a cancel is not tried again
         const shown = events.filter(
           ({ type }, n) => type !== 'RELEASED' || events[n - 1]?.type !== 'CANCELLED',
         );
@@ -45,7 +45,10 @@ export function createCallbackQueries({ schema: s }: Pick<Engine, 'schema'>) {
   };
 }
 
-/** The newest first. Two nodes, or a node and its database, have two clocks: no event is shown as earlier than the one before it. */
+/**
+ * Newest first. Two nodes, or a node and its database, have different clocks: no event is shown as earlier than the one
+ * before it.
+ */
 function neverBack(events: EventRow[]): void {
   let latest = 0;
   for (const [nth, event] of [...events.entries()].toReversed()) {

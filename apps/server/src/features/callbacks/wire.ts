@@ -40,7 +40,7 @@ function labelsOf({ tags }: ActionView) {
   return tags.length === 0 ? {} : { label: tags[0] as string, labels: [...tags] };
 }
 
-/** One that cannot be read is shown as one to nowhere. */
+/** A message that cannot be read is shown without a destination. */
 const shownOf = ({ maxAttempts, payload }: ActionView): Omit<StoredMessage, 'timeoutMs'> =>
   readMessage(payload) ?? { url: '', method: '', headers: {}, retries: maxAttempts - 1 };
 
@@ -77,7 +77,7 @@ export function letterOf(view: ActionView, delivery: Delivery | undefined): Call
   return { ...messageOf(view), dlqId: letterIdOf(view.id), ...answerOf(delivery) };
 }
 
-/** Null: an event that QStash has no word for. */
+/** Null: QStash has no word for the event. */
 export function eventOf(view: ActionView, { at, delivery, reason, type }: EventRow): CallbackEvent | null {
   const state = STATES[type];
   if (!state) return null;

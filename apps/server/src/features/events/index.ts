@@ -7,7 +7,7 @@ import { defineRoute } from '../../http/define-route.ts';
 import { SseStreams } from './sse.ts';
 import { readPlace, wanted, wireEvent } from './wire.ts';
 
-/** Everything that happened, for whoever wants to follow it: pages by cursor, or a stream. */
+/** The event feed: pages by cursor, or a stream. */
 export const events: CreateFeature = ({
   engine,
   events: stream,

@@ -10,8 +10,8 @@ import type { LongPolls } from '../../http/long-poll.ts';
 import { type Filter, wanted, wireEvent } from './wire.ts';
 
 /**
- * Streams of server-sent events. Each message has the cursor behind it as its id, so a client that comes back goes on where
- * it was. What a client does not read fast enough is not kept for it: it is read again from the feed when there is room.
+ * Streams of server-sent events. The id of each message is the cursor after it, so a client that reconnects continues
+ * there. What a client does not read fast enough is not buffered: it is read from the feed again when there is room.
  */
 interface Options {
   readonly log: Log;
@@ -20,10 +20,10 @@ interface Options {
   readonly stream: EventStream;
 }
 
-/** A sign of life, for proxies and for the client's cursor. */
+/** A keep-alive, for proxies and for the client's cursor. */
 const SIGN_MS = 15_000;
 const COME_BACK_MS = 2_000;
-/** As long as it lasts. */
+/** Longer than any stream lasts. */
 const FOREVER_SECONDS = 7 * 86_400;
 
 export class SseStreams {
@@ -41,7 +41,7 @@ export class SseStreams {
     const { longPolls, places, stream } = this.#options;
     const leave = places.enter(from.tenantId);
     try {
-      // what is wrong with the cursor is said before the stream begins
+      // an invalid cursor is refused before the stream begins
       await stream.page({ ...from, limit: 1 });
       await longPolls.run(
         request,
@@ -72,7 +72,7 @@ export class SseStreams {
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
     });
-    // a client that comes back before anything has happened goes on from here, too
+    // a client that reconnects before any event also continues from here
     let { cursor } = from;
     raw.write(`retry: ${COME_BACK_MS}\nid: ${cursor}\n\n`);
     const sign = setInterval(() => {

@@ -8,7 +8,7 @@ export interface Filter {
   readonly type?: string | undefined;
 }
 
-/** `start` and `end` are places like any other. */
+/** `start` and `end` are also valid positions. */
 export async function readPlace(engine: Engine, text: string): Promise<string> {
   return text === 'start' || text === 'end' ? engine.feed.cursor(engine.db, text) : text;
 }

@@ -4,7 +4,7 @@ import { anybody } from '../../http/access.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { httpError } from '../../http/errors.ts';
 
-/** Is the process alive, and can it serve? Anybody may ask, so the database is asked once a second at most. */
+/** Is the process alive, and can it serve? No token is needed, so the database is asked once a second at most. */
 const KEPT_MS = 1_000;
 const PATIENCE_MS = 5_000;
 

@@ -6,8 +6,8 @@ import { hostError } from './errors.ts';
 import { holderOf } from './wire.ts';
 
 /**
- * Agents out there know these sentences and headers, letter by letter. Checked in this order: cookie, header, token,
- * and only then parameters.
+ * Deployed agents rely on these exact sentences and headers. Checked in this order: cookie, header, token, and only
+ * then parameters.
  */
 export const agents: Access = {
   public: false,
@@ -27,7 +27,7 @@ export const ANSWER_HEADERS = {
   connection: 'keep-alive',
 } as const;
 
-/** What an agent's token carries, so that a poll needs no look-up to know its host. */
+/** Carried by an agent's token, so a poll does not have to look up its host. */
 export interface AgentOf {
   readonly hostId: string;
   readonly runnerId: string;
@@ -36,7 +36,7 @@ export interface AgentOf {
 export interface Agent extends AgentOf {
   readonly tenantId: number;
   readonly instance: Instance | null;
-  /** Under this name it holds its leases. Not the name of the host, which may change while it does. */
+  /** The name under which it holds its leases. Not the host's name, which may change meanwhile. */
   readonly worker: string;
 }
 

@@ -12,10 +12,10 @@ import { readPoll } from './poll-parameters.ts';
 import { NEXT_POLL, type Pressure } from './pressure.ts';
 import type { Reports } from './reports.ts';
 
-/** `7:1, 9:2`: actions and attempts that are to be stopped. A poll that waits is answered for that. */
+/** `7:1, 9:2`: actions and attempts to be stopped. They end a waiting poll. */
 const CANCELLED = 'muster-cancelled';
 
-/** What agents do. Every answer, refusals included, carries the same three headers. */
+/** Operations of agents. Every answer, refusals included, has the same three headers. */
 export function agentRoutes(tools: {
   contacts: ChannelContacts;
   engine: Engine;
@@ -33,7 +33,7 @@ export function agentRoutes(tools: {
     return agent;
   }
 
-  /** Who shares a token and gets nothing may be waiting for what another one holds. */
+  /** An agent that shares its token and gets nothing may be waiting for what another one holds: say which. */
   async function sayWhoHolds(agent: Agent, reply: FastifyReply): Promise<void> {
     if (!contacts.isShared(agent.tenantId, agent.hostId)) return;
     tellHeldElsewhere(reply, heldElsewhere(await engine.held(engine.db, agent), agent.worker));
@@ -78,7 +78,7 @@ export function agentRoutes(tools: {
         const told = await reports.report(agent, body);
         if (!next) return told;
         reply.header(NEXT_POLL, pressure.advice());
-        // After a report that did not count nothing is claimed: it might be the very action of the report.
+        // Nothing is claimed after a report that did not count: the claim might return the very action of the report.
         if (!told.accepted) return { ...told, actions: [] };
         return { ...told, actions: await handingOut.claim({ agent, request, reply }, next, true) };
       },

@@ -3,7 +3,7 @@ import { httpError } from '../../http/errors.ts';
 
 const KINDS = ['start', 'stop', 'restart'];
 
-/** What is done with a service can be another thing than before; which service it is, is not for the copy to say. */
+/** A copy may do something else with the service, but not with another service. */
 export const copyHostAction =
   ({ plain }: Copying): Copy =>
   (tx, old, request) => {

@@ -8,7 +8,7 @@ interface HandedOut {
   readonly at: Date;
 }
 
-/** Which host has which action and since when. */
+/** Which host has which action, and since when. */
 export class HandedToHosts extends Handed<HandedOut> {
   readonly #engine: Engine;
 
@@ -17,7 +17,7 @@ export class HandedToHosts extends Handed<HandedOut> {
     this.#engine = engine;
   }
 
-  /** Whether the action is one of the host's, running or not. */
+  /** Whether the action belongs to the host, running or not. */
   async isOf(tenantId: number, hostId: string, id: string): Promise<boolean> {
     const known = this.get(tenantId, id);
     if (known) return known.hostId === hostId;

@@ -7,7 +7,7 @@ import type { PollParameters } from './poll-parameters.ts';
 import type { ServiceCache } from './service-cache.ts';
 import { CHANNEL, payloadOf, wireLocked } from './wire.ts';
 
-/** Locks actions for the agent at the other end of a socket. */
+/** Hands out actions to a connected agent ("locks" them, in its words). */
 export type HandingOut = ReturnType<typeof createHandingOut>;
 
 export interface ToAgent extends To {
@@ -24,7 +24,7 @@ export function createHandingOut(tools: {
 }) {
   const { cache, engine, handed, handOut, leaseMs, metrics } = tools;
 
-  /** With the services they are for. One whose service was deleted meanwhile has ended with it. */
+  /** Adds their services. If its service was deleted meanwhile, an action has ended. */
   async function describe(tenantId: number, actions: readonly ClaimedAction[]) {
     const services = await cache.getMany(
       tenantId,
@@ -45,7 +45,7 @@ export function createHandingOut(tools: {
   return {
     describe,
 
-    /** Also ends, with nothing locked, when something that the agent has is cancelled meanwhile. */
+    /** Also ends, without actions, when something the agent holds is cancelled meanwhile. */
     async poll(to: ToAgent, parameters: PollParameters) {
       const { agent } = to;
       let cancelled: string[] = [];
@@ -58,7 +58,7 @@ export function createHandingOut(tools: {
       return { actions, cancelled };
     },
 
-    /** Newly locked actions for the answer. `mustAnswer`: a report was taken with the same request. */
+    /** Newly locked actions for the answer. `mustAnswer`: the same request also reported something. */
     async claim(
       to: ToAgent,
       { max, wait }: PollParameters,

@@ -5,7 +5,9 @@ import type { Agent } from './agent-access.ts';
 import type { HandedToHosts } from './handed.ts';
 import { CHANNEL, payloadOf, type Status, statusOf } from './wire.ts';
 
-/** Agents keep what they are still working on, up to a limit counted from the hand-out, and hear what was cancelled. */
+/**
+ * Agents extend the actions they work on, up to a limit counted from the hand-out, and are told which were cancelled.
+ */
 export type Heartbeats = ReturnType<typeof createHeartbeats>;
 
 interface Named {
@@ -34,7 +36,7 @@ export function createHeartbeats(tools: {
 }) {
   const { engine, handed, leaseMs, longPolls, mostMs } = tools;
 
-  /** The states of those actions that are the host's, in one look. */
+  /** The states of those actions that belong to the host, in one read. */
   async function statesOf(
     tenantId: number,
     hostId: string,
@@ -51,14 +53,14 @@ export function createHeartbeats(tools: {
     );
   }
 
-  /** Of what this agent holds: cancelled, and not named. It has just been handed out. */
+  /** Cancelled actions that this agent holds but did not name: they have just been handed out. */
   const unnamed = (agent: Agent, named: readonly Named[], held: readonly ClaimedAction[]) =>
     held.filter(
       ({ cancelRequested, id, worker }) =>
         cancelRequested && worker === agent.worker && !named.some((one) => one.id === id),
     );
 
-  /** Whether there is something that the agent has to stop and does not know of. */
+  /** Whether an action must be stopped that the agent does not know of. */
   async function hasNews(
     agent: Agent,
     named: readonly Named[],
@@ -74,7 +76,7 @@ export function createHeartbeats(tools: {
   }
 
   return {
-    /** Waits so long at most until something is to be stopped; costs no query while nothing is. */
+    /** Waits at most this long until an action must be stopped; costs no query until then. */
     async wait(
       agent: Agent,
       named: readonly Named[],
@@ -95,7 +97,7 @@ export function createHeartbeats(tools: {
       );
     },
 
-    /** Cancelled ones that were not named. */
+    /** Cancelled ones that it did not name. */
     async others(agent: Agent, named: readonly Named[]): Promise<Beat[]> {
       return unnamed(agent, named, await engine.held(engine.db, agent)).map(
         ({ id, attempt, leaseUntil }) => ({

@@ -12,11 +12,11 @@ import { SERVICE_DELETED } from './reasons.ts';
 import type { Services } from './services.ts';
 import { CHANNEL, type Payload, payloadOf, type Status, stateOf, statusOf, tagOf } from './wire.ts';
 
-/** What an operator asks of a host: start, stop and restart its services, look at it, take it back. */
+/** An operator's actions on a host: start, stop and restart its services, list them, cancel them. */
 export type HostActions = ReturnType<typeof createHostActions>;
 
 const TRIES = 3;
-/** An attempt that failed must not come after what was asked for later: restart, then stop, ends stopped. */
+/** The retry of a failed attempt must not overtake later actions: restart, then stop, must end stopped. */
 const KEEPS_ORDER = 'hold';
 
 export function createHostActions(tools: { audit: Audit; engine: Engine; log: Log; services: Services }) {
@@ -29,7 +29,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
     return action;
   }
 
-  /** Of a repeated request: as it was, if it is deleted since; what is not the same as the first time the engine notices. */
+  /** For a repeated request the service as it was, even if deleted since; the engine detects a different request. */
   async function serviceOf(caller: Caller, hostId: string, serviceId: string, key: string | undefined) {
     try {
       return await services.get(caller, hostId, serviceId);
@@ -86,7 +86,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
       });
       const action = await readBack(`action ${id}`, () => engine.explain(db, created));
       if (action.waitingFor?.code === SERVICE_DELETED) {
-        // The service was deleted between the look at it and the enqueue, so nobody would ever end this.
+        // The service was deleted between the look and the enqueue, so this action could never end.
         await engine.cancel(db, { tenantId, actionId: id, reason: 'The service was deleted.' });
         return { action: null, isNew: true };
       }
@@ -119,7 +119,7 @@ export function createHostActions(tools: { audit: Audit; engine: Engine; log: Lo
 
     events: (caller: Caller, id: string) => engine.events(db, caller.tenantId, id),
 
-    /** A queued one ends at once; a running one is told to its agent. */
+    /** A queued action ends at once; the agent is told to stop a running one. */
     async cancel(
       caller: Caller,
       hostId: string,

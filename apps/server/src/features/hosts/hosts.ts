@@ -59,7 +59,7 @@ export function createHosts(tools: {
         (host) => ({ act: 'host.create', target: `host ${host.id}`, detail: given }),
       ),
 
-    /** A host registers itself. With the secret of the first time it gets a new token for the host it is. */
+    /** A host registers itself. With the secret of its first registration it gets a new token for the same host. */
     enrol: (caller: Caller, given: { name: string; secret?: string | undefined }) =>
       audit.change(
         caller,
@@ -122,7 +122,7 @@ export function createHosts(tools: {
         { act: 'token.revoke', target: `host ${hostId}` },
       ),
 
-    /** Whatever is unfinished there ends, and its agent is not let in any more. */
+    /** All its unfinished actions end, and its agent's token is rejected. */
     remove: (caller: Caller, hostId: string) =>
       audit.change(
         caller,

@@ -25,12 +25,15 @@ import { serviceRoutes } from './service-routes.ts';
 import { createServices } from './services.ts';
 import { CHANNEL, holderOf, SPACE } from './wire.ts';
 
-/** Another node tells of a contact so much later at most. Ten thousand agents come back every 25 seconds: 400 rows in one statement. */
+/**
+ * Other nodes learn of a contact at most this much later. Ten thousand agents come every 25 seconds: 400 rows in one
+ * statement.
+ */
 const CONTACT_EVERY_MS = 5_000;
 
 /**
- * The hosts door: agents on hosts start, stop and restart services. It knows hosts, services and the words that agents
- * speak; what is queued, running or finished only the engine knows.
+ * The hosts door: agents on hosts start, stop and restart services. It knows hosts, services and the words of agents;
+ * only the engine knows what is queued, running or finished.
  */
 export const hosts: CreateFeature = ({
   audit,

@@ -1,7 +1,7 @@
 import type { Queryable } from '@muster/engine';
 
 /**
- * What is queued, running and stuck at a page of hosts, read from the engine's views and never written. Bounded: a lane
+ * What is queued, running and stuck on a page of hosts, read from the engine's views and never stored. Bounded: a lane
  * has at most its depth limit, a host its services; each is found by an index.
  */
 export interface HostLoad {
@@ -76,7 +76,7 @@ export function createLoadQueries(s: string) {
       }));
     },
 
-    /** From queued to handed out, and from handed out to reported, of the host's last actions that ended by a report. */
+    /** From enqueue to hand-out and from hand-out to report, of the host's last actions that ended by a report. */
     async times(
       client: Queryable,
       tenantId: number,

@@ -8,7 +8,7 @@ import type { Hosts } from './hosts.ts';
 import type { createLoadQueries } from './load-queries.ts';
 import type { Host } from './queries.ts';
 
-/** For administrators: what waits, runs, is stuck, and how long things take, host by host. */
+/** For admins: what waits, runs and is stuck, and how long things take, host by host. */
 export function loadRoutes(tools: {
   contacts: ChannelContacts;
   db: Database;

@@ -1,7 +1,7 @@
 import type { ClaimedAction } from '@muster/engine';
 import { Counter, Histogram, type Registry } from 'prom-client';
 
-/** How polling goes, by tenant; never by host or lane, of which there may be a hundred thousand. */
+/** Metrics of polls, by tenant; never by host or lane, of which there may be a hundred thousand. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const WAITS = [0.005, 0.05, 0.5, 1, 2.5, 5, 10, 15, 20, 25];

@@ -1,6 +1,8 @@
 import { hostError } from './errors.ts';
 
-/** `max` and `wait` of a poll, read strictly: what is not a whole number in range is refused, never rounded or ignored. */
+/**
+ * `max` and `wait` of a poll, read strictly: anything but a whole number in range is refused, never rounded or ignored.
+ */
 export const MOST_ACTIONS = 10;
 export const LONGEST_WAIT = 25;
 
@@ -27,7 +29,7 @@ function readWait(value: unknown): number {
   return wait;
 }
 
-/** Text from an address, or a number from a body. A repeated parameter is a list, and no number. */
+/** Text from the query, or a number from a body. A repeated parameter is a list, so not a number. */
 function wholeNumber(value: unknown, ifMissing: number): number | null {
   if (value === undefined) return ifMissing;
   if (typeof value === 'number') return Number.isInteger(value) && value >= 0 ? value : null;

@@ -3,9 +3,9 @@ import { hostError } from './errors.ts';
 import { LONGEST_WAIT } from './poll-parameters.ts';
 
 /**
- * When too many wait, and what agents are advised to do next. With wake-ups the longest wait is the cheapest poll, so that
- * is the advice, until the node fills up: then waits get shorter with pauses between them, which frees connections before
- * anybody has to be refused.
+ * What happens when too many requests wait, and the advice to agents for their next poll. With wake-ups the longest
+ * wait is the cheapest poll, so that is the advice until the node fills up: then waits get shorter with pauses between
+ * them, which frees connections before any agent has to be refused.
  */
 export const NEXT_POLL = 'muster-next-poll';
 const FILLING = 0.8;
@@ -20,18 +20,18 @@ export function createPressure(
   random = Math.random,
 ) {
   return {
-    /** Somebody has found nothing to do and no place to wait. */
+    /** There was nothing to do and no place to wait. */
     refuse(error: unknown): never {
       if (!isFull(error)) throw error;
       throw hostError(
         'MUSTER_CONTROL_OVERLOADED',
         'Too many requests are waiting at this node. Retry after Retry-After.',
-        // spread, so that those who were refused together do not come back together
+        // spread, so agents that were refused together do not return together
         { retryAfter: 5 + Math.floor(random() * 11) },
       );
     },
 
-    /** `after=<seconds>, wait=<seconds>`: how long to pause, and how long to wait then. */
+    /** `after=<seconds>, wait=<seconds>`: how long to pause, and how long to wait in the next poll. */
     advice(): string {
       if (longPolls.count < mostWaiting * FILLING) return `after=0, wait=${LONGEST_WAIT}`;
       return `after=${1 + Math.floor(random() * LONGEST_PAUSE)}, wait=${SHORTER_WAIT}`;

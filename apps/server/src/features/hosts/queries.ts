@@ -3,7 +3,7 @@ import type { ChannelContacts } from '../../contacts/contacts.ts';
 import { isId } from '../../http/ids.ts';
 import { contained } from '../../searching/contained.ts';
 
-/** Hosts and services as they are stored. Slots are the engine's, so they are read from there. */
+/** Hosts and services as they are stored. Slots belong to the engine, so they are read from there. */
 export interface Host {
   readonly id: string;
   readonly tenantId: number;
@@ -82,7 +82,7 @@ export function createQueries(s: string, contacts: ChannelContacts) {
       return rows[0]?.host_id ?? null;
     },
 
-    /** Locked for a change, so that two changes of its token come one after the other. */
+    /** Locked for a change, so two changes of its token come one after the other. */
     async lockHost(client: Queryable, tenantId: number, hostId: string): Promise<Host | null> {
       if (!isId(hostId)) return null;
       const { rows } = await client.query({
@@ -153,7 +153,7 @@ export function createQueries(s: string, contacts: ChannelContacts) {
       return rows[0].n;
     },
 
-    /** Null: the host has a service for this unit. */
+    /** Null: the host already has a service for this unit. */
     async insertService(client: Queryable, given: Omit<Service, 'createdAt'>): Promise<Service | null> {
       const { rows } = await client.query({
         text: `insert into ${s}.services (tenant_id, service_id, host_id, lane_id, unit_name, display_name, description)
@@ -239,8 +239,7 @@ export function createQueries(s: string, contacts: ChannelContacts) {
       return rows[0] ? service(rows[0]) : null;
     },
 
-    /** When the hosts of these lanes were last heard of; lanes without a service are missing. */
-    /** Those of these lanes that are services; until the end of the transaction nobody deletes them. */
+    /** Those of these lanes that are services; until the transaction ends they cannot be deleted. */
     async keepServices(
       client: Queryable,
       tenantId: number,

@@ -2,7 +2,7 @@ import type { DoorReason, GiveReasons } from '@muster/engine';
 import type { ChannelContacts } from '../../contacts/contacts.ts';
 import type { ControlQueries } from './queries.ts';
 
-/** Why an action of a host waits, beyond what the engine knows: its agent is away, or its service is gone. */
+/** Why an action of a host waits, beyond the engine's reasons: its agent is away, or its service was deleted. */
 export const SERVICE_DELETED = 'SERVICE_DELETED';
 
 export function createReasons(queries: ControlQueries, contacts: ChannelContacts): GiveReasons {

@@ -3,7 +3,7 @@ import { nobodyCouldHave, type RedriveRule, type RedriveWish } from '../../redri
 import type { ControlQueries } from './queries.ts';
 import { CHANNEL } from './wire.ts';
 
-/** What was for a service that is deleted, or whose host is, is for nobody. */
+/** An action whose service or host was deleted can no longer be executed. */
 export function createRedriveRule(queries: ControlQueries): RedriveRule {
   return async (tx, tenantId, letters, wish) => {
     const own = letters.filter(({ channel }) => channel === CHANNEL);

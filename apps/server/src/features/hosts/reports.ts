@@ -23,7 +23,7 @@ const MOST_OUTPUT = 65_536;
 export function createReports(tools: { engine: Engine; handed: HandedToHosts; metrics: Metrics }) {
   const { engine, handed, metrics } = tools;
 
-  /** Agents that know of no attempts mean the one there is, as long as there is only one. */
+  /** Agents that send no attempt mean the only one, as long as there is only one. */
   async function attemptOf(tenantId: number, hostId: string, id: string): Promise<number> {
     const action = await engine.get(engine.db, tenantId, id);
     if (action?.channel !== CHANNEL || payloadOf(action).hostId !== hostId) throw unknownAction();

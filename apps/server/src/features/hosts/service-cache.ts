@@ -3,9 +3,9 @@ import { NotifiedCache } from '../../database/notified-cache.ts';
 import type { ControlQueries, Service } from './queries.ts';
 
 /**
- * Services by id, because every hand-out names its service and should not cost a look-up. A copy in the action's payload
- * would be wrong after a change of its name; so they are looked up at hand-out, remembered, and forgotten when any node
- * changes or deletes them. If that news is lost, a minute heals it at the latest. The unit itself never changes under an id.
+ * Services by id, because every hand-out names its service and should not cost a look-up. A copy in the action's
+ * payload would be wrong after a rename, so they are looked up at hand-out, cached, and dropped when any node changes
+ * or deletes them. A lost notification is made good within a minute. The unit itself never changes under an id.
  */
 const MOST = 100_000;
 const KEPT_MS = 60_000;
@@ -20,7 +20,7 @@ export function createServiceCache(db: Database, queries: ControlQueries, schema
   });
   const word = (tenantId: number, id: string) => `${tenantId}:${id}`;
 
-  /** What is not in the answer does not exist. */
+  /** A missing id does not exist. */
   async function getMany(tenantId: number, ids: readonly string[]): Promise<Map<string, Service>> {
     const found = new Map<string, Service>();
     const missing: { tenantId: number; id: string }[] = [];

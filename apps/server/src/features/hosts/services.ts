@@ -7,7 +7,7 @@ import type { ControlQueries, Service } from './queries.ts';
 import type { ServiceCache } from './service-cache.ts';
 import { SPACE } from './wire.ts';
 
-/** Services: each is a lane of its own that the host's runner drives. */
+/** Services: each is a lane driven by the host's runner. */
 export type Services = ReturnType<typeof createServices>;
 
 /** A claim looks at every lane of the host. */
@@ -28,7 +28,7 @@ export function createServices(tools: {
   const { audit, cache, engine, queries } = tools;
   const { db } = engine;
 
-  /** Whatever was queued or running for it ends as cancelled; nobody drives its lane any more. */
+  /** Everything queued or running for it ends as cancelled; its lane gets no new work. */
   async function removeInside(tx: Transaction, service: Service): Promise<void> {
     const { tenantId, laneId, hostId, id } = service;
     await queries.deleteService(tx, { tenantId, hostId, id });
@@ -69,7 +69,7 @@ export function createServices(tools: {
           });
           if (!service)
             throw hostError('MUSTER_UNIT_EXISTS', 'This host already has a service for this unit.');
-          // The agent that waits for work of its host looks again, and from now on this lane is among its own.
+          // The host's waiting agent looks again, now with this lane among its own.
           await engine.assignRunner(tx, { tenantId, laneId }, host.runnerId);
           return service;
         },

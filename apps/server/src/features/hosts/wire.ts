@@ -2,14 +2,14 @@ import type { HostStatus } from '@muster/contracts/words';
 import type { ActionEvent, ClaimedAction, CreatedAction } from '@muster/engine';
 import type { Host, Service } from './queries.ts';
 
-/** The words of this door, and what an action of it looks like on the wire. */
+/** The words of this door, and its actions on the wire. */
 export const CHANNEL = 'control';
 /** The name space of the lanes; a lane is named after its service's id. */
 export const SPACE = 'service';
-/** With it all actions of a host are found, and paused. */
+/** The tag of all actions of a host: they are found and paused by it. */
 export const tagOf = (hostId: string) => `host:${hostId}`;
 
-/** Under this name, or that of an instance of it, the agent of a host holds its leases. */
+/** The name, also with an instance appended, under which the agent of a host holds its leases. */
 export const holderOf = (hostId: string) => `host:${hostId}`;
 
 export type Status = HostStatus;

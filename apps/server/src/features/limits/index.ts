@@ -4,7 +4,7 @@ import type { CreateFeature } from '../../feature.ts';
 import { operators } from '../../http/access.ts';
 import { defineRoute } from '../../http/define-route.ts';
 
-/** How much, how many, how long: for those who wonder why something was refused, has ended or is gone. */
+/** All limits and retention times, to explain why something was refused, has ended or is gone. */
 export const limits: CreateFeature = ({ config }) => ({
   name: 'limits',
   routes: [

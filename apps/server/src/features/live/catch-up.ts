@@ -1,8 +1,9 @@
 import { type Engine, EngineError } from '@muster/engine';
 
 /**
- * Where a stream of hints goes on. Who was away for a moment hears what has changed since; who was away for longer hears that it
- * was much; and who is more than 10,000 events behind, or comes from before a restore, reads everything anew.
+ * Where a stream of hints continues. After a short absence a client gets what has changed since; after a longer one
+ * only that much has changed; and if it is more than 10,000 events behind, or comes from before a restore, it reads
+ * everything again.
  */
 export interface Place {
   readonly cursor: string;
@@ -19,7 +20,7 @@ export async function catchUp(engine: Engine, tenantId: number, from: string | u
   try {
     for (let pages = 1; pages <= MOST_PAGES; pages += 1) {
       const page = await feed.read(db, { tenantId, cursor, limit: PAGE });
-      // the first page is for the stream itself: it can name what is in it
+      // the first page is for the stream itself, which can name what is in it
       if (!page.more)
         return pages === 1 ? { cursor: from, missed: 'nothing' } : { cursor: page.cursor, missed: 'many' };
       cursor = page.cursor;

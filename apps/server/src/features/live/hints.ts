@@ -1,7 +1,7 @@
 import type { LiveChanged } from '@muster/contracts';
 import type { Page } from '../../events/recent-events.ts';
 
-/** What has changed since the last message, up to what a message can name; beyond that it only knows that it is much. */
+/** What has changed since the last message, up to what a message can name; beyond that, only that much has changed. */
 export const MOST_NAMED = 500;
 export const MOST_BYTES = 8_000;
 
@@ -39,7 +39,7 @@ export class Hints {
     this.#isMany = true;
   }
 
-  /** Null: nothing has changed. Begins anew. */
+  /** Null: nothing has changed. Starts over. */
   take(): Hint | null {
     if (this.isEmpty) return null;
     const data = { actions: [...this.#actions], targets: [...this.#targets], notes: [...this.#notes] };

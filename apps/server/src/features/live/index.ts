@@ -6,7 +6,7 @@ import { catchUp } from './catch-up.ts';
 import { LiveStreams } from './live-streams.ts';
 import { Ticks } from './ticks.ts';
 
-/** One stream per browser, for pages that want to show what is true now. */
+/** One stream per browser, for pages that show current state. */
 export const live: CreateFeature = (shell) => {
   const { engine, events: stream, longPolls, log, signIns, streamPlaces: places, tokens } = shell;
   const ticks = new Ticks({ engine, log });

@@ -14,8 +14,8 @@ import { Paced } from './paced.ts';
 import { TICK_MS, type Ticks } from './ticks.ts';
 
 /**
- * Streams of hints for pages: that something has changed, never what it is now. So there is one check of rights, that of the
- * routes that show it, and a busy fleet costs a page two messages a second.
+ * Streams of hints for pages: that something has changed, never its new state. So rights are checked only by the routes
+ * that show it, and a busy fleet costs a page two messages a second.
  */
 interface Tools {
   readonly log: Log;
@@ -29,7 +29,7 @@ interface Tools {
 
 const PAUSE_MS = 500;
 const COME_BACK_MS = 1_000;
-/** Whoever reads nothing for so long is not there. */
+/** A client that reads nothing for this long is cut off. */
 const PATIENCE_MS = 60_000;
 const FOREVER_SECONDS = 7 * 86_400;
 
@@ -86,7 +86,7 @@ export class LiveStreams {
     let resync = from.missed === 'resync';
     if (from.missed === 'many') hints.addMany();
     let roomSince = performance.now();
-    // behind what was told: a tick must not pass over hints that wait for their turn
+    // the cursor of what was sent: a tick must not skip hints that wait for their turn
     let told = cursor;
     const write = (event: string, data: object) => {
       if (hints.isEmpty) told = cursor;
@@ -114,7 +114,7 @@ export class LiveStreams {
       tick = next;
       if (!raw.writableNeedDrain) roomSince = performance.now();
       else if (performance.now() - roomSince > PATIENCE_MS + TICK_MS) raw.destroy();
-      // signed out, or its days are over: nobody tells
+      // signed out, or the sign-in has expired, of which there is no notification
       isOver().then(
         (yes) => yes && over.abort(),
         () => {},

@@ -1,6 +1,6 @@
 /**
- * Sends one message at a time with a pause behind each, so that a browser hears of a busy fleet as rarely as of a quiet one.
- * Whatever comes meanwhile is for the next message.
+ * Sends one message at a time with a pause after each, so a browser gets as few messages from a busy fleet as from a
+ * quiet one. Whatever comes meanwhile goes into the next message.
  */
 export interface PacedOptions {
   /** Sends the next message; false: there is nothing to send. */

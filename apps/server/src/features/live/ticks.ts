@@ -3,7 +3,7 @@ import type { Engine } from '@muster/engine';
 import type { Log } from '../../http/logging.ts';
 import { VERSION } from '../../http/version.ts';
 
-/** How the server is doing, asked once per node for all who follow, as long as somebody does. */
+/** The state of the server, read once per node for all listeners, as long as there are any. */
 export const TICK_MS = 5_000;
 
 export class Ticks {
@@ -22,7 +22,7 @@ export class Ticks {
     return { now: now().toISOString(), lag: await feed.lag(db), version: VERSION };
   }
 
-  /** Returns how to leave. */
+  /** Returns a function that stops listening. */
   listen(listener: (tick: LiveTick) => void): () => void {
     this.#listeners.add(listener);
     this.#timer ??= setInterval(() => void this.#tell(), TICK_MS);
@@ -39,7 +39,7 @@ export class Ticks {
       const tick = await this.now();
       for (const listener of this.#listeners) listener(tick);
     } catch (error) {
-      // a page that hears no tick says that it is not live
+      // a page that gets no tick shows that it is not live
       this.#log.warn({ err: error }, 'The lag of the event feed could not be read.');
     }
   }

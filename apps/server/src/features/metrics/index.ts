@@ -4,11 +4,11 @@ import type { CreateFeature } from '../../feature.ts';
 import { defineRoute } from '../../http/define-route.ts';
 
 /**
- * For Prometheus. Counters are kept as things happen; depth, age and lag are asked of the database when somebody reads,
- * so an idle server asks nothing. If the database is away, the rest is answered all the same.
+ * For Prometheus. Counters are kept as things happen; depth, age and lag are read from the database at each scrape, so
+ * an idle server reads nothing. If the database is away, the rest is answered all the same.
  */
 export const metrics: CreateFeature = ({ allMetrics, config, engine, log, registry }) => {
-  // of the database, so of all nodes: whichever process is asked, they are the same and must not be added up
+  // from the database, so the same for all nodes and processes: they must not be added up
   const whole = new Registry();
   const registers = [registry];
   const depth = new Gauge({

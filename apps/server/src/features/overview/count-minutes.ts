@@ -1,8 +1,9 @@
 import { type Duty, dutyRun, type Engine, EngineError, type FeedPage, type Queryable } from '@muster/engine';
 
 /**
- * Counts the feed into minutes. The place up to which it was counted is locked, so of several nodes one counts; it moves with
- * the counts, so a crash between them loses or repeats nothing. After a restore it begins at the end: what was is counted.
+ * Counts the feed into minutes. The counted position is locked, so one of several nodes counts; it moves with the
+ * counts, so a crash loses or repeats nothing. After a restore counting starts at the end: earlier events are already
+ * counted.
  */
 const EVERY_MS = 10_000;
 const PAGE = 2_000;
@@ -41,7 +42,7 @@ export function countMinutes(engine: Engine): Duty {
       const { rows } = await client.query({
         text: `select cursor from ${s}.minute_counted where one = 1 for update skip locked`,
       });
-      if (!rows[0]) return dutyRun(0, 1); // another node is at it
+      if (!rows[0]) return dutyRun(0, 1); // another node is counting
       const now = engine.now();
       const page = await readOn(client, rows[0].cursor);
       await add(client, await minutesOf(client, page));
@@ -88,7 +89,7 @@ export function countMinutes(engine: Engine): Duty {
     });
   }
 
-  /** How much waits and runs at this moment, from counts that are kept, and what has waited longest. */
+  /** What waits and runs at this moment, from maintained counts, and what has waited longest. */
   async function look(client: Queryable, now: Date): Promise<void> {
     const depths = new Map<string, { tenantId: number; channel: string; pending: number; running: number }>();
     for (const { tenantId, channel, state, count } of await engine.counts(client)) {

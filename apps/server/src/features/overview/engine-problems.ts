@@ -5,7 +5,7 @@ import { DEVICE_SPACE } from '../../fleet/index.ts';
 import type { Naming } from '../../naming/naming.ts';
 import type { FindProblems } from '../../problems/problems.ts';
 
-/** What the queue itself knows: what failed for good, what is paused, what waits for too long. */
+/** Problems the queue itself knows: what failed for good, what is paused, what waits for too long. */
 const NEWEST = 200;
 const WAITS_TOO_LONG_MS = 3_600_000;
 
@@ -57,7 +57,7 @@ export function engineProblems(engine: Engine, naming: Naming): FindProblems {
     ];
   }
 
-  /** What stands before it says why both wait. */
+  /** Why the action before it waits, which is why both wait. */
   async function whyOf(client: Queryable, tenantId: number, { waitingFor }: ActionView): Promise<string> {
     const aheadId = waitingFor?.code === 'BEHIND' ? waitingFor.actionId : undefined;
     const ahead = aheadId === undefined ? null : await engine.get(client, tenantId, aheadId);
@@ -87,7 +87,7 @@ export function engineProblems(engine: Engine, naming: Naming): FindProblems {
     return problems;
   }
 
-  /** As people call it: a target by its name, a lane that is nobody's by its own. */
+  /** As people know it: a target by its name, any other lane by its own. */
   async function nameOf(
     client: Queryable,
     tenantId: number,

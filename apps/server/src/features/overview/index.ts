@@ -8,7 +8,7 @@ import { Recent } from './recent.ts';
 import { createStats } from './stats.ts';
 import { waitingLanes } from './waiting.ts';
 
-/** What a person wants to know first. Nothing here is counted by a scan, and many who ask cost one read. */
+/** The overview of a tenant. Nothing here is counted by a scan, and concurrent callers share one read. */
 const viewers = operators('viewer');
 const OVERVIEW_MS = 2_000;
 const WAITING_MS = 15_000;

@@ -1,4 +1,4 @@
-/** An answer that many pages ask for, kept for a moment per tenant: one read, however many ask meanwhile. */
+/** An answer that many pages request, cached for a moment per tenant: one read for all of them. */
 interface Kept<T> {
   readonly at: number;
   readonly answer: Promise<T>;
@@ -24,7 +24,7 @@ export class Recent<T> {
     this.#byTenant.delete(tenantId);
     if (this.#byTenant.size >= MOST_TENANTS) this.#byTenant.clear();
     this.#byTenant.set(tenantId, { at, answer });
-    // an error is nobody's answer but of those who wait for it
+    // an error goes only to the callers that wait for it
     answer.catch(() => {
       if (this.#byTenant.get(tenantId)?.answer === answer) this.#byTenant.delete(tenantId);
     });

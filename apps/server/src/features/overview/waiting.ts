@@ -2,7 +2,7 @@ import type { WaitingGroup, WaitingLanes } from '@muster/contracts';
 import type { ActionView, Engine } from '@muster/engine';
 import type { Naming } from '../../naming/naming.ts';
 
-/** Why lanes wait, by reason: of so many that each has been asked. */
+/** Why lanes wait, by reason, from a bounded number of lanes that were each asked. */
 export async function waitingLanes(engine: Engine, naming: Naming, tenantId: number): Promise<WaitingLanes> {
   const at = engine.now().toISOString();
   const { heads, of } = await engine.waitingLanes(engine.db, tenantId);
@@ -25,7 +25,7 @@ function groupOf(heads: readonly ActionView[], naming: Naming): WaitingGroup {
   const oldest = heads.reduce((a, b) => (b.createdAt <= a.createdAt ? b : a));
   const { code, text } = oldest.waitingFor as NonNullable<ActionView['waitingFor']>;
   return {
-    code: code as WaitingGroup['code'], // doors give those of the contracts, and a test compares
+    code: code as WaitingGroup['code'], // doors use the codes of the contracts, checked by a test
     count: heads.length,
     oldestAt: oldest.createdAt.toISOString(),
     example: {

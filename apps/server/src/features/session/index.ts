@@ -9,7 +9,10 @@ import { VERSION } from '../../http/version.ts';
 import { createTenantQueries } from '../../tenants/queries.ts';
 import type { SignedIn } from '../../tokens/sign-ins.ts';
 
-/** Signing in and out. The token comes as it comes with any other request, so there is one rule for it, and one limit of failures. */
+/**
+ * Signing in and out. The token is sent as with any other request, so the same rule and the same limit of failures
+ * apply.
+ */
 export const session: CreateFeature = ({ audit, db, engine, failures, featureNames, signIns }) => {
   const tenants = createTenantQueries(engine.schema);
 

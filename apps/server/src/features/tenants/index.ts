@@ -8,7 +8,7 @@ import { created } from '../../http/replies.ts';
 import { tenantError } from '../../tenants/errors.ts';
 import { createTenantQueries, type Tenant } from '../../tenants/queries.ts';
 
-/** Admins of the default tenant make and list tenants. Their tokens are the business of the feature of tokens. */
+/** Admins of the default tenant create and list tenants. Tokens belong to the tokens feature. */
 const admins = wholeInstallation('admin');
 
 export const tenants: CreateFeature = ({ audit, db, engine }) => {

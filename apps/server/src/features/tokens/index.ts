@@ -10,13 +10,13 @@ import { createTenantQueries } from '../../tenants/queries.ts';
 import type { Caller } from '../../tokens/caller.ts';
 import type { TokenRow } from '../../tokens/queries.ts';
 
-/** Admins manage the tokens of their tenant. A secret is in the answer to its creation and nowhere else. */
+/** Admins manage the tokens of their tenant. The secret is in the answer to its creation and nowhere else. */
 const admins = operators('admin');
 
 export const tokenRoutes: CreateFeature = ({ audit, db, engine, tokens }) => {
   const tenants = createTenantQueries(engine.schema);
 
-  /** It stands in the log of the tenant that it is of, and in that of whoever made it for another one. */
+  /** Logged for the token's tenant, and for the tenant of the caller if that is another one. */
   function issue(caller: Caller, tenantId: number, body: NewToken) {
     const { kind, name } = body;
     const role = roleOf(body);
@@ -127,7 +127,7 @@ function roleOf({ kind, role }: NewToken) {
   return null;
 }
 
-/** What a token of its kind is limited to, in the form that the feature which takes it knows. */
+/** The kind of token each restriction is for, as checked by the feature that accepts the token. */
 const RESTRICTIONS = { lanes: 'worker', tags: 'device-enrolment', reEnrol: 'device-enrolment' } as const;
 
 function restrictionOf(body: NewToken) {

@@ -4,9 +4,9 @@ import type { RunRow, WorkflowQueries, WorkflowRow } from './queries.ts';
 import { dueTimes } from './schedule.ts';
 
 /**
- * Two duties: one begins the runs whose time has come (who they are for is frozen then), the other puts their actions
- * into the lanes, in chunks. An action of a workflow is queued behind what a device has already; that the device is
- * away is no error and no attempt.
+ * Two duties: one begins the runs that are due (their devices are frozen then), the other queues their actions, in
+ * chunks. An action of a workflow is queued behind what the device already has; a device that is away is no error and
+ * costs no attempt.
  */
 export const BEGIN_RUNS = 'begin-workflow-runs';
 export const SUPPLY_RUNS = 'supply-workflow-runs';
@@ -21,7 +21,7 @@ export interface RunTools {
   readonly sets: TargetSets;
 }
 
-/** A run, its targets frozen now. Null: that scheduled time was run already. */
+/** Begins a run and freezes its targets. Null: that scheduled time was already run. */
 export async function beginRun(
   client: Queryable,
   { queries, sets }: RunTools,
@@ -64,7 +64,7 @@ export function createBeginRuns(tools: RunTools): Duty {
     return begun;
   }
 
-  /** It shows in the list that a time was missed; it makes nothing. */
+  /** Lists a missed time; creates no actions. */
   async function note(client: Queryable, workflow: WorkflowRow, scheduledAt: Date, now: Date): Promise<void> {
     const { tenantId, workflowId, action } = workflow;
     const run = { trigger: 'schedule' as const, scheduledAt, startedAt: now, startedBy: null };
@@ -97,7 +97,7 @@ export function createBeginRuns(tools: RunTools): Duty {
 }
 
 export function createSupplyRuns({ engine, queries, sets }: RunTools): Duty {
-  /** What a cancelled run still has in lanes. What was handed out goes on. */
+  /** Cancels the queued actions of a cancelled run. What was handed out goes on. */
   async function sweep(client: Queryable, { tenantId, setId }: RunRow): Promise<number> {
     const actionIds = await sets.actionsIn(client, tenantId, setId as string, ['pending'], CHUNK);
     await engine.cancelPending(client, { tenantId, actionIds, reason: 'The run was cancelled.' });

@@ -8,7 +8,7 @@ import { createMissedProblem } from './missed-problem.ts';
 import { createWorkflowQueries } from './queries.ts';
 import { workflowRoutes } from './routes.ts';
 
-/** Actions that come by themselves, at their time. */
+/** Actions on a schedule. */
 export const workflows: CreateFeature = (shell) => {
   const { audit, config, engine, fleet, log, problems, repeats, searching } = shell;
   problems.add(createMissedProblem(engine.schema));

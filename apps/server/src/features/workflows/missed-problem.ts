@@ -1,6 +1,9 @@
 import type { FindProblems } from '../../problems/problems.ts';
 
-/** Workflows whose last time has passed while no server ran, until one is kept again. Each costs a look into its newest run. */
+/**
+ * Workflows whose last time passed while no server was running, until one is on time again. Each costs a look at its
+ * newest run.
+ */
 const MOST = 1_000;
 
 export function createMissedProblem(s: string): FindProblems {

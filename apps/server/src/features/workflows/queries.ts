@@ -141,7 +141,7 @@ export function createWorkflowQueries(s: string) {
       return rows.length > 0;
     },
 
-    /** Those whose time has come, of all tenants; one that somebody else looks at is left to him. */
+    /** Due workflows of all tenants. Those locked by another transaction are skipped. */
     async lockDue(client: Queryable, now: Date, most: number): Promise<WorkflowRow[]> {
       const { rows } = await client.query({
         name: 'muster_due_workflows',
@@ -163,7 +163,7 @@ export function createWorkflowQueries(s: string) {
       });
     },
 
-    /** Null: it has been run already. */
+    /** Null: that time was already run. */
     async insertRun(
       client: Queryable,
       given: Pick<
@@ -202,7 +202,7 @@ export function createWorkflowQueries(s: string) {
       });
     },
 
-    /** The duty takes it up again and ends what waits. */
+    /** The duty takes it up again and cancels what waits. */
     async cancelRun(client: Queryable, { tenantId, runId }: RunRow, now: Date): Promise<void> {
       await client.query({
         text: `update ${s}.workflow_runs set cancelled_at = $3, supplied_at = null where tenant_id = $1 and run_id = $2`,
@@ -232,7 +232,7 @@ export function createWorkflowQueries(s: string) {
       return rows[0] ? run(rows[0]) : null;
     },
 
-    /** Of which workflow they are, deleted ones too. */
+    /** The workflows of these runs, deleted ones too. */
     async workflowsOfRuns(
       client: Queryable,
       tenantId: number,

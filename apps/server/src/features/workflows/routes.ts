@@ -222,7 +222,7 @@ export function workflowRoutes(tools: {
         const run = await audit.change(
           caller,
           async (tx) => {
-            // a deleted workflow can have a run that goes on
+            // a deleted workflow can have a run in progress
             const row = isId(params.runId)
               ? await queries.getRun(tx, tenantId, params.runId, 'for update')
               : null;
@@ -231,7 +231,7 @@ export function workflowRoutes(tools: {
             if (row.setId === null)
               throw httpError('MUSTER_FINISHED', 'This run was missed: it has no actions.');
             if (row.cancelledAt) return { row, isNew: false };
-            // what has come to all its devices would be called cancelled ever after
+            // otherwise a run that reached all its devices would be shown as cancelled for good
             const [shown] = await wireRuns(tenantId, [row], tx);
             if (shown?.waiting === 0)
               throw httpError('MUSTER_FINISHED', 'Nothing of this run waits any more.');
@@ -261,7 +261,7 @@ function timesOf(action: DeviceAction | undefined) {
   return { 'action.deliverBy': action?.deliverBy, 'action.deadline': action?.deadline };
 }
 
-/** What says hidden keeps its value: whoever changes a workflow has been shown it so. */
+/** A field that says hidden keeps its value: that is how it was shown to the caller. */
 function editedAction({ action }: WorkflowRow, edited: DeviceAction | undefined): DeviceAction {
   if (edited?.payload === undefined) return edited ?? action;
   return { ...edited, payload: withHidden(edited.payload, action.payload) };

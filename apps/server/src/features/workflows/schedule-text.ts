@@ -1,8 +1,8 @@
 import type { Schedule } from '@muster/contracts';
 
 /**
- * A schedule in words, for people. The common forms of cron become a sentence; what is not understood wholly is shown as it
- * is written: a sentence that is nearly right would be worse.
+ * A schedule in words. Common cron patterns become a sentence; a pattern that is not understood completely is shown as
+ * it is written, because a sentence that is nearly right would be worse.
  */
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const MONTHS = [
@@ -31,7 +31,7 @@ function cronText(cron: string): string | null {
   return days === '' ? time.text : `${time.text}, ${lower(days)}`;
 }
 
-/** When within a day; a point is a time of the clock. */
+/** When within a day; a single moment is shown as a time of the clock. */
 function timeText(
   second: string,
   minute: string,
@@ -66,7 +66,10 @@ function timeText(
   return { text: listed(hours.map((one) => `${two(one)}:${two(minutes[0] as number)}`)), isPoint: true };
 }
 
-/** On which days: '' is all of them. With a day of the month and one of the week, either is enough: that is not said here. */
+/**
+ * On which days: '' is all of them. With both a day of the month and a weekday, either is enough, which has no sentence
+ * here.
+ */
 function daysText(day: string, month: string, weekday: string): string | null {
   const months = month === '*' ? '' : namesOf(month, MONTHS, 1);
   if (months === null || (day !== '*' && weekday !== '*')) return null;
@@ -84,7 +87,7 @@ function daysText(day: string, month: string, weekday: string): string | null {
     : `On day ${listed(days.map(String))} of ${months === '' ? 'every month' : months}`;
 }
 
-// Of every fifth, say; a step that does not divide the whole would not be even.
+// For "every fifth"; a step that does not divide the whole would not be even.
 function stepOf(field: string, whole = 60): number | null {
   const [, step] = /^(?:\*|0)\/(\d+)$/.exec(field) ?? [];
   const number = Number(step);
@@ -97,7 +100,7 @@ function numbersOf(field: string): number[] | null {
 
 function namesOf(field: string, names: readonly string[], first: number): string | null {
   const nameOf = (part: string) => {
-    // of the days of the week 7 is Sunday, too
+    // among weekdays, 7 is Sunday too
     const number = /^\d+$/.test(part)
       ? names.length === 7
         ? Number(part) % 7

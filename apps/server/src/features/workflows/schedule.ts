@@ -3,29 +3,29 @@ import { Cron } from 'croner';
 import { workflowError } from './errors.ts';
 
 /**
- * When a workflow is due. Time zones and daylight saving are croner's: a time that a change of the clock skips comes at
- * the end of the gap, one that it repeats comes once.
+ * When a workflow is due. Croner handles time zones and daylight saving: a time skipped by a clock change comes at the
+ * end of the gap, a repeated one comes once.
  */
 export type CatchUp = 'none' | 'one' | 'all';
 
-/** Evaluated this late, a time was not missed: a server that restarts is no reason. */
+/** Up to this late a time does not count as missed: a restart of the server is no reason. */
 export const MISSED_AFTER_MS = 60_000;
-/** How often a workflow that goes by expiry looks for devices. */
+/** How often a workflow by expiry looks for devices. */
 const LOOK_EVERY_MS = 60_000;
 const MOST_TIMES = 1_000;
-/** The last of very many times is looked for in windows that grow. */
+/** The last of very many times is searched in growing windows. */
 const WINDOWS_MS = [60_000, 3_600_000, 86_400_000, 31 * 86_400_000];
 
 export interface Due {
   /** To be run, oldest first. */
   readonly times: readonly Date[];
-  /** The last one that is not caught up. */
+  /** The last one that is not run any more. */
   readonly missed: Date | null;
   /** When to look again; null: never. */
   readonly next: Date | null;
 }
 
-/** The first time after `now`. Refuses what cannot be understood or never comes. */
+/** The first time after `now`. Throws if the schedule is invalid or never due. */
 export function firstTime(schedule: Schedule, now: Date): Date {
   if ('beforeExpiryDays' in schedule) return now;
   if ('at' in schedule) {
@@ -39,7 +39,7 @@ export function firstTime(schedule: Schedule, now: Date): Date {
   return first;
 }
 
-/** What is due now of a workflow that was to be looked at then. */
+/** What is due now, for a workflow whose next look was planned for `nextAt`. */
 export function dueTimes(schedule: Schedule, catchUp: CatchUp, nextAt: Date, now: Date): Due {
   if ('beforeExpiryDays' in schedule)
     return { times: [now], missed: null, next: new Date(now.getTime() + LOOK_EVERY_MS) };
@@ -87,7 +87,7 @@ function nextTime(schedule: { cron: string; timezone?: string | undefined }, aft
   }
 }
 
-/** Croner would also take seven fields, words such as @daily, and a single time. */
+/** Croner would also accept seven fields, words such as @daily, and a single time. */
 function isCron(text: string): boolean {
   return [5, 6].includes(text.trim().split(/\s+/).length);
 }

@@ -1,4 +1,4 @@
-/** The upload cannot be read on from here. */
+/** The upload cannot be read beyond this point. */
 export class BrokenUpload extends Error {
   readonly line: number;
   constructor(line: number, message: string) {

@@ -1,8 +1,8 @@
 import { BrokenUpload } from './broken-upload.ts';
 
 /**
- * Rows of CSV as RFC 4180 has it, chunk by chunk: quoted fields may hold commas, quotes (doubled) and line breaks. A
- * row is told by the line on which it begins.
+ * Rows of CSV as in RFC 4180, chunk by chunk: quoted fields may contain commas, quotes (doubled) and line breaks. A row
+ * is identified by the line on which it begins.
  */
 export interface CsvRow {
   readonly line: number;

@@ -8,9 +8,9 @@ import { BrokenUpload } from './broken-upload.ts';
 import type { RawRecord } from './records.ts';
 
 /**
- * Registers a fleet from an upload, a thousand rows per transaction. A row whose externalId is known updates its device,
- * so an upload that broke is simply sent again; its device gets a new token then, and the old one stays valid until the
- * new one is used.
+ * Registers a fleet from an upload, a thousand rows per transaction. A row whose externalId is known updates its
+ * device, so an upload that broke off is simply sent again; its devices get new tokens then, and the old ones stay
+ * valid until the new ones are used.
  */
 const CHUNK = 1_000;
 const MOST_ROWS = 1_000_000;
@@ -69,7 +69,7 @@ export async function* importDevices(
       if ('error' in read) rejected.push(read);
       else {
         const { externalId } = read.registration;
-        // The second of two equal ones updates what the first has made.
+        // The second of two equal ones updates the device that the first created.
         if (externalId !== undefined && externalIds.has(externalId)) yield await flush();
         if (externalId !== undefined) externalIds.add(externalId);
         wanted.push(read);

@@ -16,22 +16,22 @@ import { asText, writeLines } from './write-lines.ts';
 
 const CSV = 'text/csv';
 
-/** Many clients send everything before they read anything: so much of the answer is kept for them. */
+/** Many clients send everything before they read: this much of the answer is buffered for them. */
 const KEPT_BYTES = 1_048_576;
 
-/** What may still come of an upload that cannot be read on. */
+/** How much more of an unreadable upload is accepted. */
 const AFTER_THE_END: UnreadLimits = { bytes: 67_108_864, ms: 60_000 };
 
 export function importRoute(tools: { audit: Audit; db: Database; log: Log; registry: Registry }): Route {
   const { audit, db, log, registry } = tools;
-  /** Tenants with an import at this node: several at once would only take each other's memory and time. */
+  /** Tenants with an import at this node: concurrent imports of one tenant would only compete for memory and time. */
   const importing = new Map<number, PassThrough>();
   return defineRoute(api.devices.import, {
     access: operators('operator'),
     async handler({ caller, request, reply }) {
       const { tenantId } = caller;
       if (importing.has(tenantId)) {
-        reply.header('connection', 'close'); // its body is not read
+        reply.header('connection', 'close'); // the body is not read
         throw deviceError(
           'MUSTER_IMPORT_RUNNING',
           'Another import of this tenant is running. Wait until it has ended.',
@@ -66,14 +66,14 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
       const isOver = () => {
         if (importing.get(tenantId) === answer) importing.delete(tenantId);
       };
-      // Whoever was cut off sends his upload again, perhaps before the last rows of the first are stored.
+      // A client that was cut off sends its upload again, perhaps before the last rows of the first are stored.
       reply.raw.once('close', isOver);
       const finish = async () => {
         isOver();
-        // What is not read stops the next request of the connection; a client that first sends all is let finish.
+        // An unread body blocks the next request of the connection; a client that sends everything first may finish.
         const isRead = await drain(request.raw, AFTER_THE_END);
         if (!isRead) reply.raw.once('finish', () => request.raw.socket.destroySoon());
-        answer.end(); // the last thing: whoever has read it may send the next
+        answer.end(); // last: a client that has read it may send its next upload
       };
       try {
         const records = await readFirst(isCsv ? csvRecords(text) : jsonRecords(text));
@@ -98,13 +98,13 @@ export function importRoute(tools: { audit: Audit; db: Database; log: Log; regis
   });
 }
 
-/** Undefined: it is not the upload that is wrong. */
+/** Undefined: the upload is not at fault. */
 function whyRefused(error: unknown): MusterError | undefined {
   if (!(error instanceof BrokenUpload) && !(error instanceof TypeError)) return undefined;
   return deviceError('MUSTER_BAD_UPLOAD', asLine(error, false).error);
 }
 
-/** What was answered before stands; from here on nothing was registered. */
+/** Lines already answered stand; nothing after them was registered. */
 function asLine(error: unknown, aborted: boolean): { line: number; error: string } {
   if (error instanceof BrokenUpload) return { line: error.line, error: error.message };
   if (error instanceof TypeError) return { line: 0, error: 'The upload is not valid UTF-8.' };

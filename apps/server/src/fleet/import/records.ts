@@ -7,7 +7,7 @@ import { CsvRows } from './csv-rows.ts';
  */
 export interface RawRecord {
   readonly line: number;
-  /** Fields by their names, or what is wrong with the line. */
+  /** Fields by name, or the error of the line. */
   readonly fields?: Record<string, unknown>;
   readonly error?: string;
 }
@@ -39,7 +39,7 @@ export async function* csvRecords(chunks: AsyncIterable<string>): AsyncGenerator
   if (!header) throw new BrokenUpload(1, 'The upload is empty: its first line must name the columns.');
 }
 
-/** The rows again, once the first of them could be read: before that the upload as a whole is refused. */
+/** Reads the first row before the answer begins: until then the whole upload can be refused. */
 export async function readFirst(records: AsyncGenerator<RawRecord>): Promise<AsyncGenerator<RawRecord>> {
   const first = await records.next();
   return (async function* () {
@@ -93,7 +93,7 @@ function* jsonRecord(line: number, text: string): Generator<RawRecord> {
   }
 }
 
-/** Text of the bytes as they come; a byte order mark at the beginning is not part of it. */
+/** Decodes bytes as they arrive; a byte order mark at the beginning is dropped. */
 export async function* decoded(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   for await (const chunk of bytes) yield decoder.decode(chunk, { stream: true });

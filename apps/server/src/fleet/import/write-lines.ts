@@ -2,8 +2,9 @@ import type { Writable } from 'node:stream';
 import type { ImportLine } from './import-devices.ts';
 
 /**
- * Writes lines as they come, and takes the next ones only when the reader has taken these: five imports whose answers
- * nobody read used up a heap of 300 MB. Whoever reads nothing for a minute is given up; false says so, or that he is gone.
+ * Writes lines as they come, and takes the next ones only when the reader has taken these: five imports with unread
+ * answers used up a heap of 300 MB. A reader that takes nothing for a minute is given up. Returns false then, or if the
+ * reader is gone.
  */
 const LONGEST_STANDSTILL_MS = 60_000;
 
