@@ -2,14 +2,14 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import path from 'node:path';
 
 /**
- * The only reader of the environment. SETTINGS describes every setting once; docs/operations.md is compared with it by
- * a test. A wrong value is refused with one sentence that names the variable.
+ * The only reader of the environment. SETTINGS describes every setting once; a test compares docs/operations.md with
+ * it. An invalid value is refused with one sentence that names the variable.
  */
 interface Setting<T> {
-  /** As it would be written in the environment; null: not set. */
+  /** As written in the environment; null: not set. */
   readonly default: string | null;
   readonly meaning: string;
-  /** Throws the rest of a sentence that begins with the name of the variable. */
+  /** Throws the rest of a sentence that begins with the variable's name. */
   read(text: string): T;
 }
 
@@ -395,7 +395,7 @@ type ValueOf<S> = S extends Setting<infer T> & { readonly default: infer D }
 export type SettingName = keyof Settings;
 export type Config = { readonly [Name in SettingName]: ValueOf<Settings[Name]> };
 
-/** All settings, or one SettingError for the first wrong one. An empty variable counts as not set. */
+/** All settings, or a SettingError for the first invalid one. An empty variable counts as not set. */
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
   const entries = (Object.keys(SETTINGS) as SettingName[]).map((name) => [
     name,
@@ -404,7 +404,7 @@ export function readConfig(environment: Record<string, string | undefined> = pro
   return Object.fromEntries(entries) as Config;
 }
 
-/** The sentences for all wrong settings. */
+/** A sentence for each invalid setting. */
 export function complaints(environment: Record<string, string | undefined> = process.env): string[] {
   return (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => {
     try {
@@ -416,7 +416,7 @@ export function complaints(environment: Record<string, string | undefined> = pro
   });
 }
 
-/** What a command that is run for somebody else may know: not our settings, some of which are secret. */
+/** The environment for a child process of another program: without our settings, some of which are secret. */
 export function inheritedEnvironment(
   environment: Record<string, string | undefined> = process.env,
 ): Record<string, string | undefined> {
@@ -425,13 +425,13 @@ export function inheritedEnvironment(
   );
 }
 
-/** Of commands that speak to a server over HTTP; the server itself has no use for them. */
+/** For commands that call a server over HTTP; the server itself does not use them. */
 const OF_CLIENTS = ['MUSTER_URL', 'MUSTER_TOKEN', 'MUSTER_TOKEN_FILE'];
 
-/** As it is: those commands read few settings, and not all of the server's. */
+/** Unchecked: those commands read few settings, and not all of the server's. */
 export const clientEnvironment = (): Readonly<Record<string, string | undefined>> => process.env;
 
-/** Variables that look like settings and are none: most likely a slip of the finger. */
+/** Variables that look like settings but are unknown: most likely typing errors. */
 export function unknownSettings(environment: Record<string, string | undefined> = process.env): string[] {
   return Object.keys(environment).filter(
     (name) =>
@@ -441,7 +441,7 @@ export function unknownSettings(environment: Record<string, string | undefined> 
   );
 }
 
-/** The same but for one letter that is missing, too many, wrong, or has changed places with its neighbour. */
+/** Equal except for one letter that is missing, added, wrong, or swapped with its neighbour. */
 function isNearly(name: string, meant: string): boolean {
   if (Math.abs(name.length - meant.length) > 1) return false;
   let same = 0;
@@ -468,7 +468,7 @@ function readSetting(name: SettingName, environment: Record<string, string | und
   }
 }
 
-/** The settings that are figures: they limit something, and none is secret. */
+/** Numeric settings: they are limits, and none is secret. */
 export function limitsOf(config: Config) {
   return (Object.keys(SETTINGS) as SettingName[]).flatMap((setting) => {
     const value = config[setting];

@@ -1,13 +1,13 @@
 import type { ErrorCatalogue, ErrorEntry } from '@muster/contracts/words';
 
 /**
- * Every error this server makes on purpose: a code that stays, a sentence for people, the HTTP status it becomes. The
- * catalogues are in the contracts, one per door; docs/errors.md is compared with all of them by a test.
+ * An expected error of this server: a stable code, a sentence for people, an HTTP status. The catalogues are in the
+ * contracts, one per door; a test compares docs/errors.md with all of them.
  */
 export class MusterError extends Error {
   readonly code: string;
   readonly status: number;
-  /** Seconds; told to the client in Retry-After. */
+  /** Seconds; sent to the client as Retry-After. */
   readonly retryAfter: number | undefined;
 
   constructor(
@@ -33,7 +33,7 @@ export function errorsOf<C extends ErrorCatalogue>(catalogue: C) {
   ): MusterError => new MusterError(code, (catalogue[code] as ErrorEntry).status, message, options);
 }
 
-/** All of them in one. A code that two declare stops the start: its page could tell of one of them only. */
+/** Joins catalogues. A code declared twice stops the start: its documentation could describe only one of them. */
 export function joinCatalogues(catalogues: readonly ErrorCatalogue[]): ErrorCatalogue {
   const joined: Record<string, ErrorEntry> = {};
   for (const [code, entry] of catalogues.flatMap((catalogue) => Object.entries(catalogue))) {

@@ -46,27 +46,27 @@ export interface Shell {
   readonly contacts: Contacts;
   readonly copying: Copying;
   readonly fleet: Fleet;
-  /** What doors call what happens to their actions. */
+  /** The doors' names for events of their actions. */
   readonly doorEvents: DoorEvents;
   readonly events: EventStream;
-  /** Of streams of events that are open at this node. */
+  /** Bounds the event streams open at this node. */
   readonly streamPlaces: StreamPlaces;
   readonly longPolls: LongPolls;
   readonly log: Log;
   readonly internalChannels: InternalChannels;
   readonly moving: Moving;
-  /** What people call actions. */
+  /** Names of actions, targets and workers for people. */
   readonly naming: Naming;
-  /** Requests to addresses that others have named. */
+  /** Requests to user-supplied addresses. */
   readonly outgoing: Outgoing;
-  /** What a person should look at. */
+  /** Problems that need a person. */
   readonly problems: Problems;
   readonly redriving: Redriving;
   readonly repeats: Repeats;
   readonly searching: Searching;
-  /** Seals what the database must not show. */
+  /** Seals values that the database must not reveal. */
   readonly secrets: Secrets;
-  /** The parts of the server, once all are there. */
+  /** The names of all features, once all are created. */
   readonly featureNames: () => readonly string[];
   /** Of the metrics. */
   readonly registry: Registry;
@@ -83,14 +83,14 @@ export interface Feature {
   readonly errors?: ErrorCatalogue;
   start?(): Promise<void>;
   stop?(): Promise<void>;
-  /** Connections that become something else than HTTP. */
+  /** Paths whose connections are upgraded from HTTP to another protocol. */
   readonly upgrades?: readonly Upgrade[];
-  /** Of an interface that it has in part: what is not there has a code of its own. */
+  /** For an interface that is only partly offered: the error for the missing parts. */
   readonly notOffered?: NotOffered;
 }
 
 export interface CreateFeature {
   (shell: Shell): Feature;
-  /** Spaces whose lanes belong to nobody: empty and unused for some days they are forgotten. Known before there is an engine. */
+  /** Spaces whose lanes are deleted when they are empty and unused for some days. Known before the engine exists. */
   readonly lanesOfNobody?: readonly string[];
 }

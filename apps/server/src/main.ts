@@ -72,8 +72,8 @@ import { createSignIns } from './tokens/sign-ins.ts';
 import { createTokens } from './tokens/tokens.ts';
 
 /**
- * The composition root: settings → database → engine → features → HTTP. Nothing but the command line and tests knows it.
- * A new feature is a folder under features/ and one line in FEATURES.
+ * The composition root: settings → database → engine → features → HTTP. Only the command line and tests use it. A new
+ * feature is a folder under features/ and one line in FEATURES.
  */
 const FEATURES: readonly CreateFeature[] = [
   actions,
@@ -102,30 +102,30 @@ const FEATURES: readonly CreateFeature[] = [
 /** How long a start waits for a command that has the data folder. */
 const PATIENCE_MS = 10_000;
 
-/** Of one kind may wait for the database. */
+/** Calls of one kind that may wait for the database. */
 const MOST_CALLS = 20_000;
-/** The largest body that a route takes has room, whatever is set. */
+/** Enough for the largest body of any route, whatever the setting. */
 const LEAST_BODY_BYTES = 32 * 1_048_576;
 
 export interface ServerOptions {
-  /** For tests: a database that somebody else opened, migrated and will close. */
+  /** For tests: a database that the test opened and migrated, and will close. */
   readonly db?: Database;
-  /** For tests: the time to live by. */
+  /** For tests: the clock to use. */
   readonly clock?: () => Date;
   readonly logStream?: LogStream;
-  /** One of several processes: the port is theirs together. */
+  /** One of several processes that share the port. */
   readonly member?: Member | undefined;
-  /** Told what the start is doing, as it comes to it. */
+  /** Called with each step of the start. */
   readonly onStep?: (what: string) => void;
-  /** For tests: how long a body that is refused is waited for. */
+  /** For tests: how long refused bodies are read. */
   readonly refusedBodyMs?: number;
   /** For tests: how long a body may take to arrive. */
   readonly bodyMs?: number;
-  /** For tests: features of their own, who take part as any other does. */
+  /** For tests: additional features. */
   readonly features?: readonly CreateFeature[];
-  /** For tests: other pages than those that were built. */
+  /** For tests: other pages than the built ones. */
   readonly pagesFolder?: string;
-  /** For tests: which addresses a host has that requests are sent to. */
+  /** For tests: resolves host names for outgoing requests. */
   readonly resolve?: Resolve;
 }
 
@@ -133,17 +133,20 @@ export interface Server {
   readonly engine: Engine;
   readonly contacts: Contacts;
   readonly callbacks: Callbacks;
-  /** Every code that an answer may carry, for docs/errors.md. */
+  /** Every code that an answer may have, for docs/errors.md. */
   readonly errors: ErrorCatalogue;
-  /** Every route there is, for the test that walks them all. */
+  /** Every route, for the test that checks them all. */
   readonly routes: App['registered'];
   readonly operatorToken: OperatorToken;
   readonly url: string;
-  /** Answers those who wait, finishes what was begun, closes the database. */
+  /** Answers parked requests, finishes what was begun, closes the database. */
   stop(): Promise<void>;
 }
 
-/** A fleet that comes back all at once: what does not fit is dropped by the system and tried again a second later, or three. */
+/**
+ * For a fleet that reconnects all at once: connections beyond the backlog are dropped by the system and retried one to
+ * three seconds later.
+ */
 const BACKLOG = 4_096;
 
 export async function startServer(config: Config, options: ServerOptions = {}): Promise<Server> {
@@ -339,7 +342,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
     });
     const url = addressOf(tls ? 'https' : 'http', config.HOST, app.fastify.server.address() as AddressInfo);
     log.info({ url, database: db.kind, version: VERSION }, 'Listening.');
-    // The last to come is the first to go: no new requests, parked ones answered, then everything below.
+    // Undone in reverse order: no new requests, parked ones answered, then everything below.
     undo.push(async () => {
       longPolls.stop();
       await app.close();

@@ -2,10 +2,10 @@ import { type Engine, isTransaction, type Queryable } from '@muster/engine';
 import { Counter, type Registry } from 'prom-client';
 import type { Log } from '../http/logging.ts';
 
-/** Something that a person should look at. */
+/** A problem that needs a person. */
 export interface Alert {
   readonly tenantId: number;
-  /** `noun.what`, for whoever sorts them. */
+  /** `noun.what`, for sorting. */
   readonly name: string;
   readonly text: string;
   readonly data?: Readonly<Record<string, unknown>>;
@@ -14,8 +14,8 @@ export interface Alert {
 const NOTE = 'alert.raised';
 
 /**
- * An alert is a note in the event feed, in the transaction of what it tells of (so streams and webhooks have it), and once
- * that is committed an error in the log and a count in the metrics. What is kept of it is the note.
+ * An alert is a note in the event feed, written in the transaction of its cause (so streams and webhooks get it), and
+ * after the commit an error in the log and a count in the metrics. Only the note is stored.
  */
 export class Alerts {
   readonly #engine: Engine;

@@ -2,10 +2,12 @@ import { type Database, type Limits, type Queryable, type Transaction, whileLock
 import { gatherReads } from '../database/gathered-reads.ts';
 import type { Caller } from '../tokens/caller.ts';
 
-/** What was done, as noun.verb: the verb is that of the route. docs/operations.md lists them, and a test compares. */
+/**
+ * What was done, as noun.verb: the verb is that of the route. docs/operations.md lists them all, and a test compares.
+ */
 export type Act = `${Lowercase<string>}.${Lowercase<string>}`;
 
-/** What one line of the log says was done. */
+/** What one line of the log records. */
 export interface AuditLine {
   readonly act: Act;
   readonly target?: string | null;
@@ -15,7 +17,7 @@ export interface AuditLine {
 /** Who did it. */
 export type Actor = Pick<Caller, 'tenantId' | 'name'> & { readonly tokenId: string | null };
 
-/** Somebody at the command line of the server has no token. */
+/** The command line of the server has no token. */
 export const COMMAND_LINE = { tokenId: null, name: 'command line' } as const;
 
 export interface AuditRow {
@@ -29,7 +31,7 @@ export interface AuditRow {
 
 export interface AuditFilter {
   readonly actor?: string | undefined;
-  /** `action.cancel`, or all of `action`. */
+  /** `action.cancel`, or all acts of `action`. */
   readonly act?: string | undefined;
   readonly target?: string | undefined;
   readonly after?: string | undefined;
@@ -38,7 +40,7 @@ export interface AuditFilter {
 
 export type Audit = ReturnType<typeof createAudit>;
 
-/** The log of what operators changed. */
+/** The log of operators' changes. */
 export function createAudit(db: Database, s: string) {
   async function insert(
     client: Queryable,
@@ -75,9 +77,9 @@ export function createAudit(db: Database, s: string) {
 
   return {
     /**
-     * A change and its line, in one transaction: both are there or neither. While what it needs is locked by somebody else
-     * it is begun anew, without holding a connection in between; after ten seconds the caller is told to try again. So `run`
-     * may be called several times. The line is null if the answer says that nothing was changed.
+     * A change and its line, in one transaction: both are stored or neither. While another transaction holds a lock it
+     * needs, it is begun anew without holding a connection in between; after ten seconds the caller is told to try
+     * again. So `run` may be called several times. A null line means that nothing was changed.
      */
     change: <T>(
       actor: Actor,
@@ -96,7 +98,7 @@ export function createAudit(db: Database, s: string) {
         limits,
       ),
 
-    /** The line of a change whose transaction is somebody else's. */
+    /** The line of a change in the caller's transaction. */
     write,
 
     /** The same for several. */
@@ -104,10 +106,13 @@ export function createAudit(db: Database, s: string) {
       if (entries.length > 0) await insert(tx, entries);
     },
 
-    /** For changes that are gathered and have no transaction of their own: the rows are gathered as well. */
+    /** For gathered changes, which have no transaction of their own: the lines are gathered as well. */
     writeGathered: (actor: Actor, line: AuditLine): Promise<void> => writeGathered({ actor, line }),
 
-    /** A change that takes longer than a transaction should: its line comes first, and is completed with what came of it. */
+    /**
+     * For a change that takes longer than a transaction should: its line is written first, and completed with the
+     * outcome.
+     */
     async begin(actor: Actor, line: AuditLine): Promise<(outcome: unknown) => Promise<void>> {
       const [id] = await insert(db, [{ actor, line }]);
       return async (outcome) => {
@@ -147,7 +152,7 @@ export function createAudit(db: Database, s: string) {
       }));
     },
 
-    /** Forgets so many old lines at most; says how many. */
+    /** Deletes at most this many old lines; returns how many. */
     async prune(client: Queryable, days: number, most: number): Promise<number> {
       const { rows } = await client.query({
         text: `with old as (

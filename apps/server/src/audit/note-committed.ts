@@ -2,8 +2,8 @@ import type { Log } from '../http/logging.ts';
 import type { Actor, Audit, AuditLine } from './audit.ts';
 
 /**
- * The line of a change that has no transaction to share. Its failure is not that of what was committed ("nothing was
- * changed" would be a lie, and whoever believes it asks a second time): if it cannot be written, our own log has it.
+ * Writes the line of a change after its commit. If that fails, the change still stands, so the failure is only logged:
+ * an error that says "nothing was changed" would be false, and a client that believes it would repeat the request.
  */
 export async function noteCommitted(audit: Audit, log: Log, actor: Actor, line: AuditLine): Promise<void> {
   const { tenantId, tokenId, name } = actor;

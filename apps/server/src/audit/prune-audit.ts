@@ -4,7 +4,7 @@ import type { Audit } from './audit.ts';
 const EVERY_HOUR = 3_600_000;
 const MOST = 10_000;
 
-/** A duty of housekeeping: the audit log forgets. */
+/** A housekeeping duty: deletes old lines of the audit log. */
 export function pruneAudit(audit: Audit, days: number): Duty {
   return {
     name: 'prune-audit',

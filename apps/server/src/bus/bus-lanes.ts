@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { type Engine, isTransaction, type Queryable } from '@muster/engine';
 
-/** Where the messages of one tenant and subscription are: so many lanes of one runner. */
+/** Where the messages of one tenant and subscription are: a fixed number of lanes of one runner. */
 export interface BusLanes {
   readonly runnerId: string;
   readonly laneIds: readonly string[];
 }
 
 const SPACE = 'bus';
-/** So many messages of a subscription may be under way at once, each of another key. */
+/** At most this many messages of a subscription are consumed at once, each with another key. */
 const LANES = 64;
 
-/** Made on first use, by whoever publishes in his own transaction or by whoever takes. */
+/** Made on first use, by the publisher in its transaction or by the consumer. */
 export class LanesOfBus {
   readonly #engine: Engine;
   readonly #known = new Map<string, BusLanes>();
@@ -26,12 +26,12 @@ export class LanesOfBus {
     const known = this.#known.get(word);
     if (known) return known;
     const lanes = await this.#ensure(client, tenantId, subscription);
-    // what is rolled back was never there
+    // what is rolled back never existed
     if (isTransaction(client)) client.afterCommit(() => void this.#known.set(word, lanes));
     return lanes;
   }
 
-  /** Made in a transaction of its own, if they are not known; by one for all who ask. */
+  /** Makes missing lanes in a transaction of its own; concurrent callers share it. */
   prepare(tenantId: number, subscription: string): Promise<unknown> | undefined {
     const word = `${tenantId}:${subscription}`;
     if (this.#known.has(word)) return undefined;
@@ -44,7 +44,7 @@ export class LanesOfBus {
     return begun;
   }
 
-  /** When the oldest message was published that nobody has taken; null: there is none. */
+  /** When the oldest message that was not taken yet was published; null: none waits. */
   async waitingSince(client: Queryable, tenantId: number, subscription: string): Promise<Date | null> {
     const { laneIds } = await this.of(client, tenantId, subscription);
     const { rows } = await client.query({
@@ -57,7 +57,7 @@ export class LanesOfBus {
     return rows[0].since;
   }
 
-  /** Every tenant that has messages of it. */
+  /** All tenants that have messages of it. */
   async tenantsOf(subscription: string): Promise<number[]> {
     const { rows } = await this.#engine.db.query({
       name: 'muster_bus_tenants',
@@ -82,7 +82,7 @@ export class LanesOfBus {
         on conflict do nothing returning runner_id`,
       values: [tenantId, subscription, await engine.createRunner(client, tenantId, LANES)],
     });
-    // another one was faster: its runner has the lanes
+    // another transaction was faster: its runner has the lanes
     if (made.length === 0) return { runnerId: (await client.query(find)).rows[0].runner_id, laneIds };
     const { runner_id: runnerId } = made[0];
     for (const laneId of laneIds) await engine.assignRunner(client, { tenantId, laneId }, runnerId);

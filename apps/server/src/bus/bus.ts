@@ -7,10 +7,10 @@ import { Consumer } from './consumer.ts';
 import { addDeadLetters } from './dead-letters.ts';
 import { BUS, type Message, type Stored, type Subscription } from './subscription.ts';
 
-/** After so many receives a message is a dead letter. */
+/** After this many receives a message is a dead letter. */
 export const RECEIVES = 3;
 const BACKOFF_MS = 1_000;
-/** How soon a node finds out that a tenant has its first message at another one. */
+/** How soon a node notices that a tenant has its first message on another node. */
 const LOOK_MS = 5_000;
 
 interface Options {
@@ -20,9 +20,9 @@ interface Options {
 }
 
 /**
- * Messages between parts of the server that know nothing of each other. A message is an action of an internal lane, one for each
- * subscription: published in the transaction of what it tells of, taken in one transaction with what follows from it, in order
- * per key, tried three times, and then a dead letter that is never lost in silence.
+ * Messages between independent parts of the server. A message is an action of an internal lane, one for each
+ * subscription: published in the transaction of its cause, consumed in one transaction with its effects, in order per
+ * key, tried three times, and then a dead letter, which is never lost silently.
  */
 export class Bus {
   readonly #options: Options;
@@ -47,15 +47,15 @@ export class Bus {
   }
 
   /**
-   * The lanes of a topic are there from then on. Who publishes makes them, too, but two who do so at once wait for each other until
-   * one commits; what is gathered cannot afford that. Not inside of a transaction.
+   * Makes the lanes of a topic. Publishing makes them too, but two concurrent first publishers wait for each other's
+   * commit, which gathered work cannot afford. Not inside a transaction.
    */
   async prepare(topic: string, tenantId: number): Promise<void> {
     for (const { name } of this.#subscriptions.filter((one) => one.topic === topic))
       await this.#lanes.prepare(tenantId, name);
   }
 
-  /** To everybody who has subscribed, when the transaction commits. */
+  /** To all subscriptions, when the transaction commits. */
   async publish(tx: Queryable, topic: string, messages: readonly Message[]): Promise<void> {
     const actions = [];
     const tenants = new Set(messages.map(({ tenantId }) => tenantId));
@@ -82,7 +82,7 @@ export class Bus {
       if (answer instanceof Error) throw answer;
   }
 
-  /** Since when a message waits for this subscription; null: none does. */
+  /** Since when a message waits for this subscription; null: none waits. */
   waitingSince(client: Queryable, subscription: string, tenantId: number): Promise<Date | null> {
     return this.#lanes.waitingSince(client, tenantId, subscription);
   }

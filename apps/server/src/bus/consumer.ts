@@ -13,12 +13,12 @@ interface Options {
   readonly worker: string;
 }
 
-/** A message that nobody has finished by then is handed out again. */
+/** A message that is not finished by then is handed out again. */
 export const VISIBLE_MS = 30_000;
 const WAIT_MS = 25_000;
 const AT_ONCE = 64;
 
-/** Takes the messages of one tenant and subscription: claims what is there, or waits at the cost of no query. */
+/** Takes the messages of one tenant and subscription: claims what is there, or waits without a query. */
 export class Consumer {
   readonly #options: Options;
   readonly #loop: ClaimLoop;
@@ -34,7 +34,7 @@ export class Consumer {
     });
   }
 
-  /** Ends when what it has begun is done. */
+  /** Resolves when the messages in progress are done. */
   stop(): Promise<void> {
     return this.#loop.stop();
   }
@@ -53,7 +53,7 @@ export class Consumer {
     return engine.db.transaction((tx) => lanes.of(tx, tenantId, subscription.name));
   }
 
-  /** All together; if that does not work each one alone, so that only the bad one fails. */
+  /** All in one transaction; if that fails, each in its own, so only the bad one fails. */
   async #take(claimed: readonly ClaimedAction[]): Promise<void> {
     const { db } = this.#options.engine;
     try {
@@ -72,7 +72,7 @@ export class Consumer {
 
   async #takeIn(tx: Queryable, claimed: readonly ClaimedAction[]): Promise<void> {
     const { engine, subscription, tenantId, worker } = this.#options;
-    // first, so that whoever has lost his lease does nothing: the fence holds until the commit
+    // first, so a consumer that has lost its lease does nothing: the fence holds until the commit
     const reports = await engine.reportMany(
       tx,
       claimed.map(({ id, attempt, laneId }) => ({

@@ -8,16 +8,17 @@ interface Options {
   readonly find: (subscription: string) => Subscription | undefined;
 }
 
-/** A dead letter that may work later is queued again after so long, three times. */
+/** A dead letter that may work later is queued again after these times, three times in all. */
 const AGAIN_MS = [30_000, 120_000, 480_000];
 const MOST = 100;
 const UNUSABLE = 'Unusable:';
 
 /**
- * A message whose tries are used up is entered with its last failure, by whomever it is noticed. A duty looks at it: what may work
- * later is queued again with a delay, the rest is given up, with an alert. It stays a dead letter that operators see and redrive.
+ * A message whose tries are used up is entered with its last failure, whatever noticed it. A duty looks at it: if it
+ * may work later, it is queued again with a delay; otherwise it is given up, with an alert. It stays a dead letter that
+ * operators see and redrive.
  *
- *   failed ──► look ──may work later──► wait ──► queued again ──► taken: forgotten
+ *   failed ──► look ──may work later──► wait ──► queued again ──► taken: removed
  *                 └──it will not, or three times over──► given up, alert
  */
 export function addDeadLetters(options: Options): void {

@@ -3,7 +3,7 @@ import type { Queryable } from '@muster/engine';
 /** The channel of all messages. */
 export const BUS = 'bus';
 
-/** What an action of the bus carries. */
+/** The payload of an action of the bus. */
 export interface Stored {
   readonly key: string;
   readonly body: unknown;
@@ -12,7 +12,7 @@ export interface Stored {
 /** A message as it was published. */
 export interface Message<Body = unknown> {
   readonly tenantId: number;
-  /** What must be in order has the same key: messages of one key are taken one after the other. */
+  /** Messages with the same key are taken in order, one after the other. */
   readonly key: string;
   readonly body: Body;
 }
@@ -25,25 +25,25 @@ export interface Received<Body = unknown> extends Message<Body> {
 
 export interface DeadLetter<Body = unknown> extends Message<Body> {
   readonly id: string;
-  /** Of the last try; null: it ended with its time. */
+  /** Of the last try; null: it timed out. */
   readonly error: string | null;
 }
 
-/** Whoever takes the messages of a topic. Several may, each gets every message once. */
+/** A consumer of a topic. A topic may have several; each gets every message once. */
 export interface Subscription<Body = unknown> {
   readonly topic: string;
-  /** A name for good: it is that of the lanes. */
+  /** Never changes: the lanes are named after it. */
   readonly name: string;
   /**
-   * In one transaction with the report that they were taken, so a message that comes twice changes nothing. If it throws, each
-   * is tried in a transaction of its own.
+   * Runs in one transaction with the report of the messages, so a repeated message changes nothing. If it throws, each
+   * message is tried in a transaction of its own.
    */
   take(tx: Queryable, messages: readonly Received<Body>[]): Promise<void>;
-  /** In the transaction in which it is given up. */
+  /** Runs in the transaction in which the message is given up. */
   giveUp?(tx: Queryable, letter: DeadLetter<Body>): Promise<void>;
 }
 
-/** A fault of the message or of our own: trying again would not help. Everything else is tried again. */
+/** The message or the code is at fault: trying again would not help. All other errors are retried. */
 export class Unusable extends Error {
   override readonly name = 'Unusable';
 }

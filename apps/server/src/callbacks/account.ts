@@ -3,20 +3,20 @@ import { type Config, SettingError } from '../config.ts';
 import type { Log } from '../http/logging.ts';
 import type { Outgoing } from '../outgoing/outgoing.ts';
 
-/** An account at QStash itself, in the place of our own deliveries. */
+/** A QStash account that sends callbacks instead of our own deliveries. */
 export interface QstashAccount {
   readonly url: string;
   readonly token: string;
   readonly currentKey: string;
   readonly nextKey: string;
-  /** By which QStash reaches this server. */
+  /** The URL at which QStash reaches this server. */
   readonly publicUrl: string;
 }
 
 const TIMEOUT_MS = 10_000;
 const REMEMBERED = 100_000;
 
-/** All of it or nothing: half an account would take callbacks and never have them believed. */
+/** All settings or none: half an account would accept callbacks whose signatures are then refused. */
 export function accountOf(config: Config): QstashAccount | null {
   const given = {
     url: config.QSTASH_URL,
@@ -35,14 +35,14 @@ export function accountOf(config: Config): QstashAccount | null {
   return { ...given, publicUrl: config.MUSTER_PUBLIC_URL } as QstashAccount;
 }
 
-/** What is sent to the account comes after the commit of what it is about: a failure is logged, and fails nothing. */
+/** The account is called after the commit: a failure is logged and fails nothing. */
 export class AccountCalls {
   readonly #account: QstashAccount;
   readonly #log: Log;
   readonly #outgoing: Outgoing;
-  /** Ids of the account, for as long as this process lives: whoever is not found cannot be cancelled there. */
+  /** Message ids of the account, while this process lives: a message that is missing here cannot be cancelled there. */
   readonly #messageIds = new BoundedMap<string, string>(REMEMBERED);
-  /** In the order of the calls of one deduplication id: a cancel comes after what it cancels. */
+  /** One call after the other per deduplication id: a cancel comes after what it cancels. */
   readonly #running = new Map<string, Promise<void>>();
 
   constructor(account: QstashAccount, outgoing: Outgoing, log: Log) {

@@ -33,18 +33,21 @@ export interface NewMessage {
   readonly deduplicationId?: string | undefined;
   readonly labels?: readonly string[] | undefined;
   readonly createdBy?: string | undefined;
-  /** Of another message, which it follows: it is queued however many wait for its host, or that one could not end. */
+  /**
+   * It follows another message: queued even if its host's lanes are full, because the other message could not end
+   * otherwise.
+   */
   readonly isFollowUp?: boolean | undefined;
 }
 
-/** A call of this server to itself, later. */
+/** A delayed call of this server to itself. */
 export interface OwnCall {
   readonly tenantId: number;
   /** One of OWN_PATHS. */
   readonly path: string;
   readonly body: unknown;
   readonly at: Date;
-  /** The same one again schedules nothing new. */
+  /** A repeated id schedules nothing new. */
   readonly deduplicationId: string;
 }
 
@@ -57,8 +60,9 @@ interface Options {
 }
 
 /**
- * Requests that are sent later, signed, and tried until they are taken. Each is an action in a lane of its destination, queued in
- * the transaction of whatever it follows from. `features/callbacks` offers it to everybody, other doors use it for themselves.
+ * Requests that are sent later, signed, and retried until they are accepted. Each is an action in a lane of its
+ * destination, queued in the transaction of its cause. `features/callbacks` offers them to clients, other doors use
+ * them internally.
  */
 export class Callbacks {
   readonly deliveries: Deliveries;
@@ -98,7 +102,7 @@ export class Callbacks {
       engine.addDuty(duty);
   }
 
-  /** Whether callbacks can be signed. Without a secrets key nothing can: whoever needs one to come must do without. */
+  /** Whether callbacks can be signed, which needs a secrets key. Without one, callers must do without callbacks. */
   get isReady(): boolean {
     return this.#calls !== null || this.#secrets.isReady;
   }
@@ -110,7 +114,7 @@ export class Callbacks {
       const present = await this.#deduplication.take(tx, tenantId, deduplicationId);
       if (present !== null) return { actionId: present, isNew: false };
     }
-    await this.keys.ensure(tx, tenantId); // says so now if there is no key to seal them with
+    await this.keys.ensure(tx, tenantId); // throws now if there is no key to seal them with
     const id = await this.#enqueue(tx, {
       ...{ tenantId, channel: CALLBACKS, kind: MESSAGE, payload: message, createdBy: given.createdBy },
       ...{ notBefore: given.notBefore, ...tries(message), tags: given.labels, unbounded: given.isFollowUp },
@@ -121,9 +125,9 @@ export class Callbacks {
   }
 
   /**
-   * To this server itself, in the transaction or, with the engine's `db`, gathered with others that come at once: one statement for
-   * all. By the account of the settings it is sent there after the commit, and not at all if that fails. Nor is it without a key to
-   * sign it with. Whoever has himself called has a second way.
+   * Calls this server itself, in the transaction or, with the engine's `db`, gathered with concurrent calls in one
+   * statement. With the account of the settings it is sent there after the commit, and not at all if that fails.
+   * Without a signing key it is not sent either. So callers need a second way.
    */
   async schedule(client: Queryable, { at, body, deduplicationId, path, tenantId }: OwnCall): Promise<void> {
     if (!OWN_PATHS.includes(path)) throw new Error(`This server may not call ${path}.`);
@@ -148,13 +152,13 @@ export class Callbacks {
         ...{ ...tries(message), unbounded: true, idempotencyKey: ownKey(deduplicationId) },
       });
     } catch (error) {
-      // the id decides: it is scheduled, if for another time
+      // the id decides: it is already scheduled, only for another time
       if (!(error instanceof EngineError && error.code === 'MUSTER_IDEMPOTENCY_MISMATCH')) throw error;
     }
     afterCommit(client, () => this.#deliverers.lookSoon(tenantId, 'own'));
   }
 
-  /** What was scheduled under this id is not sent any more, unless it is under way. */
+  /** Cancels what was scheduled under this id, unless it is being sent. */
   async unschedule(tx: Transaction, tenantId: number, deduplicationId: string): Promise<void> {
     const calls = this.#calls;
     if (calls) return tx.afterCommit(() => calls.cancel(deduplicationId));
@@ -162,7 +166,7 @@ export class Callbacks {
     if (actionId !== null) await this.#engine.cancel(tx, { tenantId, actionId });
   }
 
-  /** The same of several, by two statements. */
+  /** The same for several, in two statements. */
   async unscheduleMany(tx: Transaction, tenantId: number, ids: readonly string[]): Promise<void> {
     const calls = this.#calls;
     if (calls)
@@ -173,7 +177,7 @@ export class Callbacks {
     await engine.cancelMany(tx, tenantId, await engine.idsOfKeys(tx, tenantId, ids.map(ownKey)));
   }
 
-  /** Whatever the tenant has scheduled for this path; an account has to be told the ids. */
+  /** Cancels everything the tenant has scheduled for this path; an account needs the ids. */
   async unscheduleAll(
     tx: Transaction,
     { ids, path, tenantId }: { ids: readonly string[]; path: string; tenantId: number },
@@ -183,13 +187,13 @@ export class Callbacks {
       return tx.afterCommit(() => {
         for (const id of ids) calls.cancel(id);
       });
-    // by the kind too: a publisher's label may be any path
+    // by the kind too: a publisher's label may look like a path
     await this.#engine.cancelMatching(tx, { tenantId, channel: CALLBACKS, kind: OWN_CALL, tag: path });
   }
 
   /**
-   * For which tenant a request to one of our own paths was signed, by us or by the account of the settings; null: for none. `url`
-   * is the path with the query as it came: the signature is that of the whole of it.
+   * The tenant for which a request to one of our own paths was signed, by us or by the account of the settings; null:
+   * none. `url` is the path with the query as received: the signature covers all of it.
    */
   async signedFor(
     client: Queryable,
@@ -203,7 +207,7 @@ export class Callbacks {
     const account = this.#account;
     const isSigned =
       (await isSignedBy(ownKeys, { ...given, isFor: ({ pathname, search }) => pathname + search === url })) ||
-      // whoever publishes there chooses the address: only what was for this server is
+      // publishers of the account choose any address: only requests to this server count
       (account !== null &&
         (await isSignedBy([account.currentKey, account.nextKey], {
           ...given,
@@ -222,7 +226,7 @@ export class Callbacks {
     await this.#calls?.settled();
   }
 
-  /** In a line of its host that has room. */
+  /** Into a lane of its host that has room. */
   async #enqueue(
     tx: Queryable,
     action: Omit<NewAction, 'laneId' | 'payload'> & { payload: StoredMessage },
@@ -240,14 +244,14 @@ export class Callbacks {
     );
   }
 
-  /** Once for each tenant: they change, but they stay. */
+  /** Once per tenant: keys change, but are never removed. */
   async #ensureKeys(client: Queryable, tenantId: number): Promise<void> {
     if (this.#haveKeys.has(tenantId)) return;
     await this.keys.ensure(client, tenantId);
     afterCommit(client, () => void this.#haveKeys.add(tenantId));
   }
 
-  /** Whoever wanted to know of a failure is told by a message of its own. */
+  /** Reports a failure to its failure callback, by a message of its own. */
   async #tell(tx: Queryable, tenantId: number, actionId: string): Promise<void> {
     const view = await this.#engine.get(tx, tenantId, actionId);
     if (view?.state !== 'failed') return;
@@ -259,7 +263,7 @@ export class Callbacks {
   }
 }
 
-/** Keys that come over HTTP begin with the name of a method, so nobody else has those of our own calls. */
+/** Keys that come over HTTP begin with a method name, so they never clash with those of our own calls. */
 const ownKey = (deduplicationId: string) => `callback ${deduplicationId}`;
 
 const tries = (message: StoredMessage) => ({
@@ -268,7 +272,7 @@ const tries = (message: StoredMessage) => ({
   leaseMs: leaseOf(message),
 });
 
-/** Of anything but a transaction everything is committed already. */
+/** Without a transaction everything is already committed. */
 function afterCommit(client: Queryable, run: () => void): void {
   if (isTransaction(client)) client.afterCommit(run);
   else run();

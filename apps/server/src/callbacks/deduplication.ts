@@ -1,6 +1,6 @@
 import { type Duty, dutyRun, type Engine, type Queryable } from '@muster/engine';
 
-/** An id means its message for as long as this, and until the message has ended. QStash has ten minutes, too. */
+/** An id stands for its message for this long, and until the message has ended. QStash also has ten minutes. */
 const WINDOW_MS = 600_000;
 const MOST = 500;
 
@@ -8,20 +8,20 @@ const FINISHED = `coalesce((
   select a.state in ('succeeded', 'failed', 'cancelled', 'expired') from {s}.action_states a
   where a.tenant_id = d.tenant_id and a.action_id = d.action_id limit 1), true)`;
 
-/** One that is cancelled, or being cancelled, will not be sent: it gives up its id at once. */
+/** A cancelled message, or one being cancelled, will not be sent: its id is free at once. */
 const CANCELLED = `(
   select a.state = 'cancelled' or (a.state = 'claimed' and exists (
     select 1 from {s}.action_events e
     where e.tenant_id = d.tenant_id and e.action_id = d.action_id and e.type = 'CANCEL_REQUESTED'))
   from {s}.action_states a where a.tenant_id = d.tenant_id and a.action_id = d.action_id limit 1)`;
 
-/** Which message a deduplication id means. Two that come at once wait for each other on the row. */
+/** The message of a deduplication id. Two concurrent requests wait for each other on the row. */
 export function createDeduplication({ schema: s, now }: Pick<Engine, 'schema' | 'now'>) {
   const finished = FINISHED.replaceAll('{s}', s);
   const cancelled = CANCELLED.replaceAll('{s}', s);
 
   return {
-    /** The action that is there already, or null: the id is the caller's, who says with `means` what it is for. */
+    /** The existing action, or null: the id is the caller's, who then stores its message with `means`. */
     async take(tx: Queryable, tenantId: number, id: string): Promise<string | null> {
       const at = now();
       const { rows: taken } = await tx.query({
@@ -52,7 +52,7 @@ export function createDeduplication({ schema: s, now }: Pick<Engine, 'schema' | 
       return rows[0]?.action_id ?? null;
     },
 
-    /** Ids of messages that have ended are forgotten; the others are looked at later. */
+    /** Deletes ids of messages that have ended; the others are checked again later. */
     forgetting: (): Duty => ({
       name: 'forget-deduplication',
       everyMs: 10_000,

@@ -25,7 +25,7 @@ export interface DelivererOptions {
   readonly keys: { find(client: Queryable, tenantId: number): Promise<TenantKeys | null> };
   readonly line: CallbackLine;
   readonly log: Log;
-  /** The lane belongs to another line from now on. */
+  /** Moves the lane to another line. */
   readonly moveTo: (line: CallbackLine, lane: { laneId: string; tenantId: number }) => Promise<void>;
   readonly outgoing: Outgoing;
   readonly ownUrl: string;
@@ -45,15 +45,16 @@ export interface DelivererOptions {
 }
 
 /**
- * Of one tenant on this node; calls to this server itself are counted apart. A lane whose request is slow goes to the line of slow ones, which
- * has places of its own, and the request leaves its place: so hosts that hang hold up the others for a second when they begin to, and never again.
+ * For one tenant on this node; calls to this server itself are counted separately. A lane whose request is slow moves
+ * to the slow line, which has places of its own, and the request leaves its place: hosts that hang hold up the others
+ * for one second when they begin to, and then no longer.
  */
 const PLACES: Record<CallbackLine, PlaceLimits> = {
   quick: { atOnce: 200, slow: { places: 400, bytes: 64 * 1_048_576 } },
   slow: { atOnce: 100 },
   own: { atOnce: 100 },
 };
-/** As QStash has it: the destination says that trying again is in vain. */
+/** As in QStash: the destination says that retrying is useless. */
 const NON_RETRYABLE = 489;
 
 /** Sends the callbacks of one runner. */
@@ -107,7 +108,7 @@ export class Deliverer {
     };
   }
 
-  /** The end of the try, its answer and who is told of it: all or nothing. */
+  /** Stores the end of the try, its answer and the follow-up message: all or nothing. */
   async #settle(tx: Queryable, action: ClaimedAction, answer: OutgoingAnswer): Promise<void> {
     const { deliveries, engine } = this.#options;
     const { id: actionId, attempt, laneId: leasedIn, tenantId, worker } = action;
@@ -119,7 +120,7 @@ export class Deliverer {
         ? { status: 'succeeded', result: { status: delivery.status } }
         : { status: 'failed', error: delivery.error, final }),
     });
-    // the lease has ended meanwhile: whoever has it now says what came of it
+    // the lease has ended meanwhile: its new holder reports the outcome
     if (!accepted || repeated) return;
     await deliveries.add(tx, { tenantId, actionId, attempt }, delivery);
     if (state === 'succeeded') await this.#callBack(tx, action, delivery);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Deliverer, type DelivererOptions } from './deliverer.ts';
 import type { CallbackLanes, CallbackLine, CallbackRunner } from './lanes.ts';
 
-/** How soon a node finds out that a tenant has its first callback at another one. */
+/** How soon a node notices that a tenant has its first callback on another node. */
 const LOOK_MS = 5_000;
 
 type Options = Omit<DelivererOptions, 'line' | 'moveTo' | 'ownUrl' | 'runnerId' | 'tenantId' | 'worker'> & {
@@ -37,7 +37,7 @@ export class Deliverers {
     this.#running.clear();
   }
 
-  /** The tenant has something in this line, perhaps its first. */
+  /** The tenant has a callback in this line, perhaps its first. */
   lookSoon(tenantId: number, line: CallbackLine): void {
     if (this.#ownUrl !== undefined && !this.#running.has(keyOf({ tenantId, line }))) this.#lookAgain();
   }

@@ -1,7 +1,7 @@
 import { type Duty, dutyRun, type Engine, type Queryable } from '@muster/engine';
 import type { OutgoingAnswer } from '../outgoing/outgoing.ts';
 
-/** What came of a try, as far as it is kept. */
+/** The stored outcome of a try. */
 export interface Delivery {
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string>>;
@@ -9,7 +9,7 @@ export interface Delivery {
   readonly error: string | null;
 }
 
-/** Of an answer so much is kept. */
+/** This much of an answer is kept. */
 const KEPT_BYTES = 16_384;
 const LONGEST_HEADER = 1_000;
 const MOST = 1_000;
@@ -35,7 +35,7 @@ function storable(value: string): string {
   return value.replaceAll('\u0000', '');
 }
 
-/** The answers to deliveries, for whoever asks what has happened. */
+/** The answers of deliveries, for the history of messages. */
 export function createDeliveries({ schema: s, now }: Pick<Engine, 'schema' | 'now'>, retentionDays: number) {
   return {
     async add(
@@ -60,7 +60,7 @@ export function createDeliveries({ schema: s, now }: Pick<Engine, 'schema' | 'no
       });
     },
 
-    /** The last one of each message. */
+    /** The last answer of each message. */
     async last(
       client: Queryable,
       tenantId: number,
@@ -82,7 +82,7 @@ export function createDeliveries({ schema: s, now }: Pick<Engine, 'schema' | 'no
       everyMs: 60_000,
       byIndex: true,
       async runOnce(client) {
-        // a day more than the actions are kept
+        // a day longer than the actions are kept
         const before = new Date(now().getTime() - (retentionDays + 1) * DAY_MS);
         let most = 0;
         for (const [table, key] of [

@@ -11,7 +11,7 @@ import {
   storedBody,
 } from './message.ts';
 
-/** What those are told who want to know what became of a message, as QStash words it. */
+/** The outcome of a message in the words of QStash, for its callback or failure callback. */
 interface Told {
   readonly actionId: string;
   readonly attempt: number;
@@ -47,8 +47,8 @@ export function followUp(to: Follower, told: Told): StoredMessage {
 }
 
 /**
- * What was sent is told as far as it can be sent again: in base64 a body of more than about 750 KiB would make a request that is too large, and
- * whoever wants to know would never hear anything.
+ * The sent body is included as far as the follow-up can be sent: in base64 a body of more than about 750 KiB would make
+ * the request too large, so the follow-up would never arrive.
  */
 function withSource(said: object, message: StoredMessage): string {
   const sized = (headers: StoredMessage['headers'], body: Buffer, isCut: boolean) =>
@@ -64,7 +64,7 @@ function withSource(said: object, message: StoredMessage): string {
   return sized(headers, body.subarray(0, most), headers !== message.headers || body.length > most);
 }
 
-/** Of a message that is a dead letter now; null: nobody wants to know. */
+/** For a message that is a dead letter now; null: it has no failure callback. */
 export function failureOf(
   view: ActionView,
   delivery: Delivery | undefined,

@@ -10,9 +10,12 @@ import {
 } from '@muster/engine';
 import { CALLBACKS } from './message.ts';
 
-/** So many requests go to one host at once: a slow one holds up nobody else, and is not overrun. */
+/** Requests to one host at once: a slow host holds up no other, and is not overrun. */
 export const LANES_PER_HOST = 4;
-/** This server is not overrun by itself: two hundred bots end an order each second. They have places of their own, whatever hangs. */
+/**
+ * Keeps this server from overrunning itself: two hundred bots end an order each second. They have places of their own,
+ * whatever else hangs.
+ */
 const LANES_OF_OWN = 16;
 const LONGEST_NAME = 180;
 const NOTED_MS = 3_600_000;
@@ -20,7 +23,10 @@ const UNUSED_MS = 2 * 86_400_000;
 const MOST = 200;
 const MOST_KNOWN = 10_000;
 
-/** Lanes whose last request was answered soon, or that had none yet; those where it was not; and those of calls to this server itself. */
+/**
+ * Lanes whose last request was answered quickly, or that had none yet; lanes where it was slow; and lanes of calls to
+ * this server itself.
+ */
 export type CallbackLine = 'quick' | 'slow' | 'own';
 
 export interface CallbackRunner {
@@ -30,9 +36,10 @@ export interface CallbackRunner {
 }
 
 /**
- * The lanes of a tenant's callbacks: a few for each host, under one runner while it answers soon and under another one while it does not, and
- * those of calls to this server under a third. That a lane is in use is noted once an hour, so whoever finds a fresh note knows that it has its
- * runner. Those without use for two days lose it, and the engine forgets them.
+ * The lanes of a tenant's callbacks: a few for each host, under one runner while it answers quickly and under another
+ * while it does not; those of calls to this server are under a third. The use of a lane is noted once an hour, so a
+ * fresh note means that the lane has its runner. A lane unused for two days loses its runner, and the engine deletes
+ * it.
  */
 export class CallbackLanes {
   readonly #engine: Engine;
@@ -44,7 +51,7 @@ export class CallbackLanes {
     this.#engine = engine;
   }
 
-  /** The lanes of this host, in the order in which they are to be tried: another one first each time. */
+  /** The lanes of this host in the order to try, starting with another one each time. */
   async *lanesOf(tx: Queryable, tenantId: number, host: string): AsyncGenerator<string> {
     const name = host.length > LONGEST_NAME ? createHash('sha256').update(host).digest('hex') : host;
     const first = randomInt(LANES_PER_HOST);
@@ -52,7 +59,7 @@ export class CallbackLanes {
       yield await this.#noted(tx, tenantId, `${name}/${(first + n) % LANES_PER_HOST}`, 'quick');
   }
 
-  /** From now on it is claimed with those of this line. Hosts that hang begin to at once, so those that come together are moved together. */
+  /** Moves the lane to this line. Hosts that hang start to at the same time, so concurrent moves share a statement. */
   moveTo(line: CallbackLine, { laneId, tenantId }: { laneId: string; tenantId: number }): Promise<void> {
     const key = `${tenantId}/${line}`;
     const moving = this.#moving.get(key) ?? {
@@ -97,12 +104,12 @@ export class CallbackLanes {
         ) select 1 from n where n.is_new`,
       values: [tenantId, name, now()],
     });
-    // one that was noted before has its runner, and perhaps that of slow ones
+    // a lane noted before already has its runner, perhaps the slow one
     if (isNew.length > 0) await this.#engine.assignRunner(tx, { tenantId, laneId }, runnerId);
     return laneId;
   }
 
-  /** The lane of a call to this server itself: always the same one of the same id, and mostly without a query. */
+  /** The lane of a call to this server itself: always the same one for an id, and mostly without a query. */
   async ownLane(client: Queryable, tenantId: number, id: string): Promise<string> {
     const nth = createHash('sha256').update(id).digest().readUInt32BE() % LANES_OF_OWN;
     const name = `this server/${nth}`;
@@ -129,17 +136,17 @@ export class CallbackLanes {
     };
     let [row] = (await tx.query(find)).rows;
     if (!row) {
-      // how many requests to others are under way each node decides for itself
+      // each node limits by itself how many requests to others it sends at once
       const made = await this.#engine.createRunner(tx, tenantId, line === 'own' ? LANES_OF_OWN : null);
       await tx.query({
         text: `insert into ${s}.callback_runners (tenant_id, line, runner_id) values ($1, $2, $3) on conflict do nothing`,
         values: [tenantId, line, made],
       });
-      // another one may have been faster
+      // another transaction may have been faster
       [row] = (await tx.query(find)).rows;
     }
     const runnerId = row.runner_id as string;
-    // what is rolled back was never there
+    // what is rolled back never existed
     if (isTransaction(tx)) tx.afterCommit(() => void this.#runners.set(key, runnerId));
     return runnerId;
   }
@@ -153,7 +160,7 @@ export class CallbackLanes {
     return rows.map((row) => ({ tenantId: row.tenant_id, line: row.line, runnerId: row.runner_id }));
   }
 
-  /** Whoever publishes notes a lane anew before this duty would take it: either waits for the other on its row. */
+  /** A publisher notes a lane again before this duty would take it: one waits for the other on its row. */
   givingUp(): Duty {
     const { schema: s, now } = this.#engine;
     return {

@@ -3,12 +3,12 @@ import type { Log } from '../http/logging.ts';
 import { CALLBACKS } from './message.ts';
 
 const MOST = 100;
-/** After a fault it is somebody else's turn first. */
+/** After an error the other letters come first. */
 const AGAIN_MS = 60_000;
 
 /**
- * Dead letters: entered by the statement that ends the last try, whoever runs it (a report, housekeeping), and taken out when
- * they are tried again. A duty tells those who wanted to know; who has dealt with one dismisses it.
+ * Dead letters: entered by the statement that ends the last try, whatever runs it (a report, housekeeping), and removed
+ * when they are retried. A duty sends the failure callbacks; operators dismiss letters they have dealt with.
  */
 export function createLetters(
   engine: Engine,
@@ -32,7 +32,7 @@ export function createLetters(
     }),
   });
 
-  /** Told and noted in one; whoever else is at it has it. */
+  /** Sends and notes it in one transaction; skipped if another transaction is at it. */
   const tellOf = (tenantId: number, actionId: string) =>
     whileLocked(engine.db, async (tx) => {
       const { rows } = await tx.query({
@@ -57,7 +57,7 @@ export function createLetters(
   const telling: Duty = {
     name: 'tell-of-dead-letters',
     everyMs: 1_000,
-    isOutside: true, // each letter for itself: one that cannot be told of, whoever's it is, is in nobody's way
+    isOutside: true, // each letter in its own transaction: one whose callback cannot be queued holds up no other
     async runOnce(client) {
       const { rows } = await client.query({
         name: 'muster_callback_letters',
@@ -82,7 +82,7 @@ export function createLetters(
   return {
     telling,
 
-    /** The newest first; `ids`: of these alone, `kind`: of this one. */
+    /** Newest first; `ids`: only these, `kind`: only of this kind. */
     async list(
       client: Queryable,
       tenantId: number,
@@ -104,7 +104,7 @@ export function createLetters(
       return rows.map((row) => row.action_id);
     },
 
-    /** Says how many there were. */
+    /** Returns how many there were. */
     async dismiss(tx: Queryable, tenantId: number, ids: readonly string[]): Promise<number> {
       const { rows } = await tx.query({
         text: `update ${s}.callback_letters set is_dismissed = true

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** The channel and the space of the lanes of all callbacks. */
 export const CALLBACKS = 'callbacks';
-/** What was published, and calls of this server to itself: these are not for publishers to see or cancel. */
+/** Published messages, and calls of this server to itself, which publishers can neither see nor cancel. */
 export const MESSAGE = 'callback';
 export const OWN_CALL = 'own-call';
 
@@ -10,19 +10,19 @@ export const DEFAULT_RETRIES = 3;
 export const DEFAULT_TIMEOUT_MS = 30_000;
 /** Doubled with each try. */
 export const BACKOFF_MS = 10_000;
-/** Of calls to this server itself: the first of these pauses is over before the order's lease is. */
+/** For calls to this server itself: the first of these pauses ends before the lease of the order does. */
 export const OWN_BACKOFF_MS = 500;
 export const LONGEST_BACKOFF_MS = 86_400_000;
-/** Who has not answered by then is slow. */
+/** A destination without an answer by then is slow. */
 export const SLOW_MS = 1_000;
-/** What a server needs beside the time of the destination, before the try counts as lost. */
+/** Time a server needs beyond the destination's timeout before the try counts as lost. */
 const LEASE_MARGIN_MS = 30_000;
 
 export const leaseOf = ({ timeoutMs }: Pick<StoredMessage, 'timeoutMs'>) => timeoutMs + LEASE_MARGIN_MS;
 
-/** How a request is made, whatever it carries. */
+/** How a request is made, whatever its body. */
 export interface Sending {
-  /** An address, or of our own ones the path. */
+  /** An address, or the path of one of our own routes. */
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -30,16 +30,16 @@ export interface Sending {
   readonly timeoutMs: number;
 }
 
-/** Somebody who is told what became of a message, by a message of its own. */
+/** The destination of a follow-up message about the outcome. */
 export interface Follower extends Sending {
   readonly delayMs: number;
 }
 
-/** What an action of this channel carries. */
+/** The payload of an action of this channel. */
 export interface StoredMessage extends Sending {
   /** To this server itself: `url` is a path of OWN_PATHS. */
   readonly isOwn?: true;
-  /** One of both, or none. */
+  /** At most one of the two. */
   readonly body?: string;
   readonly bodyBase64?: string;
   readonly callback?: Follower;
@@ -65,23 +65,23 @@ const stored = sending.extend({
   failureCallback: follower.optional(),
 });
 
-/** Null: somebody else than this channel has written it. */
+/** Null: written by something else than this channel. */
 export function readMessage(payload: unknown): StoredMessage | null {
   return (stored.safeParse(payload).data as StoredMessage | undefined) ?? null;
 }
 
-/** What this server sends to itself: nothing else of it may be reached by a callback. */
+/** The only paths of this server that a callback may call. */
 export const OWN_PATHS: readonly string[] = ['/api/orders/complete'];
 
 export const messageIdOf = (actionId: string) => `msg_${actionId}`;
 export const letterIdOf = (actionId: string) => `dlq_${actionId}`;
 
-/** Of a message or a dead letter; null: not one of ours. */
+/** The id of a message or a dead letter; null: not one of ours. */
 export function actionIdOf(id: string): string | null {
   return /^(?:msg|dlq)_([1-9]\d{0,17})$/.exec(id)?.[1] ?? null;
 }
 
-/** JSON holds text alone, and PostgreSQL no NUL: other bodies are kept as base64. */
+/** JSON holds only text, and PostgreSQL no NUL: other bodies are stored as base64. */
 export function storedBody(bytes: Buffer): Pick<StoredMessage, 'body' | 'bodyBase64'> {
   if (bytes.length === 0) return {};
   const text = bytes.toString('utf8');

@@ -9,7 +9,9 @@ export interface SigningKeys {
   readonly next: string;
 }
 
-/** `own` signs calls of this server to itself. It is made of nothing that receivers are given, and nobody is shown it. */
+/**
+ * `own` signs calls of this server to itself. It is not derived from anything that receivers get, and is never shown.
+ */
 export interface TenantKeys extends SigningKeys {
   readonly own: string;
 }
@@ -21,7 +23,7 @@ export interface Signed {
   readonly at: Date;
 }
 
-/** As QStash has it: a receiver that is slower than this sees an old request. */
+/** As in QStash: a request received later than this is too old. */
 const VALID_SECONDS = 300;
 const ISSUER = 'Upstash';
 const CLOCK_TOLERANCE_SECONDS = 60;
@@ -43,7 +45,7 @@ export function sign(key: string, { url, body, messageId, at }: Signed): Promise
     .sign(secretOf(key));
 }
 
-/** Whether one of these keys has signed this body for such an address, and not too long ago. */
+/** Whether one of these keys has signed this body for this address, and not too long ago. */
 export async function isSignedBy(
   keys: readonly string[],
   { signature, body, isFor, at }: { signature: string; body: Buffer; isFor: (url: URL) => boolean; at: Date },
@@ -77,7 +79,7 @@ export function createSigningKeys(s: string, secrets: Secrets) {
     return { current: open(row.current_key), next: open(row.next_key), own: open(row.own_key) };
   }
 
-  /** Read with every delivery, so a change holds at once on every node. */
+  /** Read with every delivery, so a change takes effect at once on every node. */
   async function find(client: Queryable, tenantId: number): Promise<TenantKeys | null> {
     const { rows } = await client.query({
       name: 'muster_callback_keys',
@@ -100,7 +102,7 @@ export function createSigningKeys(s: string, secrets: Secrets) {
   return {
     find,
     ensure,
-    /** The next key signs from now on; the server's own is no concern of receivers, and stays. */
+    /** The next key signs from now on; the server's own key is not known to receivers, and stays. */
     async rotate(client: Queryable, tenantId: number): Promise<TenantKeys> {
       await ensure(client, tenantId);
       const { rows } = await client.query({

@@ -6,13 +6,13 @@ interface Options {
   /** What is there now, or what comes within its wait. */
   claim(signal: AbortSignal): Promise<readonly ClaimedAction[]>;
   take(claimed: readonly ClaimedAction[]): Promise<void> | void;
-  /** Said once for each row of faults. */
+  /** Logged once for each series of faults. */
   readonly fault: { readonly text: string; readonly of?: Readonly<Record<string, unknown>> };
 }
 
 const LONGEST_PAUSE_MS = 10_000;
 
-/** Work of the server itself: claims what is there, or waits at the cost of no query, until it is stopped. */
+/** Internal work: claims what is there, or waits without a query, until it is stopped. */
 export class ClaimLoop {
   readonly #options: Options;
   readonly #stop = new AbortController();
@@ -24,7 +24,7 @@ export class ClaimLoop {
     this.#running = this.#run();
   }
 
-  /** Ends when what it has begun is done. */
+  /** Resolves when the work in progress is done. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;

@@ -4,9 +4,9 @@ import type { Log } from '../http/logging.ts';
 import { createInstanceQueries, type InstanceContact, type KnownInstance } from './instances.ts';
 
 /**
- * When hosts, devices or PCs were last heard of, each over its channel. A contact is written down at most every so often,
- * with all others that came meanwhile, in one statement: a hundred thousand of them do not cost a hundred thousand updates,
- * nobody waits for it, and it is the only thing that a crash may lose. Reads on this node see it at once.
+ * When hosts, devices or PCs were last heard of, each over its channel. Contacts are stored at intervals, all of an
+ * interval in one statement: a hundred thousand contacts do not cost a hundred thousand updates, no request waits for
+ * them, and they are the only thing that a crash may lose. Reads on this node see them at once.
  */
 interface Contact {
   readonly tenantId: number;
@@ -19,36 +19,36 @@ interface Options {
   readonly db: Database;
   readonly log: Log;
   readonly now: () => Date;
-  /** Whoever was heard of within so many seconds is there. */
+  /** A target heard of within this many seconds is online. */
   readonly onlineSeconds: number;
   readonly schema: string;
 }
 
-/** Reading when targets were last heard of. */
+/** Reads when targets were last heard of. */
 export interface LastContacts {
   /** The later of what is stored and what this node knows. */
   latest(tenantId: number, id: string, stored: Date | null): Date | null;
   isOnline(seenAt: Date | null): boolean;
-  /** For a condition in SQL: whoever was seen later than that is there. */
+  /** For a condition in SQL: a target seen later than this is online. */
   onlineSince(): Date;
-  /** The column: what is stored of the target that these expressions name. */
+  /** The stored column, for the target named by these expressions. */
   seenAt(tenant: string, id: string): string;
 }
 
 /** One channel's targets, known by their ids. */
 export interface ChannelContacts extends LastContacts {
   heardOf(tenantId: number, id: string, instance?: Instance | null): void;
-  /** Whether more than one client speaks for it, as far as this node knows. */
+  /** Whether several clients use its token, as far as this node knows. */
   isShared(tenantId: number, id: string): boolean;
-  /** The clients that speak for it and say which they are, the newest first. */
+  /** Its clients that send an instance, newest first. */
   instances(client: Queryable, tenantId: number, id: string): Promise<KnownInstance[]>;
   /** In the transaction in which the target is deleted. */
   forget(client: Queryable | Transaction, tenantId: number, id: string): Promise<void>;
-  /** In the transaction in which the target begins a new life: of that nobody has heard yet. */
+  /** In the transaction in which the target begins a new life, which has no contact yet. */
   beginAnew(client: Queryable | Transaction, tenantId: number, id: string): Promise<void>;
 }
 
-/** By target: its last contact, and the last that was written down or is about to be. */
+/** By target: its last contact, and the last one that is stored or about to be. */
 type Seen = BoundedMap<string, { at: number; noted: number; by: string }>;
 
 const WRITE_AFTER_MS = 1_000;
@@ -61,7 +61,7 @@ export class Contacts {
   readonly #seen = new Map<string, Seen>();
   #unwritten = new Map<string, Contact>();
   #unwrittenInstances = new Map<string, InstanceContact>();
-  /** Targets that more than one client speaks for. */
+  /** Targets whose token is used by several clients. */
   readonly #shared = new BoundedMap<string, true>(MOST_KNOWN);
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -71,7 +71,7 @@ export class Contacts {
     this.#queries = createInstanceQueries(options.schema);
   }
 
-  /** Of targets that are heard of over several channels, each by an id that is the same in all: the latest counts. */
+  /** For targets that are heard of over several channels under the same id: the latest contact counts. */
   ofAny(channels: readonly string[]): LastContacts {
     const { schema: s } = this.#options;
     return {
@@ -87,11 +87,11 @@ export class Contacts {
     };
   }
 
-  /** `everyMs`: how far what is stored may lag behind. */
+  /** `everyMs`: how far the stored contacts may lag behind. */
   of(channel: string, everyMs: number): ChannelContacts {
     const { now, schema: s } = this.#options;
     const seen = this.#seenOn(channel);
-    /** The last contact of each instance, and the last that was written down. */
+    /** The last contact of each instance, and the last stored one. */
     const speaking = new BoundedMap<string, { at: number; noted: number; version: string | null }>(
       MOST_KNOWN,
     );
@@ -152,7 +152,7 @@ export class Contacts {
       },
       beginAnew: async (client, tenantId, id) => {
         await forgetAll(client, tenantId, id);
-        // a row stays: another node, or this one at this moment, may be about to write what it heard of the former life
+        // the row stays: another node, or this one at this moment, may be about to store a contact of the former life
         await client.query({
           text: `insert into ${s}.contacts (tenant_id, channel, target_id, forgotten_at) values ($1, $2, $3, $4)
             on conflict (tenant_id, channel, target_id) do update set seen_at = null, online_until = null, forgotten_at = excluded.forgotten_at`,
@@ -173,7 +173,7 @@ export class Contacts {
     return seen;
   }
 
-  /** Whatever is to be written, now; what cannot be written now is written next time. */
+  /** Stores all pending contacts now; on failure they are stored next time. */
   write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -183,7 +183,7 @@ export class Contacts {
     this.#unwritten = new Map();
     this.#unwrittenInstances = new Map();
     this.#writing = this.#writing.then(async () => {
-      // in one order for all nodes, so that two that write the same contacts cannot wait for each other
+      // all nodes use one order, so two that store the same contacts cannot deadlock
       const contacts = inOrder(toWrite);
       const speaking = inOrder(instances);
       try {
@@ -221,7 +221,7 @@ export class Contacts {
     });
   }
 
-  /** Of one that another node has heard of this one learns here. */
+  /** Also how this node learns of clients that only another node has heard of. */
   async #storeInstances(contacts: readonly InstanceContact[]): Promise<void> {
     const shared = await this.#queries.store(this.#options.db, contacts);
     for (const { tenantId, channel, targetId } of shared)

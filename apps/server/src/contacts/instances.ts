@@ -1,6 +1,6 @@
 import type { Queryable } from '@muster/engine';
 
-/** The clients that speak for a target, as they are stored: the newest ten of each. */
+/** The clients of a target as they are stored: the newest ten of each. */
 export interface InstanceContact {
   readonly tenantId: number;
   readonly channel: string;
@@ -20,7 +20,7 @@ const MOST_PER_TARGET = 10;
 
 export function createInstanceQueries(s: string) {
   return {
-    /** Says which targets have others beside the one that was written. */
+    /** Returns the targets that have others beside the stored one. */
     async store(
       client: Queryable,
       contacts: readonly InstanceContact[],

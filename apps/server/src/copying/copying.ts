@@ -2,9 +2,8 @@ import { type ActionView, type Engine, EngineError, type Enqueued, type Queryabl
 import type { Caller } from '../tokens/caller.ts';
 
 /**
- * Edit and run again: a new action like one that has ended, which names the old one. It goes to the end of the same lane, by the
- * same way, without the old one's clocks. A door whose actions are more than what the engine knows of them makes the copy
- * itself.
+ * Edit and run again: a new action like one that has ended, with a reference to it. It goes to the end of the same lane
+ * and channel, without the old one's times. A door whose actions have data outside the engine makes the copy itself.
  */
 export interface Changes {
   readonly kind?: string | undefined;
@@ -31,7 +30,7 @@ export function createCopying(engine: Engine) {
   const byChannel = new Map<string, Copy>();
   const refused = new Set<string>();
 
-  /** As the engine knows it. A lane that was forgotten meanwhile is made again. */
+  /** Copies what the engine stores. A lane deleted meanwhile is created again. */
   const plain: Copy = async (tx, old, { caller, changes, idempotencyKey }) => {
     const { tenantId, space, laneName } = old;
     if (space === null || laneName === null)

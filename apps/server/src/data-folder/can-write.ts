@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** Whether this user could write there, or could make it: the nearest folder that exists decides. */
+/** Whether this user can write to the folder or create it: the nearest existing folder decides. */
 export function canWrite(folder: string): boolean {
   let nearest = path.resolve(folder);
   while (!existsSync(nearest)) nearest = path.dirname(nearest);

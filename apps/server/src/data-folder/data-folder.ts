@@ -1,16 +1,16 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** The folder that belongs to one installation and to one owner: nobody else may look into it. */
+/** The folder of one installation, readable by its owner only. */
 export interface DataFolder {
   readonly path: string;
   readonly database: string;
   readonly tokenFile: string;
-  /** What values in the database are sealed with, if no setting says so. */
+  /** The key that seals values in the database, if no setting gives one. */
   readonly secretsKeyFile: string;
 }
 
-/** Something about the folder that the person in front of it can mend. */
+/** A problem of the folder that the user can fix. */
 export class FolderError extends Error {
   constructor(what: string, cause: unknown) {
     super(`${what}: ${(cause as Error).message}`, { cause });
@@ -27,7 +27,7 @@ export function dataFolder(folder: string): DataFolder {
   };
 }
 
-/** Makes it if it is missing; a folder that others may read is closed. */
+/** Creates the folder if it is missing, and makes it private. */
 export function makeDataFolder(folder: string): DataFolder {
   try {
     mkdirSync(folder, { mode: 0o700, recursive: true });
@@ -52,5 +52,5 @@ export function readSecretFile(file: string, what: string): string | null {
 
 export function writeSecretFile(file: string, secret: string): void {
   writeFileSync(file, `${secret}\n`, { mode: 0o600 });
-  chmodSync(file, 0o600); // the mode above counts for a new file only
+  chmodSync(file, 0o600); // the mode above applies to a new file only
 }

@@ -4,9 +4,9 @@ import { processStart } from './process-start.ts';
 
 /**
  * One owner per data folder. The lock is a file `lock.<n>` that names its owner's process; the one with the highest
- * number counts. A dead owner's lock is not removed but overtaken: whoever links `lock.<n+1>` first has it, and linking
- * is atomic. Only the winner removes lower numbers, so the highest number never disappears and two starters can never
- * both win:
+ * number counts. A dead owner's lock is not removed but overtaken: the first process to link `lock.<n+1>` has it, and
+ * linking is atomic. Only the winner removes lower numbers, so the highest number never disappears and two starting
+ * processes can never both win:
  *
  *   highest is alive ──► refused
  *   highest is dead or none ──link n+1──► won, if nothing higher is there afterwards
@@ -18,7 +18,7 @@ interface Owner {
 }
 
 export class FolderInUseError extends Error {
-  /** Null: it answers, and its process cannot be seen from here. */
+  /** Null: it answers, but its process cannot be seen from here. */
   readonly pid: number | null;
 
   constructor(folder: string, pid: number | null) {
@@ -33,7 +33,7 @@ export class FolderInUseError extends Error {
 const FORM = /^lock\.(\d{1,15})$/;
 const MOST_TRIES = 100;
 
-/** Throws FolderInUseError; otherwise says how to give the lock up. */
+/** Throws FolderInUseError; otherwise returns how to release the lock. */
 export function takeLock(folder: string): { release(): void } {
   const mine = path.join(folder, `.lock-of-${process.pid}-${Math.random().toString(36).slice(2)}`);
   const owner: Owner = { pid: process.pid, start: processStart(process.pid) };
@@ -49,7 +49,7 @@ export function takeLock(folder: string): { release(): void } {
   }
 }
 
-/** The owner of the folder, if it has a living one. */
+/** The owner of the folder, if it is alive. */
 export function ownerOf(folder: string): number | null {
   const highest = numbersIn(folder).at(-1);
   return highest === undefined ? null : livingOwner(path.join(folder, `lock.${highest}`));
@@ -69,7 +69,7 @@ function overtake(folder: string, mine: string): number | null {
     throw error;
   }
   const now = numbersIn(folder);
-  // What was read above may be long outdated: others may have won, gone, and removed lower numbers meanwhile.
+  // What was read above may be outdated: others may have won, ended, and removed lower numbers meanwhile.
   if (now.at(-1) !== number) {
     rmSync(path.join(folder, `lock.${number}`), { force: true });
     return null;
@@ -78,7 +78,7 @@ function overtake(folder: string, mine: string): number | null {
   return number;
 }
 
-/** The file stays, with nobody in it: it keeps its number taken. */
+/** The file stays without an owner: its number remains taken. */
 function giveUp(folder: string, number: number): void {
   const empty = path.join(folder, `.lock-given-up-${process.pid}`);
   writeFileSync(empty, JSON.stringify({ pid: 0, start: null }), { mode: 0o600 });
@@ -97,7 +97,7 @@ function livingOwner(file: string): number | null {
   try {
     owner = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    // Gone: somebody has overtaken it, the next look will tell. Unreadable: a power cut left it empty.
+    // ENOENT: overtaken, as the next look will show. Unreadable: a power failure left it empty.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return null;
     throw error;
   }

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * When a process was started, in words that only this process has: a pid alone is used again, in a container by the very
- * next start. Null: there is no such process, or nothing can be found out about it.
+ * When a process was started, as text that only this process has: a pid alone is reused, in a container by the very
+ * next start. Null: no such process, or nothing can be found out about it.
  */
 export function processStart(pid: number): string | null {
   return process.platform === 'linux' ? linuxStart(pid) : psStart(pid);
@@ -15,7 +15,7 @@ function linuxStart(pid: number): string | null {
     // The name in parentheses may contain anything; the fields after the last one are numbers.
     const [, ...fields] = stat.slice(stat.lastIndexOf(')')).split(' ');
     const [state] = fields;
-    if (state === 'Z' || state === 'X') return null; // dead, and only not buried yet
+    if (state === 'Z' || state === 'X') return null; // dead, but not reaped yet
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return `${boot} ${fields[19]}`;
   } catch {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { createMigrate, type Database, ENGINE_LINE, type MigrationLine } from '@muster/engine';
 
-/** The tables of the server, on top of the engine's. Features number theirs in ranges of their own. */
+/** The tables of the server, on top of the engine's. Each feature numbers its migrations in its own range. */
 export const SERVER_LINE: MigrationLine = {
   name: 'server',
   folder: fileURLToPath(new URL('../../migrations', import.meta.url)),

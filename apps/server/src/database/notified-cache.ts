@@ -1,20 +1,20 @@
 import { BoundedMap, type Database, isTransaction, type Queryable } from '@muster/engine';
 
 /**
- * What was looked up, for as long as nobody says that it has changed: whoever changes it tells its word, in the transaction
- * of the change, to every node. If that news is lost, the time heals it; after a standstill everything is forgotten. Once it
- * is full, it forgets what was put in first.
+ * A cache that is valid until a change is announced: a change notifies every node of its word, in the transaction of
+ * the change. A lost notification is made good by the time limit; after a standstill everything is dropped. When it is
+ * full, the oldest entry is dropped.
  */
 export interface NotifiedCacheOptions {
-  /** Of LISTEN and NOTIFY. */
+  /** The channel of LISTEN and NOTIFY. */
   readonly channel: string;
   readonly most: number;
   readonly keptMs: number;
-  /** Somebody changed what has this word, here or on another node. */
+  /** The entries with this word were changed, here or on another node. */
   readonly onTold?: (word: string) => void;
-  /** News may have been missed: anything may have changed. */
+  /** Notifications may have been lost: anything may have changed. */
   readonly onMissed?: () => void;
-  /** Milliseconds of a clock that never goes back; that of the process, if not given. */
+  /** Milliseconds of a clock that never goes back; by default that of the process. */
   readonly clock?: () => number;
 }
 
@@ -39,7 +39,7 @@ export class NotifiedCache<V> {
     this.#clock = options.clock ?? (() => performance.now());
   }
 
-  /** Raised by every change: what was read before it must not be remembered after it. */
+  /** Raised by every change: a value read before it must not be cached after it. */
   get version(): number {
     return this.#version;
   }
@@ -52,7 +52,7 @@ export class NotifiedCache<V> {
     return undefined;
   }
 
-  /** `version` is that from before it was read; `word` is told when it changes, if that is not the key. */
+  /** `version` is the one from before the read; `word` announces its change, if that is not the key. */
   keep(key: string, value: V, version: number, word = key): void {
     if (version !== this.#version) return;
     this.#drop(key);
@@ -63,8 +63,8 @@ export class NotifiedCache<V> {
   }
 
   /**
-   * In the transaction of the change, so the news and the change come together; this node need not wait for it. Nothing is
-   * forgotten before the commit: it may never come.
+   * In the transaction of the change, so notification and change come together; this node need not wait for it. Nothing
+   * is dropped before the commit, which may never come.
    */
   async tell(client: Queryable, words: readonly string[]): Promise<void> {
     if (words.length === 0) return;
@@ -79,7 +79,7 @@ export class NotifiedCache<V> {
     else forget();
   }
 
-  /** Hears of changes on other nodes. */
+  /** Starts listening for changes on other nodes. */
   async start(): Promise<{ stop(): Promise<void> }> {
     const listener = await this.#db.listen(
       this.#options.channel,

@@ -8,7 +8,7 @@ import { FolderInUseError, ownerOf, takeLock } from '../data-folder/lock.ts';
 
 const LOOK_AGAIN_MS = 100;
 
-/** The database of the settings: a server by its address, or the embedded one, whose folder has one owner at a time. */
+/** The configured database: a server by its URL, or the embedded one, whose folder has one owner at a time. */
 export interface OpenDatabase {
   readonly db: Database;
   close(): Promise<void>;
@@ -42,8 +42,8 @@ export async function openDatabase(
 }
 
 /**
- * A command of the command line has the folder for a moment only; a server that starts meanwhile waits for it. One that
- * answers is another server, even if its process cannot be seen from here, as from another container.
+ * A command holds the folder only for a moment, so a starting server waits for it. An owner that answers is another
+ * server, even if its process cannot be seen from here, as from another container.
  */
 async function lockOf(folder: string, patienceMs: number): Promise<{ release(): void }> {
   const until = performance.now() + patienceMs;
