@@ -240,7 +240,7 @@ export class Callbacks {
       }
     throw new EngineError(
       'MUSTER_LANE_FULL',
-      `${LANES_PER_HOST * this.#lineDepth} messages already wait for ${host}, as many as may: ${LANES_PER_HOST} lines of MUSTER_LANE_DEPTH_LIMIT.`,
+      `${LANES_PER_HOST * this.#lineDepth} messages already wait for ${host}, the most allowed: ${LANES_PER_HOST} lanes of MUSTER_LANE_DEPTH_LIMIT each.`,
     );
   }
 

@@ -15,7 +15,7 @@ import {
   wholeNumber,
 } from './client-process.ts';
 
-/** `muster agent`: the agent of this host, until it is told to stop. docs/agent-install.md has the exit codes. */
+/** `muster agent`: the agent of this host, until it is stopped. docs/agent-install.md has the exit codes. */
 export interface AgentFlags {
   readonly server: string;
   readonly tokenFile: string;
@@ -43,7 +43,7 @@ export async function agent(flags: AgentFlags): Promise<number> {
       if (refused) return REFUSED;
     }
     const token = () => readTokenOf('agent', flags.tokenFile, 'POST /api/hosts');
-    await token(); // better now than at every poll
+    await token(); // fail now instead of at every poll
     const one = createAgent({
       server,
       token,
@@ -62,7 +62,7 @@ export async function agent(flags: AgentFlags): Promise<number> {
   }
 }
 
-/** Whether the server refuses the token that it is to register with. */
+/** Registers the host. Returns whether the server refused the enrolment token. */
 async function enrolHost(flags: AgentFlags, file: string, server: string, folder: string): Promise<boolean> {
   const { name = hostname(), tokenFile } = flags;
   const enrolmentToken = await readSecret(file);

@@ -4,25 +4,25 @@ import { ServerRefused, type WorkLoop } from '@muster/agent';
 import { CommandError } from '../commands/command.ts';
 import { FolderInUseError, takeLock } from '../data-folder/lock.ts';
 
-/** What `muster agent` and `muster runner` have in common as processes: flags, files, signals. */
+/** What `muster agent` and `muster runner` share as processes: flags, files, signals. */
 export const log = {
   info: (sentence: string) => console.log(sentence),
   warn: (sentence: string) => console.error(sentence),
 };
 
-/** The codes it ends with, for whoever keeps it running; docs/agent-install.md and docs/runner.md say what to do. */
+/** Exit codes for the service manager; docs/agent-install.md and docs/runner.md say what to do. */
 const DONE = 0;
 export const REFUSED = 2;
 const NOT_DELIVERED = 3;
 
-/** From the first request to the end, with what is said of it and the code. */
+/** Runs from the first request to the end, logs the end, and exits with the code. */
 export async function runUntilStopped(
   one: WorkLoop,
   about: {
     readonly program: string;
     readonly folder: string;
     readonly tokenFile: string;
-    /** `PC 1`, after "for", if the token must be that of something named. */
+    /** `PC 1`, if the token must belong to a named thing. */
     readonly of?: string;
   },
 ): Promise<number> {
@@ -46,7 +46,7 @@ export async function runUntilStopped(
   }
 }
 
-/** The first lets commands finish, the second ends them, the third ends the process as it stands. */
+/** The first signal lets commands finish, the second ends them, the third ends the process at once. */
 function stopOnSignals(one: Pick<WorkLoop, 'stop'>): void {
   let signals = 0;
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -78,8 +78,8 @@ export async function readSecret(file: string): Promise<string> {
 }
 
 /**
- * A token of the kind that is needed, by how it begins: that of an operator may look at a host or a PC as well, and what it then
- * sees must not be run.
+ * Checks the kind of the token by its prefix: an operator's token may also read a host or a PC, but what it then sees
+ * must not be run.
  */
 export async function readTokenOf(kind: 'agent' | 'runner', file: string, shownBy: string): Promise<string> {
   const token = await readSecret(file);
@@ -96,7 +96,7 @@ export function wholeNumber(text: string, name: string, from: number, to: number
   return Number(text);
 }
 
-/** Two processes with one journal would both deliver what is in it. */
+/** Two processes with one journal would both deliver its content. */
 export function lockFolder(folder: string, who: string): { release(): void } {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -110,7 +110,7 @@ export function lockFolder(folder: string, who: string): { release(): void } {
   }
 }
 
-/** What the system refuses in the state folder is a matter of an option, so it is a sentence and has no trace. */
+/** A system error in the state folder is fixed by an option, so it is a sentence without a stack trace. */
 function folderTrouble(folder: string, error: unknown): unknown {
   if (!isOfSystem(error)) return error;
   return new CommandError(

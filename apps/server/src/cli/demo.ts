@@ -15,8 +15,8 @@ import { stopOnSignal } from './signals.ts';
 import { startProgress } from './start-progress.ts';
 
 /**
- * `muster demo`: a server of its own with a fleet that plays against it, until it is told to stop. Everything it makes is in a
- * folder, or in a schema of the database that was named, and goes with it.
+ * `muster demo`: a server of its own with a simulated fleet, until it is stopped. All data is in a folder, or in a
+ * schema of the given database, and is deleted with it.
  */
 export interface DemoFlags extends Partial<Record<keyof FleetSize, string>> {
   readonly port?: string;
@@ -34,7 +34,7 @@ const PAST_HOURS = '6.5';
 const CERTIFICATE_MS = 9 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** Short times, so that something is to be seen; whoever is silent for a minute is away. */
+/** Short times, so something is always happening; a target silent for a minute is offline. */
 const SETTINGS = {
   MUSTER_CHECKIN_LEASE_SECONDS: '60',
   MUSTER_CONTROL_LEASE_SECONDS: '60',
@@ -153,7 +153,7 @@ export async function startDemo(
   }
 }
 
-/** One that goes with the demo, or the one that was named, which stays and must be new. */
+/** A temporary folder that is deleted with the demo, or the given one, which is kept and must be new. */
 function folderOf({ dataDir }: DemoFlags, undo: (() => Promise<unknown>)[]): string {
   if (dataDir !== undefined) {
     const folder = path.resolve(dataDir);
@@ -165,7 +165,7 @@ function folderOf({ dataDir }: DemoFlags, undo: (() => Promise<unknown>)[]): str
   }
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-demo-'));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-  // also if it is told twice to stop
+  // also after a second signal
   process.on('exit', remove);
   undo.push(async () => {
     remove();
@@ -184,7 +184,7 @@ async function dropSchema(url: string, schema: string): Promise<void> {
   }
 }
 
-/** The console of a demo that no browser opens is of no use, and its fleet could not reach the server either. */
+/** A console on a port that browsers block is useless, and the fleet could not reach the server either. */
 function refuseBlocked(port: string | undefined): void {
   if (port !== undefined && isBlockedPort(Number(port)))
     throw new CommandError(

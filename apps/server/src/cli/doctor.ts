@@ -10,7 +10,7 @@ import { ownerOf } from '../data-folder/lock.ts';
 import { runCommand } from './run-command.ts';
 import { sentenceOf } from './sentence.ts';
 
-/** `muster doctor`: everything a newcomer can have wrong, in plain sentences. Changes nothing. */
+/** `muster doctor`: checks everything that a new installation can have wrong, in plain sentences. Changes nothing. */
 export async function doctor(): Promise<number> {
   const findings: Finding[] = [];
   const found = (...more: Finding[]) => {

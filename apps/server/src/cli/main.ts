@@ -10,9 +10,9 @@ import { command, runCommand } from './run-command.ts';
 import { type RunnerFlags, runner } from './runner.ts';
 import { exportTo, importFrom } from './transfer.ts';
 
-/** `muster …`: takes the words apart and hands them on. */
+/** `muster …`: parses the arguments and calls the commands. */
 
-// `muster token list | head -1`: whoever reads has seen enough.
+// `muster token list | head -1`: the reader has seen enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;

@@ -1,6 +1,6 @@
 import type { Out } from '../commands/command.ts';
 
-/** Answers to the standard output, notes beside it. */
+/** Answers go to the standard output, notes to the standard error. */
 export function terminal(data: Out['data'] = unexpected): Out {
   return { say: (line) => console.log(line), note: (line) => console.error(line), data };
 }

@@ -2,8 +2,8 @@ import { Dropped, Phone, Refused } from '@muster/mdm/simulation';
 import { CommandError } from '../commands/command.ts';
 
 /**
- * `muster phone <address>`: a simulated phone for whoever wants to see device management without one. It enrols by the profile at that
- * address and does what it is told. No push reaches it, so it comes by itself, every few seconds.
+ * `muster phone <address>`: a simulated phone, to try device management without a real one. It enrols with the profile
+ * at that address and obeys commands. It gets no pushes, so it connects every few seconds.
  */
 const EVERY_MS = 3_000;
 
@@ -39,7 +39,7 @@ export async function playPhone(
     try {
       await phone.connect();
     } catch (error) {
-      // the server may be away for a while; what it refuses it says
+      // the server may be away for a while; its refusals are printed
       if (!(error instanceof Dropped)) say((error as Error).message);
       if (error instanceof Refused && error.reply.status === 400) return;
     }

@@ -16,8 +16,8 @@ const PATIENCE_MS = 15_000;
 const LOOK_AGAIN_MS = 100;
 
 /**
- * Where a command runs: on the PostgreSQL server of the settings; or inside the running server of the data folder; or,
- * if there is none, on the embedded database, under its lock.
+ * Runs a command on the PostgreSQL server of the settings; or inside the running server of the data folder; or, if
+ * there is none, on the embedded database, under its lock.
  */
 export async function runCommand(
   name: CommandName,
@@ -33,7 +33,7 @@ export async function runCommand(
     try {
       return await runHere(config, name, args, out);
     } catch (error) {
-      // A server that is starting has the folder already and does not listen yet; one that stops listens no more.
+      // A starting server holds the folder before it listens; a stopping one holds it after.
       if (!(error instanceof FolderInUseError) || performance.now() > until) throw error;
       await pause(LOOK_AGAIN_MS);
     }
@@ -42,7 +42,7 @@ export async function runCommand(
 
 async function runHere(config: Config, name: CommandName, args: object, out: Out): Promise<number> {
   const { path, database } = dataFolder(config.MUSTER_DATA_DIR);
-  // made by a command that only looks, it would be taken for the installation that was meant
+  // a database created by a read-only command would be mistaken for the intended installation
   if (config.DATABASE_URL === null && !commandOf(name).mayBegin && !existsSync(database))
     throw new CommandError(
       `There is no Muster database in ${path}. Run this in the folder where the server was started, or set MUSTER_DATA_DIR or DATABASE_URL.`,
@@ -55,7 +55,7 @@ async function runHere(config: Config, name: CommandName, args: object, out: Out
   }
 }
 
-/** For commander: what goes wrong is a sentence and an exit code. */
+/** For commander: errors become a sentence and an exit code. */
 export function command<Args extends unknown[]>(run: (...args: Args) => Promise<number>) {
   return async (...args: Args): Promise<void> => {
     try {

@@ -14,7 +14,7 @@ import {
   wholeNumber,
 } from './client-process.ts';
 
-/** `muster runner`: the runner of a PC, until it is told to stop. docs/runner.md has the exit codes. */
+/** `muster runner`: the runner of a PC, until it is stopped. docs/runner.md has the exit codes. */
 export interface RunnerFlags {
   readonly server: string;
   readonly tokenFile: string;
@@ -38,7 +38,7 @@ export async function runner(flags: RunnerFlags): Promise<number> {
   const obstacle = await whyNotRun(script);
   if (obstacle) throw new CommandError(obstacle);
   const token = () => readTokenOf('runner', flags.tokenFile, 'POST /api/pcs');
-  await token(); // better now than at every claim
+  await token(); // fail now instead of at every claim
   const lock = lockFolder(folder, 'runner');
   try {
     const one = createRunner({
@@ -66,7 +66,7 @@ export async function runner(flags: RunnerFlags): Promise<number> {
   }
 }
 
-/** Asked before every claim: a script that is gone for a moment must not fail every device of the task. */
+/** Checked before every claim: a script that is missing for a moment must not fail every device of the task. */
 async function whyNotRun(script: string): Promise<string | null> {
   try {
     if (!(await stat(script)).isFile()) return `--exec ${script} is not a file.`;

@@ -8,7 +8,7 @@ import { isDatabaseAway } from '../http/database-away.ts';
 
 const OURS = [CommandError, EngineError, FolderError, FolderInUseError, MusterError, SettingError];
 
-/** What the person in front of it can do something about comes as a sentence, the rest with its trace. */
+/** Errors that the user can fix become a sentence; all others keep their stack trace. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (OURS.some((kind) => error instanceof kind)) return error.message;
@@ -26,7 +26,7 @@ export function sentenceOf(error: unknown): string {
   return `Failed: ${error.stack ?? error.message}`;
 }
 
-/** Of several tries (IPv6, IPv4) the first says enough. */
+/** Of several attempts (IPv6, IPv4) the first says enough. */
 function reasonOf(error: Error): string {
   const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [error];
   return first?.message || 'no reason given';

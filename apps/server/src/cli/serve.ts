@@ -12,14 +12,17 @@ import { sentenceOf } from './sentence.ts';
 import { stopOnSignal } from './signals.ts';
 import { startProgress } from './start-progress.ts';
 
-/** Once the last connections are cut off, a stop has calls to end and the database to leave. */
+/** After the last connections are cut off, a stop still has to end calls and close the database. */
 const REST_OF_STOP_MS = 15_000;
 
-/** `muster serve`: runs until it is told to stop. Ends with 0 after a stop, 1 after a failure; a second signal insists. */
+/**
+ * `muster serve`: runs until it is stopped. Ends with 0 after a stop, 1 after a failure; a second signal ends it at
+ * once.
+ */
 export async function serve(): Promise<void> {
   for (const fault of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(fault, (error: unknown) => {
-      // Nobody knows what state this process is in; the database does, and the next start begins there.
+      // The state of this process is unknown; the database's is not, and the next start continues from it.
       write(60, fault, { err: String((error as Error)?.stack ?? error) });
       process.exit(1);
     });
@@ -52,7 +55,7 @@ async function supervise(count: number): Promise<void> {
     const { HOST, PORT } = readConfig();
     await checkPort(HOST, PORT);
     const first = await supervisor.start();
-    // it has said why
+    // it has already logged the reason
     if ('code' in first) process.exit(first.code);
     greet(first);
     console.log(`${count} processes share the port.`);
@@ -61,7 +64,7 @@ async function supervise(count: number): Promise<void> {
   await starting;
 }
 
-/** The embedded database is open in one process only. */
+/** Only one process can open the embedded database. */
 function processesOf({ DATABASE_URL, MUSTER_PROCESSES }: Config): number {
   if (DATABASE_URL !== null) return MUSTER_PROCESSES ?? availableParallelism();
   if (MUSTER_PROCESSES !== null && MUSTER_PROCESSES > 1)
@@ -86,7 +89,7 @@ function greet({ operatorToken, url }: Pick<Server, 'operatorToken' | 'url'>): v
   console.log(howToGetIn(operatorToken));
 }
 
-/** A line of the log before there is one, or when it may be broken. */
+/** A log line before the log exists, or when it may be broken. */
 function write(level: number, msg: string, more: object = {}): void {
   console.error(JSON.stringify({ level, time: Date.now(), msg, ...more }));
 }

@@ -1,7 +1,7 @@
-/** A start that takes long says what it is doing: what it is at after two seconds, and whatever it comes to from then on. */
+/** A slow start reports what it is doing: its present step after two seconds, and every further step. */
 const LONG_MS = 2_000;
 
-/** Calls back after so long, unless what it returns is called before. */
+/** Calls back after this time, unless the returned function is called before. */
 export type After = (ms: number, then: () => void) => () => void;
 
 const after: After = (ms, then) => {

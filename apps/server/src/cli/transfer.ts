@@ -6,8 +6,8 @@ import { terminal } from './out.ts';
 import { runCommand } from './run-command.ts';
 
 /**
- * `muster export <file>`: the file is there when it is complete, and readable by its owner only. Meanwhile it has a name
- * that no other has: a file that was there would keep its mode, and whoever had it open would read along.
+ * `muster export <file>`: the file appears when it is complete, readable by its owner only. Until then it has a unique
+ * name: an existing file would keep its mode, and a process that had it open could read along.
  */
 export async function exportTo(given: string): Promise<number> {
   const file = path.resolve(given);

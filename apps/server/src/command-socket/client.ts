@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { CommandError, type Out } from '../commands/command.ts';
 import type { FromServer, ToServer } from './messages.ts';
 
-/** Nobody listens: no file, a file of a killed server, or a name that cannot be one. */
+/** No server listens: no file, the file of a killed server, or an impossible name. */
 const NOBODY = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTSOCK', 'EINVAL']);
 
 /** The running server of a data folder, or null. */
@@ -22,7 +22,7 @@ export async function findServer(file: string): Promise<Socket | null> {
   }
 }
 
-/** Has the server run a command; the exit code. */
+/** Lets the server run a command; returns the exit code. */
 export async function askServer(socket: Socket, message: ToServer, out: Out): Promise<number> {
   socket.write(`${JSON.stringify(message)}\n`);
   for await (const line of linesOf(socket)) {
@@ -36,12 +36,12 @@ export async function askServer(socket: Socket, message: ToServer, out: Out): Pr
   throw new CommandError('The server stopped before the command was done.');
 }
 
-/** Until the server closes or is gone. */
+/** Until the server closes the connection or is gone. */
 async function* linesOf(socket: Socket): AsyncGenerator<string> {
   const lines = createInterface({ input: socket });
   try {
     yield* lines;
   } catch {
-    // killed: what it had to say is missing, and that is an error above
+    // killed: its end message is missing, which is an error above
   }
 }

@@ -9,7 +9,7 @@ import type { Log } from '../http/logging.ts';
 import type { FromServer, ToServer } from './messages.ts';
 
 /**
- * The embedded database has one owner, so beside a running server the command line asks it, over a socket that only the
+ * The embedded database has one owner, so while a server runs, the command line asks it, over a socket that only the
  * owner of the data folder can open.
  */
 export async function listenForCommands(
@@ -27,7 +27,7 @@ export async function listenForCommands(
       socket.destroy();
     });
   });
-  rmSync(file, { force: true }); // of a killed server: whoever has the lock of the folder has its socket
+  rmSync(file, { force: true }); // left by a killed server: the holder of the folder's lock owns the socket
   const umask = process.umask(0o177);
   server.listen(file);
   process.umask(umask);
@@ -51,7 +51,7 @@ async function answer(socket: Socket, context: CommandContext, log: Log): Promis
     },
   };
   const lines = createInterface({ input: socket });
-  // It tells an error of the socket once more, to nobody after the first line: that would end the server.
+  // It emits an error of the socket once more, after the first line without a listener, which would end the server.
   lines.on('error', () => {});
   for await (const line of lines) {
     const { command, args } = JSON.parse(line) as ToServer;
@@ -69,7 +69,7 @@ async function answer(socket: Socket, context: CommandContext, log: Log): Promis
   }
 }
 
-/** False: there is nobody any more. */
+/** False: the other side is gone. */
 async function isDrained(socket: Socket): Promise<boolean> {
   const over = new AbortController();
   const { signal } = over;
@@ -79,6 +79,6 @@ async function isDrained(socket: Socket): Promise<boolean> {
   } catch {
     return false;
   } finally {
-    over.abort(); // nobody listens on, however many parts there are
+    over.abort(); // the client is gone, however many parts are left
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 
-/** The system cuts longer names off without a word. */
+/** The system silently truncates longer paths. */
 const LONGEST = 100;
 
 /** Where the server of a data folder listens for the command line. */

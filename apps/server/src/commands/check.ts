@@ -2,8 +2,8 @@ import { checkInstallation, type FoundViolation } from '@muster/engine';
 import type { Command } from './command.ts';
 
 /**
- * `muster check`: does the history of every action keep the promises, and do the tables agree with it? Reads in pages,
- * each in a short read-only transaction, and changes nothing.
+ * `muster check`: does the history of every action keep the guarantees, and do the tables agree with it? Reads in
+ * pages, each in a short read-only transaction, and changes nothing.
  */
 const MOST_SHOWN = 100;
 const PAGES_BETWEEN_NOTES = 200;

@@ -4,7 +4,7 @@ import { appliedMigrations, type End, FORMAT, type Head, quoted, transferTables 
 
 const ROWS_AT_ONCE = 500;
 
-/** `muster export`: all tables in one consistent snapshot. Beside an embedded server its requests wait meanwhile. */
+/** `muster export`: all tables in one consistent snapshot. The requests of an embedded server wait meanwhile. */
 export const exportAll: Command<Record<string, never>> = {
   besideServer: true,
   needsSchema: true,

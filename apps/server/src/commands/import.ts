@@ -17,7 +17,7 @@ import {
 const ROWS_AT_ONCE = 500;
 const CHARACTERS_AT_ONCE = 4_000_000;
 
-/** `muster import`: an export into an empty database, all of it or nothing. */
+/** `muster import`: imports an export into an empty database, all of it or nothing. */
 export const importAll: Command<{ file: string }> = {
   besideServer: false,
   mayBegin: true,
@@ -106,7 +106,7 @@ async function readHead(tx: Transaction, s: string, line: string): Promise<Head>
   return head;
 }
 
-/** The columns are those of the file; whatever it leaves out gets its default. */
+/** The columns are those of the file; missing ones get their defaults. */
 async function insert(tx: Transaction, s: string, mark: TableMark, rows: readonly string[]): Promise<void> {
   const columns = mark.columns.map(quoted).join(', ');
   const target = `${s}.${quoted(mark['muster:table'])}`;

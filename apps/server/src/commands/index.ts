@@ -8,7 +8,7 @@ import { restored } from './restored.ts';
 import { tenantCreate, tenantList } from './tenant.ts';
 import { tokenCreate, tokenList, tokenRevoke, tokenRotate } from './token.ts';
 
-/** Every command that works on a database, by the name under which the control socket knows it. */
+/** Every command that works on a database, by its name on the control socket. */
 export const COMMANDS = {
   check: check,
   export: exportAll,

@@ -2,7 +2,7 @@ import { migrations } from '../database/migrations.ts';
 import type { Command, CommandContext } from './command.ts';
 import { schemaDifferences } from './migrate.ts';
 
-/** What `muster doctor` wants to know of a database, as sentences marked ok, note or wrong. */
+/** What `muster doctor` reports about a database, as sentences marked ok, note or wrong. */
 const OLDEST_SERVER = 150_000;
 const LARGEST_DIFFERENCE_MS = 2_000;
 
@@ -38,7 +38,7 @@ async function clock({ db }: CommandContext): Promise<Finding> {
   const asked = Date.now();
   const { rows } = await db.query({ text: 'select clock_timestamp() as now' });
   const answered = Date.now();
-  // The database's clock was read somewhere between the two.
+  // The database's clock was read between these two times.
   const off = rows[0].now.getTime() - (asked + answered) / 2;
   const seconds = (Math.abs(off) / 1_000).toFixed(1);
   if (Math.abs(off) - (answered - asked) / 2 > LARGEST_DIFFERENCE_MS)

@@ -1,7 +1,7 @@
 /**
- * The lines of a file of JSON lines: they end with \n and with nothing else. Node's readline also ends them at \r, and since
- * Node 24 at U+2028 and U+2029, which JSON has unescaped inside its texts. It is split as bytes, so no character is cut: that
- * of \n is never a part of another in UTF-8.
+ * The lines of a JSON lines file: they end only with \n. Node's readline also ends them at \r, and since Node 24 at
+ * U+2028 and U+2029, which JSON may contain unescaped in its texts. Splitting bytes is safe: in UTF-8 the byte of \n is
+ * never part of another character.
  */
 const LINE_FEED = 0x0a;
 

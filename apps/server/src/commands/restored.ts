@@ -3,7 +3,7 @@ import { COMMAND_LINE, createAudit } from '../audit/audit.ts';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import type { Command } from './command.ts';
 
-/** `muster restored`: for backups after which the server looks as it did, so that no start can notice. */
+/** `muster restored`: for backups after which the server looks unchanged, so no start can notice the restore. */
 export const restored: Command<Record<string, never>> = {
   besideServer: true,
   needsSchema: true,

@@ -8,7 +8,7 @@ import { createTokens } from '../tokens/tokens.ts';
 import { type Command, type CommandContext, CommandError } from './command.ts';
 import { table } from './table.ts';
 
-/** `muster token …`. Secrets go out once, as the only line of the answer, so that a script can keep them. */
+/** `muster token …`. A secret is printed once, as the only line of the answer, so scripts can store it. */
 type TenantArg = { tenant?: string };
 
 async function tools({ config, db }: CommandContext, { tenant = DEFAULT_TENANT_NAME }: TenantArg) {
@@ -19,7 +19,7 @@ async function tools({ config, db }: CommandContext, { tenant = DEFAULT_TENANT_N
   return { tenantId: found.tenantId, tokens: createTokens(db, schema), audit: createAudit(db, schema) };
 }
 
-/** The refusals of tokens are sentences already. */
+/** The refusals of tokens are already sentences. */
 async function told<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

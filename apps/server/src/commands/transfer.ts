@@ -1,18 +1,18 @@
 import { type Queryable, TABLES_OF_ONE_DATABASE } from '@muster/engine';
 
 /**
- * What export and import agree on. A file is JSON lines: a head, then for each table a line that names it and its rows
- * exactly as PostgreSQL writes them, then the sequences and the counts. Rows are never parsed here, so a number of any
- * length survives. No table refers to another, so their order does not matter.
+ * The format of exports. A file is JSON lines: a head, then for each table a line that names it and its rows exactly as
+ * PostgreSQL writes them, then the sequences and the counts. Rows are never parsed here, so a number of any length
+ * survives. No table references another, so their order does not matter.
  */
 export const FORMAT = 1;
 
 export interface Head {
   readonly 'muster:export': number;
   readonly version: string;
-  /** Which migrations the tables had: the target must have the same. */
+  /** The migrations applied to the tables: the target must have the same. */
   readonly migrations: readonly string[];
-  /** The day of the oldest event; its partition must exist before the rows come. */
+  /** The day of the oldest event; its partition must exist before the rows are inserted. */
   readonly firstDay: string | null;
 }
 export interface TableMark {
@@ -36,9 +36,9 @@ export interface TransferTable {
 }
 
 /**
- * Everything that is kept, by name. Left out: who leads and which nodes are alive, which is about processes; the list of
+ * Everything that is kept, by name. Left out: leadership and live nodes, which belong to processes; the list of
  * migrations, which the target makes itself; and transaction ids, which mean nothing in another database: there the
- * rows are as old as the import. The target is another life of the database too, in which old cursors are refused.
+ * rows are as old as the import. The target also counts as restored, so old cursors are refused.
  */
 export async function transferTables(client: Queryable, schema: string): Promise<TransferTable[]> {
   const { rows } = await client.query({

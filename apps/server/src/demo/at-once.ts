@@ -1,4 +1,4 @@
-/** For all of them, some at a time: the server gathers what comes together. */
+/** Runs a function for all items, some at a time: the server gathers concurrent calls. */
 const AT_ONCE = 24;
 
 export async function atOnce<T>(list: readonly T[], act: (one: T) => Promise<unknown>): Promise<void> {

@@ -3,16 +3,16 @@ import type { Calls } from './calls.ts';
 import type { Random } from './random.ts';
 import type { Rhythm } from './rhythm.ts';
 
-/** Bots that take one order after the other, and guests who order as fast as they can be served, more or less. */
+/** Bots that take one order after the other, and guests who order about as fast as they are served. */
 const LOOKS_EVERY_MS = [1_500, 3_000] as const;
-/** So many are to wait, by and large. */
+/** About this many orders should wait. */
 const QUEUE = 14;
 const VIP_PERCENT = 18;
 
 export interface Board {
-  /** Of the bots that there are. */
+  /** For the existing bots. */
   live(tokens: readonly { readonly id: string; readonly token: string }[]): void;
-  /** Orders so many at once. */
+  /** Places this many orders at once. */
   order(count: number, type: 'NORMAL' | 'VIP'): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export function createBoard({ as, client }: Calls, rhythm: Rhythm, random: Rando
       const takesMs = Date.parse(taken.processingEndsAt) - Date.now();
       await rhythm.pause(Math.max(0, takesMs));
     } catch (error) {
-      // it has one already: somebody at the console was faster; or it was removed there
+      // it already has one, given to it at the console; or it was removed there
       if (!(error instanceof MusterError && [401, 404, 409].includes(error.status))) throw error;
     }
   }
@@ -49,7 +49,7 @@ export function createBoard({ as, client }: Calls, rhythm: Rhythm, random: Rando
       rhythm.every(
         () => random.between(1_500, 4_000),
         async () => {
-          // whoever sits at the console orders and claims, too
+          // users of the console order and claim, too
           const { orders } = (await client.orders.list({ ...call, query: { limit: 2 * QUEUE } })).body;
           const waiting = orders.filter(({ status }) => status === 'PENDING').length;
           const missing = Math.ceil((QUEUE + random.between(-8, 6) - waiting) / 3);

@@ -1,11 +1,11 @@
 import { type Client, createClient } from '@muster/client';
 import type { Rhythm } from './rhythm.ts';
 
-/** The fleet and its operators know the server as everybody does: by HTTP, each with a token. */
+/** The fleet and its operators use the server like any client: by HTTP, each with a token. */
 export interface Calls {
   readonly client: Client;
   readonly url: string;
-  /** Of whom a request is: `client.checkin.checkIn({ ...as(token), body })`. */
+  /** The caller of a request: `client.checkin.checkIn({ ...as(token), body })`. */
   as(token: string): { readonly headers: Record<string, string> };
 }
 
@@ -13,7 +13,7 @@ const TOO_BUSY = [429, 503];
 const MOST_TRIES = 20;
 
 export function callsTo(url: string, rhythm: Rhythm): Calls {
-  /** A busy machine is no reason to give up: whoever is told to come later does. */
+  /** A busy machine is no reason to fail: a request that is told to come later does. */
   async function patient(...request: Parameters<typeof fetch>): Promise<Response> {
     for (let tried = 1; ; tried += 1) {
       const response = await fetch(...request);
@@ -24,7 +24,7 @@ export function callsTo(url: string, rhythm: Rhythm): Calls {
   }
 
   return {
-    // one client for all: a thousand of them would be most of the memory of the fleet
+    // one client for all: a thousand of them would take most of the fleet's memory
     client: createClient({ url, fetch: patient }),
     url,
     as: (token) => ({ headers: { authorization: `Bearer ${token}` } }),

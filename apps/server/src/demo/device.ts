@@ -4,7 +4,9 @@ import type { Mind } from './plan.ts';
 import type { Random } from './random.ts';
 import type { Rhythm } from './rhythm.ts';
 
-/** A device that checks in: takes what waits for it, works for a while, says how it went; or what its mind makes of that. */
+/**
+ * A device that checks in: takes its action, works for a while, reports the outcome; or what its mind makes of that.
+ */
 type Given = NonNullable<CheckedIn['action']>;
 type Result = NonNullable<Checkin['result']>;
 
@@ -18,11 +20,11 @@ export interface SimulatedDevice {
 }
 
 export interface Devices {
-  /** Lives as its mind is, until everything ends. */
+  /** Lives according to its mind, until everything ends. */
   live(device: SimulatedDevice): void;
-  /** Comes once and does what it is given; `workMs` of 0: at once. Says how many it has done. */
+  /** Checks in once and does what it is given; `workMs` of 0: at once. Returns how many actions it did. */
   visit(device: SimulatedDevice, workMs?: () => number, wait?: number): Promise<number>;
-  /** From now on so many percent of this kind fail with these words, whoever does it. */
+  /** From now on this percentage of actions of this kind fails with this error, on every device. */
   spoil(kind: string, percent: number, error: string): void;
 }
 
@@ -39,7 +41,7 @@ export function createDevices(
   rhythm: Rhythm,
   randomOf: (name: string) => Random,
 ): Devices {
-  // each has its own, so that it does the same whoever comes before it
+  // each device has its own, so it behaves the same in any order
   const minds = new Map<string, Random>();
   const chanceOf = ({ name }: SimulatedDevice) => {
     const random = minds.get(name) ?? randomOf(name);
@@ -103,7 +105,7 @@ export function createDevices(
     let first = true;
     const gap = () => {
       const usual = mind === 'attentive' ? [50, 500] : COMES_EVERY_MS;
-      // the first round spreads them, so that they do not all come at once
+      // the first round is spread, so they do not all check in at once
       const [from, to] = first ? [0, mind === 'attentive' ? 2_000 : COMES_EVERY_MS[1]] : usual;
       first = false;
       const asleep = mind === 'sleepy' && random.percent(25) ? random.between(...SLEEPS_MS) : 0;

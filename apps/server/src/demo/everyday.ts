@@ -4,7 +4,7 @@ import { manage } from './phones.ts';
 import type { Stage } from './stage.ts';
 import { KINDS, workOf } from './work.ts';
 
-/** From now on: everybody lives, and a program and ana give them something to do. */
+/** Live operation: the whole fleet runs, and a program and ana give it work. */
 export function liveOn(stage: Stage): void {
   const { calls, devices, fleet, people, plan, rhythm, runners } = stage;
   const { as, client } = calls;
@@ -32,7 +32,7 @@ export function liveOn(stage: Stage): void {
       () => random.between(4_000, 12_000),
       async () => {
         const host = random.pick(awake);
-        // several services at once: where there is one slot, the others wait for it
+        // several services at once: on a host with one slot, the others wait for it
         for (const serviceId of host.services.slice(0, Math.ceil(random.between(0, 3))))
           await client.hostActions.enqueue({
             ...as(people.ana),

@@ -1,10 +1,10 @@
 import { INSTALL, kiosksOf, type Stage, withMind } from './stage.ts';
 import { KINDS, workOf } from './work.ts';
 
-/** What is to be seen while somebody looks for the first time, second by second; and what happens again later. */
+/** What happens during the first look at the console, second by second, and again later. */
 const SECOND = 1_000;
 const AGAIN_MS = 360 * SECOND;
-/** The rack whose runner dies, if there are so many. */
+/** The rack whose runner dies, if there are that many. */
 const RACK = 4;
 
 export function playFirstMinute(stage: Stage, order: (type: 'VIP' | 'NORMAL') => Promise<void>): void {
@@ -14,7 +14,7 @@ export function playFirstMinute(stage: Stage, order: (type: 'VIP' | 'NORMAL') =>
   const wakes = withMind(stage, 'sleepy')[0];
   const web = fleet.hosts.find(({ away }) => !away);
 
-  // one that slept takes what waits for it, in order
+  // one that slept takes its waiting actions in order
   if (wakes)
     rhythm.after(10 * SECOND, async () => {
       for (const kind of KINDS)
@@ -39,7 +39,7 @@ export function playFirstMinute(stage: Stage, order: (type: 'VIP' | 'NORMAL') =>
         });
     });
 
-  // version 7 gets worse until its rule stops it
+  // version 7 gets worse until the batch aborts by its rule
   const words = 'the new version does not start: exit code 139';
   rhythm.after(30 * SECOND, async () => devices.spoil(INSTALL, 45, words));
   rhythm.after(120 * SECOND, async () => devices.spoil(INSTALL, 1, words));

@@ -7,7 +7,7 @@ import type { FleetSize, Plan } from './plan.ts';
 import type { SimulatedRack } from './rack.ts';
 import type { Rhythm } from './rhythm.ts';
 
-/** Registers everybody at the server, as an operator does. */
+/** Registers the fleet at the server, as an operator does. */
 const UNITS = ['nginx.service', 'app@blue.service', 'backup.timer'];
 
 export interface Fleet {

@@ -3,7 +3,7 @@ import type { Calls } from './calls.ts';
 import type { Random } from './random.ts';
 import type { Rhythm } from './rhythm.ts';
 
-/** Agents of hosts: wait for what is to be done with services, do it, say how it went. */
+/** Agents of hosts: wait for actions on services, run them, report the outcome. */
 export interface SimulatedHost {
   readonly id: string;
   readonly name: string;
@@ -42,7 +42,7 @@ export function liveAsHost({ as, client }: Calls, rhythm: Rhythm, random: Random
       const query = { max: MOST, wait: WAIT_SECONDS };
       const answer = await rhythm.waiting((signal) => client.control.poll({ ...call, query, signal }));
       if (answer.status === 204) return;
-      // it asks on while it works: other services are other lanes
+      // it polls on while it works: other services are other lanes
       for (const action of answer.body.actions) rhythm.after(0, () => work(action));
     },
   );

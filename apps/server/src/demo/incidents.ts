@@ -2,7 +2,7 @@ import { atOnce } from './at-once.ts';
 import type { SimulatedDevice } from './device.ts';
 import { awaitedOf, INSTALL, kiosksOf, type Stage, withMind } from './stage.ts';
 
-/** What went wrong before anybody opened the console, the oldest first. */
+/** What went wrong before the console was first opened, oldest first. */
 interface Incident {
   readonly agoMs: number;
   happen(stage: Stage): Promise<void>;
@@ -13,7 +13,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const NO_SPACE = 11;
 const EXPIRED = 12;
 const WITHOUT_CABLE = 7;
-/** The rack of the devices in error, if there are so many racks. */
+/** The rack of the devices in error, if there are that many racks. */
 const RACK = 2;
 
 const rightAway = () => 0;
@@ -41,7 +41,7 @@ const visitAll = ({ devices }: Stage, some: readonly SimulatedDevice[]) =>
 async function oneIsAway(stage: Stage): Promise<void> {
   const device = awaitedOf(stage);
   if (!device) return;
-  // the last that was seen of it
+  // its last activity
   for (const kind of ['SYNC', 'LOCATE', 'UPDATE', 'SYNC']) await assign(stage, device, { kind });
   await stage.devices.visit(device, rightAway);
   await assign(stage, device, { kind: 'LOCK', payload: { message: 'Call the office', pin: '4711' } });
@@ -65,7 +65,7 @@ async function proxyExpired(stage: Stage): Promise<void> {
   stage.devices.spoil('RENEW', 0, '');
 }
 
-/** A task with one try: what fails is in error. */
+/** A task with one try: devices that fail are in error. */
 async function noCable(stage: Stage): Promise<void> {
   const { calls, fleet, people, runners } = stage;
   const at = Math.min(RACK, runners.length - 1);
@@ -79,7 +79,7 @@ async function noCable(stage: Stage): Promise<void> {
     ...calls.as(people.ana),
     body: { name: 'new firmware', kind: 'FLASH', targets: { pcIds: [rack.id] }, maxAttempts: 1 },
   });
-  // whatever is before it in the line is done by all
+  // first all tasks before it in the line are finished
   for (let done = 1; done > 0; ) {
     done = 0;
     for (const one of runners) done += await one.work();
@@ -120,7 +120,7 @@ async function pausedByAna(stage: Stage): Promise<void> {
   await calls.client.batches.pause({ ...calls.as(people.ana), params: { id } });
 }
 
-/** One for each reason that the day itself does not bring. */
+/** One for each reason that everyday work does not produce. */
 async function itWaits(stage: Stage): Promise<void> {
   const { calls, people } = stage;
   const { as, client } = calls;
@@ -141,7 +141,7 @@ async function itWaits(stage: Stage): Promise<void> {
     await assign(stage, device, { kind: 'DIAGNOSE', maxAttempts: 1_000 });
 }
 
-/** Goes on while the console is watched, and stops itself. */
+/** Still running when the console is opened, and aborts by its rule. */
 async function version7(stage: Stage): Promise<void> {
   const { calls, people } = stage;
   if (kiosksOf(stage).length === 0) return;
@@ -154,7 +154,7 @@ async function version7(stage: Stage): Promise<void> {
       action: { kind: INSTALL, payload: { version: '7.0.0' }, maxAttempts: 1 },
       ratePerMinute: 120,
       ramp: { basePerMinute: 60, factor: 2, everySuccesses: 50 },
-      // of a small fleet too
+      // in a small fleet too
       abort: { failurePercent: 5, minimumSample: Math.min(100, Math.ceil(kiosksOf(stage).length / 3)) },
     },
   });

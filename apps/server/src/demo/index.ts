@@ -17,7 +17,7 @@ import { awaitedOf, type Stage } from './stage.ts';
 export { FLEET, type FleetSize } from './plan.ts';
 export { type Receiver, startReceiver } from './receiver.ts';
 
-/** A fleet that plays against a server: knows it by HTTP only, but for its clock. */
+/** A fleet that uses a server by HTTP only, except for its clock. */
 export interface DemoWish {
   readonly url: string;
   readonly admin: string;
@@ -25,13 +25,13 @@ export interface DemoWish {
   readonly apns: FakeApns;
   readonly receiver: Receiver;
   readonly clock: Clock;
-  /** The present: the past ends there, and life begins. */
+  /** The present: the past ends there, and live operation begins. */
   readonly until: () => Date;
-  /** Nobody waits for it any more. */
+  /** The demo is being stopped. */
   readonly signal: AbortSignal;
   tick(...duties: string[]): Promise<void>;
   onStep(what: string): void;
-  /** Something that should not have happened: the server has refused the fleet something. */
+  /** An unexpected error: the server has refused a request of the fleet. */
   onFault(text: string): void;
 }
 
@@ -55,7 +55,7 @@ export async function playDemo(wish: DemoWish): Promise<Demo> {
   const plan = planFleet(size);
   onStep('registering the fleet');
   const people = await hirePeople(calls, wish.admin);
-  // before it counts, it must know where to begin
+  // the minute counts must know where to begin before anything happens
   await tick('count-minutes');
   const fleet = await registerFleet(calls, rhythm, { apns, operator: people.admin, plan, size });
   await setUp(calls, people, receiver, wish.until());
@@ -79,7 +79,7 @@ export async function playDemo(wish: DemoWish): Promise<Demo> {
     faults,
     tryThis: [
       ...(awaited ? [`Why does ${awaited.name} wait? ${url}/devices/${awaited.id}`] : []),
-      `How many causes have the dead letters? ${url}/dead-letters`,
+      `What caused the dead letters? ${url}/dead-letters`,
       ...(attentive
         ? [`Assign LOCK to ${attentive.name}, done in seconds: ${url}/devices/${attentive.id}`]
         : []),

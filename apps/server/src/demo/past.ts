@@ -6,12 +6,13 @@ import { type Stage, withMind } from './stage.ts';
 import { KINDS, workOf } from './work.ts';
 
 /**
- * Some hours before now, in seconds: the server lives by a clock that lies behind and is set on, step by step. What happens is
- * real: it is queued, handed out and reported by the same requests as later, and charts and lists show it as it was.
+ * Simulates some hours of history in seconds: the server's clock lies behind and is moved forward, step by step. The
+ * history is real: actions are queued, handed out and reported by the same requests as later, and charts and lists show
+ * it as it happened.
  */
 export interface Clock {
   now(): Date;
-  /** Never back. */
+  /** Never backwards. */
   setOn(at: Date): void;
 }
 
@@ -44,7 +45,7 @@ export async function playPast(
     if (at.getTime() % QUARTER_MS === 0) await showroom(stage);
     await stage.tick('count-minutes');
   }
-  // now, and not when this began
+  // the present time, not that of the start
   clock.setOn(present());
   for (const { happen } of left) await happen(stage);
   await stage.tick('finish-batches', 'count-minutes');
@@ -62,7 +63,7 @@ function stepsBetween(from: Date, until: Date): Date[] {
   return steps;
 }
 
-/** Where workflows run on the quarter of an hour. */
+/** Devices of workflows that run every quarter of an hour. */
 async function showroom(stage: Stage): Promise<void> {
   await stage.tick('begin-workflow-runs', 'supply-workflow-runs');
   await atOnce(withMind(stage, 'attentive'), (device) => stage.devices.visit(device, asItWas));
@@ -87,13 +88,13 @@ async function usualWork(
   const come = new Set<SimulatedDevice>(wishes.map(({ device }) => device));
   await atOnce([...come], (device) => devices.visit(device, asItWas));
   if (runners.length === 0) return;
-  // one after the other, so that a task ends: by chance some PC would be left out for hours
+  // one after the other, so a task can end: by chance, some PC would be left out for hours
   const atWork = Array.from({ length: Math.min(times.racks, runners.length) }, () => turn.next(runners));
   await Promise.all(atWork.map((runner) => runner.work()));
   await keepTasksInLine(stage, random);
 }
 
-/** Whose turn it is. */
+/** Takes turns. */
 class Turn {
   #at = 0;
 
@@ -104,7 +105,7 @@ class Turn {
   }
 }
 
-/** One is active and so many wait: more would only pile up, as one is active at a time. */
+/** One active and this many waiting: more would only pile up, because one is active at a time. */
 const TASKS_IN_LINE = 2;
 
 export async function keepTasksInLine(stage: Stage, random: Random): Promise<void> {

@@ -1,6 +1,8 @@
 import type { Calls } from './calls.ts';
 
-/** Who works at the console: ana changes things, vera looks, a program queues. Their tokens are printed for whoever tries it. */
+/**
+ * The users of the console: ana changes things, vera reads, a program queues. Their tokens are printed at the start.
+ */
 export interface People {
   readonly admin: string;
   readonly ana: string;

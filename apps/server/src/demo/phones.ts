@@ -3,7 +3,10 @@ import type { Calls } from './calls.ts';
 import type { Random } from './random.ts';
 import type { Rhythm } from './rhythm.ts';
 
-/** Phones that enrol by profile and SCEP and come when they are pushed: one refuses, one stutters, one is off, one cannot be pushed. */
+/**
+ * Phones that enrol by profile and SCEP and come when they are pushed: one refuses, one repeats itself, one is off, one
+ * cannot be pushed.
+ */
 const OWNERS = ['reception', 'Maria', 'loading dock', 'Jonas', 'demo table', 'lost property'];
 const BUSY = 1;
 const STUTTERS = 2;
@@ -42,13 +45,13 @@ export async function enrolPhones(
   return {
     phones,
     async stop() {
-      // a conversation that the end of the server has broken off is nobody's fault
+      // a conversation cut off by the end of the server is not an error
       for (const one of listening) await rhythm.attempt(() => one.stop());
     },
   };
 }
 
-/** Somebody wants to know how they are, now and then, or locks one. */
+/** Now and then an operator queries them, or locks one. */
 export function manage(
   { as, client }: Calls,
   rhythm: Rhythm,

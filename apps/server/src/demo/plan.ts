@@ -1,6 +1,6 @@
 import { type Random, randomOf } from './random.ts';
 
-/** How large the fleet is, and who is who in it: the same for the same seed. */
+/** The size of the fleet and the role of each device: the same for the same seed. */
 export interface FleetSize {
   readonly seed: string;
   readonly devices: number;
@@ -13,8 +13,9 @@ export interface FleetSize {
 export const FLEET: FleetSize = { seed: 'muster', devices: 1_000, hosts: 50, pcs: 10, bots: 20, phones: 6 };
 
 /**
- * attentive: waits for work, is never away. ordinary: comes by now and then. sleepy: away for minutes. away: never comes.
- * broken: what it gets fails. busy: says "not now". crashing: dies at work. stuttering: says everything twice.
+ * attentive: waits for work, is never away. ordinary: checks in now and then. sleepy: away for minutes. away: never
+ * checks in. broken: its actions fail. busy: says "not now". crashing: dies at work. stuttering: reports everything
+ * twice.
  */
 export type Mind =
   | 'attentive'
@@ -31,12 +32,12 @@ export interface PlannedDevice {
   readonly externalId: string;
   readonly tags: string[];
   readonly mind: Mind;
-  /** Belongs to the rack of this number. */
+  /** The number of its rack. */
   readonly rack: number | null;
 }
 
 export interface Plan {
-  /** The place of the device that everybody waits for. */
+  /** The place of the one device whose queue waits for ever: it never checks in. */
   readonly awaited: number;
   readonly devices: readonly PlannedDevice[];
   readonly racks: readonly { readonly name: string; readonly slots: number }[];
@@ -59,7 +60,7 @@ export function planFleet(size: FleetSize): Plan {
     const isTablet = n < tablets;
     const mind = mindOf(n, { ...size, tablets, chance });
     const number = String(isTablet ? n + 1 : n - tablets + 1).padStart(4, '0');
-    // tablets of racks stand before the last ones
+    // tablets of racks are placed before the last ones
     const place = n - (tablets - inRacks - Math.floor(tablets * 0.05));
     const rack = isTablet && place >= 0 && place < inRacks ? Math.floor((place * size.pcs) / inRacks) : null;
     return {
@@ -97,9 +98,9 @@ function mindOf(
   { devices, tablets, chance }: FleetSize & { tablets: number; chance: Random },
 ): Mind {
   const dice = chance.next() * 100;
-  // every third of the first: so the first page of a list has all sorts
+  // every third of the first ones, so the first page of a list shows all kinds
   if (n % 3 === 0 && n < 3 * Math.max(2, Math.ceil(devices * ATTENTIVE))) return 'attentive';
-  // one tablet that is waited for
+  // one tablet that never comes
   if (n === awaited(tablets)) return 'away';
   if (dice < 10) return 'sleepy';
   if (dice < 14) return 'away';

@@ -11,12 +11,12 @@ export interface SimulatedRack {
 }
 
 export interface RackRunner {
-  /** Everything that can be had, at once: how the past was. Says how much was done. */
+  /** Does all available work at once, for the simulated past. Returns how many devices. */
   work(): Promise<number>;
   live(): void;
-  /** Says nothing for so long, whatever it holds; then asks what that was, and begins it anew. */
+  /** Is silent for this long, whatever it holds; then asks what that was, and starts it again. */
   die(forMs: number): void;
-  /** These fail from now on, with these words. */
+  /** These fail from now on, with this error. */
   breakDevices(ids: readonly string[], error: string): void;
 }
 

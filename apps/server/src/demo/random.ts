@@ -1,9 +1,11 @@
-/** Random numbers that are the same for the same seed. One source per part of the fleet, so that one does not move the others. */
+/**
+ * Random numbers, the same for the same seed. One source per part of the fleet, so parts do not influence each other.
+ */
 export interface Random {
   /** From 0 to below 1. */
   next(): number;
   between(from: number, to: number): number;
-  /** True in so many of a hundred cases. */
+  /** True in this percentage of cases. */
   percent(percent: number): boolean;
   pick<T>(list: readonly T[]): T;
 }

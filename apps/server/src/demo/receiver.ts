@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Where webhooks are sent: `/stock` takes everything, `/shaky` refuses some, `/billing` is gone for good. */
+/** The receiver of webhooks: `/stock` accepts everything, `/shaky` refuses some, `/billing` is gone for good. */
 export interface Receiver {
   readonly url: string;
   readonly taken: number;

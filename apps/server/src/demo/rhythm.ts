@@ -1,8 +1,8 @@
 import { MusterError } from '@muster/client';
 
 /**
- * Whatever the fleet does by and by: ends all at once, and waits for what is under way. What the server refuses is a fault
- * of the fleet and told; a server that is just busy or ending is not.
+ * Everything the fleet does over time: ends it all at once, and waits for requests in progress. Requests that the
+ * server refuses are faults of the fleet and reported; a busy or stopping server is not.
  */
 export class Rhythm {
   readonly #onFault: (text: string) => void;
@@ -19,7 +19,9 @@ export class Rhythm {
     return this.#isOver;
   }
 
-  /** A request that may wait: it ends with everything. Each has a signal of its own, as `fetch` never lets go of one. */
+  /**
+   * A request that may wait: it ends with everything else. Each has its own signal, because `fetch` never releases one.
+   */
   async waiting<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
     this.#longPolls.add(controller);
@@ -30,7 +32,7 @@ export class Rhythm {
     }
   }
 
-  /** Sooner if everything ends. */
+  /** Shorter if everything ends. */
   pause(ms: number): Promise<void> {
     if (this.#isOver) return Promise.resolve();
     return new Promise((resolve) => {
@@ -51,7 +53,7 @@ export class Rhythm {
     });
   }
 
-  /** The next one so long after the last one has ended. */
+  /** Runs again this long after the last run has ended. */
   every(gapMs: () => number, act: () => Promise<unknown>): void {
     this.#do(async () => {
       for (;;) {

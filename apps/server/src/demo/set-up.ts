@@ -2,7 +2,7 @@ import type { Calls } from './calls.ts';
 import type { People } from './people.ts';
 import type { Receiver } from './receiver.ts';
 
-/** Workflows and webhooks, as they would have been set up some time ago. */
+/** Workflows and webhooks, as if set up some time ago. */
 const MISSED_MS = 3 * 3_600_000;
 
 export async function setUp(
@@ -23,7 +23,7 @@ export async function setUp(
         action: { kind, supersede: { key: kind, mode: 'keep-first' } },
       },
     });
-  // on the quarter of an hour the past is awake, in between it is not: that run is missed
+  // the simulated past stops only at quarters of an hour; a run in between is missed
   await workflow('Prices, every quarter of an hour', '*/15 * * * *', 'SYNC', 'showroom');
   await workflow('Restart before opening', '0 5 * * 1-6', 'REBOOT', 'showroom');
   const missedAt = new Date(until.getTime() - MISSED_MS).getUTCHours();

@@ -6,7 +6,7 @@ import type { Plan } from './plan.ts';
 import type { RackRunner } from './rack.ts';
 import type { Rhythm } from './rhythm.ts';
 
-/** What the past, the first minute and every day have to do with. */
+/** What the past, the first minute and everyday operation share. */
 export interface Stage {
   readonly calls: Calls;
   readonly devices: Devices;
@@ -16,13 +16,13 @@ export interface Stage {
   readonly rhythm: Rhythm;
   /** In the order of the racks. */
   readonly runners: readonly RackRunner[];
-  /** Runs these duties now: while the past is played, time passes faster than housekeeping looks. */
+  /** Runs these duties now: in the simulated past, time passes faster than housekeeping runs. */
   tick(...duties: string[]): Promise<void>;
 }
 
 export const INSTALL = 'INSTALL';
 
-/** Of nobody's rack, with one of these minds. */
+/** Devices outside of racks, with one of these minds. */
 export function withMind({ fleet }: Stage, ...minds: SimulatedDevice['mind'][]): SimulatedDevice[] {
   return fleet.devices.filter(({ mind, rack }) => rack === null && minds.includes(mind));
 }
@@ -30,5 +30,5 @@ export function withMind({ fleet }: Stage, ...minds: SimulatedDevice['mind'][]):
 export const kiosksOf = (stage: Stage): SimulatedDevice[] =>
   withMind(stage, 'ordinary', 'stuttering').filter(({ isKiosk }) => isKiosk);
 
-/** The one that everybody waits for. */
+/** The device whose queue waits for ever: it never checks in. */
 export const awaitedOf = ({ fleet, plan }: Stage): SimulatedDevice | undefined => fleet.devices[plan.awaited];

@@ -1,14 +1,14 @@
 import type { DeviceAction } from '@muster/contracts';
 import type { Random } from './random.ts';
 
-/** What devices are told to do. */
+/** Actions for devices. */
 const VERSIONS = ['6.4.1', '6.4.2', '7.0.0'];
 
 export const KINDS = ['SYNC', 'LOCK', 'UPDATE', 'LOCATE', 'WIFI', 'REBOOT'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export function workOf(kind: Kind, random: Random): DeviceAction {
-  // one of a kind at a time: whoever is away does not collect them by the hundred
+  // one of a kind at a time: a device that is away must not collect hundreds
   return { kind, payload: payloadOf(kind, random), supersede: { key: kind, mode: 'keep-first' } };
 }
 

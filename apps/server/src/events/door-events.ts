@@ -1,7 +1,7 @@
 import type { Queryable } from '@muster/engine';
 import type { StreamEvent } from './stream-event.ts';
 
-/** What a door calls something that happened to one of its actions. */
+/** An event of an action in the words of its door. */
 export interface DoorEvent {
   /** `noun.participle`: `order.completed`. */
   readonly type: string;
@@ -9,7 +9,7 @@ export interface DoorEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** For events of one channel and one tenant, in their order; null: the door has no word for it. */
+/** For events of one channel and one tenant, in order; null: the door has no word for it. */
 export type DoorWords = (
   client: Queryable,
   tenantId: number,
@@ -17,8 +17,8 @@ export type DoorWords = (
 ) => Promise<readonly (DoorEvent | null)[]>;
 
 /**
- * Doors say in their own words what happens to their actions, when somebody asks. So nothing is written for it that the feed
- * has already, and whoever passes it on knows no door.
+ * Translates events of actions into the words of their doors, on demand: nothing is written that the feed already has,
+ * and consumers need not know the doors.
  */
 export class DoorEvents {
   readonly #of = new Map<string, DoorWords>();

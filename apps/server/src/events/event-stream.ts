@@ -7,7 +7,7 @@ import type { StreamEvent } from './stream-event.ts';
 interface Options {
   readonly engine: Engine;
   readonly log: Log;
-  /** How many events are kept for those who follow. */
+  /** How many events are kept for followers. */
   readonly keep?: number;
 }
 
@@ -20,17 +20,20 @@ export interface Followed {
 
 const KEEP = 10_000;
 const PAGE = 1_000;
-/** How long after the last look the feed is looked at again without being told: other nodes tell most things, not all. */
+/**
+ * How long after the last look the feed is looked at again without a notification: other nodes send most of them, not
+ * all.
+ */
 const AGAIN_MS = 1_000;
-/** What was committed is shown once all older transactions are over: the next looks come sooner. */
+/** Events become visible once all older transactions are over: until then the next looks come sooner. */
 const SOON_MS = 10;
 const READS_AT_ONCE = 2;
 const READ_DEADLINE_MS = 10_000;
 
 /**
- * The event feed as it happens, for whoever follows it: streams over HTTP, subscriptions, webhooks. While anybody does, one
- * reader per node follows the feed of all tenants. Whoever falls behind, or comes with an old cursor, reads pages of his own
- * until he has caught up: nothing is kept for anybody, and nobody holds up the others.
+ * The live event feed for all followers: streams over HTTP, subscriptions, webhooks. While there are any, one reader
+ * per node follows the feed of all tenants. A follower that falls behind, or starts with an old cursor, reads its own
+ * pages until it has caught up: nothing is buffered for it, and it holds up no other.
  */
 export class EventStream {
   readonly #engine: Engine;
@@ -39,7 +42,7 @@ export class EventStream {
   #followers = 0;
   #recent: Promise<RecentEvents> | undefined;
   readonly #waiting = new Set<() => void>();
-  /** Pages are counted through, also when the feed begins anew. */
+  /** Page numbers go on rising, even when the feed is restarted. */
   #pages = 0;
   #unwatch: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -68,12 +71,12 @@ export class EventStream {
     return this.#followers;
   }
 
-  /** A page as it is now. */
+  /** Reads one page directly. */
   page(of: FeedWish) {
     return readFeed(this.#engine, this.#engine.db, { limit: PAGE, ...of });
   }
 
-  /** Everything of the tenant behind the cursor, as it comes; empty pages among it move the cursor on. */
+  /** All events of the tenant after the cursor, as they come; empty pages among them move the cursor on. */
   async *follow({ tenantId, cursor, signal }: Followed): AsyncGenerator<Page, void, undefined> {
     this.#followers += 1;
     try {
@@ -101,7 +104,7 @@ export class EventStream {
           const page = await this.#read({ tenantId, cursor: at });
           at = page.cursor;
           yield page;
-          // ahead of the others: they come here, too, and with them the news of it
+          // ahead of the reader: its next page will reach this point and wake this follower
           if (!page.more && recent.next === pagesBefore && recent.behind(at, tenantId) === null)
             await this.#newsOr(signal);
         }
@@ -136,7 +139,7 @@ export class EventStream {
     this.#recent = undefined;
   }
 
-  /** One read at a time; whatever is told meanwhile leads to one more. */
+  /** One read at a time; notifications meanwhile lead to one more. */
   #look(): void {
     if (this.#reading) {
       this.#again = true;
@@ -164,7 +167,7 @@ export class EventStream {
       }
     } catch (error) {
       if (error instanceof EngineError && error.code === 'MUSTER_OTHER_INCARNATION') this.#beginAnew();
-      // when the last follower has gone, as in a stop, nobody waits for what was being read
+      // when the last follower has gone, as in a stop, no one waits for this read
       else if (this.#recent === recent)
         this.#log.warn({ err: error }, 'The event feed could not be read; trying again.');
       this.#waitMs = AGAIN_MS;
@@ -175,7 +178,7 @@ export class EventStream {
     else this.#later();
   }
 
-  /** The database was restored: those who followed it hear so when they read for themselves. */
+  /** The database was restored: followers notice it with their own next read. */
   #beginAnew(): void {
     this.#end();
     if (this.#followers > 0) this.#recent = this.#begin();

@@ -1,4 +1,7 @@
-/** A pause is no event of any action, but open pages and whoever follows the feed want to know of it: in its transaction. */
+/**
+ * A pause is not an event of an action, but open pages and followers of the feed need to know: written in its
+ * transaction.
+ */
 export const PAUSED = 'pause.changed';
 
 export function pauseNote(

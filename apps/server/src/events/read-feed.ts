@@ -7,7 +7,7 @@ export interface FeedWish {
   readonly limit?: number;
 }
 
-/** A page of the feed with what its events are about. */
+/** A page of the feed, with the subjects of its events. */
 export async function readFeed({ feed }: Pick<Engine, 'feed'>, client: Queryable, wish: FeedWish) {
   const { events, cursor, more } = await feed.read(client, wish);
   const subjects = await feed.describe(client, events);

@@ -1,6 +1,6 @@
 import type { StreamEvent } from './stream-event.ts';
 
-/** One read of the feed, with the cursor behind it. */
+/** One read of the feed, with the cursor after it. */
 export interface Page {
   readonly events: readonly StreamEvent[];
   readonly cursor: string;
@@ -13,16 +13,16 @@ interface Kept extends Page {
 const NOTHING: readonly StreamEvent[] = [];
 
 /**
- * The newest events of all tenants, so that a thousand who follow the feed cost one read of it. Whoever knows the number of
- * the page before goes on from there; whoever comes with a cursor goes on here if it is a place in here, and reads for
- * himself otherwise. Cursors are only compared, never read.
+ * The newest events of all tenants, so a thousand followers cost one read of the feed. A follower that knows the number
+ * of its last page continues from there; one with a cursor continues here if the cursor is kept, and otherwise reads
+ * for itself. Cursors are only compared, never parsed.
  */
 export class RecentEvents {
   readonly #most: number;
   #pages: Kept[] = [];
   #first: number;
   #count = 0;
-  /** Where each kept event lies: the number of its page, and how many of the page come up to it. */
+  /** The position of each kept event: the number of its page, and how many of the page come up to it. */
   readonly #places = new Map<string, { page: number; count: number }>();
   #start: string;
 
@@ -32,7 +32,7 @@ export class RecentEvents {
     this.#most = most;
   }
 
-  /** The number of the page that comes next. */
+  /** The number of the next page. */
   get next(): number {
     return this.#first + this.#pages.length;
   }
@@ -55,7 +55,7 @@ export class RecentEvents {
     while (this.#count > this.#most && this.#pages.length > 1) this.#forgetFirst();
   }
 
-  /** What follows the cursor, and the page that comes after it; null: that is not in here. */
+  /** What follows the cursor, and the number of the page after it; null: the cursor is not kept. */
   behind(cursor: string, tenantId: number): { events: readonly StreamEvent[]; next: number } | null {
     if (cursor === this.#start) return { events: NOTHING, next: this.#first };
     const place = this.#places.get(cursor);
@@ -65,7 +65,7 @@ export class RecentEvents {
     return { events, next: place.page + 1 };
   }
 
-  /** A page for one tenant; null: it was forgotten. */
+  /** A page for one tenant; null: no longer kept. */
   page(number: number, tenantId: number): Page | null {
     const page = this.#pages[number - this.#first];
     return page ? { events: page.ofTenant.get(tenantId) ?? NOTHING, cursor: page.cursor } : null;

@@ -1,4 +1,4 @@
 import type { FeedEvent, FeedSubject } from '@muster/engine';
 
-/** What happened, and to whom. */
+/** An event and its subject. */
 export interface StreamEvent extends FeedEvent, FeedSubject {}

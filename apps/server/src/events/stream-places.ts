@@ -1,7 +1,10 @@
 import { FEED_ERRORS } from '@muster/contracts/words';
 import { errorsOf } from '../errors.ts';
 
-/** Streams of events that may be open at this node, of whatever kind. Nobody can take all places: of each four a tenant gets three at most. */
+/**
+ * Bounds the event streams open at this node, of every kind. A tenant gets at most three of four places, so none can
+ * take them all.
+ */
 const feedError = errorsOf(FEED_ERRORS);
 const LARGEST_SHARE = 0.75;
 const RETRY_SECONDS = 5;
@@ -18,13 +21,13 @@ export class StreamPlaces {
     return [...this.#ofTenant.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Takes a place; returns how to leave it. */
+  /** Takes a place; returns a function that leaves it. */
   enter(tenantId: number): () => void {
     const ofTenant = this.#ofTenant.get(tenantId) ?? 0;
     if (this.count >= this.#most || ofTenant >= Math.ceil(this.#most * LARGEST_SHARE))
       throw feedError(
         'MUSTER_TOO_MANY_STREAMS',
-        `${this.count >= this.#most ? 'Here' : 'Of this tenant'} are as many event streams open as may be.`,
+        `The limit of open event streams of this ${this.count >= this.#most ? 'node' : 'tenant'} is reached.`,
         { retryAfter: RETRY_SECONDS },
       );
     this.#ofTenant.set(tenantId, ofTenant + 1);

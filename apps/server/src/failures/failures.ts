@@ -3,8 +3,8 @@ import type { ActionView } from '@muster/engine';
 import type { Naming } from '../naming/naming.ts';
 
 /**
- * Two thousand dead letters are three errors: they are told apart by their kind and by what their workers said, without
- * what differs from one to the next.
+ * Groups failures, so two thousand dead letters are shown as three errors: by kind and by the error that was reported,
+ * without the parts that differ between them.
  */
 const LONGEST = 300;
 
@@ -53,5 +53,5 @@ export function groupFailures(failed: readonly ActionView[], naming: Naming): Fa
     .toSorted((a, b) => b.count - a.count);
 }
 
-/** What the worker said, or our own word for why it is over. */
+/** The reported error, or our own word for how it ended. */
 const causeOf = ({ error, reason }: ActionView) => (error ? normalised(error) : (reason ?? ''));

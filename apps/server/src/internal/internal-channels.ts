@@ -1,6 +1,6 @@
 /**
- * Channels of actions that the server makes for itself: messages between its parts, callbacks, deliveries of webhooks. Whoever looks
- * for what people queued leaves them out. Each part adds its own.
+ * Channels of actions that the server creates for itself: messages between its parts, callbacks, deliveries of
+ * webhooks. Reads of what users queued leave them out. Each part adds its own.
  */
 export class InternalChannels {
   readonly #channels = new Set<string>();

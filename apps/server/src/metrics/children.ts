@@ -1,4 +1,4 @@
-/** The child of a metric for given labels, remembered: finding it anew costs more than counting. */
+/** The child of a metric for given labels, cached: looking it up each time costs more than counting. */
 export function remembered<Child>(make: (...labels: string[]) => Child) {
   const byKey = new Map<string, Child>();
   return (...labels: string[]): Child => {

@@ -2,7 +2,7 @@ import type { EventType, Observer, Transition } from '@muster/engine';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { remembered } from './children.ts';
 
-/** What the engine tells its observer, counted by tenant and channel, never by lane. */
+/** Events of the engine, counted by tenant and channel, never by lane. */
 const BY_EVENT: Partial<Record<EventType, { name: string; help: string }>> = {
   CREATED: { name: 'muster_enqueued_total', help: 'Actions queued.' },
   SENT: { name: 'muster_claims_total', help: 'Actions handed out, each attempt once.' },

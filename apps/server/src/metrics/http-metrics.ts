@@ -3,7 +3,7 @@ import { remembered } from './children.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Every answered request by its route, not by its path: paths have lanes and ids in them. Long polls count their wait. */
+/** Every answered request by its route, not its path: paths contain lanes and ids. Long polls include their wait. */
 export function observeHttp(registry: Registry) {
   const histogram = new Histogram({
     name: 'muster_http_request_seconds',

@@ -2,7 +2,7 @@ import type { Queryable } from '@muster/engine';
 import { isId } from '../http/ids.ts';
 import { targetOf } from '../http/instance.ts';
 
-/** How people call the rows of a table: those of these that there are. Looked up by key, a page at a time. */
+/** Names for the rows of a table; missing rows are left out. Looked up by key, a page at a time. */
 export const namesById =
   (s: string, of: { readonly table: string; readonly id: string }) =>
   async (client: Queryable, tenantId: number, ids: readonly string[]): Promise<Map<string, string>> => {
@@ -19,7 +19,7 @@ export const namesById =
     return new Map(rows.map((row) => [row.id, row.name]));
   };
 
-/** The same for workers that are called by such an id, as `host:1` or `host:1#` and an instance. */
+/** The same for workers named by such an id, as `host:1` or `host:1#` and an instance. */
 export const namesOfWorkers =
   (holderOf: (id: string) => string, namesOf: ReturnType<typeof namesById>) =>
   async (client: Queryable, tenantId: number, workers: readonly string[]): Promise<Map<string, string>> => {

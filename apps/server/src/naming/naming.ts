@@ -1,6 +1,6 @@
 import type { ActionView, Queryable } from '@muster/engine';
 
-/** What people call an action whose kind does not say it: a door whose kind is one for many things names each. */
+/** An action whose kind does not name it: a door with one kind for many things names each action. */
 type Named = Pick<ActionView, 'channel' | 'kind' | 'payload'>;
 type NameOf = (action: Named) => string | undefined;
 /** The names of those that have one; a whole page in one read. */
@@ -22,7 +22,7 @@ export interface TargetNames {
   readonly workerName?: string | undefined;
 }
 
-/** What doors call things: actions, the targets whose lanes they are in, and the workers that have them. */
+/** The doors' names for actions, for the targets of their lanes, and for their workers. */
 export class Naming {
   readonly #actions = new Map<string, NameOf>();
   readonly #targets = new Map<string, NamesOf>();
@@ -32,22 +32,22 @@ export class Naming {
     this.#actions.set(channel, nameOf);
   }
 
-  /** Of lanes of a space, by the names that they have there. */
+  /** For lanes of a space, by their names in it. */
   targetsOf(space: string, namesOf: NamesOf): void {
     this.#targets.set(space, namesOf);
   }
 
-  /** Of workers that have actions of a channel. */
+  /** For workers that hold actions of a channel. */
   workersOf(channel: string, namesOf: NamesOf): void {
     this.#workers.set(channel, namesOf);
   }
 
-  /** Undefined: it is called by its kind. */
+  /** Undefined: its kind is its name. */
   nameOf(action: Named): string | undefined {
     return this.#actions.get(action.channel)?.(action);
   }
 
-  /** Of workers that have, or had, an action of this channel. */
+  /** For workers that hold, or held, an action of this channel. */
   async workerNamesOf(
     client: Queryable,
     tenantId: number,
@@ -58,7 +58,7 @@ export class Naming {
     return workers.length === 0 || !namesOf ? new Map() : namesOf(client, tenantId, [...new Set(workers)]);
   }
 
-  /** In the order of the actions; a read for each space and each channel of them. */
+  /** In the order of the actions; one read for each space and channel among them. */
   async targetNamesOf(
     client: Queryable,
     tenantId: number,

@@ -7,7 +7,7 @@ export interface ResolvedAddress {
   readonly family: number;
 }
 
-/** The addresses of a host; throws if there are none. With the signal nobody wants them any more. */
+/** The addresses of a host; throws if there are none. The signal aborts the look-up. */
 export type Resolve = (host: string, signal?: AbortSignal) => Promise<readonly ResolvedAddress[]>;
 
 export type Resolved =
@@ -15,8 +15,9 @@ export type Resolved =
   | { readonly outcome: 'forbidden' | 'unknown-host'; readonly text: string };
 
 /**
- * Where this server may send requests that somebody else has asked for: to the public internet, and to what the settings name.
- * A name is looked up once, and what was looked at is what is dialled: a name that changes its mind in between gains nothing.
+ * Where this server may send requests to user-supplied addresses: to the public internet, and to what the settings
+ * allow. A name is resolved once, and the checked address is the one that is dialled: a name that resolves differently
+ * a moment later gains nothing.
  */
 export class AllowRule {
   readonly #allowed: BlockList;
@@ -47,7 +48,7 @@ export class AllowRule {
     };
   }
 
-  /** What is plain to see without looking a name up: an address that is written out and not allowed. */
+  /** Forbidden without a look-up: a literal address that is not allowed. */
   forbids(url: URL): boolean {
     const host = hostOf(url);
     return isIP(host) !== 0 && !this.#allows(host);
@@ -58,7 +59,7 @@ export class AllowRule {
   }
 }
 
-/** An address of IPv6 stands in brackets in a URL. */
+/** IPv6 addresses are in brackets in a URL. */
 function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }

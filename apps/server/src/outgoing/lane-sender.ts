@@ -8,31 +8,34 @@ import { Turns } from './turns.ts';
 export interface LaneSenderOptions extends PlaceLimits {
   readonly channel: string;
   readonly engine: Engine;
-  /** Of actions that do not say it themselves. */
+  /** For actions without a lease of their own. */
   readonly leaseMs: number;
   readonly log: Log;
   readonly outgoing: Outgoing;
-  /** A request without an answer after so long is slow. */
+  /** A request without an answer after this time is slow. */
   readonly slowAfterMs?: number;
   readonly runnerId: string;
   readonly tenantId: number;
   readonly worker: string;
-  /** What is sent, for the log. */
+  /** A noun for the log. */
   readonly what: string;
-  /** What is to be sent for it, or why nothing is; `stopped` gives it back. */
+  /** The request to send, or an answer without sending; `stopped` releases the action. */
   request(action: ClaimedAction): Promise<Omit<OutgoingRequest, 'signal'> | OutgoingAnswer>;
-  /** In one transaction, which may be begun anew. */
+  /** In one transaction, which may be started again. */
   settle(tx: Queryable, action: ClaimedAction, answer: OutgoingAnswer): Promise<void>;
-  /** Its request is slow. */
+  /** Called when its request is slow. */
   slowed?(action: ClaimedAction): Promise<void>;
-  /** After it. */
+  /** Called after settling. */
   settled?(action: ClaimedAction, answer: OutgoingAnswer): Promise<void>;
 }
 
 const WAIT_MS = 25_000;
-/** How soon a request ends that nobody wants any more, at whatever node that was said. Most are over before anybody looks. */
+/** How soon a cancelled request is aborted, on whatever node it was cancelled. Most end before the first look. */
 const LOOK_MS = 1_000;
-/** Hosts that hung come back at once: 340 transactions together waited for each other until 26 of them had no time left, and others had no turn. */
+/**
+ * Hosts that hung answer at once: 340 concurrent transactions waited for each other until 26 of them timed out, and
+ * other work got no connection.
+ */
 const SETTLED_AT_ONCE = 4;
 
 interface UnderWay {
@@ -40,13 +43,13 @@ interface UnderWay {
   readonly cancel: AbortController;
 }
 
-/** Sends what is due in the lanes of one runner: one request for each action that it claims. */
+/** Sends what is due in the lanes of one runner: one request for each claimed action. */
 export class LaneSender {
   readonly #options: LaneSenderOptions;
   readonly #stop = new AbortController();
   readonly #underWay = new Set<Promise<void>>();
   readonly #places: Places;
-  /** Those of them that are being sent, by action. */
+  /** Actions whose request is being sent, by id. */
   readonly #sending = new Map<string, UnderWay>();
   readonly #settling = new Turns(SETTLED_AT_ONCE);
   #look: NodeJS.Timeout | undefined;
@@ -66,13 +69,16 @@ export class LaneSender {
     });
   }
 
-  /** Claims nothing any more; what is under way is waited for. */
+  /** Claims no more, and waits for requests in progress. */
   async finish(): Promise<void> {
     await this.#loop.stop();
     await Promise.all(this.#underWay);
   }
 
-  /** What is under way is broken off and given back: a destination may get it twice, as over any lost answer. */
+  /**
+   * Aborts requests in progress and releases their actions: a destination may get a request twice, as after any lost
+   * answer.
+   */
   async stop(): Promise<void> {
     this.#stop.abort();
     clearTimeout(this.#look);
@@ -108,7 +114,7 @@ export class LaneSender {
     const answer = 'outcome' in wanted ? wanted : await this.#ask(action, wanted, place);
     if (answer.outcome === 'stopped') {
       const { id: actionId, attempt, tenantId, worker } = action;
-      // of one that was cancelled this is the end
+      // this ends a cancelled action
       await engine.release(engine.db, { actionId, attempt, tenantId, worker, reason: answer.text });
       return;
     }
@@ -141,8 +147,8 @@ export class LaneSender {
   }
 
   /**
-   * Whoever finds a lock in his way gives his turn back and tries again without one, behind all who have not tried yet: `whileLocked` sees to
-   * that. With his turn, four of them had kept every other answer waiting for up to ten seconds.
+   * On a lock conflict the turn is given up, and the retry runs without one, behind all that have not tried yet
+   * (`whileLocked`). Keeping the turn, four of them had delayed every other answer by up to ten seconds.
    */
   async #settle(action: ClaimedAction, answer: OutgoingAnswer): Promise<void> {
     const { engine, settle } = this.#options;
@@ -159,7 +165,7 @@ export class LaneSender {
     }
   }
 
-  /** Unless what it answers is called before. What was begun then is over when the request is. */
+  /** Returns a function that ends the wait. If moving to the slow line has begun, it is awaited. */
   #whenSlow(action: ClaimedAction, { body }: Pick<OutgoingRequest, 'body'>, place: Place) {
     const { log, slowAfterMs, slowed, what } = this.#options;
     if (slowAfterMs === undefined) return () => Promise.resolve();
@@ -176,7 +182,7 @@ export class LaneSender {
     };
   }
 
-  /** While something is being sent, and not without it. */
+  /** Runs only while requests are being sent. */
   #lookLater(): void {
     if (this.#look !== undefined || this.#sending.size === 0 || this.#stop.signal.aborted) return;
     this.#look = setTimeout(() => {

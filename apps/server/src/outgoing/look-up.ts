@@ -4,21 +4,22 @@ import type { Resolve, ResolvedAddress } from './allow-rule.ts';
 import { Turns } from './turns.ts';
 
 /**
- * Which addresses a name has. The system's own look-up holds one of the four threads of the process until it is over, and whoever serves a name
- * says how long that takes: four that hang would hold up every other name, and files too. So names are asked of the network without a thread. The system is
- * asked for those in its list, and two at a time for names without a dot and those that the network does not know. A name whose servers hang or
- * fail is not among them: the system would ask the same servers.
+ * Resolves names. The system's look-up blocks one of the process's four threads until it is done, and the name's
+ * servers decide how long that takes: four that hang would hold up every other name, and files too. So names are
+ * resolved over the network, without a thread. The system is asked for names in its hosts file, and, two at a time, for
+ * names without a dot and names that the network does not know. Names whose servers hang or fail are not among them:
+ * the system would ask the same servers.
  */
 export interface Knowers {
   readonly byNetwork: Resolve;
   readonly bySystem: Resolve;
-  /** What stands in the system's list of hosts. */
+  /** The content of the system's hosts file. */
   listed(): Promise<string>;
 }
 
 const HOSTS = '/etc/hosts';
 const AT_ONCE = 2;
-/** There is no such name, or nobody to ask. */
+/** No such name, or no server to ask. */
 const UNKNOWN = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
 const isUnknown = (error: unknown) => UNKNOWN.has((error as NodeJS.ErrnoException).code ?? '');
 
@@ -46,7 +47,7 @@ function names(list: string): Set<string> {
   );
 }
 
-/** Both families; one is enough. Without any, nobody knows the name only if both say so. */
+/** Both families are asked; one is enough. Without any address, the name is unknown only if both say so. */
 export function createNetworkLookUp(
   options = { timeout: 3_000, tries: 2 },
   servers?: readonly string[],

@@ -3,23 +3,23 @@ import { request as overHttps, type RequestOptions } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { AllowRule, ResolvedAddress } from './allow-rule.ts';
 
-/** A request to somebody's server, and how long he has for his whole answer. */
+/** A request to another server, and the time limit for its whole answer. */
 export interface OutgoingRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | string | null;
   readonly timeoutMs: number;
-  /** The server itself is stopping, or the caller is no longer interested. */
+  /** This server is stopping, or the caller has lost interest. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Nobody but this server has named the address, so no rule is asked: one of its settings, or its own, where its certificate
-   * is not looked at, because that is not made out to the address it listens on.
+   * The address was not supplied by a user, so no rule is checked: it comes from a setting, or is this server's own,
+   * whose certificate is not checked because it is not issued for the address it listens on.
    */
   readonly trusted?: 'setting' | 'own' | undefined;
 }
 
-/** Whatever comes of it is an answer; nothing is thrown. */
+/** Every outcome is an answer; nothing is thrown. */
 export type OutgoingAnswer = {
   readonly tookMs: number;
 } & (
@@ -28,7 +28,7 @@ export type OutgoingAnswer = {
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: Buffer;
-      /** There was more of the body. */
+      /** The body was longer. */
       readonly isCut: boolean;
     }
   | {
@@ -38,23 +38,23 @@ export type OutgoingAnswer = {
 );
 
 export interface OutgoingLimits {
-  /** Of a request that is sent. */
+  /** The largest body of a request. */
   readonly bodyBytes: number;
-  /** So much of an answer is kept; the rest is not read. */
+  /** This much of an answer is kept; the rest is not read. */
   readonly answerBytes: number;
 }
 
 export const OUTGOING_LIMITS: OutgoingLimits = { bodyBytes: 1_048_576, answerBytes: 65_536 };
 
-/** How requests are begun, by protocol: a test sees that nothing is. */
+/** How requests are started, by protocol: a test checks that none is. */
 export type Dial = (url: URL, options: RequestOptions) => ClientRequest;
 const dialByProtocol: Dial = (url, options) =>
   url.protocol === 'https:' ? overHttps(url, options) : overHttp(url, options);
 
 /**
- * Requests to addresses that somebody else has named. Each is sent to an address that the rule has seen, over a connection of
- * its own, so that no connection outlives what the rule said of it. Redirects are not followed, wherever they lead: they are
- * answers like others. What is sent and what is read are bounded, in bytes and in time.
+ * Requests to user-supplied addresses. Each goes to an address that the rule has checked, over a connection of its own,
+ * so no connection outlives the check. Redirects are not followed: they are answers like any other. Everything sent and
+ * read is bounded, in bytes and in time.
  */
 export class Outgoing {
   readonly rule: AllowRule;
@@ -67,10 +67,10 @@ export class Outgoing {
     this.#dial = dial;
   }
 
-  /** The address, if a request can be sent to such a one at all, or the sentence why not. */
+  /** The address, or the sentence why no request can be sent to it. */
   check(address: string): URL | string {
     const url = URL.canParse(address) ? new URL(address) : null;
-    if (!url && /^https?:/i.test(address)) return 'is no valid URL: check its host and its port.';
+    if (!url && /^https?:/i.test(address)) return 'is not a valid URL: check its host and its port.';
     if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
       return 'must be a URL that begins with https:// or http://.';
     if (url.username || url.password) return 'must not contain a user name or password.';
@@ -110,17 +110,17 @@ export class Outgoing {
       ...(resolved ? { lookup: only(resolved.addresses) } : {}),
       ...(request.trusted === 'own' ? { rejectUnauthorized: false } : {}),
     });
-    // whatever a server does and Node makes of it, the wait for it ends with the signal
+    // whatever the server does, the wait ends with the signal
     return orAborted(this.#answer(sent, request.body === null ? null : body), signal);
   }
 
   #answer(sent: ClientRequest, body: Buffer | null): Promise<Answered> {
     return new Promise((resolve, reject) => {
       sent.on('error', reject);
-      // with an answer, that may still be read: it says itself when it is over
+      // after an answer has begun, its own events tell when it is over
       let isAnswered = false;
       sent.on('close', () => isAnswered || reject(new Error('the connection closed without a response')));
-      // 101: somebody wants to speak something else than HTTP, which nobody here does
+      // 101: the server wants to change to another protocol, which is not supported
       sent.on('upgrade', (response, socket) => {
         socket.destroy();
         resolve({ ...answered(response), body: Buffer.alloc(0), isCut: false });
@@ -154,7 +154,7 @@ export class Outgoing {
 type Answered = Omit<Extract<OutgoingAnswer, { outcome: 'answered' }>, 'tookMs'>;
 type Unanswered = Omit<Exclude<OutgoingAnswer, { outcome: 'answered' }>, 'tookMs'>;
 
-/** Whatever name is asked for, it has these addresses and no others. */
+/** Resolves every name to these addresses. */
 function only(addresses: readonly ResolvedAddress[]): LookupFunction {
   const [first] = addresses as [ResolvedAddress];
   return (_host, options, callback) => {
@@ -176,7 +176,7 @@ function headersOf({ headers }: IncomingMessage): Record<string, string> {
   );
 }
 
-/** Looking a name up cannot be stopped once it has begun; whoever waits for it can. */
+/** A look-up cannot be aborted once it has begun, but the wait for it can. */
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason as Error);

@@ -1,25 +1,26 @@
 export interface PlaceLimits {
-  /** So many requests at once. */
+  /** Requests at once. */
   readonly atOnce: number;
-  /** So many more that have waited for their answer for long, and so many bytes of them; without it none. */
+  /** Places for slow requests, and their bytes together; without it there are none. */
   readonly slow?: { readonly places: number; readonly bytes: number } | undefined;
 }
 
 export interface Place {
-  /** What it counts among the slow ones; null: it is none of them. */
+  /** The bytes it counts among the slow ones; null: it is not slow. */
   slowBytes: number | null;
 }
 
 /**
- * Places for requests that are under way. One that turns out to be slow leaves its place to others and takes one of those for slow ones, as soon
- * as one is free: so what hangs holds up the rest for a moment only, and there is an end to sockets and memory all the same.
+ * Places for requests in progress. A request that turns out to be slow leaves its place to others and takes a slow one
+ * as soon as one is free: so requests that hang hold up the others only for a moment, but sockets and memory stay
+ * bounded.
  */
 export class Places {
   readonly #limits: PlaceLimits;
   #taken = 0;
   #slow = 0;
   #slowBytes = 0;
-  /** Slow ones in places of others, the oldest first, and what they would count. */
+  /** Slow requests still in normal places, oldest first, and the bytes they would count. */
   readonly #waiting = new Map<Place, number>();
   #freed: (() => void) | undefined;
 
@@ -32,7 +33,7 @@ export class Places {
     return { slowBytes: null };
   }
 
-  /** How many are free, as soon as there is one. One at a time waits for it. */
+  /** How many places are free, as soon as there is one. Only one caller waits at a time. */
   async free(): Promise<number> {
     while (this.#taken >= this.#limits.atOnce)
       await new Promise<void>((resolve) => {
@@ -57,7 +58,7 @@ export class Places {
     }
   }
 
-  /** One that is too large for now holds up no smaller one behind it. */
+  /** A request that is too large for now does not hold up smaller ones behind it. */
   #moveWaiting(): void {
     const { slow } = this.#limits;
     for (const [place, bytes] of this.#waiting) {

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Which addresses belong to the public internet. Of IPv6 only what is given out to networks (2000::/3) counts, so whatever
- * carries an address of IPv4 in it, or is invented later, is not public until somebody says so.
+ * Which addresses belong to the public internet. Of IPv6 only allocated networks (2000::/3) count, so addresses that
+ * embed an IPv4 address, and ranges allocated in the future, are not public until they are added here.
  */
 const RESERVED_V4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],
@@ -21,7 +21,7 @@ const RESERVED_V4: readonly (readonly [string, number])[] = [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ];
-/** Within 2000::/3: Teredo and its like, documentation, 6to4. */
+/** Within 2000::/3: Teredo and similar, documentation, 6to4. */
 const RESERVED_V6: readonly (readonly [string, number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],

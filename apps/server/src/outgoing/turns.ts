@@ -1,4 +1,4 @@
-/** So many at once, the others in the order in which they came: whoever is done makes room for the first of them, whichever turn he had. */
+/** A limited number at once; the others wait in order. A turn that ends goes to the first in line. */
 export class Turns {
   readonly #most: number;
   readonly #waiting = new Set<() => void>();
@@ -8,7 +8,10 @@ export class Turns {
     this.#most = most;
   }
 
-  /** Resolves to what gives the turn back, once however often it is called. Whoever stops waiting has left the line. */
+  /**
+   * Resolves to a function that gives the turn back, once however often it is called. A caller that stops waiting
+   * leaves the line.
+   */
   take(signal?: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const stop = () => {

@@ -6,8 +6,8 @@ import { gzipSync } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * The console: files that were built, read once and served from memory, so no request names a file of the machine. Whatever
- * is no file and no path of a route, and is asked for as a page, is the console, which knows its own paths.
+ * The console: built files, read once and served from memory, so no request names a file on disk. A page request for
+ * anything that is neither a file nor a route gets the console, which has its own paths.
  */
 const FOLDER = fileURLToPath(new URL('../../../console/dist', import.meta.url));
 
@@ -24,7 +24,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 const COMPRESSED = /^(text|image\/svg|application\/(json|manifest))/;
-/** What the builder names after its content. */
+/** File names that the bundler derives from their content. */
 const HASHED = /^\/assets\/.+-[\w-]{8,}\.\w+$/;
 
 const SAFE_HEADERS = {
@@ -61,12 +61,12 @@ export class Pages {
     }
   }
 
-  /** Under the first part of a route's path there are no pages: what is unknown there is answered in JSON. */
+  /** Unknown paths under the first segment of a route are answered in JSON, not with a page. */
   leaveOut(paths: readonly string[]): void {
     this.#routeFolders = new Set(paths.map((route) => route.split('/')[1] ?? ''));
   }
 
-  /** True: it is answered. */
+  /** True: it was answered. */
   answer(request: FastifyRequest, reply: FastifyReply): boolean {
     if (request.method !== 'GET' && request.method !== 'HEAD') return false;
     const [asked = '/'] = request.url.split('?');

@@ -2,7 +2,7 @@ import type { Problem } from '@muster/contracts';
 import { PROBLEM_CODES } from '@muster/contracts/words';
 import type { Queryable } from '@muster/engine';
 
-/** What a person should look at, from whoever knows of it: each door says what is wrong with what it keeps. The worst is told first. */
+/** Problems that need a person: each door reports those of its own data. The worst comes first. */
 export type FindProblems = (client: Queryable, tenantId: number) => Promise<Problem[]>;
 
 export class Problems {

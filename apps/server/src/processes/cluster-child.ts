@@ -1,12 +1,12 @@
 import type { Cluster } from 'node:cluster';
 import type { Child } from './supervisor.ts';
 
-/** This program once more; Node shares the port among them. */
+/** Starts this program once more; Node shares the port among the processes. */
 export function clusterChild(cluster: Cluster): Child {
   const worker = cluster.fork();
   return {
     pid: worker.process.pid,
-    // it may have ended in this moment: its exit tells of that
+    // it may have just ended, which its exit reports
     send: (message) => void (worker.isConnected() && worker.send(message, () => {})),
     kill: (signal) => void worker.process.kill(signal),
     onMessage: (heard) => void worker.on('message', heard),

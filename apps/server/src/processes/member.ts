@@ -1,13 +1,15 @@
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { FromMember, Listening, Metrics, ToMember } from './messages.ts';
 
-/** The channel to the process that started this one. */
+/** The channel to the parent process. */
 export interface Parent {
   on(event: 'message', heard: (message: ToMember) => void): unknown;
   send?(message: FromMember): boolean;
 }
 
-/** One of several server processes behind one port: its metrics are those of all. Node ends it if the first process is gone. */
+/**
+ * One of several server processes behind one port; its metrics are those of all. Node ends it if the parent is gone.
+ */
 export class Member {
   readonly #asked = new Map<number, (metrics: readonly Metrics[]) => void>();
   readonly #parent: Parent;
@@ -23,14 +25,14 @@ export class Member {
     this.#send({ muster: 'listening', operatorToken, url });
   }
 
-  /** The text of all processes together, for any of them to answer. */
+  /** The text of all processes together, whichever of them answers. */
   metricsOf(registry: Registry): () => Promise<string> {
     this.#registry = registry;
     return async () => {
       const metrics = await registry.getMetricsAsJSON();
       this.#ids += 1;
       const id = this.#ids;
-      // its own come back among them: it shows no counter that is forgotten if it ends
+      // its own counters come back among them, so none is shown that would be lost if it ends
       const all = await new Promise<readonly Metrics[]>((resolve) => {
         this.#asked.set(id, resolve);
         this.#send({ muster: 'ask', id, metrics });

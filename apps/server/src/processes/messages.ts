@@ -1,7 +1,7 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { OperatorToken } from '../tokens/operator-token.ts';
 
-/** As they come over the channel: no function does. */
+/** As sent over the channel, which carries no functions. */
 export type Metrics = Omit<MetricObjectWithValues<MetricValue<string>>, 'collect'>[];
 
 export interface Listening {
@@ -10,14 +10,14 @@ export interface Listening {
   readonly operatorToken: OperatorToken;
 }
 
-/** What the first process hears from the others. */
+/** Messages from the other processes to the first. */
 export type FromMember =
   | Listening
   | { readonly muster: 'alive' }
   | { readonly muster: 'ask'; readonly id: number; readonly metrics: Metrics }
   | { readonly muster: 'metrics'; readonly id: number; readonly metrics: Metrics };
 
-/** What it sends them: questions, and the answers of all to their own. */
+/** Messages to them: questions, and the joint answers to their own. */
 export type ToMember =
   | { readonly muster: 'alive?' }
   | { readonly muster: 'metrics?'; readonly id: number }

@@ -1,7 +1,7 @@
 import { latest, split, sum } from './counters.ts';
 import type { FromMember, Listening, Metrics, ToMember } from './messages.ts';
 
-/** A process that serves, as `node:cluster` starts it. */
+/** A server process, as `node:cluster` starts it. */
 export interface Child {
   readonly pid: number | undefined;
   send(message: ToMember): void;
@@ -13,22 +13,22 @@ export interface Child {
 export interface SupervisorOptions {
   readonly count: number;
   readonly fork: () => Child;
-  /** A process that listens and is told to stop does so, or is ended. */
+  /** A listening process that is told to stop is ended after this time. */
   readonly stopMs: number;
   readonly log: (sentence: string, more: object) => void;
-  /** For tests: the time and its timers. */
+  /** For tests: the clock and its timers. */
   readonly now?: () => number;
   readonly later?: (ms: number, then: () => void) => () => void;
 }
 
-/** The pause before a process is replaced: doubled with each that ended soon after its start. */
+/** The pause before a process is replaced: doubled with each one that ended soon after its start. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-/** One that has served so long did not fail at its start. */
+/** A process that has served this long did not fail at its start. */
 const SERVED_MS = 60_000;
-/** A process that does not answer for its metrics is left out, but for what it has counted. */
+/** A process that does not send its metrics in time is left out, except for what it counted before. */
 const METRICS_MS = 2_000;
-/** So often each is asked whether it is alive. One that works hard answers late; one that hangs, never. */
+/** How often each is asked whether it is alive. A busy process answers late; one that hangs, never. */
 const ALIVE_MS = 5_000;
 const MOST_UNANSWERED = 6;
 
@@ -36,15 +36,15 @@ interface Member {
   readonly child: Child;
   readonly since: number;
   listening: boolean;
-  /** How often in a row it was asked whether it is alive, since it last said anything. */
+  /** Unanswered questions in a row since its last message. */
   unanswered: number;
-  /** The highest that were heard of. */
+  /** The highest counters received. */
   counters: Metrics;
 }
 
 type Start = Listening | { readonly code: number };
 
-/** A question of one that the others have not all answered. */
+/** A question of one process that the others have not all answered. */
 interface Asking {
   readonly from: Member;
   readonly theirId: number;
@@ -55,16 +55,16 @@ interface Asking {
 }
 
 /**
- * Several server processes behind one port, each a node of its own to the others. The first starts alone: it migrates, and if it
- * cannot serve, no other could. From then on each that ends is replaced, and each that hangs is ended.
+ * Several server processes behind one port, each a node of its own. The first starts alone: it migrates, and if it
+ * cannot serve, no other could. From then on each process that ends is replaced, and each that hangs is ended.
  */
 export class Supervisor {
   readonly #options: Required<SupervisorOptions>;
   readonly #members = new Set<Member>();
-  /** Each cancels a timer that ends with the service. */
+  /** Each cancels a timer that must not outlive the service. */
   readonly #timers = new Set<() => void>();
   readonly #asking = new Map<number, Asking>();
-  /** What those that ended had counted: a counter never falls. */
+  /** Counters of processes that ended: a counter must never fall. */
   #ended: Metrics = [];
   #lastId = 0;
   #pauseMs = FIRST_PAUSE_MS;
@@ -76,7 +76,7 @@ export class Supervisor {
     this.#options = { now: () => performance.now(), later, ...options };
   }
 
-  /** What the first says of itself once all listen; its exit code if it ended before. */
+  /** The first process's report once all listen; its exit code if it ended before. */
   async start(): Promise<Start> {
     const first = await this.#begin();
     if ('code' in first || this.#stopping !== undefined) return first;
@@ -86,7 +86,7 @@ export class Supervisor {
     return first;
   }
 
-  /** Each ends what it has begun, or is ended. */
+  /** Each finishes its work, or is ended. */
   stop(): Promise<void> {
     this.#stopping ??= new Promise((resolve) => {
       this.#allEnded = resolve;
@@ -137,7 +137,7 @@ export class Supervisor {
     this.#after(ms, () => void this.#begin());
   }
 
-  /** Questions are counted, not seconds: if this process was the one that stood still, it has asked only once meanwhile. */
+  /** Counts questions instead of seconds: if this process itself stood still, it has asked only once meanwhile. */
   #askWhoIsAlive(): void {
     for (const member of this.#members) {
       const { child, listening, unanswered } = member;
@@ -151,7 +151,7 @@ export class Supervisor {
     this.#after(ALIVE_MS, () => this.#askWhoIsAlive());
   }
 
-  /** One that still starts stops when it has started: it may migrate, and is left to it. */
+  /** A process that is still starting stops after its start: it may be migrating, so it is not interrupted. */
   #mustEnd(member: Member): void {
     const { later, log, stopMs } = this.#options;
     later(stopMs, () => {
@@ -169,7 +169,7 @@ export class Supervisor {
     this.#timers.add(cancel);
   }
 
-  /** One of them has to answer for all. */
+  /** One process asks for the metrics of all. */
   #ask(from: Member, theirId: number, metrics: Metrics): void {
     this.#lastId += 1;
     const id = this.#lastId;

@@ -3,9 +3,8 @@ import type { MusterError } from '../errors.ts';
 import type { Caller } from '../tokens/caller.ts';
 
 /**
- * What speaks against taking up a dead letter again. The engine redrives whatever has failed; only the door whose action it
- * is knows that nobody could ever have it: then it would wait for ever, or be ended by housekeeping, and the dead letter
- * would be gone.
+ * Reasons not to redrive a dead letter. The engine redrives any failed action; only its door knows when nothing could
+ * ever execute it: then it would wait for ever, or be ended by housekeeping, and the dead letter would be gone.
  */
 export interface DeadLetter {
   readonly id: string;
@@ -15,15 +14,15 @@ export interface DeadLetter {
 
 export interface RedriveWish {
   readonly caller: Caller;
-  /** What keeps a target from getting it and can be cleared, is. */
+  /** Clears what can be cleared of the obstacles, such as the error of a device. */
   readonly clearError?: boolean | undefined;
-  /** A new action like it is to be made: then it does not matter how this one ended, and nothing is cleared for it. */
+  /** A new action like it is to be created: then its own end does not matter, and nothing is cleared for it. */
   readonly copy?: boolean | undefined;
 }
 
 /**
- * A door's refusals, by action. What it has looked at stays so until the end of the transaction. It is given the letters of
- * all doors and finds its own.
+ * A door's refusals, by action. What it has checked is locked until the transaction ends. It gets the letters of all
+ * doors and picks its own.
  */
 export type RedriveRule = (
   tx: Queryable,
@@ -32,7 +31,7 @@ export type RedriveRule = (
   wish: RedriveWish,
 ) => Promise<ReadonlyMap<string, MusterError>>;
 
-/** The sentence for what is for nobody any more, as the operator who wished for it hears it. */
+/** The error for an action that nothing can execute any more. */
 export const nobodyCouldHave = (why: string, { copy }: Pick<RedriveWish, 'copy'>) =>
   `${why} ${copy ? 'The action cannot be copied.' : 'The action stays a dead letter.'}`;
 
@@ -70,12 +69,12 @@ export function createRedriving({ schema: s }: Engine) {
   }
 
   return {
-    /** The same for actions that ended in any way and are to be done once more. */
+    /** The same for actions that ended in any way and are to be run again. */
     check,
 
     add: (rule: RedriveRule) => void rules.push(rule),
 
-    /** Those of these dead letters that must stay what they are, and why. */
+    /** Those of these dead letters that must not be redriven, and why. */
     async refusals(
       tx: Queryable,
       tenantId: number,

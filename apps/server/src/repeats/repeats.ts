@@ -1,28 +1,28 @@
 import { type Duty, dutyRun, EngineError, type Queryable } from '@muster/engine';
 
 /**
- * Requests that are sent again, for whatever makes more than an action: the key is stored in the transaction of what it
- * names, so both are there or neither, and who comes with the same key meanwhile waits for that transaction. Keys of single
- * actions are kept by the engine, under the same rules.
+ * Idempotency keys of requests that create anything but a single action: the key is stored in the transaction of what
+ * it names, so both are stored or neither, and a concurrent request with the same key waits for that transaction. The
+ * engine keeps the keys of single actions, by the same rules.
  */
 const EVERY_TEN_MINUTES = 600_000;
 const MOST_PRUNED = 5_000;
 
 export interface Repeatable {
   readonly tenantId: number;
-  /** Of `readIdempotencyKey`; without one every request is a new one. */
+  /** From `readIdempotencyKey`; without a key every request is a new one. */
   readonly key: string | undefined;
-  /** Everything that makes it this request: parameters of the path and the body. */
+  /** Everything that identifies the request: parameters of the path and the body. */
   readonly said: unknown;
 }
 
-/** One that has a key. */
+/** A request with a key. */
 export interface Keyed {
   readonly key: string;
   readonly said: unknown;
 }
 
-/** What a key stands for; null: for nothing, and it is free again. */
+/** What a key stands for; null: nothing, and it is free again. */
 export interface KeyMade {
   readonly key: string;
   readonly id: string | null;
@@ -42,11 +42,11 @@ export interface Made {
 export type Repeats = ReturnType<typeof createRepeats>;
 
 export function createRepeats(s: string, now: () => Date) {
-  // as jsonb: the order of keys and the spaces between them say nothing
+  // as jsonb: the order of fields and white space do not matter
   const HASH = `sha256(convert_to(i.said::text, 'UTF8'))`;
   const GIVEN = `unnest((select $2::text[]), (select $3::jsonb[])) i(key, said)`;
 
-  /** Each key once. Of each: null if it is taken now; or what the same request has made; or why it cannot be. */
+  /** Each key once. For each: null if it is taken now, what the same request has created, or why it is refused. */
   async function takeAll(
     tx: Queryable,
     tenantId: number,
@@ -70,7 +70,7 @@ export function createRepeats(s: string, now: () => Date) {
     });
     for (const { key, made, same } of rows) if (!answers.has(key)) answers.set(key, same ? made : mismatch());
     const gone = asked.filter(({ key }) => !answers.has(key));
-    // pruned between the two: they are as old as if they had never been
+    // pruned between the two statements, so they count as new
     return gone.length === 0 ? answers : new Map([...answers, ...(await takeAll(tx, tenantId, gone))]);
   }
 
@@ -91,10 +91,10 @@ export function createRepeats(s: string, now: () => Date) {
 
   return {
     takeAll,
-    /** What the keys that were taken in this transaction stand for. */
+    /** Stores what the keys taken in this transaction stand for. */
     note,
 
-    /** In the caller's transaction: makes it, or says what the same request has made before. */
+    /** In the caller's transaction: creates it, or returns what the same request created before. */
     async once(tx: Queryable, request: Repeatable, make: () => Promise<string>): Promise<Made> {
       if (request.key === undefined) return { id: await make(), isNew: true };
       const { tenantId, key, said } = request;
@@ -106,7 +106,7 @@ export function createRepeats(s: string, now: () => Date) {
       return { id, isNew: true };
     },
 
-    /** A key is kept as long as what is finished is. */
+    /** Keys are kept as long as finished actions. */
     pruning: (days: number): Duty => ({
       name: 'prune-request-keys',
       everyMs: EVERY_TEN_MINUTES,

@@ -1,2 +1,2 @@
-/** For `ilike`: whatever has this text in it, which is no pattern itself. */
+/** For `ilike`: a pattern for everything that contains this text, whose own wildcards are escaped. */
 export const contained = (text: string) => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;

@@ -1,13 +1,13 @@
 import type { Found } from '@muster/contracts';
 import type { Queryable } from '@muster/engine';
 
-/** Finding something by its id, or by the beginning of what it is called: each door looks among its own. */
+/** Finds things by id, or by the beginning of their name: each door searches its own. */
 export interface Sought {
   readonly tenantId: number;
   readonly text: string;
-  /** The same for `like`, in small letters, with what follows. */
+  /** For `like`: the text in lower case as a prefix. */
   readonly prefix: string;
-  /** Null: the text is no id. */
+  /** Null: the text is not an id. */
   readonly id: string | null;
   readonly most: number;
 }
@@ -40,14 +40,14 @@ export class Searching {
   }
 }
 
-/** For what there are few of: by id, or by how its name begins. The newest 10,000 are looked at. */
+/** For things there are few of: by id, or by the beginning of the name. Looks at the newest 10,000. */
 export function findNamed(
   s: string,
   of: {
     readonly type: Found['type'];
     readonly table: string;
     readonly id: string;
-    /** A condition of the row `x`. */
+    /** A condition on the row `x`. */
     readonly where?: string;
   },
 ): Find {

@@ -7,9 +7,9 @@ import { createSecrets, KEY_BYTES, keyId, type Secrets } from './secrets.ts';
 const PROBE = 'muster secrets key';
 
 /**
- * The keys of this installation: those of the settings, or with the embedded database one that is kept beside it. The
- * database knows every key that was in use, so one that is wrong or missing is told at the start, not when the first
- * value has to be opened.
+ * The keys of this installation: from the settings or, with the embedded database, one stored beside it. The database
+ * recognises every key that was in use, so a wrong or missing one is reported at the start, not when the first value
+ * has to be opened.
  */
 export async function openSecrets(
   config: Config,
@@ -23,7 +23,7 @@ export async function openSecrets(
     throw new SettingError('MUSTER_SECRETS_OLD_KEYS', 'is only for former keys: set MUSTER_SECRETS_KEY too.');
   const secrets = createSecrets(keys);
   await whileLocked(db, async (tx) => {
-    // Nodes that start at once with different keys: the second one sees the key of the first.
+    // Nodes that start concurrently with different keys: the second sees the key of the first.
     await tx.query({ text: `lock table ${schema}.secret_keys in exclusive mode` });
     const { rows } = await tx.query({ text: `select key_id, probe from ${schema}.secret_keys` });
     const ours = new Set(keys.map((key) => keyId(key).toString('hex')));

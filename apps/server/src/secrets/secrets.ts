@@ -2,14 +2,14 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { secretsError } from './errors.ts';
 
 /**
- * Values that the database must not show to whoever reads it: sealed with AES-256-GCM under a key that is not in the
- * database. What was sealed says which key it needs, so keys can change; it opens for its own purpose only, so nobody who
- * writes to the database can put the value of one row into another.
+ * Values hidden from readers of the database: sealed with AES-256-GCM under a key outside of it. A sealed value names
+ * its key, so keys can change. It opens for its own purpose only, so writing to the database is not enough to move a
+ * value from one row to another.
  */
 export interface Secrets {
   /** Whether there is a key; without one nothing can be sealed. */
   readonly isReady: boolean;
-  /** `purpose` names the one place where the value stands: `unlock-token:<tenant>:<device>`. */
+  /** `purpose` names the one place of the value: `unlock-token:<tenant>:<device>`. */
   seal(value: Uint8Array | string, purpose: string): Buffer;
   open(sealed: Uint8Array, purpose: string): Buffer;
 }
@@ -22,7 +22,7 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + ID_BYTES;
 export const KEY_BYTES = 32;
 
-/** Which key it is, without telling anything of it. */
+/** Identifies the key without revealing anything about it. */
 export function keyId(key: Uint8Array): Buffer {
   return createHash('sha256').update('muster secrets key').update(key).digest().subarray(0, ID_BYTES);
 }
@@ -32,7 +32,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
   const byId = new Map(keys.map((key) => [keyId(key).toString('hex'), key]));
   const [present] = keys;
 
-  /** Head and purpose are not hidden, but nobody can change them. */
+  /** Head and purpose are not hidden, but cannot be changed. */
   const associated = (head: Uint8Array, purpose: string) => Buffer.concat([head, Buffer.from(purpose)]);
 
   return {
@@ -45,7 +45,7 @@ export function createSecrets(keys: readonly Uint8Array[]): Secrets {
           'Secrets cannot be sealed: set MUSTER_SECRETS_KEY to the same value on every node. Try: openssl rand -base64 32',
         );
       const head = Buffer.concat([Buffer.from([VERSION]), keyId(present)]);
-      const nonce = randomBytes(NONCE_BYTES); // chance alone: two of 2^32 values under one key meet with 1 in 2^33
+      const nonce = randomBytes(NONCE_BYTES); // random: among 2^32 values under one key, two collide with a chance of 1 in 2^33
       const cipher = createCipheriv('aes-256-gcm', present, nonce).setAAD(associated(head, purpose));
       const hidden = Buffer.concat([cipher.update(value as string), cipher.final()]);
       return Buffer.concat([head, nonce, hidden, cipher.getAuthTag()]);

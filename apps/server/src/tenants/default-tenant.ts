@@ -1,3 +1,3 @@
-/** The tenant that is always there. */
+/** The tenant that always exists. */
 export const DEFAULT_TENANT = 1;
 export const DEFAULT_TENANT_NAME = 'default';

@@ -23,8 +23,8 @@ export function createTenantQueries(s: string) {
     },
 
     /**
-     * Null: the name is taken. Numbers are never used twice, because tokens of a tenant carry its number; two that make
-     * one at the same moment wait for each other, in their transactions.
+     * Null: the name is taken. Numbers are never reused, because tokens carry the number of their tenant; two
+     * concurrent transactions that create one wait for each other.
      */
     async create(client: Queryable, name: string): Promise<Tenant | null> {
       await client.query({
@@ -56,7 +56,7 @@ export function createTenantQueries(s: string) {
       return rows[0] ? tenant(rows[0]) : null;
     },
 
-    /** Oldest first; all of them unless a page is asked for. */
+    /** Oldest first; all of them unless a page is requested. */
     async list(client: Queryable, page: { after?: number; limit?: number } = {}): Promise<Tenant[]> {
       const { rows } = await client.query({
         text: `select tenant_id, name, created_at from ${s}.tenants where tenant_id > $1 order by tenant_id limit $2`,

@@ -5,7 +5,7 @@ import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 import { newSecret } from './secret.ts';
 import type { Tokens } from './tokens.ts';
 
-/** How somebody gets in: by the setting, by the file of an earlier start, or by a token made now and shown once. */
+/** The operator's access: by the setting, by the file of an earlier start, or by a token created now and shown once. */
 export type OperatorToken =
   | { readonly from: 'setting' }
   | { readonly from: 'file'; readonly file: string }
@@ -30,7 +30,7 @@ export async function ensureOperatorToken(
 
   const token = newSecret('operator', DEFAULT_TENANT);
   makeDataFolder(config.MUSTER_DATA_DIR);
-  // The file first: a token that is valid and lost would lock everybody out.
+  // The file first: a token that is valid but lost would lock the operator out.
   writeSecretFile(file, token);
   await whileLocked(db, (tx) => tokens.ensureAdmin(tx, DEFAULT_TENANT, token, 'folder'));
   return { from: 'new', file, token };

@@ -9,7 +9,7 @@ export interface TokenRow {
   readonly name: string;
   readonly origin: 'issued' | 'setting' | 'folder';
   readonly restriction: unknown;
-  /** The id of the target whose token it is; which noun that is follows from the kind. */
+  /** The id of the target that owns the token; the kind says whether that is a host, a device or a PC. */
   readonly owner: string | null;
   readonly createdAt: Date;
   readonly createdBy: string | null;
@@ -67,7 +67,7 @@ const validOf = (s: string) => `
               offset 0
             ) t`;
 
-/** Those of the tenant `$1` that are valid, locked by number, so that nobody waits in a circle. */
+/** The valid ones of tenant `$1`, locked by number, so transactions never deadlock. */
 const locked = (s: string, ids: string) => `
             select t.* from (select distinct w.token_id from (${ids}) w order by w.token_id) i
             cross join lateral (
@@ -77,7 +77,7 @@ const locked = (s: string, ids: string) => `
 
 export function createTokenQueries(s: string) {
   return {
-    /** Many at once: fleets of devices come back one by one, each with its own token. */
+    /** Many at once: devices of a fleet reconnect one by one, each with its own token. */
     async findMany(
       client: Queryable,
       wanted: readonly { tenantId: number; sha256: Buffer }[],
@@ -114,7 +114,7 @@ export function createTokenQueries(s: string) {
       return rows.map(token);
     },
 
-    /** A token that is there already, by its hash, is valid again; it keeps its id. */
+    /** A known token, by its hash, becomes valid again; it keeps its id. */
     async insert(client: Queryable, given: NewToken): Promise<TokenRow> {
       const { rows } = await client.query({
         text: `insert into ${s}.tokens (tenant_id, kind, role, name, sha256, origin, restriction, owner, created_by, replaces)
@@ -137,7 +137,7 @@ export function createTokenQueries(s: string) {
       return token(rows[0]);
     },
 
-    /** Many new ones; null for a hash that is taken already. */
+    /** Many new ones; null for a hash that is already taken. */
     async insertMany(
       client: Queryable,
       given: readonly Omit<NewToken, 'origin' | 'role'>[],
@@ -208,7 +208,7 @@ export function createTokenQueries(s: string) {
       return rows.map((row) => ({ tenantId: row.tenant_id, tokenId: row.token_id }));
     },
 
-    /** Ends those that are valid. Locked by number, as everywhere, so that nobody waits in a circle. */
+    /** Revokes the valid ones. Locked by number, as everywhere, so transactions never deadlock. */
     async revokeOf(
       client: Queryable,
       tenantId: number,
@@ -224,7 +224,7 @@ export function createTokenQueries(s: string) {
       return rows.map((row) => row.token_id);
     },
 
-    /** These and what they replace, as far as they are valid, locked by number until the end of the transaction. */
+    /** The valid ones of these and of the tokens they replace, locked by number until the transaction ends. */
     async lockValid(
       client: Queryable,
       tenantId: number,
@@ -241,7 +241,7 @@ export function createTokenQueries(s: string) {
       return rows.map((row) => ({ tokenId: row.token_id, replaces: row.replaces }));
     },
 
-    /** Ends those that stand in line behind the same token as these new ones: of several rotations the last counts. */
+    /** Revokes other replacements of the same token: of several rotations the last counts. */
     async revokePassedOver(
       client: Queryable,
       tenantId: number,
@@ -263,7 +263,7 @@ export function createTokenQueries(s: string) {
       return rows.map((row) => row.token_id);
     },
 
-    /** Null: unknown. A token that was revoked before keeps its time. */
+    /** Null: unknown. A token revoked before keeps its time. */
     async revoke(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow | null> {
       const { rows } = await client.query({
         text: `update ${s}.tokens set revoked_at = coalesce(revoked_at, now()) where tenant_id = $1 and token_id = $2
@@ -273,7 +273,7 @@ export function createTokenQueries(s: string) {
       return rows[0] ? token(rows[0]) : null;
     },
 
-    /** Every other token of that origin: a setting that was changed must not leave its old value valid. */
+    /** Every other token of that origin: a changed setting must not leave its old value valid. */
     async revokeOthersOf(
       client: Queryable,
       tenantId: number,
@@ -289,8 +289,8 @@ export function createTokenQueries(s: string) {
     },
 
     /**
-     * The first use of a token ends the one that it replaces. Nobody waits here, because many come in one statement: if
-     * either is being changed at this moment nothing is marked, and the next use tries again.
+     * The first use of a token ends the one it replaces. Many come in one statement, so it never waits: if either token
+     * is being changed, nothing is marked, and the next use tries again.
      */
     async markFirstUses(
       client: Queryable,
@@ -323,7 +323,7 @@ export function createTokenQueries(s: string) {
           ), used as (
             update ${s}.tokens t set first_used_at = now() from free f
             where t.tenant_id = any(array[f.tenant_id]) and t.token_id = f.token_id and t.first_used_at is null
-              -- one that ends here is changed once: a second change of a row in one statement is dropped
+              -- a token that ends here is changed only once: a second change of a row in one statement is dropped
               and not exists (select 1 from free x where x.tenant_id = f.tenant_id and x.old = f.token_id)
           ), ended as (
             update ${s}.tokens t set revoked_at = now() from free f
@@ -343,7 +343,7 @@ export function createTokenQueries(s: string) {
       return answers;
     },
 
-    /** The valid admins, locked until the end of the transaction: whoever ends one of them comes after the other. */
+    /** The valid admins, locked until the transaction ends: revocations of admins come one after the other. */
     async lockAdmins(client: Queryable, tenantId: number): Promise<string[]> {
       const { rows } = await client.query({
         text: `select token_id from ${s}.tokens

@@ -3,18 +3,18 @@ import { isTokenKind, type TokenKind } from '@muster/contracts/words';
 import { DEFAULT_TENANT } from '../tenants/default-tenant.ts';
 
 /**
- * `mst_<kind>_<tenant>_<secret>`: kind and tenant in clear, so that the look-up names its tenant; the secret is 256
- * random bits. Stored is only the SHA-256 of the whole text: there is nothing to guess in a random secret, so a slow
- * hash would only slow down every request.
+ * `mst_<kind>_<tenant>_<secret>`: kind and tenant in clear text, so the look-up names its tenant; the secret is 256
+ * random bits. Only the SHA-256 of the whole text is stored: a random secret cannot be guessed, so a slow hash would
+ * only slow down every request.
  */
 const FORM = /^mst_([a-z]+(?:-[a-z]+)*)_([1-9]\d{0,9})_[A-Za-z0-9_-]{43}$/;
-/** The longest text that is looked up at all. */
+/** Longer texts are not looked up. */
 const LONGEST = 1_024;
 const SHORTEST_OF_ONES_OWN = 32;
 
 export interface Presented {
   readonly tenantId: number;
-  /** Null: a text of somebody's own choice, as the setting for the operator token allows. */
+  /** Null: a free text, as the setting for the operator token allows. */
   readonly kind: TokenKind | null;
   readonly sha256: Buffer;
 }
@@ -27,7 +27,7 @@ export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** What a bearer text says about itself, or null if it cannot be a token of ours. */
+/** What a bearer text says about itself, or null if it cannot be one of our tokens. */
 export function readSecret(text: string): Presented | null {
   if (text.length < SHORTEST_OF_ONES_OWN || text.length > LONGEST) return null;
   const match = FORM.exec(text);

@@ -6,7 +6,7 @@ export interface SignInRow {
   readonly signedInAt: Date;
   readonly endsAt: Date;
   readonly sha256: Buffer;
-  /** Valid: of a revoked one there is no sign-in. */
+  /** Valid: a revoked token has no sign-in. */
   readonly token: TokenRow;
 }
 
@@ -24,7 +24,7 @@ export function createSignInQueries(s: string) {
       return rows[0].sign_in_id;
     },
 
-    /** All but the newest of a token are over; says which. */
+    /** Ends all but the newest of a token; returns the ended ones. */
     async endOldest(client: Queryable, tenantId: number, tokenId: string, keep: number): Promise<string[]> {
       const { rows } = await client.query({
         text: `delete from ${s}.sign_ins where tenant_id = $1 and sign_in_id = any(array(

@@ -7,8 +7,8 @@ import { createSignInQueries } from './sign-in-queries.ts';
 import type { Tokens } from './tokens.ts';
 
 /**
- * Browsers that are signed in: a secret of their own, made with an operator token. It is worth what its token is worth at
- * that moment: who has it is the caller of the token, and is nobody once the token is revoked, on all nodes at once.
+ * Signed-in browsers: each has its own secret, created with an operator token, and its caller is that of the token. It
+ * has the token's rights at each moment, and none once the token is revoked, on all nodes at once.
  */
 export interface SignedIn {
   readonly signInId: string;
@@ -17,22 +17,22 @@ export interface SignedIn {
   readonly endsAt: Date;
 }
 
-/** Who wants to know of sign-outs, on whatever node. */
+/** Notified of sign-outs on any node. */
 export interface SignInWatcher {
   ended(tenantId: number, signInId: string): void;
-  /** Any of them may have ended. */
+  /** Notifications may have been lost: any of them may have ended. */
   missed(): void;
 }
 
 interface Known extends SignedIn {
-  /** Of the tokens, before it was looked up: any revocation since then means another look. */
+  /** The version of the tokens before the look-up: any revocation since then requires another one. */
   readonly tokenVersion: number;
 }
 
 const FORM = /^mst_session_([1-9]\d{0,9})_[A-Za-z0-9_-]{43}$/;
 const KEPT_MS = 10_000;
 const MOST_KNOWN = 10_000;
-/** Of one token; with one more the oldest is over. */
+/** Per token; one more ends the oldest. */
 const MOST_OF_TOKEN = 100;
 const DAY_MS = 86_400_000;
 const EVERY_HOUR = 3_600_000;
@@ -65,7 +65,7 @@ export function createSignIns(options: {
   const word = (tenantId: number, signInId: string) => `${tenantId}:${signInId}`;
 
   return {
-    /** The tenant that a secret says it is of; null: it is none of ours. */
+    /** The tenant named in a secret; null: not one of ours. */
     tenantOf(text: string): number | null {
       const tenantId = Number(FORM.exec(text)?.[1] ?? 'none');
       return tenantId <= 2_147_483_647 ? tenantId : null;
@@ -93,7 +93,7 @@ export function createSignIns(options: {
       return { secret, signInId, signedInAt, endsAt };
     },
 
-    /** Who has this secret; null: nobody, not any more. */
+    /** The sign-in with this secret; null: unknown or ended. */
     async find(text: string): Promise<SignedIn | null> {
       const tenantId = this.tenantOf(text);
       if (tenantId === null) return null;
@@ -131,7 +131,7 @@ export function createSignIns(options: {
 
     watch: (watcher: SignInWatcher) => void watchers.push(watcher),
 
-    /** Hears of sign-outs on other nodes. */
+    /** Starts listening for sign-outs on other nodes. */
     start: () => cache.start(),
   };
 }

@@ -11,12 +11,12 @@ import { newSecret, type Presented, readSecret, sha256 } from './secret.ts';
 
 /**
  * Tokens of every kind: issued (the secret is shown once), looked up, revoked, rotated. A rotation leaves the old token
- * valid until the new one is used for the first time:
+ * valid until the first use of the new one:
  *
  *   old valid ──rotate──► old and new valid ──first use of new──► only new valid
  *
- * Rotated again before that, the new one ends: only the token in use and the newest are valid. So `replaces` always names
- * the token in use. Whoever changes several tokens locks them by their numbers.
+ * Another rotation before that ends the new one: only the token in use and the newest are valid. So `replaces` always
+ * names the token in use. Changes of several tokens lock them by number.
  */
 export interface TokenRequest {
   readonly tenantId: number;
@@ -24,12 +24,12 @@ export interface TokenRequest {
   readonly role?: Role | null;
   readonly name: string;
   readonly restriction?: unknown;
-  /** The target whose token it is: all of its tokens are found and ended by this. */
+  /** The target that owns the token: all of its tokens are found and revoked by this. */
   readonly owner?: string | null;
   readonly createdBy?: string | null;
 }
 
-/** One that was valid once, and what it was for. */
+/** A formerly valid token, and what it was for. */
 export type FormerToken = Pick<Caller, 'tenantId' | 'kind' | 'restriction'>;
 
 const KEPT_MS = 10_000;
@@ -39,10 +39,10 @@ const MOST_AT_ONCE = 1_000;
 
 type TokenRef = Pick<Caller, 'tenantId' | 'tokenId'>;
 
-/** Wants to know what becomes of tokens that were valid. */
+/** Notified about tokens that were valid. */
 export interface Watcher {
   revoked(tenantId: number, tokenId: string): void;
-  /** News may have been missed: anything may have been revoked. */
+  /** Notifications may have been lost: anything may have been revoked. */
   missed(): void;
 }
 
@@ -50,16 +50,16 @@ export type Tokens = ReturnType<typeof createTokens>;
 
 export function createTokens(db: Database, schema: string) {
   const queries = createTokenQueries(schema);
-  // What a text says never changes, and its hash was a twentieth of a request; whether it is valid is asked of `cache`.
+  // The parsed parts of a text never change, and its hash took a twentieth of a request; its validity is in `cache`.
   const recent = new BoundedMap<string, Presented>(MOST_RECENT);
   const word = (tenantId: number, tokenId: string) => `${tenantId}:${tokenId}`;
 
   const watchers: Watcher[] = [];
 
   /**
-   * Callers by the hash of their token, for at most ten seconds, so that a busy worker does not cost a look-up per request.
-   * A revocation is told to every node at once; the ten seconds are for the case that the news is lost. Nobody is sent away
-   * before it is committed: it may never happen.
+   * Callers by the hash of their token, for at most ten seconds, so a busy worker does not cost a look-up per request.
+   * A revocation is sent to every node at once; the ten seconds cover a lost notification. No caller is rejected before
+   * the commit of a revocation, which may never come.
    */
   const cache = new NotifiedCache<Caller>(db, {
     channel: `${schema}_tokens`,
@@ -86,7 +86,7 @@ export function createTokens(db: Database, schema: string) {
     (wanted: readonly Presented[]) => queries.findMany(db.reserved, wanted),
     db.writers,
   );
-  /** Written only once in the life of a token. */
+  /** Written once in the life of a token. */
   const firstUse = gatherReads(
     db,
     async (used: readonly { tenantId: number; tokenId: string }[]) => {
@@ -106,7 +106,7 @@ export function createTokens(db: Database, schema: string) {
     return found;
   }
 
-  /** For each of these the token that a new one has to replace; those that are revoked are missing. Locks them. */
+  /** For each of these the token that a new one has to replace; revoked ones are missing. Locks them. */
   async function inUse(client: Queryable, tenantId: number, tokenIds: readonly string[]) {
     const valid = await queries.lockValid(client, tenantId, tokenIds);
     const ids = new Set(valid.map(({ tokenId }) => tokenId));
@@ -158,7 +158,7 @@ export function createTokens(db: Database, schema: string) {
     create: (client: Queryable, request: TokenRequest) => issue(client, request, null),
 
     /**
-     * Many at once, each with a new secret or with the hash of one that its owner has already. `replaces` is a token of
+     * Many at once, each with a new secret or with the hash of one that its owner already has. `replaces` is a token of
      * the same owner: the one in use ends with the first use of this one. Null: the hash is taken.
      */
     async createMany(
@@ -199,8 +199,8 @@ export function createTokens(db: Database, schema: string) {
     withHashes: queries.withHashes,
 
     /**
-     * Ends all of them, also one that a rotation made meanwhile: it holds the lock of the old one until it is there to
-     * be found, so it is looked for until nothing is left. Returns how many there were.
+     * Revokes all of them, even one that a concurrent rotation creates: the rotation holds the lock of the old one
+     * until the new one can be found, so the search is repeated until none is left. Returns how many there were.
      */
     async revokeOf(
       client: Queryable,
@@ -221,7 +221,7 @@ export function createTokens(db: Database, schema: string) {
 
     async revoke(client: Queryable, tenantId: number, tokenId: string): Promise<TokenRow> {
       const token = await known(client, tenantId, tokenId);
-      // Under the locks of all of them: two admins who end each other at once are told one after the other.
+      // Under the locks of all of them: of two admins that revoke each other, the second is refused.
       const admins = token.role === 'admin' ? await queries.lockAdmins(client, tenantId) : [];
       if (admins.length === 1 && admins[0] === tokenId)
         throw tokenError(
@@ -269,7 +269,7 @@ export function createTokens(db: Database, schema: string) {
       return caller;
     },
 
-    /** What a bearer text was for, if it is that of a revoked token; null: it never was one of ours, or is still valid. */
+    /** What a revoked token was for; null: never one of ours, or still valid. */
     async former(text: string): Promise<FormerToken | null> {
       const presented = readSecret(text);
       if (!presented) return null;
@@ -278,7 +278,7 @@ export function createTokens(db: Database, schema: string) {
       return { tenantId: found.tenantId, kind: found.kind, restriction: found.restriction };
     },
 
-    /** Makes sure of an admin token that the server was told: valid, and the only one of its origin. */
+    /** Ensures an admin token that was given to the server: valid, and the only one of its origin. */
     async ensureAdmin(
       client: Queryable,
       tenantId: number,
@@ -300,7 +300,7 @@ export function createTokens(db: Database, schema: string) {
       await tell(client, tenantId, await queries.revokeOthersOf(client, tenantId, origin, token.tokenId));
     },
 
-    /** No setting any more: what it once allowed is over. */
+    /** The setting was removed: revokes the token it named. */
     async endOrigin(client: Queryable, tenantId: number, origin: 'setting' | 'folder'): Promise<void> {
       await tell(client, tenantId, await queries.revokeOthersOf(client, tenantId, origin, null));
     },
@@ -311,12 +311,12 @@ export function createTokens(db: Database, schema: string) {
       return (await queries.findMany(client, [{ tenantId, sha256: sha256(text) }]))[0] !== null;
     },
 
-    /** Raised by every revocation, before anybody is told. */
+    /** Raised by every revocation, before any notification. */
     get version() {
       return cache.version;
     },
     watch: (watcher: Watcher) => void watchers.push(watcher),
-    /** Those among these that are not valid any more. */
+    /** Those of these that are no longer valid. */
     async invalidOf(tokens: readonly TokenRef[]): Promise<TokenRef[]> {
       const invalid: TokenRef[] = [];
       for (let at = 0; at < tokens.length; at += MOST_AT_ONCE)
@@ -324,7 +324,7 @@ export function createTokens(db: Database, schema: string) {
       return invalid;
     },
 
-    /** Hears of revocations on other nodes. */
+    /** Starts listening for revocations on other nodes. */
     start: () => cache.start(),
   };
 }

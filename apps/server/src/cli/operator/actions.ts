@@ -28,7 +28,7 @@ interface Listing extends Filter {
   readonly limit?: number;
 }
 
-/** What the routes of a host and of a PC do not take. */
+/** Options that the routes of a host or a PC do not take. */
 const NOT_WITH_TARGET = ['device', 'lane', 'kind', 'tag'];
 const STATES = 'pending claimed running succeeded failed cancelled expired unfinished finished'.split(' ');
 
@@ -76,7 +76,7 @@ export function actionCommands(group: Group): void {
 
 async function list(session: Session, options: Listing): Promise<number> {
   const { all, internal, limit, host, pc, device, lane, ...rest } = options;
-  // as people call it
+  // the wire says claimed, people running
   const said: string | undefined = rest.state;
   const state = (said === 'running' ? 'claimed' : said) as Listing['state'];
   let looked: number | undefined;
@@ -136,7 +136,7 @@ async function readPc(session: Session, pc: string, state: Listing['state']): Pr
   };
 }
 
-/** By its name first; the filters take the rest. */
+/** By its name first; the filters accept the other forms. */
 const targetOf = ({ lane, space, targetName }: Pick<Action, 'space' | 'lane' | 'targetName'>) =>
   lane ? [...(targetName === undefined ? [] : [targetName]), `${space}:${lane}`].join('  ') : null;
 
@@ -152,7 +152,7 @@ function shown(action: ActionWithEvents, now: Date): string[] {
     `${action.kind} ${action.id}  ${action.state}  ${targetOf(action) ?? ''}`,
     `why      ${why(action, now)}`,
     `created  ${action.createdAt} (${ago(action.createdAt, now)}) by ${action.createdBy ?? '-'}`,
-    // how many have failed is known while it may be tried again
+    // the number of failures is known while it may be tried again
     `attempt  ${action.attempt}${action.waitingFor ? `, ${action.failures} of ${action.maxAttempts} failed` : ''}`,
     `payload  ${json(action.payload)}`,
     ...(action.result === undefined ? [] : [`result   ${json(action.result)}`]),
@@ -167,7 +167,7 @@ function shown(action: ActionWithEvents, now: Date): string[] {
   ];
 }
 
-/** Ids, or a filter and the word that it is meant: a forgotten id must not touch everything. */
+/** Ids, or a filter with its confirmation: forgotten ids must not change everything. */
 async function chosen(session: Session, ids: readonly string[], options: Acting) {
   const { device, kind, lane, tag, yes } = options;
   const isFiltered = [device, kind, lane, tag].some(Boolean);

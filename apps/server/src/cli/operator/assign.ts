@@ -7,7 +7,7 @@ import { OPTIONS, wholeNumber } from './run.ts';
 import type { Session } from './session.ts';
 import { why } from './words.ts';
 
-/** What every action may be given, whoever it is for. */
+/** Options of every assignment, whatever its target. */
 export const ASSIGN_OPTIONS = (): Option[] => [
   new Option('--payload <json>', 'JSON, or @file'),
   new Option('--urgent', 'ahead of normal actions'),
@@ -56,7 +56,7 @@ function jsonOf(text: string): unknown {
 
 type Shown = Parameters<typeof why>[0];
 
-/** Says what became of it, at once or, with --wait, when it has ended. */
+/** Prints the new action, at once or, with --wait, when it has ended. */
 export async function assigned(
   session: Session,
   answer: { readonly id: string } & Shown,
@@ -73,7 +73,7 @@ export async function assigned(
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** Looks again every second, and says the reason whenever it changes. */
+/** Looks every second, and prints the reason whenever it changes. */
 async function untilEnded(session: Session, id: string) {
   let said = '';
   for (;;) {

@@ -13,7 +13,7 @@ import { ago } from './words.ts';
 const LOOK_AGAIN_MS = 1_000;
 const LOOKS_A_NOTE = 10;
 const OVER: readonly string[] = ['cancelled', 'aborted', 'completed'];
-/** One that was ended is over when its last device is. */
+/** A batch that was ended early is over when its last device is. */
 const isOver = ({ status, counts }: Batch) =>
   OVER.includes(status) && counts.waiting + counts.pending + counts.sent === 0;
 
@@ -90,9 +90,9 @@ async function show(session: Session, id: string, { watch }: { watch?: boolean }
 }
 
 const abortedBy = ({ abort, counts }: Batch) =>
-  `It aborted itself: ${counts.failed} of ${counts.failed + counts.done} failed${abort ? `, allowed were less than ${abort.failurePercent} % of ${abort.minimumSample} or more` : ''}.`;
+  `Aborted by its rule:  ${counts.failed} of ${counts.failed + counts.done} failed${abort ? `; the limit is ${abort.failurePercent} % once ${abort.minimumSample} have ended` : ''}.`;
 
-/** Redraws one line where somebody looks at it; into a file or a pipe goes what changed, a few times a minute. */
+/** Redraws one line on a terminal; into a file or a pipe it writes changes, a few times a minute. */
 async function watched(session: Session, first: Batch): Promise<number> {
   let batch = first;
   let said = '';
@@ -124,7 +124,7 @@ async function targetsOf(session: Session, { device, tag, everything }: Creating
   if (ways !== 1) throw new UsageError('Choose the targets with one of --device, --tag or --everything.');
   if (device) return { deviceIds: await Promise.all(device.map((one) => deviceIdOf(session, one))) };
   const targets = tag ? { tags: tag } : { all: true as const };
-  // a misspelt tag would make a batch of nobody, which is over at once and looks done
+  // a misspelt tag would make an empty batch, which ends at once and looks successful
   const { body } = await session.client.devices.count({ body: { targets } });
   if (body.count === 0)
     throw new NotFoundError(tag ? `No device has ${tagsOf(tag)}.` : 'There are no devices.');

@@ -27,7 +27,7 @@ export function eventCommands(group: Group): void {
   );
 }
 
-/** Comes back after a lost connection and misses nothing: the library sends the last cursor. */
+/** Reconnects after a lost connection and misses nothing: the library sends the last cursor. */
 async function tail(session: Session, { from, ...filter }: Tailing): Promise<number> {
   const query = new URLSearchParams(
     Object.entries({ ...filter, cursor: from ?? 'end' }).filter(([, v]) => v),
@@ -39,7 +39,7 @@ async function tail(session: Session, { from, ...filter }: Tailing): Promise<num
       async fetch(url, init) {
         const headers = { ...init.headers, authorization: `Bearer ${session.token}` };
         const response = await fetch(url, { ...init, headers });
-        // the library tells of the status alone
+        // the library reports only the status
         if (!response.ok) refusal = await refusalOf(response.clone());
         return response;
       },

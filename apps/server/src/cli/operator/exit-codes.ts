@@ -1,22 +1,22 @@
 import { MusterError } from '@muster/client';
 
-/** What a script can go by. Anything unforeseen ends with 1. */
+/** Exit codes for scripts. Unexpected errors end with 1. */
 export const EXIT = {
   done: 0,
   unforeseen: 1,
-  /** Wrong words, or no token. */
+  /** Invalid arguments, or no token. */
   usage: 2,
-  /** The server has said no, with a code. */
+  /** The server refused the request, with a code. */
   refused: 3,
   notFound: 4,
-  /** Nobody answers, or the server cannot at the moment. */
+  /** No answer, or the server is unavailable at the moment. */
   unavailable: 5,
-  /** It was waited for, and did not succeed. */
+  /** The command waited for the end, which was not a success. */
   unsuccessful: 6,
 } as const;
 
 export class UsageError extends Error {}
-/** What was named is not there. */
+/** The named thing does not exist. */
 export class NotFoundError extends Error {}
 
 export function exitCodeOf(error: unknown): number {
@@ -28,6 +28,6 @@ export function exitCodeOf(error: unknown): number {
   return error.status >= 500 || error.status === 429 ? EXIT.unavailable : EXIT.refused;
 }
 
-/** `fetch` says no more than that it failed; why is in its cause. */
+/** `fetch` only says that it failed; the reason is in its cause. */
 export const isUnanswered = (error: unknown): error is Error & { cause: Error } =>
   error instanceof TypeError && error.cause instanceof Error;

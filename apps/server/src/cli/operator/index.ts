@@ -6,7 +6,7 @@ import { endOnWrongWords, group, type Ways } from './run.ts';
 import type { Surroundings } from './session.ts';
 import { deviceCommands, hostCommands, laneCommands, pcCommands } from './targets.ts';
 
-/** What operators do over HTTP, with the token of MUSTER_TOKEN: the same that the console does. */
+/** Operator commands over HTTP, with the token of MUSTER_TOKEN: what the console can do. */
 export function addOperatorCommands(program: Command, around: Surroundings, ways: Ways): void {
   const of = (name: string, description: string) => group(program, around, name, description, ways);
   actionCommands(of('action', 'Actions of every door, over HTTP (MUSTER_URL, MUSTER_TOKEN)'));

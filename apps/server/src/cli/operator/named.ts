@@ -2,10 +2,10 @@ import { NotFoundError, UsageError } from './exit-codes.ts';
 import { pages } from './run.ts';
 import type { Session } from './session.ts';
 
-/** What people call things, for the ids that the server knows them by. */
+/** Translates names given by people into ids. */
 const isId = (text: string) => /^\d+$/.test(text);
 
-/** By its id, or by its whole name if only one is called so. */
+/** By id, or by the whole name if only one device has it. */
 export async function deviceIdOf(session: Session, device: string): Promise<string> {
   if (isId(device)) return device;
   const { body } = await session.client.devices.list({ query: { text: device, limit: 500 } });
@@ -16,7 +16,7 @@ export async function deviceIdOf(session: Session, device: string): Promise<stri
   return first.id;
 }
 
-/** By its id, or by its name, of which there is one. */
+/** By id, or by name, which is unique. */
 export async function hostIdOf(session: Session, host: string): Promise<string> {
   if (isId(host)) return host;
   const { rows } = await pages(
@@ -50,7 +50,7 @@ interface Lane {
   readonly space?: string;
 }
 
-/** The lane of a device, or the one that is written as TARGET shows it; `night-jobs` is short for `generic:night-jobs`. */
+/** The lane of a device, or a lane as TARGET shows it; `night-jobs` is short for `generic:night-jobs`. */
 export async function laneOf(
   session: Session,
   { device, lane }: { readonly device?: string; readonly lane?: string },
@@ -64,12 +64,12 @@ export async function laneOf(
   if (lane === undefined) return {};
   const colon = lane.indexOf(':');
   const written = { space: lane.slice(0, colon), lane: lane.slice(colon + 1) };
-  // the name of a generic lane may have a colon too
+  // the name of a generic lane may also contain a colon
   for (const one of [{ lane }, ...(colon > 0 && written.lane !== '' ? [written] : [])]) {
     const { body } = await session.client.actions.list({ query: { ...one, limit: 1 } });
     if (body.actions.length > 0) return one;
   }
-  // a lane without actions is forgotten: the server knows no difference either
+  // an empty lane is deleted after a while, so the server cannot tell the difference either
   throw new NotFoundError(
     `There are no actions in lane ${lane}. Write the lane as the column TARGET of "muster action list" shows it, or use --device.`,
   );

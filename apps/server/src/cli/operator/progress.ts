@@ -2,13 +2,13 @@ import type { Batch } from '@muster/contracts';
 
 const CELLS = 24;
 
-/** `[##########x-------------] 612 done + 9 failed + 379 waiting = 1000`: what is left out is zero. */
+/** `[##########x-------------] 612 done + 9 failed + 379 waiting = 1000`: zeros are left out. */
 export function progress({ counts, total }: Pick<Batch, 'counts' | 'total'>): string {
   const { waiting, pending, sent, done, ...lost } = counts;
   const gone = Object.values(lost).reduce((sum, count) => sum + count, 0);
   const cells = (count: number) => (total === 0 ? 0 : Math.floor((count * CELLS) / total));
   const full = '#'.repeat(cells(done));
-  // never hidden by rounding: one that failed is seen
+  // never hidden by rounding: a single failure is visible
   const bad = 'x'.repeat(Math.min(CELLS - full.length, gone > 0 ? Math.max(1, cells(gone)) : 0));
   const rest = '-'.repeat(CELLS - full.length - bad.length);
   const parts = Object.entries({ done, ...lost, sent, pending, waiting }).filter(([, count]) => count > 0);

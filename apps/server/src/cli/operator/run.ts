@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { EXIT, exitCodeOf, isUnanswered } from './exit-codes.ts';
 import { openSession, type Session, type Surroundings } from './session.ts';
 
-/** How a command is over: with a code when it has run, or at once when its words are wrong. */
+/** How a command ends: with its exit code after running, or at once if its arguments are invalid. */
 export interface Ways {
   end(code: number): void;
   leave(code: number): never;
@@ -33,7 +33,7 @@ export function group(
       for (const option of options) command.addOption(option);
       command.option('--json', 'print the response as one line of JSON');
       command.action(async (...given: unknown[]) => {
-        // commander hands over the arguments, the options and itself
+        // commander passes the arguments, the options and itself
         const { json = false, ...options } = given.at(-2) as { json?: boolean };
         const args = [...given.slice(0, -2), options] as never;
         try {
@@ -47,7 +47,7 @@ export function group(
   };
 }
 
-/** Wrong words have one exit code in every group, those of the installation itself too. */
+/** Invalid arguments have one exit code in every group, including the installation's own commands. */
 export function endOnWrongWords(command: Command, leave: Ways['leave']): void {
   command.exitOverride((error) => leave(error.exitCode === 0 ? EXIT.done : EXIT.usage));
   for (const one of command.commands) endOnWrongWords(one, leave);
@@ -61,7 +61,7 @@ function sentenceOf(error: unknown, url = 'the server of this machine'): string 
   return code && !error.message.includes(code) ? `${error.message} (${code})` : error.message;
 }
 
-/** Options that several commands have. */
+/** Options shared by several commands. */
 export const OPTIONS = {
   all: () => new Option('--all', 'all pages, not only the first'),
   clearError: () => new Option('--clear-error', 'also for devices in error; clears their error'),
@@ -104,7 +104,9 @@ export async function pages<Row>(
   return { rows, cursor };
 }
 
-/** The table, and that there is more than it shows; `looked`: how many were searched for a page that is not full. */
+/**
+ * The table, and a note if there is more than it shows; `looked`: how many were searched for a page that is not full.
+ */
 export const withMore = (
   lines: readonly string[],
   cursor: string | null,

@@ -3,12 +3,12 @@ import path from 'node:path';
 import { type Client, createClient } from '@muster/client';
 import { UsageError } from './exit-codes.ts';
 
-/** What a command has to do with: settings, the clock and somewhere to write. Tests bring their own. */
+/** What a command needs: settings, a clock and outputs. Tests bring their own. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   say(line: string): void;
   note(line: string): void;
-  /** Replaces the line that was drawn before; only where somebody sees it. */
+  /** Replaces the line drawn before; only on a terminal. */
   readonly draw?: ((line: string) => void) | undefined;
   now(): Date;
   readonly signal?: AbortSignal;
@@ -18,7 +18,7 @@ export interface Session extends Surroundings {
   readonly client: Client;
   readonly url: string;
   readonly token: string;
-  /** The answer of the server as it is, or lines for people. */
+  /** Prints the server's answer as it is, or lines for people. */
   show(answer: unknown, lines: () => readonly string[]): void;
 }
 
@@ -37,7 +37,7 @@ export function openSession(around: Surroundings, { json = false }: { readonly j
   };
 }
 
-/** On the machine of the server itself the token of its first start is at hand. */
+/** On the server's own machine, the token of its first start is available. */
 function tokenOf(env: Surroundings['env']): string {
   if (env.MUSTER_TOKEN) return env.MUSTER_TOKEN;
   const own = path.join(env.MUSTER_DATA_DIR ?? 'data', 'operator-token');

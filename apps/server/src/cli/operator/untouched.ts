@@ -5,8 +5,8 @@ import type { Session } from './session.ts';
 const MOST_NAMED = 20;
 
 /**
- * Those of the named ones that nothing was done to: a script that names them wants to know. The answer only counts them, so
- * the first twenty ids are looked at; `states` are those that an action is not in after it was done.
+ * The named actions that were not changed, for scripts that name them. The answer only counts them, so the first twenty
+ * ids are looked up; `states` are those that an action cannot be in after the change.
  */
 export async function untouched(
   session: Session,
@@ -29,7 +29,7 @@ export async function untouched(
   ];
 }
 
-/** The only id is called by itself. */
+/** A single id is called by its id. */
 const leftOf = (left: number, named: number, ids: readonly string[]) =>
   ids.length === 1 ? `Action ${ids[0]}` : `${left} of the ${named > 0 ? 'other ' : ''}ids`;
 
@@ -42,7 +42,7 @@ async function stateOf(session: Session, id: string): Promise<string | null> {
   }
 }
 
-/** Advice in the words of the command line, not of the wire. */
+/** Advice in terms of command-line options, not of the wire. */
 export const refusalLines = (refusals: RedrivenMatching['refusals']): string[] =>
   refusals.map(({ id, code, device, error }) =>
     device

@@ -27,7 +27,7 @@ export function ago(time: string | null | undefined, now: Date): string | null {
 
 const TIME = /(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z/g;
 
-/** Why it has not run yet, or how it ended, in one line. Its times are told as the ages beside it are. */
+/** Why it has not run yet, or how it ended, in one line. Its times are shown as ages, like those beside it. */
 export function why(
   action: {
     readonly waitingFor: { readonly code: string; readonly text: string } | null;

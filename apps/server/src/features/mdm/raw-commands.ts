@@ -146,7 +146,7 @@ export function createRawCommands({ commands, engine, fleet, leaseMs, lives, pho
       if (!(await lives.isBegun(tx, tenantId, phone)))
         throw mdmError(
           'MUSTER_NEW_LIFE',
-          'The phone has just enrolled, and what its device was told before is being ended. Try again in a moment.',
+          'The phone has just enrolled, and the former actions of its device are still being ended. Try again in a moment.',
           { retryAfter: RETRY_SECONDS },
         );
       check(phone, request);
