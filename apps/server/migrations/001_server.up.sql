@@ -1,7 +1,7 @@
 -- breaking: no
 -- What all doors share.
 
--- Who lives here. Every other table of every line carries the number of its tenant first.
+-- Tenants. The first column of every other table, of every line of migrations, is the tenant's number.
 create table {schema}.tenants (
   tenant_id int primary key,
   name text not null,
@@ -9,9 +9,9 @@ create table {schema}.tenants (
 );
 create unique index one_tenant_per_name on {schema}.tenants (name);
 
--- Bearer tokens. Only their SHA-256 is stored; a token carries its tenant in clear, so the first look-up already names
--- the tenant. `replaces` is the token that this one takes the place of once it is used for the first time: clients that
--- are offline keep their old one until then. It is always the token in use, also after several rotations.
+-- Bearer tokens. Only their SHA-256 is stored; a token carries its tenant in clear text, so the first look-up already
+-- names the tenant. `replaces` is the token that this one replaces at its first use: clients that are offline keep
+-- their old one until then. It is always the token in use, also after several rotations.
 create sequence {schema}.token_seq;
 create table {schema}.tokens (
   tenant_id int not null,
@@ -20,10 +20,10 @@ create table {schema}.tokens (
   role text collate "C",
   name text not null,
   sha256 bytea not null,
-  -- where it comes from: 'issued' by somebody, or kept by a 'setting' or the data 'folder' of the server
+  -- 'issued' to a client, or kept by a 'setting' or the data 'folder' of the server
   origin text collate "C" not null default 'issued',
   restriction jsonb,
-  -- the host, device or PC whose token it is; which of them follows from the kind
+  -- the host, device or PC that owns the token; which of them follows from the kind
   owner bigint,
   created_at timestamptz not null default now(),
   created_by text,
@@ -33,14 +33,14 @@ create table {schema}.tokens (
   primary key (tenant_id, token_id)
 );
 create unique index one_token_per_hash on {schema}.tokens (tenant_id, sha256) where {schema}.sought_by(sha256);
--- The tokens of an owner are ended together, whoever rotated them.
+-- The tokens of an owner are ended together, rotated ones included.
 create index tokens_of_owner on {schema}.tokens (tenant_id, kind, owner) where {schema}.sought_by(owner) and revoked_at is null;
 create index tokens_that_replace on {schema}.tokens (tenant_id, replaces) where {schema}.sought_by(replaces);
 -- One of them is always left.
 create index valid_admins on {schema}.tokens (tenant_id, token_id) where kind = 'operator' and role = 'admin' and revoked_at is null;
 
--- Every change an operator made: who, what, on what, when, and what was asked for, never a secret. Written in the
--- transaction of the change wherever the change has one.
+-- Every change by an operator: who, what, on what, when, and the request, never a secret. Written in the transaction of
+-- the change wherever it has one.
 create sequence {schema}.audit_seq;
 create table {schema}.audit (
   tenant_id int not null,
@@ -55,10 +55,10 @@ create table {schema}.audit (
 );
 create index audit_by_time on {schema}.audit (at);
 
--- When a target (a host, a device, a PC) was last heard of over a channel. A table of its own, because it is written far more
--- often than everything else that is known of a target: many rows at once, every few seconds. `online_until` is what the setting
--- made of it when it was written: for statements that nobody passes settings to. A target that was enrolled again has a new life: what was
--- heard up to `forgotten_at` is of the one before, also what is written down later.
+-- When a target (a host, a device, a PC) was last heard of over a channel. A separate table, because it is written far
+-- more often than all other data of a target: many rows at once, every few seconds. `online_until` is computed from the
+-- setting when it is written, for statements that get no settings. A target that enrolled again has a new life:
+-- contacts up to `forgotten_at` belong to the former one, even if they are stored later.
 create table {schema}.contacts (
   tenant_id int not null,
   channel text collate "C" not null,
@@ -69,8 +69,8 @@ create table {schema}.contacts (
   primary key (tenant_id, channel, target_id)
 ) with (fillfactor = 50);
 
--- Which clients speak for a target: more than one after a machine was cloned, or a state folder was lost. Only the newest few of a
--- target are kept.
+-- The clients that use the token of a target: more than one after a machine was cloned, or a state folder was lost.
+-- Only the newest few of a target are kept.
 create table {schema}.instances (
   tenant_id int not null,
   channel text collate "C" not null,
@@ -81,10 +81,10 @@ create table {schema}.instances (
   primary key (tenant_id, channel, target_id, instance_id)
 ) with (fillfactor = 50);
 
--- What requests with an Idempotency-Key made, where that is no single action: the engine keeps the keys of actions itself.
+-- What requests with an Idempotency-Key created, if not a single action: the engine keeps the keys of actions itself.
 create table {schema}.request_keys (
   tenant_id int not null,
-  -- with the route: two clients that know nothing of each other may count their requests alike
+  -- with the route: two independent clients may number their requests alike
   key text collate "C" not null,
   body_hash bytea not null,
   -- null only inside the transaction of the first request
@@ -94,16 +94,16 @@ create table {schema}.request_keys (
 );
 create index request_keys_by_time on {schema}.request_keys (at);
 
--- Which keys values of this database are sealed with: not the keys themselves, but something that only they can open. So a start with
--- a wrong key is refused at once.
+-- Identifies the keys that seal values of this database: not the keys themselves, but something that only they can
+-- open. So a start with a wrong key is refused at once.
 create table {schema}.secret_keys (
   key_id bytea primary key,
   probe bytea not null,
   first_used_at timestamptz not null default now()
 );
 
--- Browsers that are signed in. Each is a second secret of an operator token, stored as its hash: worth as much as the token,
--- and nothing without it. A token that is revoked leaves its rows to be pruned; whoever looks one up asks for the token, too.
+-- Signed-in browsers. Each is a second secret of an operator token, stored as its hash: worth as much as the token, and
+-- nothing without it. The rows of a revoked token stay until they are pruned; a look-up checks the token, too.
 create sequence {schema}.sign_in_seq;
 create table {schema}.sign_ins (
   tenant_id int not null,
@@ -118,9 +118,9 @@ create unique index one_sign_in_per_hash on {schema}.sign_ins (tenant_id, sha256
 create index sign_ins_of_token on {schema}.sign_ins (tenant_id, token_id) where {schema}.sought_by(token_id);
 create index sign_ins_by_end on {schema}.sign_ins (ends_at);
 
--- What happened in each minute, per tenant and channel, counted from the event feed by a duty, so that charts read some rows and
--- nobody scans. Up to where the feed was counted stands beside it and moves in the same transaction: nothing is counted twice.
--- `pending`, `running` and `oldest_at` are what was there at the last look of that minute; the channel '' is the whole tenant.
+-- Events of each minute, per tenant and channel, counted from the event feed by a duty, so charts read a few rows and
+-- scan nothing. The counted position of the feed moves in the same transaction: nothing is counted twice. `pending`,
+-- `running` and `oldest_at` are from the last look of that minute; the channel '' is the whole tenant.
 create table {schema}.minute_counts (
   tenant_id int not null,
   minute timestamptz not null,

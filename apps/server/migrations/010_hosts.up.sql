@@ -1,5 +1,6 @@
 -- breaking: no
--- Hosts and their services. What is queued or running is not here: a host is a runner of the engine, a service is a lane.
+-- Hosts and their services. What is queued or running is not here: a host is a runner of the engine, a service is a
+-- lane.
 create sequence {schema}.host_seq;
 create sequence {schema}.service_seq;
 
@@ -8,7 +9,7 @@ create table {schema}.hosts (
   host_id bigint not null default nextval('{schema}.host_seq'),
   name text not null,
   runner_id bigint not null,
-  -- a host that registered itself may ask again with the secret it made up, if the answer was lost
+  -- a host that registered itself repeats the request with the secret it made up, if the answer was lost
   enrolment_sha256 bytea,
   created_at timestamptz not null default now(),
   primary key (tenant_id, host_id)

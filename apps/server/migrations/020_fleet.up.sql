@@ -1,6 +1,6 @@
 -- breaking: no
--- Devices: who they are, what was assigned to them and by whom, what has happened to them. What is in a device's queue
--- is in the engine, in the lane of the device.
+-- Devices: their identity, what was assigned to them and by whom, and their history. The queue of a device is in the
+-- engine, in the lane of the device.
 
 create sequence {schema}.device_seq;
 create table {schema}.devices (
@@ -10,10 +10,10 @@ create table {schema}.devices (
   name text not null,
   external_id text,
   tags text[] not null default '{}',
-  -- error keeps a device out of tasks until an operator clears it; check-in serves it all the same
+  -- an error keeps a device out of tasks until an operator clears it; check-in serves it all the same
   state text collate "C" not null default 'ok' constraint device_state_is_known check (state in ('ok', 'error')),
   state_reason text,
-  -- the action whose failure it was: if it turns out to have succeeded, the error goes with it
+  -- the action that failed: if it turns out to have succeeded, the error is cleared
   state_action bigint,
   expires_at timestamptz,
   pc_id bigint,
@@ -28,7 +28,7 @@ create unique index one_device_per_external_id on {schema}.devices (tenant_id, e
 create unique index one_device_per_lane on {schema}.devices (tenant_id, lane_id) where {schema}.sought_by(lane_id);
 create index devices_by_tag on {schema}.devices using gin (tags) where deleted_at is null;
 create index devices_of_pc on {schema}.devices (tenant_id, pc_id) where {schema}.sought_by(pc_id) and deleted_at is null;
--- found by how what they are called begins, and if something is wrong with them
+-- searched by the beginning of their names, and by state
 create index devices_by_name on {schema}.devices (tenant_id, lower(name) text_pattern_ops)
   where {schema}.sought_by(lower(name)) and deleted_at is null;
 create index devices_by_external_id on {schema}.devices (tenant_id, lower(external_id) text_pattern_ops)
@@ -37,8 +37,8 @@ create index devices_in_error on {schema}.devices (tenant_id, device_id)
   where state = 'error' and {schema}.sought_by(state) and deleted_at is null;
 create index devices_by_expiry on {schema}.devices (tenant_id, expires_at) where expires_at is not null and deleted_at is null;
 
--- What the door knows of an action of a device, beside the engine: where it came from, and how many days it adds to the
--- device's expiry when it succeeds. Never changed; forgotten some time after the action.
+-- The door's data of an action of a device, beside the engine: its origin, and how many days it adds to the device's
+-- expiry when it succeeds. Never changed; deleted some time after the action.
 create table {schema}.assignments (
   tenant_id int not null,
   action_id bigint not null,
@@ -54,7 +54,7 @@ create table {schema}.assignments (
 );
 create index assignments_with_days on {schema}.assignments (tenant_id, device_id) where more_days <> 0 and {schema}.sought_by(device_id);
 
--- Everything that happened to a device, in the transaction in which it happened.
+-- The history of each device, written in the transaction of each event.
 create sequence {schema}.milestone_seq;
 create table {schema}.milestones (
   tenant_id int not null,
@@ -72,9 +72,9 @@ create table {schema}.milestones (
 );
 create index milestones_by_time on {schema}.milestones using brin (at);
 
--- Locks these devices, in one order for all who do, and tells their expiry and the days that their unfinished actions would
--- add, without those of `p_actions`. As a function: what it reads after the locks is as it is then, not as it was when the
--- statement began that calls it.
+-- Locks these devices, in one order for all callers, and returns their expiry and the days that their unfinished
+-- actions would add, without those of `p_actions`. A function, because what it reads after the locks is as it is then,
+-- not as it was when the calling statement began.
 create function {schema}.lock_expiries(p_tenants int[], p_devices bigint[], p_actions bigint[])
 returns table (tenant_id int, device_id bigint, expires_at timestamptz, days int) language plpgsql as $$
 #variable_conflict use_column
@@ -95,7 +95,7 @@ begin
     ) d;
 end $$;
 
--- The engine's question, answered: whose the lanes of a space are, and that of nobody is nothing put into.
+-- Answers the engine: why nothing can be queued in a lane whose owner does not exist.
 create or replace function {schema}.lane_refusal(p_tenant int, p_space text, p_name text) returns table (code text, sentence text) language sql stable as $$
   select r.code, r.sentence from (values
     ('MUSTER_UNKNOWN_TENANT', 'There is no tenant with this id.', not exists (
@@ -109,7 +109,7 @@ create or replace function {schema}.lane_refusal(p_tenant int, p_space text, p_n
   ) r(code, sentence, is_refused) where r.is_refused limit 1
 $$;
 
--- The engine's question, answered: what is urgent for a device on the channel of its own contacts goes before a task of its PC.
+-- Answers the engine: urgent actions for a device, on the channel of its own contacts, go before a task of its PC.
 create or replace function {schema}.heard_on(p_tenant int, p_lane bigint) returns table (channel text, until timestamptz) language sql stable as $$
   select k.channel, k.online_until
   from (
@@ -121,7 +121,7 @@ create or replace function {schema}.heard_on(p_tenant int, p_lane bigint) return
   ) k
 $$;
 
--- That the state of a device has changed, for whoever follows the feed: part of the statement that changes it.
+-- Publishes a change of a device's state in the feed: part of the statement that changes it.
 create function {schema}.note_device_state(
   p_at timestamptz, p_tenant int, p_lane bigint, p_device bigint, p_state text, p_previous text, p_reason text
 ) returns bigint language sql as $$
@@ -129,8 +129,8 @@ create function {schema}.note_device_state(
     'state', p_state, 'previousState', p_previous, 'reason', p_reason)) where p_state <> p_previous
 $$;
 
--- Devices that are meant together, by a batch or a run of a workflow: who they were when it was said, and the action
--- that each of them got. What became of those actions is in the engine.
+-- Frozen sets of devices, of a batch or a run of a workflow, with the action that each device got. The outcome of those
+-- actions is in the engine.
 create sequence {schema}.target_set_seq;
 create table {schema}.target_sets (
   tenant_id int not null,
@@ -143,19 +143,19 @@ create table {schema}.targets (
   set_id bigint not null,
   n int not null,
   device_id bigint,
-  -- as it was written, if there is no such device
+  -- as given, if there is no such device
   target text,
   -- why there is no action for it
   error text collate "C",
-  -- the sentence of that, if it is more than its code says
+  -- its sentence, if it says more than the code
   error_message text,
   action_id bigint,
   primary key (tenant_id, set_id, n)
 );
--- what is still to be put into lanes: the progress of a set is what is left of this
+-- not queued yet: the progress of a set is what is left of this
 create index targets_to_supply on {schema}.targets (tenant_id, set_id, n) where action_id is null and error is null;
 
--- Who was told that a device comes near which expiry, so that each value of it counts once.
+-- Which expiries of a device were already noticed, so each value counts once.
 create table {schema}.expiry_notices (
   tenant_id int not null,
   subject text collate "C" not null,

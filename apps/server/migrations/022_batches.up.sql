@@ -16,11 +16,11 @@ create table {schema}.batches (
   paused_at timestamptz,
   cancelled_at timestamptz,
   aborted_at timestamptz,
-  -- nothing is left to be done for it but to show it
+  -- nothing is left to do for it but to show it
   closed_at timestamptz,
-  -- who has put its actions into lanes; null: the duty of batches does, as fast as the pace allows
+  -- the door that queues its actions; null: the duty of batches does, as fast as the pace allows
   door text collate "C",
-  -- so many of its targets, from the first on, are known to have ended; when that was looked at, and when all had
+  -- this many of its targets, from the first on, are known to have ended; when that was checked, and when all had
   ended_up_to int not null default 0,
   looked_at timestamptz,
   finished_at timestamptz,
@@ -30,7 +30,7 @@ create index batches_unfinished on {schema}.batches (looked_at nulls first) wher
 create index batches_open on {schema}.batches (tenant_id, batch_id) where closed_at is null;
 create index batches_aborted on {schema}.batches (tenant_id, aborted_at) where aborted_at is not null;
 
--- How many were put into lanes and when, for the pace; forgotten after a minute.
+-- How many actions were queued and when, for the pace; deleted after a minute.
 create table {schema}.batch_supplies (
   tenant_id int not null,
   batch_id bigint not null,

@@ -1,6 +1,6 @@
 -- breaking: no
--- Workflows: an action for many devices, again and again, by a schedule. A run is one time that it happened; what it
--- made is in its set of targets.
+-- Workflows: an action for many devices, repeated on a schedule. A run is one such time; its actions are in its set of
+-- targets.
 create sequence {schema}.workflow_seq;
 create table {schema}.workflows (
   tenant_id int not null,
@@ -13,7 +13,7 @@ create table {schema}.workflows (
   catch_up text collate "C" not null constraint catch_up_is_known check (catch_up in ('none', 'one', 'all')),
   created_at timestamptz not null,
   created_by text,
-  -- when it is looked at next; null: never again
+  -- when it is checked next; null: never again
   next_at timestamptz,
   deleted_at timestamptz,
   primary key (tenant_id, workflow_id)
@@ -33,12 +33,12 @@ create table {schema}.workflow_runs (
   action jsonb not null,
   -- null: its time was missed, and the workflow does not catch up
   set_id bigint,
-  -- all its actions are in lanes; of a cancelled one: none of them waits any more
+  -- all its actions are queued; of a cancelled run: none of them waits any more
   supplied_at timestamptz,
   cancelled_at timestamptz,
   primary key (tenant_id, run_id)
 );
--- whoever inserts it runs it: a scheduled time happens once, with any number of leaders
+-- the transaction that inserts it runs it: a scheduled time happens once, with any number of leaders
 create unique index one_run_per_scheduled_time on {schema}.workflow_runs (tenant_id, workflow_id, scheduled_at)
   where trigger = 'schedule';
 create index runs_of_workflow on {schema}.workflow_runs (tenant_id, workflow_id, run_id);

@@ -1,6 +1,6 @@
 -- breaking: no
--- For readers who know the queue by its old table: what waits for each device, in a schema of its own that a reporting
--- role may be given. Read-only: it is a view over several tables. `id` is the action, `action_id` what is to be done.
+-- For readers who know the queue by its old table: the queue of each device, in a separate schema that a reporting role
+-- can be given. Read-only: it is a view over several tables. `id` is the action, `action_id` its kind.
 create schema if not exists {schema}_reports;
 create view {schema}_reports.t_queue_action as
   select x.action_id as id, x.tenant_id, d.device_id, x.kind as action_id,

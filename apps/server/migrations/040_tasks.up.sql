@@ -14,14 +14,14 @@ create table {schema}.pcs (
 create unique index one_pc_per_name on {schema}.pcs (tenant_id, name);
 create unique index one_pc_per_runner on {schema}.pcs (tenant_id, runner_id);
 
--- Those that are left of deleted PCs are looked for all the time, and most tokens are those of devices.
+-- The remaining tokens of deleted PCs are looked up all the time, and most tokens belong to devices.
 create index runner_tokens on {schema}.tokens (tenant_id, owner) where kind = 'runner' and revoked_at is null;
 
--- Since when its runner says that the device is not there; null: it is.
+-- Since when its runner reports the device as absent; null: it is present.
 alter table {schema}.devices add column absent_since timestamptz;
 
--- Two rows per tenant that ever had a task. Whoever adds one holds `add`, so tasks come into being in the order of their
--- numbers; whoever activates, ends, cancels or reopens one holds `advance`, so those come one after the other.
+-- Two rows per tenant that ever had a task. Adding a task locks `add`, so tasks become visible in the order of their
+-- numbers; activating, ending, cancelling or reopening one locks `advance`, so those come one after the other.
 create table {schema}.task_lines (
   tenant_id int not null,
   part text collate "C" not null,
@@ -31,12 +31,12 @@ create table {schema}.task_lines (
 create sequence {schema}.task_seq;
 create table {schema}.tasks (
   tenant_id int not null,
-  -- also its place in the line: taken while the line is held
+  -- also its place in the line: taken while the line is locked
   task_id bigint not null,
   name text not null,
   kind text not null,
   payload jsonb not null,
-  -- as it was said: {"deviceIds": […]} once as a list, or the predicate that is frozen when the task becomes active
+  -- as given: {"deviceIds": […]} once as a list, or the predicate that is frozen when the task becomes active
   targets jsonb not null,
   max_attempts int not null,
   timeout_seconds int not null,
@@ -48,7 +48,7 @@ create table {schema}.tasks (
   activated_at timestamptz,
   total int,
   cancelled_at timestamptz,
-  -- as the operator said it
+  -- as given by the operator
   cancel_reason text,
   ended_at timestamptz,
   primary key (tenant_id, task_id)
@@ -56,7 +56,7 @@ create table {schema}.tasks (
 create index tasks_ended on {schema}.tasks (ended_at) where ended_at is not null;
 create index tasks_unfinished on {schema}.tasks (tenant_id, task_id) where ended_at is null;
 
--- The devices that a task means, frozen; and the action that each of them got, once a slot was free for it.
+-- The devices of a task, frozen; and the action that each of them got, once a slot was free for it.
 create table {schema}.task_targets (
   tenant_id int not null,
   task_id bigint not null,
@@ -70,15 +70,15 @@ create table {schema}.task_targets (
 create index task_targets_waiting on {schema}.task_targets (tenant_id, task_id, device_id)
   where action_id is null and ended is null;
 
--- How many devices of a task are in which state: changes are appended in the transaction of what they count and folded
--- now and then, so that nothing scans to count and no row is hot.
+-- How many devices of a task are in each state: changes are appended in the transaction of what they count and folded
+-- now and then, so nothing scans to count and no row is hot.
 create table {schema}.task_counts (
   tenant_id int not null,
   task_id bigint not null,
   state text collate "C" not null constraint counted_state_is_known
     check (state in ('waiting', 'pending', 'running', 'completed', 'failed', 'cancelled')),
   change int not null,
-  -- when it was; of what is folded, the last time. A task in which nothing changes any more has stalled.
+  -- its time; of folded rows, the last time. A task in which nothing changes any more has stalled.
   at timestamptz not null,
   folded boolean not null default false
 );
@@ -86,7 +86,7 @@ create index counts_of_task on {schema}.task_counts (tenant_id, task_id);
 create index task_counts_to_fold on {schema}.task_counts (tenant_id, task_id) where not folded;
 
 -- For readers who know tasks by the tables of the former system: views under its names, all derived, and the functions
--- by which its scripts took work, gave it back and looked for timeouts. Read-only: each is a view over several tables.
+-- by which its scripts took work, gave it back and looked for timeouts. The views are read-only.
 
 create view {schema}_reports.tasks as
   select t.task_id as id, t.tenant_id, t.name, t.kind, t.payload,
@@ -107,7 +107,7 @@ create view {schema}_reports.tasks as
     from {schema}.task_counts c where c.tenant_id = t.tenant_id and c.task_id = t.task_id
   ) c;
 
--- One row per device that was handed out: those not yet supplied are no rows.
+-- One row per device that was handed out: devices not yet supplied have none.
 create view {schema}_reports.task_devices as
   select x.action_id as id, x.tenant_id, x.task_id, x.device_id,
     coalesce(substring(s.worker from '^pc:([0-9]+)')::bigint, d.pc_id) as pc_id,
@@ -143,7 +143,7 @@ create view {schema}_reports.execution_logs as
   from {schema}.task_targets x
   join {schema}.tasks t on t.tenant_id = x.tenant_id and t.task_id = x.task_id
   join {schema}.action_events e on e.tenant_id = x.tenant_id and e.action_id = x.action_id
-  -- the end of a lease by the deadline is no timeout: what was written with it says so
+  -- a lease that the deadline ended is not a timeout: the event written with it says so
   where e.type <> 'TIMEOUT' or not exists (
     select 1 from {schema}.action_events f where f.tenant_id = e.tenant_id and f.action_id = e.action_id and f.type = 'FAILED_FINAL'
       and f.reason = 'DEADLINE' and f.attempt = e.attempt and f.at = e.at);
@@ -168,8 +168,8 @@ create view {schema}_reports.workers as
   join {schema}.runner_loads r on r.tenant_id = p.tenant_id and r.runner_id = p.runner_id
   left join {schema}.contacts c on c.tenant_id = p.tenant_id and c.channel = 'runner' and c.target_id = p.pc_id;
 
--- `online` and `busy` are those that tasks may have: of a PC they are its eligible_device_count. `offline` is one that its PC says
--- is not there, or that has no PC.
+-- `online` and `busy` devices are those that tasks may use: of a PC they are its eligible_device_count. `offline` is a
+-- device that its PC reports absent, or that has no PC.
 create view {schema}_reports.devices as
   select d.device_id as id, d.tenant_id, d.name, d.external_id, d.pc_id, d.tags,
     case when d.state = 'error' then 'error' when d.pc_id is null or d.absent_since is not null then 'offline'
@@ -182,7 +182,7 @@ create view {schema}_reports.devices as
   left join {schema}.contacts r on r.tenant_id = d.tenant_id and r.channel = 'runner' and r.target_id = d.pc_id
   where d.deleted_at is null;
 
--- What happened to the devices of these actions, as the library's effect writes it for everybody else.
+-- The milestones of these actions, as the library's effect writes them otherwise.
 create function {schema}_reports.add_task_milestones(p_tenant int, p_actions bigint[], p_type text, p_at timestamptz) returns void language sql as $$
   insert into {schema}.milestones (tenant_id, device_id, type, action_id, source, at, expires_at, projected_expires_at)
     select p_tenant, d.device_id, p_type, a.action_id, 'task', p_at, d.expires_at, d.expires_at + (
@@ -196,8 +196,8 @@ create function {schema}_reports.add_task_milestones(p_tenant int, p_actions big
     order by i.n
 $$;
 
--- Takes work for a PC, as POST /api/pcs/:id/claim does: devices to be tried again, then new ones, one for each free slot.
--- What may be handed out is the engine's business; here are only the devices that are meant, and the counts of the task.
+-- Takes work for a PC, as POST /api/pcs/:id/claim does: devices to be tried again, then new ones, one for each free
+-- slot. The engine decides what may be handed out; here are only the selected devices, and the counts of the task.
 create function {schema}_reports.claim_task_devices_for_pc(p_tenant int, p_pc bigint, max_to_claim int default 1)
 returns setof {schema}_reports.task_devices language plpgsql as $$
 #variable_conflict use_column
@@ -225,7 +225,7 @@ begin
     return;
   end if;
   v_tag := 'task:' || v_task.task_id;
-  -- somebody may take a lane between look and lock: then there may be others to be had
+  -- another transaction may take a lane between look and lock; then other devices may still be available
   for v_round in 1..5 loop
     select least(max_to_claim - cardinality(v_all), s.free_slots) into v_free
       from {schema}_reports.pc_device_summary s where s.tenant_id = p_tenant and s.pc_id = p_pc;
@@ -252,7 +252,7 @@ begin
         where d.state = 'ok' and d.absent_since is null and f.takes_new
         order by d.device_id limit v_free - cardinality(v_again)
       ) y
-      -- a cancel waits for this, and the other way round
+      -- a cancel waits for this lock, and this for a cancel
       cross join lateral (
         select 1 from {schema}.task_targets x where x.tenant_id = p_tenant and x.task_id = v_task.task_id and x.device_id = y.device_id
           and x.action_id is null and x.ended is null limit 1 for update
@@ -295,8 +295,8 @@ begin
   return query select * from {schema}_reports.task_devices x where x.tenant_id = p_tenant and x.id = any(v_all) order by array_position(v_all, x.id);
 end $$;
 
--- What the library's effects do when the attempt of a task's device has ended: the counts of its task, its milestone, and the
--- device in error if its tries are used up. A deadline says nothing against the device.
+-- What the library's effects do when the attempt of a task's device has ended: the counts of its task, its milestone,
+-- and the device in error if its tries are used up. A missed deadline says nothing against the device.
 create function {schema}_reports.note_ended_attempt(p_tenant int, p_task_device bigint, p_state text, p_error text)
 returns void language plpgsql as $$
 declare
@@ -318,8 +318,8 @@ begin
   end if;
 end $$;
 
--- An attempt failed: pending again, or failed for good and the device in error. Says which, or null if it is not running
--- (any more). The attempt is the fence; without it the running one is meant.
+-- An attempt failed: pending again, or failed for good and the device in error. Returns which, or null if it is not
+-- running (any more). The attempt is the fence; without it the running one is meant.
 create function {schema}_reports.fail_or_retry_task_device(p_tenant int, p_task_device bigint, p_error text, p_attempt int default null)
 returns text language plpgsql as $$
 declare
@@ -339,8 +339,8 @@ begin
   return v_state;
 end $$;
 
--- Ends the attempts of task devices whose time is over, of all tenants or one, and says how many those were. Housekeeping does
--- this every second, and whatever it has at hand is left to it: whoever still calls this finds nothing to do, mostly.
+-- Ends the attempts of task devices whose time is over, of all tenants or one, and returns how many. Housekeeping does
+-- this every second, and rows it has locked are left to it: callers mostly find nothing to do.
 create function {schema}_reports.fn_timeout_tasks_and_task_devices(p_tenant int default null) returns int language plpgsql as $$
 declare
   v_now timestamptz := statement_timestamp();

@@ -1,16 +1,17 @@
 -- breaking: no
--- The command pipeline: where a device is in its life, what it was told to do, and each attempt to have it done. What is queued,
--- running or finished is in the engine, in the lane of the device; what a maker's layer knows of a device is its own business.
+-- The command pipeline: the policy of a device, the actions assigned to it, and each attempt to execute them. What is
+-- queued, running or finished is in the engine, in the lane of the device; what a vendor layer stores about a device is
+-- its own.
 
 alter table {schema}.devices
-  -- apart from `state` (tasks) and from being online
+  -- independent of `state` (tasks) and of being online
   add column policy text collate "C" not null default 'uploaded' constraint policy_is_known
     check (policy in ('uploaded', 'registered', 'enrolled', 'active', 'locked', 'released', 'deregistered')),
-  -- by which its maker's layer knows it, from its first check-in on
+  -- how its vendor layer knows it, from its first check-in on
   add column udid text collate "C",
-  -- since it is what it is: what it was told before is nothing that it has done
+  -- the begin of its present life: actions dispatched before do not count
   add column life_began_at timestamptz,
-  -- null: nobody has said
+  -- null: unknown
   add column has_unlock_token boolean,
   add column serial text,
   add column model text,
@@ -20,10 +21,10 @@ create unique index one_device_per_udid on {schema}.devices (tenant_id, udid)
 create index devices_by_serial on {schema}.devices (tenant_id, lower(serial) text_pattern_ops)
   where {schema}.sought_by(lower(serial)) and deleted_at is null;
 
--- the policy that the device has from then on, of the milestones that tell of one
+-- the new policy of the device, for milestones that change it
 alter table {schema}.milestones add column policy text collate "C";
 
--- What the pipeline knows of an action of a device, beside the engine. Never changed; forgotten with the action.
+-- The pipeline's data of an action of a device, beside the engine. Never changed; deleted with the action.
 create table {schema}.pipeline_actions (
   tenant_id int not null,
   action_id bigint not null,
@@ -31,14 +32,14 @@ create table {schema}.pipeline_actions (
   type_id smallint not null,
   batch_id bigint not null,
   is_urgent boolean not null,
-  -- what becomes of it when the device cannot be reached: it waits for the next contact, or that was all
+  -- what happens when the device cannot be reached: wait for its next contact, or fail
   offline text collate "C" not null constraint offline_is_known check (offline in ('QUEUE', 'FAIL')),
   template_id bigint,
   primary key (tenant_id, action_id)
 );
 
--- One attempt. The first is there from the assignment on and has no number of an attempt before it is dispatched; how it ended is
--- written with the transition that ended it.
+-- Executions, each an attempt. The first exists from the assignment on and has no attempt number before it is
+-- dispatched; its outcome is written with the transition that ended it.
 create table {schema}.executions (
   tenant_id int not null,
   execution_id uuid not null,
@@ -49,21 +50,21 @@ create table {schema}.executions (
   created_at timestamptz not null,
   dispatched_at timestamptz,
   ended_at timestamptz,
-  -- somebody has cancelled it while it was on its way: whoever has the command is to be told
+  -- it was cancelled while it was being sent: the layer that has the command is to be told
   withdrawn boolean not null default false,
   status text collate "C" not null default 'ACTION_PENDING' constraint execution_status_is_known
     check (status in ('ACTION_PENDING', 'ACTION_COMPLETED', 'ACTION_FAILED')),
   failed_reason text,
-  -- the first time that the device said it was done, in time or not
+  -- when the device first reported it done, in time or not
   acknowledged_at timestamptz,
-  -- the event that told of its end
+  -- the event of its end
   noted_event bigint,
   error_chain jsonb,
   primary key (tenant_id, execution_id)
 );
 create unique index one_execution_per_command on {schema}.executions (tenant_id, command_uuid) where {schema}.sought_by(command_uuid);
 create index executions_of_action on {schema}.executions (tenant_id, action_id) where {schema}.sought_by(action_id);
--- what was never dispatched, to be looked at now and then: a trigger may have come while its lane was taken or paused
+-- never dispatched, to be looked at now and then: a trigger may have come while its lane was leased or paused
 create index executions_to_dispatch on {schema}.executions (tenant_id, execution_id) where dispatched_at is null and ended_at is null;
 create index executions_to_withdraw on {schema}.executions (tenant_id, execution_id) where withdrawn;
 
@@ -85,8 +86,8 @@ create function {schema}.uuid_v7(p_at timestamptz) returns uuid language sql vol
     placing substring(int8send((extract(epoch from p_at) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid
 $$;
 
--- For readers who know the pipeline by its old tables, in the schema of reports. Read-only. What a row of a batch says is the outcome
--- of its dispatch, derived: refused before, or dispatched once, or ended without, or still to come.
+-- For readers who know the pipeline by its old tables, in the schema of reports. Read-only. The status of a row of a
+-- batch is the outcome of its dispatch, derived: refused before, dispatched once, ended without, or still to come.
 create view {schema}_reports.action_executions as
   select e.tenant_id, e.execution_id as id, e.device_id, a.type_id as action_id, e.command_uuid, e.status, a.batch_id, e.created_at,
     e.dispatched_at, e.ended_at, jsonb_strip_nulls(jsonb_build_object('failed_reason', e.failed_reason, 'error_chain', e.error_chain)) as ext_fields

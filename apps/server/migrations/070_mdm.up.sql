@@ -1,8 +1,8 @@
 -- breaking: no
--- Phones that are managed over Apple's protocol: by which enrolment each became a device, which certificates are its own, which
--- commands it is to be given. What it was asked to do and why is in the lanes of the engine.
+-- Phones managed over Apple's protocol: the enrolment by which each became a device, its certificates, and the commands
+-- it is to be given. Its actions are in the lanes of the engine.
 
--- The authority that issues the phones' certificates where there is no other one: one for the installation.
+-- The authority that issues the phones' certificates if there is no other: one for the installation.
 create table {schema}.mdm_authorities (
   tenant_id int primary key,
   certificate text not null,
@@ -10,14 +10,14 @@ create table {schema}.mdm_authorities (
   created_at timestamptz not null
 );
 
--- Made when the profile of an enrolment token is fetched for the first time. The id is in the address and in the certificate.
+-- Created when the profile of an enrolment token is first fetched. The id is in the address and in the certificate.
 create table {schema}.mdm_enrolments (
   tenant_id int not null,
   enrolment_id text collate "C" not null,
   token_id bigint not null,
   device_id bigint not null,
   sealed_challenge bytea not null,
-  -- the key that has used the challenge: the same one may repeat itself, no other comes
+  -- the key that has used the challenge: it may repeat the request, no other may
   challenge_key text collate "C",
   udid text collate "C",
   authenticated_at timestamptz,
@@ -29,7 +29,7 @@ create index enrolments_of_device on {schema}.mdm_enrolments (tenant_id, device_
 
 create table {schema}.mdm_devices (
   tenant_id int not null,
-  -- or the EnrollmentID, of somebody's own phone
+  -- or the EnrollmentID of a personally owned phone
   udid text collate "C" not null,
   device_id bigint not null,
   lane_id bigint not null,
@@ -37,7 +37,7 @@ create table {schema}.mdm_devices (
   byod boolean not null,
   topic text not null,
   serial text,
-  -- what else Authenticate has said
+  -- the other values of Authenticate
   facts jsonb not null,
   sealed_unlock_token bytea,
   sealed_bootstrap_token bytea,
@@ -47,15 +47,17 @@ create table {schema}.mdm_devices (
   -- the last one since it authenticated
   token_updated_at timestamptz,
   released_at timestamptz,
-  -- since it authenticated it was told to erase itself, and has not refused: outlives the command, which is forgotten after some days
+  -- it was told to erase itself since it authenticated, and has not refused: outlives the command, which is deleted
+  -- after some days
   erased_at timestamptz,
-  -- it left or began a new life, and gets nothing of its lane before that has this generation: until then what waits there is of the old one
+  -- it left or began a new life, and gets nothing of its lane before the lane has this generation: until then what
+  -- waits there belongs to the old life
   awaited_generation int,
-  -- when others were last told that it had come and there was nothing for it
+  -- when others were last told that it came and there was nothing for it
   connected_at timestamptz,
-  -- it was here, and something may be left for it: since when it is looked at, until nothing is, or until it is called
+  -- it was here, and something may be left for it: watched since this time, until nothing is left or it is called
   watched_at timestamptz,
-  -- how often in a row it has come and not done it, and when it is called again because of that
+  -- how often in a row it has come and not done its command, and when it is called again because of that
   refusals int not null default 0,
   call_after timestamptz,
   primary key (tenant_id, udid)
@@ -63,7 +65,7 @@ create table {schema}.mdm_devices (
 create index phones_to_watch on {schema}.mdm_devices (tenant_id, udid) where watched_at is not null;
 create unique index one_phone_per_device on {schema}.mdm_devices (tenant_id, device_id) where {schema}.sought_by(device_id);
 
--- A certificate is of one phone; a phone has several over time.
+-- A certificate belongs to one phone; a phone has several over time.
 create table {schema}.mdm_certificates (
   tenant_id int not null,
   hash text collate "C" not null,
@@ -74,14 +76,14 @@ create table {schema}.mdm_certificates (
 );
 create index certificates_of_phone on {schema}.mdm_certificates (tenant_id, udid) where {schema}.sought_by(udid);
 
--- Commands for phones, kept for some time after their end so that a late answer is known.
+-- Commands for phones, kept for some time after their end so that a late answer is recognised.
 create sequence {schema}.mdm_command_seq;
 create table {schema}.mdm_commands (
   tenant_id int not null,
   udid text collate "C" not null,
   command_uuid text collate "C" not null,
   seq bigint not null default nextval('{schema}.mdm_command_seq'),
-  -- bus: somebody wants to hear what became of it; lane: it is an attempt of an action; own: nobody asks
+  -- bus: the outcome is published; lane: it is an attempt of an action; own: the outcome is not reported
   source text collate "C" not null constraint mdm_command_source_is_known check (source in ('bus', 'lane', 'own')),
   action_id bigint,
   attempt int,
@@ -91,9 +93,9 @@ create table {schema}.mdm_commands (
   expires_at timestamptz,
   fetched_at timestamptz,
   not_now_at timestamptz,
-  -- refused in this session: not handed out again before the phone comes anew
+  -- refused in this session: not handed out again before the next one
   aside boolean not null default false,
-  -- not handed out any more: it was answered, its time is over, the phone has left
+  -- no longer handed out: answered, expired, or the phone has left
   closed_at timestamptz,
   answered_at timestamptz,
   -- of an action, if it is too large for a result
@@ -114,7 +116,7 @@ create or replace function {schema}.heard_on(p_tenant int, p_lane bigint) return
     select d.device_id from {schema}.devices d where d.tenant_id = p_tenant and d.lane_id = p_lane and {schema}.sought_by(d.lane_id) limit 1
   ) d
   cross join lateral (
-    -- what the pipeline tells a phone gets to it by the same contact
+    -- the pipeline's commands reach a phone by the same contact
     select c.channel, k.online_until from (values ('checkin', 'checkin'), ('mdm', 'mdm'), ('mdm', 'pipeline')) c(heard, channel)
     cross join lateral (
       select k.online_until from {schema}.contacts k
@@ -123,19 +125,20 @@ create or replace function {schema}.heard_on(p_tenant int, p_lane bigint) return
   ) k
 $$;
 
--- Pushes: which device can be woken up by which token, who is to be woken up, and with which certificate.
+-- Pushes: which device can be woken up by which token, which are to be woken up, and with which certificate.
 
--- Who a tenant is for APNs. The certificate may be missing: then that of the settings is used, if it is for this topic.
+-- A tenant as APNs knows it. The certificate may be missing: then that of the settings is used, if it is for this
+-- topic.
 create table {schema}.push_topics (
   tenant_id int not null,
   topic text collate "C" not null,
   certificate text,
   sealed_key bytea,
   changed_at timestamptz not null,
-  -- something is wrong with the set-up: nothing is sent until then, and after it one push alone, until one was accepted
+  -- a configuration problem: nothing is sent until then, and after it only one push at a time, until one was accepted
   stopped_until timestamptz,
   stop_reason text,
-  -- of the certificate's last days: which of the warnings was given
+  -- which of the warnings of the certificate's last days was given
   warned_days int,
   warned_of timestamptz,
   primary key (tenant_id, topic)
@@ -150,37 +153,37 @@ create table {schema}.push_tokens (
   magic text,
   topic text collate "C",
   updated_at timestamptz not null,
-  -- APNs does not know it any more
+  -- APNs no longer knows it
   dead_at timestamptz,
   dead_reason text,
   primary key (tenant_id, device_id, app)
 );
 
--- The ledger: one row for each device that is to come and has not come yet, however much waits for it.
+-- The ledger: one row for each device that should come and has not come yet, however much waits for it.
 create sequence {schema}.push_seq;
 create table {schema}.push_ledger (
   tenant_id int not null,
   device_id bigint not null,
   topic text collate "C",
-  -- raised by everybody who wants it to come: a contact clears only what was there before it
+  -- raised by every request for it to come: a contact clears only earlier ones
   want bigint not null default nextval('{schema}.push_seq'),
   -- accepted by APNs since the device was last here
   pushes int not null default 0,
   is_repeat boolean not null generated always as (pushes > 0) stored,
-  -- refused for the moment, in a row
+  -- temporary refusals in a row
   failures int not null default 0,
   pushed_at timestamptz,
-  -- when the next one goes out, or, while somebody sends it, when he is given up; null: there is no token
+  -- when the next one goes out or, while a node sends it, when that node is given up; null: there is no token
   due_at timestamptz,
-  -- of whoever sends it now
+  -- of the node that sends it now
   turn bigint,
   primary key (tenant_id, device_id)
 ) with (fillfactor = 70);
--- First pushes apart from repeats, so that those who sleep are not in the way.
+-- First pushes apart from repeats, so sleeping devices are not in the way.
 create index push_ledger_in_order on {schema}.push_ledger (tenant_id, topic, is_repeat, due_at)
   where due_at is not null and {schema}.sought_by(due_at);
 
--- Messages for the companion app, until APNs has taken them or it is too late.
+-- Messages for the companion app, until APNs has accepted them or they have expired.
 create table {schema}.push_messages (
   tenant_id int not null,
   message_id text collate "C" not null,

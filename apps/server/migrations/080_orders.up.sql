@@ -1,8 +1,8 @@
 -- breaking: no
--- Orders and bots. What waits and what is processed only the engine knows: an order names its action, a bot its lane. What is
--- complete is written here with the transition, because the action is forgotten some days later.
+-- Orders and bots. Only the engine knows what waits and what is processed: an order names its action, a bot its lane.
+-- What is complete is written here with the transition, because the action is pruned some days later.
 
--- The last number of each tenant, taken under its lock: numbers and actions are in one order, and so are times.
+-- The last number of each tenant, taken under its lock: numbers, actions and times are in one order.
 create table {schema}.order_numbers (
   tenant_id int not null,
   last_number bigint not null,
@@ -17,9 +17,9 @@ create table {schema}.orders (
   type text collate "C" not null constraint order_type_is_known check (type in ('NORMAL', 'VIP')),
   user_id uuid,
   action_id bigint not null,
-  -- the first action of it: its place in the line
+  -- its first action: its place in the line
   place bigint not null,
-  -- how often it was handed out as an action that has ended with its deletion: the number of an attempt never comes again
+  -- attempts of earlier actions that ended with its deletion: the number of an attempt is never reused
   former_attempts int not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -30,7 +30,7 @@ create table {schema}.orders (
   deleted_at timestamptz,
   primary key (tenant_id, order_id)
 );
--- of deleted ones too: a number is never used again
+-- of deleted ones too: a number is never reused
 create unique index orders_order_number on {schema}.orders (tenant_id, order_number) where {schema}.sought_by(order_number);
 create unique index one_order_per_action on {schema}.orders (tenant_id, action_id) where {schema}.sought_by(action_id);
 create index orders_open on {schema}.orders (tenant_id, type, order_number)
@@ -60,7 +60,7 @@ create index bots_deleted_in_order on {schema}.bots (tenant_id, bot_number)
   where deleted_at is not null and {schema}.sought_by(bot_number);
 create index bots_deleted on {schema}.bots (deleted_at) where deleted_at is not null;
 
--- For readers who know orders and bots by the tables of the former system: its columns, derived. What was deleted is there too.
+-- For readers who know orders and bots by the tables of the former system: its columns, derived, with deleted rows.
 create view {schema}_reports.orders as
   select o.order_id as id, o.tenant_id, o.order_number, o.type,
     case when o.completed_at is not null then 'COMPLETE' when l.leased_at is not null then 'PROCESSING' else 'PENDING' end as status,

@@ -1,9 +1,9 @@
 -- breaking: no
--- Callbacks: requests that are sent later, signed, and tried until they are taken. A message is an action in an internal lane of
--- its destination; what waits, runs or has ended only the engine knows. Here is what it does not.
+-- Callbacks: requests that are sent later, signed, and retried until they are accepted. A message is an action in an
+-- internal lane of its destination; only the engine knows what waits, runs or has ended. The rest is here.
 
--- Who sends a tenant's callbacks: a runner of the engine whose lanes they are in, another one for lanes of hosts that are slow, and one for calls
--- to this server itself.
+-- The senders of a tenant's callbacks: a runner of the engine that has their lanes, another one for lanes of slow
+-- hosts, and one for calls to this server itself.
 create table {schema}.callback_runners (
   tenant_id int not null,
   line text collate "C" not null constraint callback_line_is_known check (line in ('quick', 'slow', 'own')),
@@ -11,7 +11,7 @@ create table {schema}.callback_runners (
   primary key (tenant_id, line)
 );
 
--- The lanes that have this runner, by name. One that is not used for days is given up, and the engine forgets it.
+-- The lanes of each runner, by name. A lane that is not used for days is given up, and the engine deletes it.
 create table {schema}.callback_lanes (
   tenant_id int not null,
   name text collate "C" not null,
@@ -20,17 +20,17 @@ create table {schema}.callback_lanes (
 );
 create index callback_lanes_by_use on {schema}.callback_lanes (used_at);
 
--- What receivers know us by; sealed.
+-- The keys that receivers verify signatures with; sealed.
 create table {schema}.callback_keys (
   tenant_id int not null,
   current_key bytea not null,
   next_key bytea not null,
-  -- of calls of the server to itself; nobody is shown it
+  -- of calls of the server to itself; never shown
   own_key bytea not null,
   primary key (tenant_id)
 );
 
--- Which message a deduplication id means. It is looked at again and again until the message has ended, and then forgotten.
+-- Which message a deduplication id stands for. Checked repeatedly until the message has ended, and then deleted.
 create table {schema}.callback_deduplications (
   tenant_id int not null,
   deduplication_id text collate "C" not null,
@@ -40,7 +40,7 @@ create table {schema}.callback_deduplications (
 );
 create index callback_deduplications_in_order on {schema}.callback_deduplications (look_at);
 
--- What came of each try: written in the transaction of its report.
+-- The outcome of each try: written in the transaction of its report.
 create table {schema}.callback_deliveries (
   tenant_id int not null,
   action_id bigint not null,
@@ -55,12 +55,12 @@ create table {schema}.callback_deliveries (
 );
 create index callback_deliveries_by_age on {schema}.callback_deliveries (at);
 
--- Messages whose tries are used up: written with the end of the last one, whoever notices it.
+-- Messages whose tries are used up: written with the end of the last one.
 create table {schema}.callback_letters (
   tenant_id int not null,
   action_id bigint not null,
   at timestamptz not null,
-  -- null: whoever wanted to know of it was told
+  -- null: its failure callback was sent
   look_at timestamptz,
   is_dismissed boolean not null default false,
   primary key (tenant_id, action_id)

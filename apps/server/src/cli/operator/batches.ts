@@ -90,7 +90,7 @@ async function show(session: Session, id: string, { watch }: { watch?: boolean }
 }
 
 const abortedBy = ({ abort, counts }: Batch) =>
-  `Aborted by its rule:  ${counts.failed} of ${counts.failed + counts.done} failed${abort ? `; the limit is ${abort.failurePercent} % once ${abort.minimumSample} have ended` : ''}.`;
+  `Aborted by its rule: ${counts.failed} of ${counts.failed + counts.done} failed${abort ? `; the limit is ${abort.failurePercent} % once ${abort.minimumSample} have ended` : ''}.`;
 
 /** Redraws one line on a terminal; into a file or a pipe it writes changes, a few times a minute. */
 async function watched(session: Session, first: Batch): Promise<number> {
