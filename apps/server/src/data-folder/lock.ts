@@ -69,7 +69,7 @@ function overtake(folder: string, mine: string): number | null {
     throw error;
   }
   const now = numbersIn(folder);
-  // What was read above may be outdated: others may have won, ended, and removed lower numbers meanwhile.
+  // The numbers read above may be outdated: others may have won, ended, and removed lower numbers meanwhile.
   if (now.at(-1) !== number) {
     rmSync(path.join(folder, `lock.${number}`), { force: true });
     return null;

@@ -9,5 +9,8 @@ const NOT_CARRIED = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
  */
 export function checkCarried(field: string, text: string): void {
   if (NOT_CARRIED.test(text))
-    throw httpError('MUSTER_BAD_REQUEST', `${field} has a control character, which cannot be sent to devices.`);
+    throw httpError(
+      'MUSTER_BAD_REQUEST',
+      `${field} has a control character, which cannot be sent to devices.`,
+    );
 }

@@ -233,8 +233,7 @@ export function workflowRoutes(tools: {
             if (row.cancelledAt) return { row, isNew: false };
             // otherwise a run that reached all its devices would be shown as cancelled for good
             const [shown] = await wireRuns(tenantId, [row], tx);
-            if (shown?.waiting === 0)
-              throw httpError('MUSTER_FINISHED', 'No action of this run is waiting.');
+            if (shown?.waiting === 0) throw httpError('MUSTER_FINISHED', 'No action of this run is waiting.');
             const cancelledAt = engine.now();
             await queries.cancelRun(tx, row, cancelledAt);
             return { row: { ...row, cancelledAt }, isNew: true };

@@ -19,7 +19,7 @@ const WINDOWS_MS = [60_000, 3_600_000, 86_400_000, 31 * 86_400_000];
 export interface Due {
   /** To be run, oldest first. */
   readonly times: readonly Date[];
-  /** The last one that is not run any more. */
+  /** The last time that is not caught up. */
   readonly missed: Date | null;
   /** When to look again; null: never. */
   readonly next: Date | null;
