@@ -12,7 +12,7 @@ import { SERVICE_DELETED } from './reasons.ts';
 import type { Services } from './services.ts';
 import { CHANNEL, type Payload, payloadOf, type Status, stateOf, statusOf, tagOf } from './wire.ts';
 
-/** An operator's actions on a host: start, stop and restart its services, list them, cancel them. */
+/** Actions of a host (start, stop, restart of its services), which operators queue, list and cancel. */
 export type HostActions = ReturnType<typeof createHostActions>;
 
 const TRIES = 3;
