@@ -1,9 +1,9 @@
 /**
- * The life of an action, as one typed table. A state that does not say what an event means there does not compile;
- * `null` means that the event cannot happen in that state. Replaying an action's events gives its state.
+ * The life of an action as one typed table. Every state must say what each event means there, or the code does not
+ * compile; `null` marks an event that cannot happen in that state. Replaying an action's events gives its state.
  */
 
-/** Numbers are stored; they never change their meaning. */
+/** These numbers are stored and never change their meaning. */
 export const EVENT_TYPES = {
   CREATED: 1,
   SENT: 2,
@@ -24,7 +24,7 @@ export const EVENT_TYPES = {
   EXPIRED: 17,
   REDRIVEN: 18,
   MOVED: 19,
-  NOTED: 20, // by a door, about what is its own: part of no action's life
+  NOTED: 20, // written by a door about its own matters; not part of any action's life
   MADE_DUE: 21,
 } as const;
 
@@ -76,7 +76,7 @@ export const TRANSITIONS: Record<ActionState | 'none', Record<EventType, Next>> 
     REDELIVERED: null,
     ACKED: null,
     EXTENDED: null,
-    SUCCEEDED: 'succeeded', // a late success, or a lease end that means success
+    SUCCEEDED: 'succeeded', // a late success, or a lease end whose policy is success
     FAILED: null,
     TIMEOUT: null,
     RETRY_SCHEDULED: 'pending',
@@ -122,7 +122,7 @@ export const TRANSITIONS: Record<ActionState | 'none', Record<EventType, Next>> 
   expired: { ...NOTHING_FOLLOWS, LATE: 'expired' },
 };
 
-/** The state that a history leads to. Throws on a history that cannot have happened. */
+/** The state that a history leads to. Throws if the history is impossible. */
 export function replay(events: readonly { readonly type: EventType }[]): ActionState {
   let state: ActionState | 'none' = 'none';
   for (const { type } of events) {

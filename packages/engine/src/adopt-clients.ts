@@ -1,7 +1,9 @@
 import { type Database, isTransaction, type Queryable } from './db.ts';
 import type { Context } from './operation.ts';
 
-/** These are gathered on the engine's own database, ask for the time there, and wait there, where what waits is bounded. */
+/**
+ * These calls are gathered on the engine's own database; they read the clock there, and wait there in bounded queues.
+ */
 const GATHERED = new Set([
   'acknowledge',
   'claim',
@@ -14,9 +16,9 @@ const GATHERED = new Set([
 ]);
 
 /**
- * The engine's operations take a client of the caller's own, who may have set parsers for his program (64-bit numbers as
- * numbers, times as text). Every function of `api` gets such a client wrapped, so that it reads values as the engine does,
- * and is called only when the time is known.
+ * Operations accept a client of the caller's, which may have its own type parsers (64-bit numbers as numbers, times
+ * as text). Each function of `api` gets such a client wrapped so that values are parsed the engine's way, and runs
+ * only once the database's clock is known.
  */
 export function adoptClients<Api extends object>(
   api: Api,

@@ -1,9 +1,10 @@
 import { Line, type Place } from './line.ts';
 
 /**
- * A map that drops its oldest entry once it is full: for what can be looked up again. Not by an iterator of the map: a new one passes
- * over the places of all that were dropped before (half of an enqueue with 50,000 of them), and one that is kept holds on to every
- * state of the map since it was asked last (150 bytes for each entry that came and went, for ever).
+ * A map that drops its oldest entry when full, for values that can be looked up again. It does not use the map's own
+ * iterator: a new iterator walks over the slots of all dropped entries (half the cost of an enqueue with 50,000 of
+ * them), and a kept one retains every state of the map since its last step (150 bytes per entry that came and went,
+ * for ever).
  */
 export class BoundedMap<K, V> {
   readonly #places = new Map<K, Place<Entry<K, V>>>();
@@ -22,7 +23,7 @@ export class BoundedMap<K, V> {
     return this.#places.get(key)?.value.value;
   }
 
-  /** Returns what was dropped for it. One that is there keeps its place. */
+  /** Returns the entry that was dropped to make room. An existing key keeps its place. */
   set(key: K, value: V): V | undefined {
     const known = this.#places.get(key);
     if (known) {

@@ -1,4 +1,7 @@
-/** Lists for statements that may be of one tenant only (the database is distributed): those of each tenant together; else all of them. */
+/**
+ * Splits lists by tenant if the database is distributed, where a statement may cover only one tenant; otherwise keeps
+ * one list.
+ */
 export function byTenant<T extends { readonly tenantId: number }>(
   { isDistributed }: { readonly isDistributed: boolean },
   all: readonly T[],

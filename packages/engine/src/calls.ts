@@ -11,7 +11,7 @@ import type { LostClaim, Transition } from './transition.ts';
 import type { WakeUps } from './wake-ups.ts';
 import { whileLocked } from './while-locked.ts';
 
-/** Told of everything that happens, for metrics; must not throw. */
+/** Receives everything that happens, for metrics; must not throw. */
 export interface Observer {
   batch?(operation: string, size: number, seconds: number): void;
   duty?(duty: string, count: number, seconds: number): void;
@@ -21,26 +21,26 @@ export interface Observer {
 
 type Outcome = Pick<Run<never>, 'transitions' | 'wakes' | 'told'>;
 
-/** Calls that run alone, of all kinds: the rest of the connections is for everybody else. */
+/** The most calls that run alone, of all kinds; the other connections stay free for other callers. */
 const MOST_ALONE = 3;
-/** A lock that stalled a batch is waited for no longer alone: the call is tried again, and holds nothing meanwhile. */
+/** A call that runs alone gives up on a lock after this time, and is retried: between tries it holds nothing. */
 const ALONE_LOCK_MS = 100;
 
-/**
- * How an operation gets to the database: gathered with others and committed by itself when the engine's own database is
- * passed, or at once in the transaction or on the client that the caller passed. Either way the wake-ups go out after the
- * commit, and so does what effects have told.
- */
-/** Of a statement: today, and those of the SENT that it writes down. */
+/** Days of history that a statement writes to: today's, and those of the SENT events it writes down. */
 const MOST_DAYS_MISSED = 50;
 
+/**
+ * How an operation reaches the database: gathered with others and committed by itself if the engine's own database is
+ * passed, or at once on the caller's transaction or client. Either way, wake-ups and facts of effects go out after
+ * the commit.
+ */
 export class Calls {
   readonly db: Database;
   readonly #context: Context;
   readonly #wakeUps: WakeUps;
   readonly #observer: Observer;
   readonly #room: RoomSize | undefined;
-  /** Set by the engine: what gives back a claim whose answer was lost is a report, and so a call itself. */
+  /** Set by the engine, because giving back a claim whose answer was lost is a report, which is a call itself. */
   onLostClaims: (claims: readonly LostClaim[]) => void = () => {};
   readonly #alone = new Places(MOST_ALONE);
   readonly #gatherers: { close(): Promise<void> }[] = [];
@@ -60,7 +60,10 @@ export class Calls {
     this.#observer = observer;
   }
 
-  /** A gathered operation: one item in, its answer out. An answer that comes too late for its caller is `unwanted`. */
+  /**
+   * A gathered operation: one item in, its answer out. An answer that arrives after the caller's deadline goes to
+   * `unwanted`.
+   */
   gathered<Item, Answer>(
     operation: Operation<Item, Answer>,
     unwanted?: (item: Item, answer: Answer) => void,
@@ -83,7 +86,7 @@ export class Calls {
     };
   }
 
-  /** Many items of one caller; `whole`: all or nothing, where each statement would be a transaction of its own. */
+  /** Many items of one caller. `whole`: all or nothing, even where each statement would be its own transaction. */
   many<Item, Answer>(
     operation: Operation<Item, Answer>,
     client: Queryable,
@@ -102,12 +105,12 @@ export class Calls {
     const commit = async (some: readonly Item[]): Promise<Run<Answer | Busy>> => {
       try {
         const run = await this.#commit(operation, some, false);
-        // those are tried again without the others, and fail for themselves if they must
+        // these are retried without the others, and fail by themselves if they must
         for (const error of run.failed?.values() ?? [])
           if (!isLockError(error) && !isDataError(error)) throw error;
         return run;
       } catch (error) {
-        // rolled back, so it can be tried again like a lane that is locked
+        // rolled back, so it can be retried like a locked lane
         if (isLockError(error)) return { answers: some.map(() => BUSY), transitions: [], wakes: [] };
         throw error;
       }
@@ -115,7 +118,7 @@ export class Calls {
     return runDirectly(operation, items, commit, this.db.deadlineMs, this.db.isDistributed);
   }
 
-  /** Something that is not gathered, with its wake-ups; in a transaction of its own if none was passed. */
+  /** Runs an operation that is not gathered, with its wake-ups; in its own transaction if none was passed. */
   inside<R extends Outcome>(client: Queryable, perform: (client: Queryable) => Promise<R>): Promise<R> {
     if (client !== this.db) return this.#perform(client, perform);
     return this.#inOwn((tx) => this.#perform(tx, perform));
@@ -145,7 +148,7 @@ export class Calls {
     return this.#withDays(() => whileLocked(this.db, run));
   }
 
-  /** A round of a duty, with its wake-ups, in a transaction on connections of its own. */
+  /** One round of a duty, with its wake-ups, in a transaction on the duties' connections. */
   inHousekeeping<R extends Outcome>(perform: (client: Queryable) => Promise<R>): Promise<R> {
     return this.#withDays(() => this.db.housekeeping.transaction((tx) => this.#perform(tx, perform)));
   }
@@ -155,8 +158,8 @@ export class Calls {
   }
 
   /**
-   * A gathered statement is its own transaction: BEGIN and COMMIT would be two more round trips. One that runs alone is in
-   * nobody's way on the connections of the batches.
+   * A gathered statement is its own transaction: BEGIN and COMMIT would add two round trips. A call that runs alone
+   * stays off the connections of the batches.
    */
   async #commit<Item, Answer>(
     operation: Operation<Item, Answer>,
@@ -173,10 +176,10 @@ export class Calls {
         });
       const from = this.#context.now();
       const running = operation.run(connections, items, true);
-      const to = this.#context.now(); // its statement was given a time between the two
+      const to = this.#context.now(); // its statement was given a time between these two
       const lost = (some: readonly Item[], error: unknown) => {
         if (!isOutcomeUnknown(error)) return;
-        // the answer is lost: whatever may have been touched is woken all the same
+        // the answer is lost, so everything it may have touched is woken
         if (operation.touches) this.#wakeUps.lost.add(some.map(operation.touches));
         if (!operation.claims) return;
         const claims = some.map(operation.claims).filter((claim) => claim !== null);
@@ -198,7 +201,10 @@ export class Calls {
     this.#observer.transitions?.(run.transitions);
   }
 
-  /** The partitions are made a week ahead; if nobody did, a write says so, and this makes them. */
+  /**
+   * Partitions are made a week ahead. If one is missing all the same, the write fails with that error and this makes
+   * it.
+   */
   async #withDays<T>(run: () => Promise<T>, missed: readonly string[] = []): Promise<T> {
     try {
       return await run();

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Queryable } from './db.ts';
 
 /**
- * What is in the schema and in those that migrations make beside it (`beside`: what is behind its name in theirs), one line per
- * thing, sorted: tables with their columns, constraints, indexes, sequences, views and functions. Compared with a committed
- * text it shows any drift. Left out: the day partitions of the history (they come and go), the table of migrations, and
- * not-null constraints, which only newer servers catalogue.
+ * Everything in the schema and in the schemas that migrations make beside it (`beside`: the suffixes of their names),
+ * one sorted line each: tables with columns, constraints, indexes, sequences, views and functions. Comparing it with
+ * a committed text shows drift. Left out: the history's day partitions (they come and go), the table of migrations,
+ * and not-null constraints, which only newer servers catalogue.
  */
 export async function catalogueText(
   client: Queryable,
@@ -17,7 +17,7 @@ export async function catalogueText(
   const named = (text: string) =>
     schemas.reduce(
       (left, one) => left.replaceAll(`${one}.`, `{schema}${one.slice(schema.length)}.`),
-      text.replaceAll(`'${schema}'`, `'{schema}'`), // the name of the notifications
+      text.replaceAll(`'${schema}'`, `'{schema}'`), // the name of the notification channel
     );
   const lines = rows.map((row) => {
     const definition = named(String(row.definition)).replace(/\s+/g, ' ').trim();
@@ -30,12 +30,12 @@ export async function catalogueText(
     .join('\n')}\n`;
 }
 
-/** Their texts are long: a fingerprint is enough to see a change. */
+/** Definitions are long; a fingerprint is enough to see a change. */
 const fingerprint = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
 const WHOLE = {
   function: (text: string) => text,
-  // As the server prints it. Where there is one table only, servers before 16 print its name before each column and
-  // newer ones do not, so these names do not count.
+  // As the server prints it. With only one table, servers before 16 prefix each column with its name and newer ones
+  // do not, so these prefixes are ignored.
   view: (text: string) => text.replace(/\b\w+\./g, '').replace(/\{schema\w*\}\./g, ''),
 };
 

@@ -11,7 +11,7 @@ export interface ClaimedAction {
   readonly payload: unknown;
   readonly tags: readonly string[];
   readonly priority: 'urgent' | 'normal';
-  /** The fence: a report names it. */
+  /** The fence: a report must name it. */
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly worker: string;
@@ -19,19 +19,19 @@ export interface ClaimedAction {
   readonly leaseUntil: Date;
   readonly createdAt: Date;
   readonly createdBy: string | null;
-  /** Handed out before with this very attempt; its lease was not extended. */
+  /** True if this attempt was handed out before; its lease was not extended. */
   readonly redelivered: boolean;
-  /** An operator cancelled it; a report still counts. */
+  /** True if an operator cancelled it; a report still counts. */
   readonly cancelRequested: boolean;
-  /** What effects of the hand-out told of it. */
+  /** Facts that effects of the hand-out returned. */
   readonly facts?: Facts;
 }
 
-/** What a hand-out tells of its action `a`. */
+/** The columns of action `a` that a hand-out returns. */
 export const ACTION_COLUMNS =
   'a.channel, a.kind, a.payload, a.tags, a.priority, a.max_attempts, a.created_at, a.created_by';
 
-/** Of a hand-out in a statement `answer`: what whoever asked for it has not said himself. */
+/** The columns of the hand-out in `answer` that the request itself does not contain. */
 export const TOLD_OF_HAND_OUT = `answer.lane_id, answer.runner_id, answer.action_id, answer.attempt, answer.lease_until, answer.ends,
     answer.channel, answer.kind, answer.payload, answer.tags, answer.priority, answer.max_attempts, answer.created_at, answer.created_by`;
 

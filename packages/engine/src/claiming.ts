@@ -18,30 +18,31 @@ import type { Waiters } from './waiters.ts';
 import type { Verdict } from './waiting-line.ts';
 import { laneKey, runnerKey, stopKey } from './wake-ups.ts';
 
-/** How long a claim may wait for something to do, and how its caller says that he is gone. */
+/** How long a claim may wait for work, and how its caller signals that it is gone. */
 export interface Wait {
   readonly waitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What to wait for, and what a look is. */
+/** What to wait for, and how to look for it. */
 interface Looking<T> extends Wait {
   readonly key: string;
   readonly tenantId: number;
-  /** Those who say the same here find the same. */
+  /** Waiters with an equal `alike` find the same. */
   readonly alike?: () => string;
   look(): Promise<T>;
   found(result: T): boolean;
-  /** What it means for the others who wait for the key. */
+  /** What the look means for others who wait for the key. */
   verdict(result: T): Verdict;
   giveBack(result: T): Promise<void>;
-  /** After a wake-up that brought nothing: whether there is something else to be told, which ends the wait. */
+  /** After a look that found nothing: whether there is other news for the caller, which ends the wait. */
   news?: (() => Promise<boolean>) | undefined;
 }
 
 /**
- * Looks, and looks again after every wake-up, until there is something or the time is over. Whoever is gone by the time
- * something was claimed for him gives it back at once. Whoever finds no place to wait still gets what is there.
+ * Looks, and looks again after every wake-up, until it finds something or the time is over. If the caller is gone by
+ * the time something is claimed for it, that is given back at once. If there is no room to wait, work that is already
+ * available is still returned.
  */
 async function lookUntil<T>(waiters: Waiters, on: Looking<T>): Promise<T> {
   if (!on.waitMs && !on.signal) return on.look();
@@ -78,7 +79,7 @@ const wrongGeneration = () =>
 
 export const LONGEST_WAIT_MS = 86_400_000;
 
-/** What everybody says who claims something. */
+/** Options that all claims share. */
 function checkClaimer(
   request: {
     tenantId: number;
@@ -105,7 +106,7 @@ const waitOf = ({ tenantId, waitMs, signal }: { tenantId: number } & Wait) => ({
 
 export type ClaimRequest = ClaimItem & Wait;
 export type ClaimPoolRequest = ClaimPoolItem & Wait;
-/** What a worker got, or what he has already. */
+/** The action that a worker gets, or the one it already has. */
 export type PoolClaim = Exclude<ClaimPoolAnswer, { kind: 'unknown-lane' | 'wrong-generation' }>;
 export type ClaimSlotsRequest = ClaimSlotsItem & Wait & Pick<Looking<unknown>, 'news'>;
 
@@ -139,11 +140,11 @@ export function createClaiming(options: {
         alike: () => [request.channel, request.generation, request.except].join('\n'),
         look: () => options.claim(client, request),
         found: ({ kind }) => kind !== 'empty' && kind !== 'held',
-        // one action at a time: once the lane is held its end wakes again
+        // one action at a time: once the lane is leased, the end of the lease wakes again
         verdict: ({ kind }) =>
           kind === 'claimed' || kind === 'held' ? 'taken' : kind === 'empty' ? 'nothing' : 'unclear',
         async giveBack(found) {
-          // what is handed out again may be running at the worker: only its first delivery is taken back
+          // what is handed out again may already run at the worker, so only its first delivery is taken back
           if (found.kind === 'claimed' && !found.action.redelivered) await release(client, found.action);
         },
       });
@@ -165,7 +166,7 @@ export function createClaiming(options: {
         news: request.news,
         look: () => options.claimSlots(client, request),
         found: (found) => !isEmpty(found),
-        // what one has taken may have left something for the next
+        // one claim may have left something for the next
         verdict: (found) => (isEmpty(found) ? 'nothing' : 'unclear'),
         async giveBack(found) {
           if (found.kind === 'claimed')
@@ -203,7 +204,7 @@ export function createClaiming(options: {
       return answer;
     },
 
-    /** Looks at what the runner holds, and again whenever something of it is to be stopped, until something is found. */
+    /** Looks at what the runner holds, and again whenever some of it must stop, until `look` finds something. */
     watchHeld<T>(
       on: { readonly tenantId: number; readonly runnerId: string } & Wait,
       look: () => Promise<T>,
@@ -221,7 +222,7 @@ export function createClaiming(options: {
       });
     },
 
-    /** One whose actions somebody else supplies: he looks, and looks again whenever the runner is woken. */
+    /** A claim whose actions the caller supplies: it looks, and looks again whenever the runner is woken. */
     claimSupplied<T>(
       on: { readonly tenantId: number; readonly runnerId: string } & Wait,
       look: () => Promise<T>,

@@ -1,22 +1,22 @@
 import type { Queryable } from './db.ts';
 
 /**
- * The time of every statement: the database's clock as this node knows it. Housekeeping measures the difference with each
- * sign of life; in between the node's monotonic clock counts. Statements get the time as a plain parameter, so a lease
- * counts from its statement, not from the beginning of the caller's transaction, and all nodes live by one clock.
+ * The time of every statement: the database's clock as this node knows it. Housekeeping measures the difference with
+ * each sign of life; in between the node's monotonic clock counts. Statements get the time as a plain parameter, so a
+ * lease counts from its statement, not from the start of the caller's transaction, and all nodes share one clock.
  */
 const FRESH_MS = 15_000;
-/** The wall clock ran away from the monotonic one: the machine was suspended, or somebody set its clock. */
+/** The wall clock drifted away from the monotonic one: the machine was suspended, or its clock was set. */
 const JUMP_MS = 1_000;
-/** A measurement is worth a little less with every second: clocks drift, and the server's may be set. */
+/** A measurement loses value every second: clocks drift, and the server's may be set. */
 const DRIFT_MS_PER_SECOND = 1;
-/** Of a database that stood still the answer takes seconds: half of that may be wrong. */
+/** A stalled database takes seconds to answer, and half of that may be error. */
 const ROUGH_MS = 250;
 
 export interface Clocks {
   /** Milliseconds that never jump. */
   monotonic(): number;
-  /** Milliseconds since 1970, as the machine believes. */
+  /** Milliseconds since 1970 by the machine's clock. */
   wall(): number;
 }
 
@@ -26,9 +26,9 @@ export const CLOCK_MS = '(extract(epoch from clock_timestamp()) * 1000)::float8'
 
 export class DatabaseClock {
   readonly #clocks: Clocks;
-  /** Added to the monotonic clock it gives the database's. */
+  /** Added to the monotonic clock, it gives the database's time. */
   #difference: number | undefined;
-  /** How far off that may be: half of the time that the question was under way. */
+  /** The possible error: half of the measurement's round trip. */
   #error = 0;
   #measuredAt = Number.NEGATIVE_INFINITY;
   #wallDifference = 0;
@@ -39,7 +39,7 @@ export class DatabaseClock {
     this.#clocks = clocks;
   }
 
-  /** Never runs backwards by less than a second: a better measurement is no reason to. */
+  /** Never runs backwards by less than a second; a better measurement is no reason to. */
   now(): Date {
     if (this.#difference === undefined) throw new Error('The clock of the database has not been read yet.');
     const ms = Math.floor(this.#clocks.monotonic() + this.#difference);
@@ -47,7 +47,7 @@ export class DatabaseClock {
     return new Date(this.#latest);
   }
 
-  /** A promise if the database has to be asked first; by this client, which may be the only one that is free. */
+  /** A promise if the database must be asked first; through this client, which may be the only free one. */
   ready(client: Queryable): Promise<void> | undefined {
     if (this.#isFresh()) return undefined;
     const asked = this.#asking.get(client);
@@ -57,7 +57,7 @@ export class DatabaseClock {
     return asking;
   }
 
-  /** Around a statement that also answers `CLOCK_MS`: when it was sent, by `start`, and what it said. */
+  /** For a statement that also selects `CLOCK_MS`: when it was sent, by `start`, and what it answered. */
   start(): number {
     return this.#clocks.monotonic();
   }
@@ -67,14 +67,14 @@ export class DatabaseClock {
     const error = (now - sentAt) / 2;
     const difference = databaseMs - (sentAt + now) / 2;
     const known = this.#error + ((now - this.#measuredAt) / 1_000) * DRIFT_MS_PER_SECOND;
-    // what was known better is kept, unless the two contradict each other: then the clock was set
+    // the more precise measurement is kept, unless the two contradict each other: then the clock was set
     const contradicts = Math.abs(difference - (this.#difference ?? 0)) > error + known;
     const jumped = this.#hasJumped();
     if (this.#difference === undefined || jumped || error <= known || contradicts) {
       this.#difference = difference;
       this.#error = error;
     } else this.#error = known;
-    // after a jump nothing better is known than a slow answer: it is used, and asked for again
+    // after a jump even a slow answer is the best there is: it is used, and the clock is read again
     if (jumped && error > ROUGH_MS) return;
     this.#measuredAt = now;
     this.#wallDifference = this.#clocks.wall() - now;

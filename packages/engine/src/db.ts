@@ -1,10 +1,10 @@
 /**
- * The seam between the engine and a database. A `Queryable` is anything that runs one statement: our own database, a
- * transaction of ours, or a plain `pg` client, pool or transaction of the caller's. The engine knows nothing else.
+ * The boundary between the engine and a database. A `Queryable` is anything that runs one statement: the engine's
+ * database, one of its transactions, or the caller's `pg` client, pool or transaction. The engine knows nothing else.
  */
 
 export interface Query {
-  /** A named statement is prepared once per connection. */
+  /** Named statements are prepared once per connection. */
   readonly name?: string;
   readonly text: string;
   readonly values?: unknown[];
@@ -22,11 +22,11 @@ export interface Transaction extends Queryable {
   ifInDoubt(run: () => void): void;
 }
 
-/** Milliseconds; 0 is no limit. What is not said is as the connections have it. */
+/** Milliseconds; 0 is no limit. Missing limits are those of the connection. */
 export interface Limits {
-  /** How long a statement waits for a lock of somebody else's. */
+  /** How long a statement waits for a lock of another transaction. */
   readonly lockMs?: number;
-  /** How long a statement may take. The server ends it itself, so it is known that nothing came of it. */
+  /** How long a statement may take. The server ends it, so it is known to have had no effect. */
   readonly statementMs?: number;
 }
 
@@ -36,22 +36,28 @@ export interface Connections extends Queryable {
 
 export interface Database extends Connections {
   readonly kind: 'embedded' | 'postgres';
-  /** By tenant, over several servers: a statement is of one tenant, so nothing is gathered for several. */
+  /**
+   * Distributed by tenant over several servers: each statement is of one tenant, so calls of several tenants are not
+   * gathered.
+   */
   readonly isDistributed: boolean;
   /** How many gathered statements of one kind may be in flight at once. */
   readonly writers: number;
-  /** How long a caller may have to wait for an answer before he hears that there is none. */
+  /** The caller's deadline: how long it may wait before it is told that there is no answer. */
   readonly deadlineMs: number;
-  /** Connections for gathered statements only: they give up on a lock quickly instead of stalling everybody. */
+  /** Connections for gathered statements only. They give up on a lock quickly, because a batch must not stall. */
   readonly gathered: Connections;
   /** Connections for duties only: their statements may take long, and no caller waits behind them. */
   readonly housekeeping: Connections;
-  /** A few for what the node lives by (the lead, tokens, "is the database there?"): nothing else can use them up. */
+  /**
+   * A few connections for what keeps the node alive (leadership, tokens, health checks); nothing else can use them
+   * up.
+   */
   readonly reserved: Connections;
-  /** A client of the caller's that reads values as the engine does, whatever parsers are set. */
+  /** A caller's client that parses values as the engine does, whatever parsers are set. */
   adopt(client: Queryable): Queryable;
   /**
-   * Calls back for each notification, and after every new beginning: what was told in between was heard by nobody.
+   * Calls back for each notification, and after each new session, because notifications sent in between are lost.
    * `reconnect` drops the session and opens a new one.
    */
   listen(channel: string, on: (payload: string) => void, onReconnect?: () => void): Promise<Listener>;

@@ -1,45 +1,51 @@
 import type { Queryable } from './db.ts';
 
 /**
- * A door's follow-up to transitions of its channels: SQL that the engine appends to the statement that makes them, so it is
- * of the same transaction, whoever makes them (housekeeping too), and costs no round trip. If it fails, so does the statement:
- * the items are tried alone, and only the bad one fails.
+ * A door's follow-up to transitions of its channels: SQL that the engine appends to the statement that makes them. It
+ * is part of the same transaction, whatever causes the transition (housekeeping too), and costs no round trip. If it
+ * fails, the statement fails too: the items are then tried alone, and only the bad one fails.
  *
- * All of a statement sees the database as it was before: what the statement itself writes is not visible to an effect. What
- * it has to know of that is in the transitions. In a caller's transaction earlier statements of it are visible.
+ * All parts of a statement see the database as it was before, so an effect does not see what its own statement
+ * writes; the transitions tell it what it needs. In a caller's transaction it sees earlier statements of that
+ * transaction.
  */
 export interface Effect {
-  /** Names of the statement begin with it. */
+  /** Prefix of its names in the statement. */
   readonly name: string;
   readonly channels: readonly string[];
   /**
-   * The follow-up. `own` makes a name that no other effect has; `own('tr')` are the transitions: n (their order), tenant_id,
-   * lane_id, action_id, channel, events (numbers, in their order), before, state, attempt, reason, at. `$1` is the time.
+   * The follow-up. `own` makes a name unique to this effect; `own('tr')` holds the transitions: n (their order),
+   * tenant_id, lane_id, action_id, channel, events (numbers, in their order), before, state, attempt, reason, at.
+   * `$1` is the time.
    */
   sql(own: (name: string) => string): EffectSql;
-  /** Whether the hand-out of row `row` (tenant_id, lane_id, action_id) is its success as well: nobody will report it. */
+  /**
+   * Whether the hand-out of row `row` (tenant_id, lane_id, action_id) is also its success, so that no report follows.
+   */
   endsOnDelivery?(row: string): string;
-  /** After the commit, with what `facts` found; not in a transaction on a client of the caller's own. */
+  /** Called after the commit with what `facts` found; not in a transaction on a caller's client. */
   afterCommit?(facts: readonly Facts[]): void;
 }
 
 export interface EffectSql {
-  /** Steps of a `with`. One that writes is carried out; one that reads only is, if something else reads it. */
+  /** Steps of a `with`. A writing step always runs; a reading one only if something else reads it. */
   readonly steps: string;
-  /** A select of action_id and facts (jsonb): they come back with the answer, as `facts` of what was handed out. */
+  /**
+   * A select of action_id and facts (jsonb): they are returned with the answer, as `facts` of the handed-out action.
+   */
   readonly facts?: string;
 }
 
 export type Facts = Readonly<Record<string, unknown>>;
 
-/** What an effect told of an action. */
+/** What an effect returned about an action. */
 export interface Told {
   readonly effect: Effect;
   readonly actionId: string;
   readonly facts: Facts;
 }
 
-/** Stands before the last select of a statement whose transitions may have effects. */
+/** Placed before the last select of a statement whose transitions may have effects. */
 export const ANSWER = '/* answer */';
 
 /** A statement that can carry effects; $1 is the time. */
@@ -47,11 +53,11 @@ export interface CarryingStatement {
   readonly name: string;
   /** `ends` is given where some hand-outs are successes: a condition on a row `k`. */
   readonly text: (ends: string | null) => string;
-  /** The transitions that it makes, as a select from `answer`, in the order of `Effect.sql`, without n. */
+  /** Its transitions, as a select from `answer`, with the columns of `Effect.sql` in order, except n. */
   readonly transitions: string;
-  /** The columns of the answer that come back, if not all: what the caller has said himself is only for effects. */
+  /** The answer's columns to return, if not all: what the caller itself sent is only for effects. */
   readonly told?: string;
-  /** How the rows of the answer are sorted, by columns of it. */
+  /** The sort order of the answer, by its columns. */
   readonly order?: string;
 }
 
@@ -62,7 +68,7 @@ interface Asked {
   readonly factsOf: (actionId: string) => Facts | undefined;
 }
 
-/** Asks for it with the effects of these channels; null: of all; []: of none. */
+/** The statement with the effects of these channels; null: of all; []: of none. */
 export type Ask = (
   client: Queryable,
   channels: readonly string[] | null,
@@ -78,12 +84,12 @@ export class Effects {
     this.#all.push(effect);
   }
 
-  /** Texts are made once for each set of effects; those without any are as if there were none. */
+  /** Texts are made once for each set of effects; with no effects the statement is unchanged. */
   carry(statement: CarryingStatement): Ask {
     const texts = new Map<string, { name: string; text: string }>();
     return async (client, channels, values) => {
       const effects = this.#of(channels);
-      // Short, whatever effects are called: PostgreSQL cuts names at 63 bytes, and two that are cut alike are one.
+      // Short names, because PostgreSQL cuts names at 63 bytes, and two that are cut alike would clash.
       const key = effects.reduce((sum, effect) => sum + 2 ** this.#all.indexOf(effect), 0).toString(36);
       let query = texts.get(key);
       if (!query) {
@@ -135,7 +141,7 @@ function textWith(statement: CarryingStatement, effects: readonly Effect[]): str
         : [],
     };
   });
-  // Facts are rows of their own: joined, the planner would compare all answers with all facts.
+  // Facts are separate rows: joined, the planner would compare all answers with all facts.
   return `${steps === '' ? 'with' : `${steps},`} answer as materialized (${answer}), transitions as materialized (
       select row_number() over ()::int as n, t.* from (${statement.transitions}) t(${COLUMNS})
     ), ${parts.map((part) => part.steps).join(', ')}

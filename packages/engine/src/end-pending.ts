@@ -5,11 +5,11 @@ import { hasKeyOf, lockWaiting, NOW, raiseLanes } from './sql.ts';
 import type { Transition, Wake } from './transition.ts';
 
 /**
- * The end of actions that nobody holds: cancelled, expired, past their deadline, of an old generation, or succeeded
- * late. A claim may want the same row at the same moment: the lane's version decides which of the two happens.
+ * Ends actions that are not held: cancelled, expired, past their deadline, of an old generation, or succeeded late. A
+ * claim may want the same row at the same moment; the lane's version decides which of the two happens.
  *
- * The source `x` has: ord, tenant_id, lane_id, ver (of the lane, as read), runner_id, action_id, attempt, channel, state,
- * type (of the event), why (the ending's reason), note (the event's reason), worker, result.
+ * The source `x` has: ord, tenant_id, lane_id, ver (of the lane, as read), runner_id, action_id, attempt, channel,
+ * state, type (of the event), why (the ending's reason), note (the event's reason), worker, result.
  */
 export const endPending = (s: string) => `k as materialized (${lockWaiting(s, 'x')}
   ), u as (${raiseLanes(s, 'k')}
@@ -30,11 +30,11 @@ export const endPending = (s: string) => `k as materialized (${lockWaiting(s, 'x
   select k.ord::int, k.tenant_id, k.lane_id, k.runner_id, k.action_id, k.attempt, k.channel, k.state, k.type, k.why, ${NOW} as at
   from k`;
 
-/** What it is to effects. */
+/** The transitions it reports to effects. */
 export const endedPending = (before: ActionState = 'pending') => `
   select tenant_id, lane_id, action_id, channel, array[type::int], '${before}', state, attempt, why, at from answer where state is not null`;
 
-/** What was ended; a row that is missing lost its lane to somebody else. */
+/** The ended actions; a missing row lost its lane to another transaction. */
 export interface EndedRow {
   ord: number;
   tenant_id: number;
@@ -65,7 +65,7 @@ export function endedTransition(row: EndedRow, before: ActionState = 'pending'):
   };
 }
 
-/** What was behind it may be at the head now. */
+/** An action behind it may now be at the head. */
 export function endedWake(row: EndedRow): Wake {
   return { tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id };
 }

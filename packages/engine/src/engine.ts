@@ -65,15 +65,15 @@ import { WakeUps } from './wake-ups.ts';
 export interface EngineOptions {
   /** The schema of the tables. */
   readonly schema?: string;
-  /** For tests: the time to live by, instead of the database's clock. */
+  /** For tests: a clock to use instead of the database's. */
   readonly clock?: () => Date;
-  /** Finished actions are deleted after this many days. */
+  /** Ended actions are deleted after this many days. */
   readonly retentionDays?: number;
   /** The most unfinished actions per lane. */
   readonly depthLimit?: number;
   /** How many calls of one kind, of how many bytes together, may wait for the database. */
   readonly room?: RoomSize;
-  /** Lanes of these spaces belong to nobody: empty and unused for so long, a day at least, they are forgotten. */
+  /** Lanes of these spaces have no owner: empty and unused for this long, at least a day, they are deleted. */
   readonly forgetLanes?: { readonly of: readonly string[]; readonly afterMs?: number };
   /** How many claims may wait at this node. */
   readonly maxWaiting?: number;
@@ -84,7 +84,7 @@ export interface EngineOptions {
 export type Engine = ReturnType<typeof createEngine>;
 
 /**
- * Puts the parts together. Every operation takes a client first: the engine's own `db` (gathered with other calls and
+ * Assembles the engine. Every operation takes a client first: the engine's own `db` (gathered with other calls and
  * committed by itself), a transaction of `db.transaction`, or any `pg` client of the caller's.
  */
 export function createEngine(db: Database, options: EngineOptions = {}) {
@@ -172,7 +172,10 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
   const release = async (client: Queryable, { tenantId, id: actionId, attempt }: ClaimedAction) => {
     await gatheredReport(client, { tenantId, actionId, attempt, outcome: 'released' });
   };
-  /** The caller was told that there is no answer: nobody has these. What is handed out again may be with its worker. */
+  /**
+   * The caller was told that there is no answer, so these actions have no holder. A repeated hand-out may be with its
+   * worker.
+   */
   function takeBack(actions: readonly ClaimedAction[]): void {
     for (const action of actions)
       if (!action.redelivered)
@@ -221,10 +224,13 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     reportMany: reporting.reportMany,
     release: reporting.release,
 
-    /** The lane's next action, or null. With `waitMs` it waits for one, at the cost of no query. */
+    /** The lane's next action, or null. With `waitMs` it waits for one without polling the database. */
     claim: (client: Queryable, request: ClaimRequest): Promise<ClaimedAction | null> =>
       claiming.claim(client, request),
-    /** The next actions of many lanes, each named once, in one statement of the caller's transaction; null: none. */
+    /**
+     * The next action of each of many lanes, each named once, in one statement of the caller's transaction; null:
+     * none.
+     */
     claimMany: (client: Queryable, requests: readonly ClaimItem[]): Promise<(ClaimedAction | null)[]> =>
       claiming.claimMany(client, requests),
     /** The oldest heads of the runner's lanes, as many as slots are free and `max` allows. */
@@ -234,11 +240,11 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     claimFromPool: (client: Queryable, request: ClaimPoolRequest): Promise<PoolClaim> =>
       claiming.claimFromPool(client, request),
     claimNamedMany: createClaimNamed(context, calls),
-    /** What the runner holds, looked at as the caller likes; with `waitMs` until he finds what he looks for. */
+    /** What the runner holds, as read by the caller's `look`; with `waitMs` it waits until `look` finds something. */
     watchHeld: claiming.watchHeld,
-    /** A claim whose actions the caller supplies: what it names and makes, in the transaction that it is passed. */
+    /** A claim whose actions the caller supplies: what it names and creates, in the transaction it is passed. */
     supplied: createSuppliedClaims(calls, claiming, onError),
-    /** Something that only the caller knows of may be claimable now; told with the commit of his transaction. */
+    /** Something only the caller knows of may be claimable now; announced when its transaction commits. */
     async wake(client: Queryable, wakes: readonly Wake[]): Promise<void> {
       await calls.inside(client, async () => ({ transitions: [], wakes: [...wakes] }));
     },
@@ -259,7 +265,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       checkTenant(item.tenantId);
       return gatheredAcknowledge(client, { ...item, attempt: checkAttempt(item.attempt) });
     },
-    /** Something else than a report came for an attempt that is not the running one. */
+    /** Something other than a report came for an attempt that is not the running one. */
     async recordLate(
       client: Queryable,
       news: { tenantId: number; actionId: string; attempt: number; worker: string; what: string },
@@ -273,17 +279,17 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     held: createHeld(context),
     heldByAll: createHeldByAll(context),
 
-    /** The lane of that name, made on first use. */
+    /** The lane with this name, made on first use. */
     ensureLane: async (client: Queryable, tenantId: number, space: string, name: string): Promise<string> =>
       client === db
         ? gatheredLane(client, checkLaneName({ tenantId, space, name }))
         : lanes.ensure(client, tenantId, space, name),
     ensureLanes: lanes.ensureMany.bind(lanes),
     findLane: lanes.find,
-    /** The lane of that name, made on first use, which workers compete for. It stays a pool. */
+    /** The lane with this name, made on first use, that workers compete for. It stays a pool. */
     ensurePool: (client: Queryable, tenantId: number, space: string, name: string): Promise<string> =>
       lanes.ensurePool(client, tenantId, space, name),
-    /** Whoever holds the lane takes from this pool from now on, and from no other. */
+    /** The lane's worker takes from this pool from now on, and from no other. */
     async joinPool(client: Queryable, lane: LaneRef, poolId: string) {
       await calls.inside(client, (inner) => lanes.joinPool(inner, lane, poolId));
     },
@@ -298,7 +304,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     async assignRunner(client: Queryable, lane: LaneRef, runnerId: string | null) {
       await calls.inside(client, (inner) => lanes.assignRunner(inner, lane, runnerId));
     },
-    /** Many lanes at once; says how many of them changed. */
+    /** Many lanes at once; returns how many of them changed. */
     async assignRunners(
       client: Queryable,
       tenantId: number,
@@ -308,7 +314,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       const run = await calls.inside(client, (inner) => lanes.assignRunners(inner, tenantId, given));
       return run.answers.length;
     },
-    /** The target is another one from now on: whatever is unfinished in its lane ends. Says the new generation. */
+    /** The target was replaced: everything unfinished in its lane ends. Returns the new generation. */
     async raiseGeneration(client: Queryable, lane: LaneRef): Promise<number> {
       const raised = await calls.inside(client, async (inner) => {
         const run = await lanes.raiseGeneration(inner, lane);
@@ -345,21 +351,24 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     events: lookUp.events,
     ...createCounts(context),
     feed: adoptClients(createFeed(context), db, context),
-    /** Tells those who read the feed of what is a door's own. */
+    /** Publishes a door's own event to readers of the feed. */
     async note(client: Queryable, notes: readonly Note[]): Promise<void> {
       await calls.inside(client, (inner) => note(inner, notes));
     },
-    /** Called whenever the feed may have something new; says how to end it. Now and then something comes without a call. */
+    /**
+     * Calls back whenever the feed may have something new; returns how to unsubscribe. Now and then something appears
+     * without a call.
+     */
     watchFeed: (watcher: () => void) => wakeUps.watch(watcher),
 
-    /** A follow-up to transitions of some channels, as a part of the statement that makes them. */
+    /** Adds a follow-up to transitions of some channels, run inside the statement that makes them. */
     addEffect: (effect: Effect) => context.effects.add(effect),
     giveReasons: (channel: string, give: GiveReasons) => reasons.register(channel, give),
-    /** `first`: before our own, each time: what is to be said of an attempt before its lease ends. */
+    /** `first`: each time before our own duties: it records something about an attempt before its lease ends. */
     addDuty: (duty: Duty, place: 'first' | 'last' = 'last') =>
       void (place === 'first' ? duties.unshift(duty) : duties.push(duty)),
     duties,
-    /** Runs a duty now, with its effects and wake-ups; what housekeeping does every second, and tests by hand. */
+    /** Runs a duty now, with its effects and wake-ups, as housekeeping does every second. */
     async runDuty(name: string): Promise<number> {
       const duty = duties.find((one) => one.name === name);
       if (!duty) throw new Error(`There is no duty ${name}.`);
@@ -376,8 +385,8 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
     },
 
     /**
-     * Housekeeping and wake-ups from other nodes. Without it the engine still works, but nothing ends by itself. Says
-     * whether it found that the database was restored, so that readers of the feed have to begin again.
+     * Starts housekeeping and wake-ups from other nodes. Without it the engine works, but nothing ends by itself.
+     * Returns whether it found that the database was restored, so that readers of the feed must start again.
      */
     async start() {
       await context.ready(db);
@@ -388,7 +397,7 @@ export function createEngine(db: Database, options: EngineOptions = {}) {
       housekeeping.start();
       return { restored: restored !== null };
     },
-    /** Answers those who wait, finishes what was gathered, gives up the lead. The database stays open. */
+    /** Answers waiting claims, finishes gathered calls, gives up leadership. The database stays open. */
     async stop() {
       wakeUps.waiters.endAll();
       lostClaims.stop();

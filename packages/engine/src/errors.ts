@@ -1,4 +1,4 @@
-/** Every error the engine throws on purpose: a code that stays, and a sentence for people. */
+/** Every error the engine throws on purpose: a stable code, and a sentence for people. */
 export type EngineErrorCode =
   | 'MUSTER_BAD_TEXT'
   | 'MUSTER_BAD_VALUE'

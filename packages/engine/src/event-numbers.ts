@@ -5,8 +5,8 @@ import type { Context } from './operation.ts';
 type Of = Pick<Context, 'schema' | 'isDistributed'>;
 
 /**
- * The numbers of events that are no rows of `events`. A statement takes them where it needs them, but a distributed database takes none
- * in the midst of a statement: there they are taken before, and the rows `i` that it is given bring theirs.
+ * Numbers of events that are not rows of `events`. A statement takes them where it needs them. A distributed database
+ * cannot take numbers inside a statement; there they are taken before, and its input rows `i` bring them.
  */
 export async function takeNumbers(
   { schema, isDistributed }: Of,
@@ -22,7 +22,7 @@ export async function takeNumbers(
   return [idArray(rows.map((row) => row.id))];
 }
 
-/** The column that the rows have for them, how a step hands it on, and the number of a row. */
+/** The input rows' column for them, how a step passes it on, and the number of a row. */
 export const numberColumn = ({ isDistributed }: Of): Record<string, string> =>
   isDistributed ? { number: 'bigint' } : {};
 export const handedOn = ({ isDistributed }: Of) => (isDistributed ? ', i.number' : '');

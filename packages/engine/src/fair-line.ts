@@ -1,6 +1,6 @@
 import { Line, type Place } from './line.ts';
 
-/** A queue for several tenants: each in the order of its own, and one of each in turn. Every step costs the same. */
+/** A queue for several tenants: first in, first out within a tenant, round-robin across tenants. Every step is O(1). */
 interface Member {
   readonly tenant: number;
 }
@@ -36,7 +36,7 @@ export class FairLine<T extends Member> {
     };
   }
 
-  /** Whose turn it is. */
+  /** The tenant whose turn it is. */
   get first(): T | undefined {
     for (let own = this.#turns.first; own; own = this.#turns.first) {
       if (own.line.size > 0) return own.line.first;
@@ -46,7 +46,7 @@ export class FairLine<T extends Member> {
     return undefined;
   }
 
-  /** The next of this tenant, whosever turn it is. */
+  /** The next item of this tenant, whether or not it is its turn. */
   firstOf(tenant: number): T | undefined {
     return this.#byTenant.get(tenant)?.line.first;
   }

@@ -1,8 +1,8 @@
 import { EngineError } from './errors.ts';
 
 /**
- * A place in the feed: behind which event of which transaction, in which life of the database. For its reader it is
- * opaque; the number in front lets a later version tell its own from these.
+ * A place in the feed: after which event of which transaction, in which life of the database. Opaque to its reader;
+ * the leading number lets a later version recognise its own form.
  */
 export interface FeedPlace {
   readonly incarnation: string;
@@ -28,13 +28,13 @@ export function readCursor(cursor: string): FeedPlace {
     eventId !== undefined &&
     BigInt(xid) <= LARGEST_XID &&
     BigInt(eventId) <= LARGEST_EVENT;
-  // the decoder forgives what it does not know: only what we wrote ourselves comes out the same again
+  // the decoder ignores what it does not know, so only a cursor that encodes to the same text is valid
   if (!isPlace || writeCursor({ incarnation, xid, eventId }) !== cursor)
     throw new EngineError('MUSTER_BAD_VALUE', 'This is not a cursor of the event feed.');
   return { incarnation, xid, eventId };
 }
 
-/** Whether `a` lies before `b`, of one life of the database. */
+/** Whether `a` is before `b`, within one life of the database. */
 export function isBefore(a: FeedPlace, b: FeedPlace): boolean {
   const [x, y] = [BigInt(a.xid), BigInt(b.xid)];
   return x === y ? BigInt(a.eventId) < BigInt(b.eventId) : x < y;

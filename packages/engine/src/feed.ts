@@ -7,26 +7,27 @@ import { ofLane, rows } from './sql.ts';
 import { checkTenant, checkWhole, ifGiven } from './values.ts';
 
 /**
- * The events as an outbox. Numbers are taken before commits, so "event number above my cursor" would skip a transaction
- * that took its number earlier and committed later. Each row therefore knows its transaction, and a reader is shown only
- * rows of transactions older than every one that is still running, by transaction and then by event.
+ * The events as an outbox. Event numbers are taken before commits, so "event number above my cursor" would skip a
+ * transaction that took its number earlier and committed later. Each row therefore stores its transaction, and a
+ * reader sees only rows of transactions older than every running one, ordered by transaction, then event.
  *
- * In that order nothing comes before what its statement could see, so CREATED comes before what follows from it: a row
- * has the number of its transaction or of the newest that its statement could see, whichever is the larger (001_engine). What has
- * changed since the statement read it, it leaves alone (the version of the lane): it would be shown as if it had come first.
+ * In that order every event follows what its statement could see, so CREATED comes before its consequences: a row
+ * carries the number of its transaction or of the newest one its statement could see, whichever is larger
+ * (001_engine). A statement leaves alone what has changed since it read it (the lane's version); otherwise that
+ * change would be shown after it.
  *
- * A cursor is the place behind the event that was shown or passed last, never one that was only looked up to: after a
- * crash of the database numbers of transactions that left nothing are given out again.
+ * A cursor is the place after the last event shown or passed, never a place only looked up to: after a crash the
+ * database reissues numbers of transactions that left nothing.
  *
- * CREATED is no row of `events` but the action's, and a success its ending, which is one or two events (001_engine): `read_feed` merges
- * all three.
+ * CREATED is not a row of `events` but the action's own, and a success is its ending, which stands for one or two
+ * events (001_engine); `read_feed` merges all three.
  */
 export interface FeedEvent {
   readonly eventId: string;
   readonly tenantId: number;
-  /** Null: a note of a door, called `reason`. */
+  /** Null: a door's note, named by `reason`. */
   readonly actionId: string | null;
-  /** Null: of none. */
+  /** Null: about no lane. */
   readonly laneId: string | null;
   readonly type: EventType;
   readonly attempt: number;
@@ -34,11 +35,11 @@ export interface FeedEvent {
   readonly worker: string | null;
   readonly reason: string | null;
   readonly note: unknown;
-  /** The cursor behind it. */
+  /** The cursor after it. */
   readonly cursor: string;
 }
 
-/** What the event is about; null: it is not kept any more, or of none. */
+/** The action the event is about; null: it is no longer kept, or there is none. */
 export interface FeedSubject {
   readonly kind: string | null;
   readonly channel: string | null;
@@ -49,19 +50,21 @@ export interface FeedSubject {
 
 export interface FeedPage {
   readonly events: FeedEvent[];
-  /** Pass it to the next call; it never skips an event and never repeats one. Opaque: its form may change. */
+  /** Pass it to the next call; it never skips or repeats an event. Opaque: its form may change. */
   readonly cursor: string;
-  /** True: there may be more right now, also behind an empty page. */
+  /** True: there may be more right now, even after an empty page. */
   readonly more: boolean;
 }
 
 const LIMIT = 1_000;
-/** How many events one call for a single tenant looks at: some 70 pages of tables, beside two or three of each day's index. */
+/**
+ * How many events one call for a single tenant scans: some 70 pages of tables, plus two or three of each day's index.
+ */
 const WINDOW = 5_000;
 
 export function createFeed(context: Context) {
   const s = context.schema;
-  /** The first event in that order: of `events`, or that an action or an ending is. */
+  /** The first event in that order, in `events` or in an action or an ending. */
   const first = (where: string, order: 'asc' | 'desc') => `
             select x.xid, x.event_id, x.at from (
               (select e.xid, e.event_id, e.at from ${s}.events e where e.${where} order by e.xid ${order}, e.event_id ${order} limit 1)
@@ -87,7 +90,10 @@ export function createFeed(context: Context) {
       return writeCursor(rows[0]);
     },
 
-    /** Without a cursor from the start. Of a tenant: passes the events of others, some thousands per call. */
+    /**
+     * Starts at the beginning without a cursor. For one tenant it passes the events of others, some thousands per
+     * call.
+     */
     async read(
       client: Queryable,
       options: { cursor?: string | undefined; tenantId?: number; limit?: number } = {},
@@ -117,10 +123,10 @@ export function createFeed(context: Context) {
       };
     },
 
-    /** Whether what lies behind the first cursor includes what lies behind the second, and more. */
+    /** Whether the events after the first cursor include those after the second, and more. */
     isBefore: (cursor: string, other: string): boolean => isBefore(readCursor(cursor), readCursor(other)),
 
-    /** What they are about, in their order. */
+    /** The actions they are about, in their order. */
     async describe(client: Queryable, events: readonly FeedEvent[]): Promise<FeedSubject[]> {
       if (events.length === 0) return [];
       const { rows: subjects } = await client.query({
@@ -141,7 +147,7 @@ export function createFeed(context: Context) {
       return subjects;
     },
 
-    /** How old the oldest event is that the feed cannot show yet, in seconds. */
+    /** The age in seconds of the oldest event that the feed cannot show yet. */
     async lag(client: Queryable): Promise<number> {
       const { rows } = await client.query({
         name: 'muster_feed_lag',
@@ -153,8 +159,9 @@ export function createFeed(context: Context) {
 }
 
 /**
- * Behind a cursor of another life, or one that is ahead of the database, numbers may have been used for events that its
- * reader would never see. The second is a database that was restored and not told so, or a replica that lags.
+ * After a cursor of another life, or one ahead of the database, numbers may have been reused for events that its
+ * reader would never see. A cursor is ahead if the database was restored without `muster restored`, or is a lagging
+ * replica.
  */
 function refuseForeign(place: FeedPlace, incarnation: string, nextXid: string): void {
   if (place.incarnation !== incarnation)

@@ -3,7 +3,7 @@ import type { Context } from './operation.ts';
 import { rows } from './sql.ts';
 import type { Touched, Wake } from './transition.ts';
 
-/** Who would have to be woken by a change of these lanes and actions: the lanes and their runners. */
+/** What must be woken after a change of these lanes and actions: the lanes and their runners. */
 export function createFindTouched(context: Context) {
   const s = context.schema;
   const text = `

@@ -3,17 +3,17 @@ import type { Busy, Operation } from './operation.ts';
 import { Places } from './places.ts';
 import type { RoomSize } from './room.ts';
 
-/** The engine's way of gathering for statements of the application's own: bounded, fair, with a deadline. */
+/** The engine's gathering for statements of the application: bounded, fair, with a deadline. */
 export interface Gathering<Item, Answer> {
   readonly name: string;
-  /** One answer per item, in their order; BUSY: it is to be tried again, and nothing was done for it. */
+  /** One answer per item, in their order; BUSY: nothing was done for the item, and it is to be tried again. */
   run(items: readonly Item[]): Promise<readonly (Answer | Busy)[]>;
   /** Items with an equal key never share a run. */
   key?(item: Item): string;
   readonly inFlightAtOnce: number;
   readonly deadlineMs: number;
   readonly room?: RoomSize;
-  /** Whose share of what may wait it uses; by default its `tenantId`. */
+  /** The tenant whose share of the waiting room it uses; by default its `tenantId`. */
   tenant?(item: Item): number;
 }
 

@@ -9,22 +9,22 @@ import { Room, type RoomSize } from './room.ts';
 import { isDataError, isLockError } from './sqlstate.ts';
 
 /**
- * Gathers concurrent calls of one kind into set-based statements. The first caller is sent at once; whoever comes while
- * the statements are in flight goes into the next one; nobody is answered before the commit. The flush waits for the
- * end of the turn (`setImmediate`): flushed synchronously, the embedded database never gathers (1.9k → 11k requests/s).
+ * Gathers concurrent calls of one kind into set-based statements. The first caller is sent at once; calls that arrive while
+ * statements are in flight go into the next one; no call is answered before the commit. The flush waits for the end of the
+ * turn (`setImmediate`): flushed synchronously, the embedded database never gathers (1.9k → 11k requests/s).
  *
- * No caller fails or delays another: items with equal keys never share a statement, items whose lane is locked come
- * back as BUSY and are tried again, and after a data or lock error the batch is run again row by row (of a batch of several
- * statements, what belonged to the one that failed). What waits is bounded (`Room`), tenants are served in turn, and a call without
- * an answer by its deadline is told so:
+ * No caller fails or delays another: items with equal keys never share a statement, items whose lane is locked come back as
+ * BUSY and are tried again, and after a data or lock error the batch is run again row by row (of a batch of several
+ * statements, only the items of the failed one). What waits is bounded (`Room`), tenants take turns, and a call that has no
+ * answer by its deadline is told so:
  *
  *   waiting ──sent──► in flight ──► answered
- *      │  ▲               │ └─deadline──► "not known"; what comes of it after all goes to `unwanted`
+ *      │  ▲               │ └─deadline──► "not known"; a later result goes to `unwanted`
  *      │  └──BUSY, later──┘
  *      └─deadline──► "nothing was done", and it is not sent any more
  *
- * Of calls with an equal key the oldest holds the key until it is answered, also while it waits for its next try; the
- * others stand behind it. So a call costs the same however many have its key (rescanned, 20,000 of one key took 6.6 s).
+ * Of calls with an equal key the oldest holds the key until it is answered, also between its tries; the others queue behind
+ * it. So a call costs the same however many share its key (rescanning 20,000 calls of one key took 6.6 s).
  */
 export interface GathererOptions<Item, Answer> {
   readonly writers: number;
@@ -36,11 +36,11 @@ export interface GathererOptions<Item, Answer> {
     items: readonly Item[],
     alone: boolean,
   ) => Promise<Run<Answer | Busy>>;
-  /** For calls that run alone, of all gatherers together: they must not use up the connections. */
+  /** For calls that run alone, shared by all gatherers: they must not use up the connections. */
   readonly alone: Places;
   readonly deadlineMs: number;
   readonly room?: RoomSize | undefined;
-  /** An answer whose caller was told that it is not known. */
+  /** An answer whose caller was already told that it is not known. */
   readonly unwanted?: ((item: Item, answer: Answer) => void) | undefined;
   readonly onBatch?: ((operation: string, size: number, seconds: number) => void) | undefined;
 }
@@ -53,9 +53,9 @@ interface Call<Item, Answer> {
   readonly deadline: number;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
-  /** Among all that are not answered; out of it: answered. */
+  /** Its place among all unanswered calls; removed: answered. */
   open: Place<Call<Item, Answer>>;
-  /** Takes it out of the queue that it is in. */
+  /** Takes it out of its queue. */
   leaveQueue: () => void;
   tries: number;
   isSent: boolean;
@@ -63,12 +63,12 @@ interface Call<Item, Answer> {
   isAlone: boolean;
 }
 
-/** Larger statements are no faster per row and keep their lanes locked longer. */
+/** Larger statements are no faster per row, and lock their lanes longer. */
 export const MOST_PER_STATEMENT = 500;
 /** Sixty calls of 1 MB in one statement stopped the process for 10 s. */
 export const MOST_BYTES_PER_STATEMENT = 4 * 1_048_576;
 const LONGEST_PAUSE_MS = 100;
-/** With less than this part of its time left a call is not tried again: at its deadline it would be in flight. */
+/** With less than this part of its time left a call is not retried: it would be in flight at its deadline. */
 const LAST_TRY = 0.05;
 
 const nowhere = () => {};
@@ -77,13 +77,13 @@ export class Gatherer<Item, Answer> {
   readonly #operation: Operation<Item, Answer>;
   readonly #options: GathererOptions<Item, Answer>;
   readonly room: Room;
-  /** All that are not answered, the oldest first: that is the order of their deadlines. */
+  /** All unanswered calls, the oldest first, which is the order of their deadlines. */
   readonly #open = new Line<Call<Item, Answer>>();
   readonly #keys = new KeyLines<Call<Item, Answer>>();
   readonly #ready = new FairLine<Call<Item, Answer>>();
-  /** Calls that have failed or stalled a batch: each runs alone, beside the batches and not in their way. */
+  /** Calls that have failed or stalled a batch: each runs alone, beside the batches and out of their way. */
   readonly #alone = new FairLine<Call<Item, Answer>>();
-  /** Those among them that have done so alone as well: behind the others, who are most likely innocent. */
+  /** Those that failed or stalled alone too: behind the others, which are most likely innocent. */
   readonly #aloneAgain = new FairLine<Call<Item, Answer>>();
   /** Calls that wait for their next try. */
   readonly #pausing = new Pausing<Call<Item, Answer>>();
@@ -127,7 +127,7 @@ export class Gatherer<Item, Answer> {
     });
   }
 
-  /** No new calls; resolves when all that came before are answered. */
+  /** Takes no new calls; resolves when all earlier ones are answered. */
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#open.size + this.#inFlight + this.#aloneInFlight > 0)
@@ -138,7 +138,10 @@ export class Gatherer<Item, Answer> {
     if (this.#mayGather() || this.#mayRunAlone()) this.#flushSoon();
   }
 
-  /** Also called with a place for one that runs alone: it is taken or declined, whatever has become of the calls. */
+  /**
+   * Also called with a place for a call that runs alone: the place is taken or declined, whatever has become of the
+   * calls.
+   */
   readonly #flushSoon = (): void => {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -227,7 +230,7 @@ export class Gatherer<Item, Answer> {
     }
   }
 
-  /** Together with so many. It may be the fault of another. */
+  /** Run together with this many items. The fault may be another's. */
   #failed(call: Call<Item, Answer>, error: unknown, together: number): void {
     if (isLockError(error) || isLaneBusy(error) || (together > 1 && isDataError(error)))
       this.#again(call, true);
@@ -261,13 +264,16 @@ export class Gatherer<Item, Answer> {
     this.room.leave(call.tenant, call.bytes);
   }
 
-  /** Whoever stands behind it is next. */
+  /** The next call behind it takes over the key. */
   #giveUpKey(call: Call<Item, Answer>): void {
     const next = this.#keys.release(call);
     if (next) next.leaveQueue = this.#ready.push(next);
   }
 
-  /** The first retries are at once (somebody was faster), later ones wait: the lane is locked by an open transaction. */
+  /**
+   * The first retries are immediate (another call was faster); later ones wait, because an open transaction has the
+   * lane locked.
+   */
   #again(call: Call<Item, Answer>, alone = false): void {
     call.isSent = false;
     call.tries += 1;
@@ -309,7 +315,7 @@ export class Gatherer<Item, Answer> {
     this.#afterwards();
   }
 
-  /** One in flight keeps its key until it is known what became of it. */
+  /** A call in flight keeps its key until its outcome is known. */
   #expire(call: Call<Item, Answer>): void {
     const isBusy = this.#keys.holderOf(call).tries > 0;
     this.#close(call);

@@ -4,12 +4,13 @@ import { actionOf, hasKeyOf, leaseUntil, ms, NOW } from './sql.ts';
 import type { Transition, Wake } from './transition.ts';
 
 /**
- * The beginning of an attempt, whoever begins it: the lane is leased, SENT is written, the counts follow. The lanes are locked
- * and at the version that was read.
+ * The beginning of an attempt, for every kind of claim: the lane is leased, SENT is written, the counts follow. The
+ * lanes are locked and at the version that was read.
  *
- * The source `k` has: ord, tenant_id, lane_id, runner_id (of the lane), action_id, attempt (the last one), channel, worker,
- * lease_until (`leaseEnd`). A hand-out that `ends` (a condition on `k`) is its success as well: the lane stays free. `xid`: what the
- * SENT carries in the feed, if this statement can see less than what it hands out.
+ * The source `k` has: ord, tenant_id, lane_id, runner_id (of the lane), action_id, attempt (the last one), channel,
+ * worker, lease_until (`leaseEnd`). A hand-out that `ends` (a condition on `k`) is also its success: the lane stays
+ * free. `xid`: the transaction number its SENT carries in the feed, if this statement may not see all that it hands
+ * out.
  */
 export const handOut = (s: string, on: { leaseRunner: string; ends: string | null; xid?: string }) => {
   const { from, ends, steps } = endingOf(s, on.ends);
@@ -37,8 +38,8 @@ export const handOut = (s: string, on: { leaseRunner: string; ends: string | nul
 };
 
 /**
- * When a lease ends that begins now. Computed before the update that sets it: a distributed database takes no time that is added up
- * from columns there.
+ * The end of a lease that begins now. Computed before the update that sets it, because a distributed database does
+ * not accept a time computed from columns there.
  */
 export const leaseEnd = (leaseMs: string, deadline: string) =>
   `least(${NOW} + ${ms(leaseMs)}, ${deadline}) as lease_until`;
@@ -59,7 +60,7 @@ function endingOf(s: string, ends: string | null): { from: string; ends: string 
   };
 }
 
-/** What lane `l` is set to when it is leased, or to nothing where the condition `if` is not met. */
+/** The values set on lane `l` when it is leased; it stays free where the condition `if` is not met. */
 export const lease = (to: {
   if: string | null;
   action: string;
@@ -67,7 +68,7 @@ export const lease = (to: {
   channel: string;
   until: string;
   worker: string;
-  /** The number of its SENT, if that is no row of `events`. */
+  /** The number of its SENT, if that is not a row of `events`. */
   sent: string;
   runner: string;
   set?: (until: string) => string;
@@ -78,7 +79,7 @@ export const lease = (to: {
       moved_from = null, cancel_requested = false, redelivered = 0`;
 };
 
-/** The columns that tell of what was handed out, for a row of `handedOut`; null as `action_id` is nothing. */
+/** The columns that describe a hand-out, from a row of `handedOut`; all null if `action_id` is null. */
 const LEASED_COLUMNS = `k.tenant_id, k.lane_id, k.runner_id, k.action_id, k.attempt + 1 as attempt, ${NOW} as leased_at, k.lease_until,
     k.worker, false as cancel_requested`;
 
@@ -91,7 +92,7 @@ export const handedOut = (s: string, first: string, ends: string | null) => `
 /** The same columns where nothing was handed out. */
 export const NOTHING_HANDED_OUT = Array(18).fill('null').join(', ');
 
-/** What a hand-out is to effects. */
+/** The transitions a hand-out reports to effects. */
 export const HANDED_OUT = `
   select tenant_id, lane_id, action_id, channel, array[${EVENT_TYPES.SENT}], 'pending', 'claimed', attempt, null::text, leased_at
   from answer where action_id is not null
@@ -112,7 +113,7 @@ export function handedOutTransitions(row: HandedOutRow): Transition[] {
   ];
 }
 
-/** One that ended with its hand-out has left the lane free for what waits behind it. */
+/** A hand-out that also ended left the lane free for the action behind it. */
 export function handedOutWakes(row: HandedOutRow): Wake[] {
   return row.ends ? [{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id }] : [];
 }

@@ -4,15 +4,16 @@ import type { Duty } from './duties/duty.ts';
 import type { Context } from './operation.ts';
 
 /**
- * One node at a time does the housekeeping of the whole database. The lead is a row that expires after five seconds;
- * it only saves work, every duty is safe with two leaders, so if the row cannot be had the duties run all the same.
+ * One node at a time does the housekeeping of the whole database. Leadership is a row that expires after five
+ * seconds. It only saves work: every duty is safe with two leaders, so if the row cannot be read the duties run all
+ * the same.
  */
 const TURN_MS = 1_000;
-/** Whoever was silent for so long is dead to the others, and is told nothing any more. */
+/** A node silent for this long counts as dead; others no longer notify it. */
 const PATIENCE_OF_OTHERS = `interval '15 seconds'`;
-/** Less than that: they may have looked while our sign of life was on its way. */
+/** Less than that: others may have looked while our sign of life was on its way. */
 const SILENT = `interval '10 seconds'`;
-/** Its transaction hangs on a connection whose peer is gone: the other duties do not wait for that. */
+/** Its transaction is stuck on a connection whose peer is gone: the other duties do not wait for it. */
 const PATIENCE_MS = 60_000;
 
 export interface HousekeepingOptions {
@@ -20,16 +21,16 @@ export interface HousekeepingOptions {
   readonly nodeId: string;
   readonly client: Queryable;
   readonly context: Pick<Context, 'now' | 'ready'>;
-  /** Set right with every sign of life. */
+  /** Adjusted with every sign of life. */
   readonly clock: DatabaseClock;
   readonly duties: readonly Duty[];
-  /** Runs a duty with the effects that belong to its transitions. */
+  /** Runs a duty with the effects of its transitions. */
   readonly run: (duty: Duty) => Promise<{
     readonly count: number;
     readonly more: boolean;
     readonly errors?: readonly unknown[];
   }>;
-  /** Called before the nodes are counted, its result after that. */
+  /** Called before the nodes are counted; the function it returns is called after. */
   readonly counting: () => (others: readonly string[]) => void;
   readonly afterBeat: () => Promise<void>;
   /** For tests. */
@@ -38,7 +39,7 @@ export interface HousekeepingOptions {
   readonly onDuty?: (duty: string, count: number, seconds: number) => void;
   /** How long one duty may keep the others waiting. */
   readonly patienceMs?: number;
-  /** Milliseconds that only grow: what a turn's time is measured by. */
+  /** Monotonic milliseconds, to measure a turn. */
   readonly ticks?: () => number;
 }
 
@@ -90,14 +91,14 @@ export class Housekeeping {
     this.#timers.set(what, timer);
   }
 
-  /** A sign of life each second, however long the duties take: others stop telling those of whom they hear nothing. */
+  /** A sign of life each second, however long the duties take: others stop notifying a node they do not hear from. */
   async beat(): Promise<boolean> {
     await this.lead();
     await this.#options.afterBeat().catch(this.#options.onError);
     return false;
   }
 
-  /** One second's work. Says whether something is left: then the next turn begins at once. */
+  /** One second's work. Returns whether something is left; then the next turn begins at once. */
   async turn(): Promise<boolean> {
     const isLeft = this.leading && (await this.#rounds());
     this.#options.afterTurn?.();
@@ -105,8 +106,8 @@ export class Housekeeping {
   }
 
   /**
-   * All duties that are due, one round of each in turn, until none has more to do or the second is over: a mass of one never
-   * keeps the others waiting for longer than one round of it.
+   * Runs all due duties, one round of each in turn, until none has more to do or the second is over. So a backlog of
+   * one delays the others by no more than one of its rounds.
    */
   async #rounds(): Promise<boolean> {
     const until = this.#ticks() + TURN_MS;
@@ -126,7 +127,7 @@ export class Housekeeping {
     return left.length > 0;
   }
 
-  /** Those that have something to do, by one question for all of them: an idle server asks little. */
+  /** The duties that have something to do, found by one query for all: an idle server asks little. */
   async #due(duties: readonly Duty[]): Promise<Set<Duty>> {
     const asked = duties.filter((duty) => duty.due !== undefined);
     const always = duties.filter((duty) => duty.due === undefined);
@@ -145,7 +146,7 @@ export class Housekeeping {
     }
   }
 
-  /** One round; says whether there is more to do. */
+  /** One round; returns whether there is more to do. */
   async #perform(duty: Duty): Promise<boolean> {
     try {
       const began = performance.now();
@@ -173,16 +174,16 @@ export class Housekeeping {
   }
 
   /**
-   * Takes or keeps the lead, says that this node is alive, learns who else is, and ticks, all in one statement. If its last
-   * sign of life is so old that others may have taken it for dead (it stood still, or it is new), it announces itself: they
-   * know of it again when they answer, and it looks for what it was not told.
+   * Takes or keeps the lead, records that this node is alive, learns which others are, and ticks, all in one
+   * statement. If its last sign of life is so old that others may have counted it dead (it stalled, or is new), it
+   * announces itself: their answers show that they know it again, and it looks for what it missed.
    */
   async lead(): Promise<boolean> {
     const { schema: s, nodeId, client, clock } = this.#options;
     const counted = this.#options.counting();
     try {
       const sentAt = clock.start();
-      // The lead is about real time, whatever clock the actions live by.
+      // Leadership uses real time, whatever clock the actions use.
       const { rows } = await client.query({
         name: 'muster_lead',
         text: `
@@ -214,7 +215,7 @@ export class Housekeeping {
   }
 }
 
-/** Notifications go by the schema's name, so several installations can share a database. */
+/** Notifications are named after the schema, so several installations can share a database. */
 export function channelOf(schema: string): string {
   return schema.replaceAll('"', '');
 }

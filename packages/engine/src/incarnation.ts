@@ -1,20 +1,20 @@
 import type { Database, Queryable, Transaction } from './db.ts';
 
 /**
- * Notices that the database was restored, and puts right what a restore spoils: numbers of transactions. A dump that is
- * read into another server keeps those of the old one, which are ahead of the new one's or get mixed up with them; a
- * recovery to a point in time gives the same numbers out a second time. Then a new life begins, and cursors of the old
- * one are refused. A standby that takes over has both the numbers and the identity: nothing begins anew.
+ * Detects that the database was restored, and repairs what a restore breaks: transaction numbers. A dump read into
+ * another server keeps the old server's numbers, which are ahead of the new server's or mix with them; a
+ * point-in-time recovery issues the same numbers twice. In both cases a new life begins, and cursors of the old one
+ * are refused. A standby that takes over keeps both the numbers and the identity, so no new life begins.
  *
- * What cannot be noticed, because server and numbers look as they did (a point in time, files of a backup), has to be
- * told: `muster restored`.
+ * A restore that leaves server and numbers looking the same (a point in time, a file backup) cannot be detected; the
+ * operator must run `muster restored`.
  */
 export interface Restored {
-  /** Numbers were ahead of the server's and were put right. */
+  /** Numbers were ahead of the server's and were corrected. */
   readonly renumbered: boolean;
 }
 
-/** At each start: null if there is nothing to notice. Safe at many nodes at once: the first one does it. */
+/** Called at each start: null if there is nothing to notice. Safe on many nodes at once: the first one does it. */
 export async function noticeRestore(db: Database, schema: string): Promise<Restored | null> {
   const found = await look(db, schema);
   if (!found.isNew && !found.isRestored) return null;
@@ -26,7 +26,7 @@ export async function noticeRestore(db: Database, schema: string): Promise<Resto
   });
 }
 
-/** Because somebody says so; `note` writes it down in the same transaction. */
+/** Begins a new life because an operator asked for it; `note` records it in the same transaction. */
 export async function raiseIncarnation(
   db: Database,
   schema: string,
@@ -39,7 +39,7 @@ export async function raiseIncarnation(
   });
 }
 
-/** One at a time; and without limits of time, because a long history takes as long as its restore did. */
+/** One at a time, and without time limits: a long history takes as long as its restore did. */
 function alone<T>(db: Database, schema: string, run: (tx: Transaction) => Promise<T>): Promise<T> {
   return db.transaction(
     async (tx) => {
@@ -51,9 +51,9 @@ function alone<T>(db: Database, schema: string, run: (tx: Transaction) => Promis
 }
 
 interface Look {
-  /** What the server calls itself, or null where that is not to be known. */
+  /** The server's own identifier, or null where it is not available. */
   readonly server: string | null;
-  /** Nobody has started on this database yet. */
+  /** No node has started on this database yet. */
   readonly isNew: boolean;
   readonly isAhead: boolean;
   readonly isRestored: boolean;
@@ -61,7 +61,7 @@ interface Look {
 
 async function look(client: Queryable, s: string): Promise<Look> {
   const server = await identity(client);
-  // Whatever is visible was written by a transaction with a smaller number than the next one.
+  // Every visible row was written by a transaction with a smaller number than the next one.
   const { rows } = await client.query({
     text: `select i.server, coalesce(e.xid >= n.next, false) or st.ahead as ahead
       from ${s}.incarnations i
@@ -79,7 +79,7 @@ async function look(client: Queryable, s: string): Promise<Look> {
   return { server, isNew: known === null && server !== null, isAhead, isRestored: isAhead || isMoved };
 }
 
-/** Made by initdb and kept by everything that copies files, so a standby has it too. Some providers keep it to themselves. */
+/** Made by initdb and copied with the files, so a standby has it too. Some providers do not expose it. */
 async function identity(client: Queryable): Promise<string | null> {
   const { rows } = await client.query({
     text: `select has_function_privilege('pg_control_system()', 'execute') as allowed`,
@@ -92,11 +92,10 @@ async function identity(client: Queryable): Promise<string | null> {
 }
 
 /**
- * The new life. If numbers are ahead, all events get the number 0: they are settled, older than everything to come, and
- * among themselves in the order of their own numbers, in which nothing comes before what it could see either. Keeping some
- * would not do: numbers below the server's may be of the old life or of the new one.
- * Whoever saw an old generation, or a lane open that was closed, is gone with the old life, or runs now: lanes on those lists
- * are seen anew.
+ * The new life. If numbers are ahead, all events get the number 0: they are settled, older than anything to come, and
+ * ordered by their event numbers, an order in which each still follows what it could see. Keeping some would not
+ * work: numbers below the server's may be of the old life or of the new one. Transactions that saw an old generation,
+ * or a closed lane still open, ended with the old life or run now, so lanes on those lists are seen anew.
  */
 async function begin(tx: Queryable, s: string): Promise<Restored> {
   const { isAhead, server } = await look(tx, s);
@@ -116,9 +115,9 @@ async function begin(tx: Queryable, s: string): Promise<Restored> {
 }
 
 /**
- * What came from another database brought no numbers of transactions. All that the feed shows gets the number 0, as in `begin`: one for all of
- * it, or what was written by different statements would be shown one after the other. A SENT that an ending carries has an even
- * number of its own: as a row it is for the history alone.
+ * Rows from another database brought no transaction numbers. Everything the feed shows gets the number 0, as in
+ * `begin`: one number for all of it, or rows of different statements would be shown one after the other. A SENT that
+ * an ending carries has an even number of its own: as a row it is for the history alone.
  */
 export async function numberImported(tx: Queryable, schema: string): Promise<void> {
   for (const table of ['actions', 'endings'])

@@ -6,9 +6,9 @@ import { statement as report } from './report/statement.ts';
 import { first, head, pauses, takesNew, urgentElsewhere } from './sql.ts';
 
 /**
- * Pieces of the library's own statements that migrations install as functions, so that whoever speaks plain SQL gets the
- * same text and not a copy of it. A migration names one in braces, as it does the schema. After a release, whoever changes
- * one of them installs it anew by a migration: the catalogue shows that it has to be.
+ * Pieces of the library's statements that migrations install as functions, so that plain-SQL callers get the same
+ * text and not a copy. A migration names one in braces, as it does the schema. After a release, a change to one of
+ * them needs a migration that installs it anew; the catalogue shows the difference.
  */
 export const installedSql = (s: string): Readonly<Record<string, string>> => ({
   claim_named_statement: claimNamed(s),
@@ -24,7 +24,7 @@ export const installedSql = (s: string): Readonly<Record<string, string>> => ({
   urgent_elsewhere: urgentOfLane(s),
 });
 
-/** The name of an event type is at the place of its number. */
+/** The name of an event type is at the index of its number. */
 const EVENT_NAMES = `(array[${Object.entries(EVENT_TYPES)
   .sort(([, a], [, b]) => a - b)
   .map(([name]) => `'${name}'`)
@@ -32,7 +32,7 @@ const EVENT_NAMES = `(array[${Object.entries(EVENT_TYPES)
 
 const ON = { channel: '$4', when: 'l.action_id is null', except: 'null' };
 
-/** Only what is read of it is looked for: of a column that nobody asks for, the planner drops the sub-select. */
+/** Only requested columns cost a look-up: the planner drops the sub-select of a column that is not read. */
 const laneFront = (s: string) => `
   with ${pauses(s)}
   select l.lane_id, l.paused or l.blocked is not null as is_stopped, coalesce(pz.everything or pz.tags && $5, false) as is_paused,

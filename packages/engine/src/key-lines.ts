@@ -1,6 +1,9 @@
 import { Line } from './line.ts';
 
-/** Of all with an equal key the oldest holds it, and the others stand behind him. Without a key everybody is on his own. */
+/**
+ * Of all items with an equal key, the oldest holds it and the others queue behind it. An item without a key stands
+ * alone.
+ */
 interface Member {
   readonly key: string | null;
 }
@@ -13,7 +16,7 @@ interface Held<T> {
 export class KeyLines<T extends Member> {
   readonly #held = new Map<string, Held<T>>();
 
-  /** Null: nobody is before him. Else how he leaves the line. */
+  /** Null: no item is before it. Otherwise how it leaves the line. */
   enter(member: T): (() => void) | null {
     if (member.key === null) return null;
     const held = this.#held.get(member.key);
@@ -29,13 +32,13 @@ export class KeyLines<T extends Member> {
     return this.#of(member)?.holder ?? member;
   }
 
-  /** Takes out whoever stands behind this holder. */
+  /** Takes out every item behind this holder. */
   *behind(member: T): Generator<T> {
     const held = this.#of(member);
     for (let next = held?.behind.shift(); next; next = held?.behind.shift()) yield next;
   }
 
-  /** If he is the holder: the one who holds the key after him. */
+  /** If it is the holder: the item that holds the key after it. */
   release(member: T): T | undefined {
     const held = this.#of(member);
     if (held?.holder !== member) return undefined;

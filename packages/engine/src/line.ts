@@ -35,7 +35,7 @@ export class Line<T> {
     return place.value;
   }
 
-  /** Of one that has left already: nothing happens. */
+  /** Does nothing if it has already left. */
   remove(place: Place<T>): void {
     if (!place.isIn) return;
     place.isIn = false;

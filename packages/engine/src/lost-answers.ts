@@ -1,18 +1,18 @@
 import type { Touched, Wake } from './transition.ts';
 
 /**
- * Statements whose answer was lost: whatever they did was told to nobody. What they may have made claimable is looked up
- * and woken as soon as the database answers again, and once more when the server must have ended what it was doing, for
- * it may commit after we lost sight of it. Not before it answers: a look into a missing database only fails.
+ * Statements whose answer was lost: no caller knows what they did. What they may have made claimable is looked up and
+ * woken as soon as the database answers again, and once more after the server must have ended the statement, because
+ * it may commit after the connection was lost. There is no look before the database answers: it would only fail.
  */
 const RETRY_MS = 1_000;
-/** No statement runs longer than this (those of housekeeping 45 s): the server ends it. */
+/** No statement runs longer than this (housekeeping's run 45 s): the server ends it. */
 const LATEST_COMMIT_MS = 60_000;
-/** Past this everybody looks. */
+/** With more than this, everything is woken. */
 const MOST = 10_000;
 
 export interface LostAnswersOptions<T> {
-  /** The wake-ups for what was touched; throws while the database is away. */
+  /** Wakes what was touched; throws while the database is away. */
   readonly find: (touched: readonly T[]) => Promise<Wake[]>;
   readonly tell: (wakes: readonly Wake[]) => void;
   readonly tellAll: () => void;
@@ -76,7 +76,7 @@ export class LostAnswers<T = Touched> {
       if (everything) this.#options.tellAll();
       else this.#options.tell(wakes);
     } catch {
-      // whoever asks hears of it himself
+      // the caller gets this error itself
       for (const [key, one] of touched) this.#touched.set(key, one);
       this.#everything ||= everything;
     }

@@ -5,9 +5,9 @@ import { ofRunner, rows } from './sql.ts';
 import type { LostClaim } from './transition.ts';
 
 /**
- * Claims whose answer was lost: they may be committed, now or when a database that stands still goes on, and nobody has
- * what they took. As soon as the database answers, and once more when it must have ended the statement, such leases are
- * given back. One that its worker has asked for again since is his: the hand-out was repeated.
+ * Claims whose answer was lost: they may be committed, now or when a stalled database goes on, and no worker has what
+ * they took. Such leases are given back as soon as the database answers, and once more after it must have ended the
+ * statement. If the worker has claimed again since, the lease stays: that claim repeated the hand-out.
  */
 export function createLostClaims(
   context: Context,
@@ -42,7 +42,7 @@ export function createLostClaims(
   });
 }
 
-/** By what was handed out, if that is known; otherwise by who asked, and the time that his statement was given. */
+/** By what was handed out, if known; otherwise by who asked and the time its statement was given. */
 const statement = (s: string) => `
   select l.tenant_id, l.action_id, l.attempt
   from ${rows(1, {

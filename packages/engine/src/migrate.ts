@@ -7,9 +7,9 @@ import { installedSql } from './installed-sql.ts';
 import { refuseOtherLayout } from './migration-layout.ts';
 
 /**
- * Migrations come in lines: the engine has one, an application that adds tables of its own has another. Files are
+ * Migrations come in lines: the engine has one, and an application with its own tables has another. Files are
  * `NNN_name.up.sql` and `.down.sql`, never change after a release, and say in their first line whether older code may
- * go on running against the new schema (`-- breaking: no`) or must refuse (`-- breaking: yes`).
+ * still run against the new schema (`-- breaking: no`) or must refuse (`-- breaking: yes`).
  */
 export interface MigrationLine {
   readonly name: string;
@@ -37,7 +37,7 @@ export const ENGINE_LINE: MigrationLine = {
   folder: fileURLToPath(new URL('../migrations', import.meta.url)),
 };
 
-/** What is about this database and the processes at it: it says nothing in another one. */
+/** About this database and the processes using it: meaningless in another one. */
 export const TABLES_OF_ONE_DATABASE: readonly string[] = ['incarnations', 'leaders', 'migrations', 'nodes'];
 
 export interface MigrateOptions {
@@ -60,7 +60,7 @@ export function checkSchemaName(schema: string): string {
   return schema;
 }
 
-/** With the name of the schema and the texts of the library where the file says so. */
+/** Fills in the schema's name and the library's texts where the file has braces. */
 function filledIn(text: string, schema: string): string {
   const installed = installedSql(schema);
   return text.replace(/\{([a-z_]+)\}/g, (braces, name) =>
@@ -102,7 +102,7 @@ export function createMigrate(db: Database, options: MigrateOptions) {
     return rows;
   }
 
-  /** One at a time over the whole database; each migration is a transaction of its own, and takes as long as it takes. */
+  /** One migration run at a time per database; each migration is a transaction of its own, without a time limit. */
   async function alone(run: (client: Queryable) => Promise<void>): Promise<void> {
     await db.transaction(
       async (tx) => {
@@ -114,7 +114,7 @@ export function createMigrate(db: Database, options: MigrateOptions) {
   }
 
   return {
-    /** Applies what is missing; says what it did. */
+    /** Applies missing migrations and returns them. */
     async up(): Promise<Migration[]> {
       const done: Migration[] = [];
       await alone(async (tx) => {
@@ -150,7 +150,7 @@ export function createMigrate(db: Database, options: MigrateOptions) {
           migrations.map((migration) => [`${migration.line} ${migration.version}`, migration]),
         );
         const lines = options.lines.map((line) => line.name);
-        // later lines stand on earlier ones
+        // later lines depend on earlier ones
         const rows = (await applied(tx)).sort(
           (a, b) => lines.indexOf(b.line) - lines.indexOf(a.line) || b.version - a.version,
         );
@@ -186,7 +186,7 @@ export function createMigrate(db: Database, options: MigrateOptions) {
       }));
     },
 
-    /** Refuses to work with a schema that is newer than this code and not made for it, or of an earlier layout. */
+    /** Refuses to work with a newer schema that is not made for this code, or with an earlier layout. */
     async checkFits(client: Queryable = db): Promise<void> {
       const migrations = await all();
       const rows = await applied(client);
@@ -200,7 +200,7 @@ export function createMigrate(db: Database, options: MigrateOptions) {
         );
     },
 
-    /** The live catalogue in a form that does not depend on the version of PostgreSQL or the name of the schema. */
+    /** The live catalogue in a form that depends neither on PostgreSQL's version nor on the schema's name. */
     async catalogue(): Promise<string> {
       const beside = (await all()).flatMap(({ up }) =>
         [...up.matchAll(SCHEMA_BESIDE)].map(([, end]) => end as string),

@@ -7,10 +7,10 @@ interface Named {
 }
 
 /**
- * Before the first release the files of each owner were joined into one, which has the number of an earlier file and
- * another name. By its numbers alone a database with the earlier files would count as current, and the first
- * statement would fail in it. A number without a file says nothing here: a newer version may have added it, also
- * between the numbers we know, as doors have ranges of their own; only `breaking` says whether we may go on.
+ * Before the first release the files of each owner were joined into one, which reuses an earlier file's number under
+ * another name. By numbers alone, a database with the earlier files would count as current, and the first statement
+ * would fail in it. A number without a file proves nothing: a newer version may have added it, also between known
+ * numbers, as each door has its own range; only `breaking` says whether this version may go on.
  */
 export function refuseOtherLayout(known: readonly Named[], applied: readonly Named[]): void {
   const names = new Map(known.map(({ line, version, name }) => [`${line} ${version}`, name]));

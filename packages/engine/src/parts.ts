@@ -3,9 +3,9 @@ import { BUSY, type Busy, type Run } from './operation.ts';
 import type { Transition, Wake } from './transition.ts';
 
 /**
- * A run of several statements for different items. Where each of them commits by itself, one that fails must not take with it what
- * the others have done: they are answered and told as usual, and only its own items failed. Where all of them are one transaction,
- * or nobody else is in the run, the run fails as a whole.
+ * A run of several statements for different items. If each commits by itself, one that fails must not undo the others:
+ * those are answered as usual, and only its own items failed. If all are one transaction, or the run has no other part,
+ * the run fails as a whole.
  */
 export class Parts<Answer> {
   readonly answers: (Answer | Busy | undefined)[];
@@ -44,7 +44,7 @@ export class Parts<Answer> {
     this.told.push(...(part.told ?? []));
   }
 
-  /** Of all, once each has an answer. */
+  /** The answers of all items, once each has one. */
   result(): Run<Answer | Busy> {
     const { transitions, wakes, told } = this;
     const answers = this.answers as (Answer | Busy)[];

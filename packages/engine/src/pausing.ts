@@ -1,6 +1,9 @@
 import { Line } from './line.ts';
 
-/** Those who wait for a moment, by how long: each line is in the order of time, so nothing is sorted and nothing searched. */
+/**
+ * Items that wait for a moment, grouped by duration: each group is in the order of time, so nothing is sorted or
+ * searched.
+ */
 interface Paused<T> {
   readonly value: T;
   readonly until: number;
@@ -9,7 +12,7 @@ interface Paused<T> {
 export class Pausing<T> {
   readonly #lines = new Map<number, Line<Paused<T>>>();
 
-  /** Says until when, and how to leave before. */
+  /** Returns until when, and how to leave before. */
   add(value: T, ms: number): { until: number; leave: () => void } {
     const line = this.#lines.get(ms) ?? new Line();
     this.#lines.set(ms, line);
@@ -18,7 +21,7 @@ export class Pausing<T> {
     return { until, leave: () => line.remove(place) };
   }
 
-  /** Takes out whoever has waited long enough. */
+  /** Takes out every item that has waited long enough. */
   *due(now: number): Generator<T> {
     for (const line of this.#lines.values())
       for (let first = line.first; first && first.until <= now; first = line.first) {
@@ -27,7 +30,7 @@ export class Pausing<T> {
       }
   }
 
-  /** Infinite if nobody waits. */
+  /** Infinite if nothing waits. */
   get next(): number {
     return Math.min(
       ...[...this.#lines.values()].map((line) => line.first?.until ?? Number.POSITIVE_INFINITY),

@@ -1,8 +1,9 @@
 /**
- * A search for a part of payloads, by the database, and of what is shown of one. It finds words inside of texts, and pieces of JSON
- * however they are written: payloads are kept as they were sent, with blanks between their parts or without, and are shown with
- * other blanks, or without quotes. So neither quotes nor backslashes count, nor blanks beside a mark of JSON, and many blanks are one:
- * first, as a search for blanks before a mark would begin anew at each of them, for minutes in a payload of nothing else.
+ * Searches payloads for a text, in the database and in a payload as it is shown. It finds words inside texts, and
+ * pieces of JSON however they are written: payloads are stored as they were sent, with or without blanks between their
+ * parts, and are shown with other blanks or without quotes. So quotes, backslashes and blanks beside a mark of JSON are
+ * ignored, and many blanks count as one. They are collapsed first, because a search for blanks before a mark would
+ * restart at each of them: minutes in a payload of nothing else.
  */
 const packed = (json: string) =>
   json
@@ -12,7 +13,7 @@ const packed = (json: string) =>
     .replace(/\s+/g, ' ')
     .replace(/ ?([[\]{}:,]) ?/g, '$1');
 
-/** As it stands in a payload; null: only what does not count, which is found in none. */
+/** The text as it stands in a payload; null: it has only ignored characters, and matches nothing. */
 export const soughtText = (text: string): string | null => packed(JSON.stringify(text).slice(1, -1)) || null;
 
 /** The payload in column `json` has the sought text `n`. */
@@ -22,7 +23,7 @@ export function hasText(json: string, n: string): string {
   return `position(lower(${n}::text) in lower(${packedJson})) > 0`;
 }
 
-/** The same of a payload that is at hand, perhaps with parts of it hidden. */
+/** The same for a payload at hand, perhaps with parts of it hidden. */
 export function saysText(payload: unknown, text: string): boolean {
   const sought = soughtText(text);
   return sought !== null && packed(JSON.stringify(payload)).toLowerCase().includes(sought.toLowerCase());

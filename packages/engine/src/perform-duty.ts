@@ -6,24 +6,24 @@ import { isDataError } from './sqlstate.ts';
 import type { Transition } from './transition.ts';
 
 /**
- * Runs one round of a duty. An effect that fails undoes the transitions of its own lane only: the lanes are halved until it
- * is alone. Which lanes they are a round without effects tells, which is undone. That lane is then left out for a while,
- * longer each time, so that 500 such lanes at the front do not keep the duty from those behind them. Only this node remembers:
- * another leader finds out anew.
+ * Runs one round of a duty. A failing effect undoes the transitions of its own lane only: the lanes are halved until it
+ * is alone. A round without effects, which is rolled back, shows which lanes there are. The failing lane is then left
+ * out for a while, longer each time, so that 500 such lanes at the front do not keep the duty from those behind them.
+ * Only this node remembers; another leader finds out anew.
  *
- * On one node a duty runs once at a time: a second run would leave out what the first has locked, and who asked for it would take the
- * work for done.
+ * On one node a duty runs once at a time: a second run would skip what the first has locked, and its caller would take
+ * the work for done.
  */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** What `byIndex` rules out: reads of all that there is, sorts of all that is due. */
+/** What `byIndex` rules out: sequential scans, and sorts of all due rows. */
 export const BY_INDEX = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
   .map((way) => `set local enable_${way} = off`)
   .join('; ');
 
 export interface PerformedDuty extends DutyRun {
-  /** Why effects failed: one for each lane that was left out. */
+  /** Why effects failed: one error for each lane that was left out. */
   readonly errors: readonly Error[];
 }
 
@@ -38,7 +38,7 @@ export function createPerformDuty(context: Context, calls: Calls) {
   const running = new Map<string, Promise<unknown>>();
   const time = () => context.now().getTime();
 
-  /** The lanes that a round changes, as far as effects have no say in it. */
+  /** The lanes that a round would change without effects. */
   async function lanesToChange(duty: Duty, on: OnLanes): Promise<LaneRef[]> {
     let lanes: LaneRef[] = [];
     await calls
@@ -53,7 +53,7 @@ export function createPerformDuty(context: Context, calls: Calls) {
     return lanes;
   }
 
-  /** With `on.lanes` a part of a round whose effects failed. */
+  /** With `on.lanes` one part of a round whose effects failed. */
   async function perform(
     duty: Duty,
     on: OnLanes,

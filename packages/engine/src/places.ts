@@ -1,10 +1,10 @@
 /**
- * So many at a time, shared by several. A freed place is handed to the one that waits longest and to nobody else: told to
- * all of them, the busiest took it each time, and the calls of another gatherer waited for seconds.
+ * A limited number of places, shared by several users. A freed place is handed to the one that waits longest: when all
+ * were notified, the busiest took it each time, and the calls of another gatherer waited for seconds.
  */
 export class Places {
   readonly #most: number;
-  /** Those that are handed over but not yet used among them. */
+  /** Places in use, including those handed over but not yet used. */
   #taken = 0;
   /** In the order in which they began to wait. */
   readonly #waiting = new Set<() => void>();
@@ -14,7 +14,7 @@ export class Places {
     this.#most = most;
   }
 
-  /** False: none is free. `whenFree` is called once as soon as one is handed over, to be taken or declined. */
+  /** False: none is free. `whenFree` is called once as soon as a place is handed over, to be taken or declined. */
   take(whenFree: () => void): boolean {
     if (this.#handed.delete(whenFree)) return true;
     if (this.#taken >= this.#most) {
@@ -25,7 +25,7 @@ export class Places {
     return true;
   }
 
-  /** He waits no longer, and what was handed to him goes to the next. */
+  /** Stops waiting; a place already handed over goes to the next. */
   decline(whenFree: () => void): void {
     this.#waiting.delete(whenFree);
     if (this.#handed.delete(whenFree)) this.free();

@@ -1,7 +1,7 @@
 /**
- * How much may wait, in calls and in bytes. A tenant may have at most four times what is still free, so one alone gets four
- * fifths and ten at once a fortieth each. The last of it is kept for tenants that have nothing waiting: with calls of
- * 100 KB three filled 64 MB up to half a megabyte, and a fourth was refused his first.
+ * How much may wait, in calls and in bytes. A tenant may have at most four times what is still free, so one alone gets
+ * four fifths and ten at once a fortieth each. The last part is kept for tenants that have nothing waiting: with calls
+ * of 100 KB, three tenants filled all but half a megabyte of 64 MB, and a fourth's first call was refused.
  */
 export interface RoomSize {
   readonly calls: number;
@@ -13,7 +13,7 @@ const TIMES_WHAT_IS_FREE = 4;
 /** For newcomers: a hundred calls, or four with the largest body that most routes take. */
 const LARGEST = 1_048_576;
 const KEPT: RoomSize = { calls: 100, bytes: 4 * LARGEST };
-/** Of a small room no more than what one tenant alone leaves free. */
+/** In a small room, no more than what one tenant alone leaves free. */
 const MOST_KEPT = 1 / (TIMES_WHAT_IS_FREE + 1);
 
 export class Room {
@@ -57,13 +57,13 @@ export class Room {
     if (own.calls === 0) this.#byTenant.delete(tenant);
   }
 
-  /** Less of what has entered is held from now on. */
+  /** Less of an admitted item is held from now on. */
   shrink(tenant: number, bytes: number): void {
     const own = this.#byTenant.get(tenant);
     if (own) this.#change(own, 0, -bytes);
   }
 
-  /** One of 16 MB is not let in at the cost of four others, unless it is all there is. */
+  /** An item of 16 MB is not admitted at the cost of four others, unless it has the room to itself. */
   #keptFrom(ownCalls: number, bytes: number): RoomSize {
     const mayHaveAll = this.#calls === 0 || (ownCalls === 0 && bytes <= LARGEST);
     return mayHaveAll ? { calls: 0, bytes: 0 } : this.#kept;
@@ -77,7 +77,7 @@ export class Room {
   }
 }
 
-/** The first of a tenant needs room only for itself. */
+/** The first item of a tenant only needs room for itself. */
 function fits(own: number, more: number, free: number, kept: number): boolean {
   return more + kept <= free && (own === 0 || own + more <= TIMES_WHAT_IS_FREE * (free - more));
 }

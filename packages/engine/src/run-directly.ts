@@ -3,9 +3,9 @@ import { MOST_BYTES_PER_STATEMENT, MOST_PER_STATEMENT, tenantOf } from './gather
 import { BUSY, type Busy, type Operation, type Run } from './operation.ts';
 
 /**
- * An operation over many items of one caller: nothing is gathered, equal keys are kept apart, BUSY items are tried again.
- * In the caller's own transaction only a few times and within milliseconds: he holds a connection, and perhaps locks that
- * others wait for. He gets an error, gives both back and begins anew (`whileLocked`).
+ * An operation over many items of one caller: nothing is gathered, equal keys are kept apart, BUSY items are tried
+ * again. In the caller's own transaction only a few times and within milliseconds, because the caller holds a
+ * connection, and perhaps locks that others wait for. It gets an error, gives both up and begins anew (`whileLocked`).
  */
 const PAUSES_INSIDE_MS = [0, 1, 4, 16];
 const LONGEST_PAUSE_MS = 100;
@@ -14,7 +14,7 @@ export async function runDirectly<Item, Answer>(
   operation: Operation<Item, Answer>,
   items: readonly Item[],
   run: (items: readonly Item[]) => Promise<Run<Answer | Busy>>,
-  /** Null: inside of a transaction. Else each statement is its own, and nothing is held between them. */
+  /** Null: inside a transaction. Otherwise each statement is its own, and nothing is held between them. */
   deadlineMs: number | null,
   /** Each run is of one tenant: the database is distributed. */
   isOfOneTenant = false,
@@ -45,7 +45,7 @@ export async function runDirectly<Item, Answer>(
   return answers as Answer[];
 }
 
-/** The oldest that may share a statement. */
+/** The oldest items that may share a statement. */
 function split<Entry extends { readonly item: Item }, Item>(
   operation: Pick<Operation<Item, unknown>, 'key' | 'line' | 'bytes'>,
   open: readonly Entry[],
@@ -68,7 +68,7 @@ function split<Entry extends { readonly item: Item }, Item>(
     const key = operation.key(entry.item);
     const line = isKeyed ? (operation.line?.(entry.item) ?? null) : null;
     const size = operation.bytes?.(entry.item) ?? 0;
-    // from the first that does not fit on, so that the order stays
+    // from the first item that does not fit on, to keep the order
     isFull ||=
       now.length >= MOST_PER_STATEMENT || (now.length > 0 && bytes + size > MOST_BYTES_PER_STATEMENT);
     const isTaken = key !== null && (keys.has(key) || lines.has(key));

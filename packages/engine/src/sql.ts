@@ -5,9 +5,9 @@ import { ofAllTenants } from './drivers/one-tenant.ts';
 export const NOW = '$1::timestamptz';
 
 /**
- * The arrays of a gathered statement as rows. The sub-selects hide their length from the planner: it always takes them
- * for ten rows and looks each one up by index, in a custom plan as in a generic one. Joining such sets with each other is
- * what it does badly (all with all): every step carries along what later steps need instead.
+ * The arrays of a gathered statement as rows. The sub-selects hide their length from the planner: it always assumes ten
+ * rows and looks each one up by index, in a custom plan as in a generic one. It joins such sets with each other badly
+ * (all with all), so every step carries along what later steps need instead.
  */
 export const rows = (first: number, columns: Record<string, string>) => {
   const types = Object.values(columns);
@@ -15,12 +15,12 @@ export const rows = (first: number, columns: Record<string, string>) => {
       with ordinality as i(${[...Object.keys(columns), 'ord'].join(', ')})`;
 };
 
-/** The channel whose actions may be delivered by every way. */
+/** The channel whose actions may be delivered through any channel. */
 export const ANY_CHANNEL = 'any';
 
 /**
- * Looks one row up by its whole key. The planner may take any table for an empty one (see "Plans" in ARCHITECTURE.md); then it
- * joins by reading all of it, but it cannot join what is a look-up by itself.
+ * Looks one row up by its whole key. The planner may take any table for an empty one (see "Plans" in ARCHITECTURE.md);
+ * it would then join by reading all of it, but it cannot join a look-up with `limit 1`.
  */
 const one = (table: string, as: string, where: string) =>
   `(select * from ${table} ${as} where ${where} limit 1) ${as}`;
@@ -34,16 +34,16 @@ export const endingOf = (s: string, of: string) =>
   one(`${s}.endings`, 'z', `z.tenant_id = ${of}.tenant_id and z.action_id = ${of}.action_id`);
 
 /**
- * The lane where action `a` is, with its row `p` of pending: one that a worker has taken from a pool is in the worker's lane. What
- * has ended was at home.
+ * The lane where action `a` is, with its row `p` of pending: one taken from a pool is in the worker's lane. Ended
+ * actions are in their own lane.
  */
 export const presentLane = (s: string) =>
   one(`${s}.lanes`, 'l', 'l.tenant_id = a.tenant_id and l.lane_id = coalesce(p.lane_id, a.lane_id)');
 
 /**
- * Says that the index of this column is meant, which otherwise is not used. Without it the primary key would do as well, and
- * in a table that is taken for an empty one it may look like the better way. Not in a statement that locks or writes the same table:
- * there the planner counts the condition for every way alike.
+ * Selects the index of this column, which is not used otherwise. Without it the primary key would do as well, and in a
+ * table that is taken for an empty one it may look like the better way. Not in a statement that locks or writes the
+ * same table: there the planner adds the condition's cost to every path alike.
  */
 export const soughtBy = (s: string, column: string) => `${s}.sought_by(${column})`;
 
@@ -55,9 +55,9 @@ export const ofRunner = (s: string, runner: string, column: 'runner_id' | 'moved
   `l.tenant_id = ${runner}.tenant_id and l.${column} = ${runner}.runner_id and ${soughtBy(s, `l.${column}`)}`;
 
 /**
- * The row to be written is the one with this key. What is written cannot be a look-up by itself, it must be joined, and a table that
- * is taken for one row of many pages would be read whole for that, by its index. An array is nothing to join by, so that index
- * only serves to look up. On a distributed database it is `tenant_id = $n` (drivers/one-tenant.ts).
+ * The row to be written is the one with this key. A written table cannot be a look-up, it must be joined, and a table
+ * taken for one row of many pages would be read whole for that, by its index. An array cannot be joined by, so that
+ * index only serves look-ups. On a distributed database it is `tenant_id = $n` (drivers/one-tenant.ts).
  */
 export const hasKeyOf = (row: string, from: string, ...columns: string[]) =>
   [
@@ -71,9 +71,9 @@ export const pauses = (s: string) => `pz as materialized (
     from ${s}.pauses p where true ${ofAllTenants('p')} group by tenant_id
   )`;
 
-/** Lane `l` is not stopped, nor is everything of its tenant. */
+/** Neither lane `l` nor its tenant is stopped. */
 export const IS_NOT_STOPPED = 'not l.paused and l.blocked is null and not coalesce(pz.everything, false)';
-/** It hands out something at all, as soon as nobody holds it. What is in a pool goes through the lanes of its workers. */
+/** It can hand out actions as soon as it is free. A pool hands out through the lanes of its workers. */
 const IS_OPEN = `${IS_NOT_STOPPED} and l.pool_id is distinct from l.lane_id`;
 
 export const mayRun = (s: string, p = 'p') => `not ${p}.delayed and ${p}.generation = l.generation
@@ -82,19 +82,22 @@ export const mayRun = (s: string, p = 'p') => `not ${p}.delayed and ${p}.generat
         and (pz.tags is null or (
           select 1 from ${s}.actions a where a.tenant_id = ${p}.tenant_id and a.action_id = ${p}.action_id and a.tags && pz.tags limit 1) is null)`;
 
-/** `row` of pending is an urgent one and not delayed: the only ones in an index of their own. */
+/** `row` of pending is urgent and not delayed: only those are in an index of their own. */
 export const isUrgent = (s: string, row: string) =>
   `${row}.priority = 0 and not ${row}.delayed and ${soughtBy(s, `${row}.priority`)}`;
 
-/** On which channels somebody was heard of for this lane; by itself, whatever whoever answers makes of it: it must not be joined with all lanes. */
+/**
+ * On which channels this lane's worker was recently seen; kept by itself, however the function is inlined: it must not
+ * be joined with all lanes.
+ */
 export const heardOn = (s: string, of: string) =>
   `(select h.channel, h.until from ${s}.heard_on(${of}.tenant_id, ${of}.lane_id) h offset 0) h`;
 
 /**
- * The urgent action of lane `l` that everything normal on `channel` has to wait for: it could be handed out now on another
- * channel, and somebody was heard of there lately (`heard_on`). Otherwise the channel that asks more often would always be
- * the first. A lane that has nothing urgent for another channel pays one look into an index that is nearly empty; whom it
- * was heard of is asked only behind that.
+ * The urgent action of lane `l` that everything normal on `channel` has to wait for: it could be handed out now on
+ * another channel, where its worker was recently seen (`heard_on`). Otherwise the channel that asks more often would
+ * always be first. A lane with nothing urgent for another channel pays one look into an index that is nearly empty;
+ * recent contacts are read only after that.
  */
 export const urgentElsewhere = (s: string, channel: string) => {
   const other = (row: string) => `${row}.channel <> ${channel} and ${row}.channel <> '${ANY_CHANNEL}'`;
@@ -115,7 +118,7 @@ export const urgentElsewhere = (s: string, channel: string) => {
         order by u.seq limit 1`;
 };
 
-/** One of that priority may be handed out in lane `l` on that channel, as far as other channels are concerned. */
+/** Lane `l` may hand out an action of that priority on that channel, as far as other channels are concerned. */
 const isFirstOfAll = (s: string, on: { channel: string; priority: string }) =>
   `(${on.priority} = 0 or (select u.action_id from (${urgentElsewhere(s, on.channel)}) u) is null)`;
 
@@ -127,8 +130,8 @@ interface OnLane {
 }
 
 /**
- * What stands first in lane `l` on that channel: two index probes, one for the channel and one for 'any'. A row that holds
- * the lane until its retry is due is found here and lets nothing behind it pass.
+ * The first action in lane `l` on that channel: two index probes, one for the channel and one for 'any'. A row that
+ * holds the lane until its retry is due is found here and lets nothing behind it pass.
  */
 export const first = (s: string, on: OnLane) => {
   const probe = (which: string) => `(
@@ -151,8 +154,8 @@ export const head = (s: string, on: OnLane) => `
         and ${isFirstOfAll(s, { channel: on.channel, priority: 'p.priority' })}`;
 
 /**
- * Lane `l` would hand out a new action at once: it passes nothing that was assigned before it, whatever that waits for, and
- * nothing urgent waits on another channel.
+ * Lane `l` would hand out a new action at once: it passes nothing that was assigned before it, whatever that waits for,
+ * and nothing urgent waits on another channel.
  */
 export const takesNew = (
   s: string,
@@ -164,10 +167,10 @@ export const takesNew = (
           and p.priority <= ${on.priority} limit 1) is null
         and ${isFirstOfAll(s, on)}`;
 
-/** Ids are an array in text; null: there are none. */
+/** Ids are a text array; null: there are none. */
 export const isNoneOf = (id: string, ids: string) => `(${ids} is null or ${id} <> all(${ids}::bigint[]))`;
 
-/** One that is not to be handed out now is passed over only while it is to be tried again under 'skip'. */
+/** An action that cannot be handed out now is passed over only while it waits for a retry under 'skip'. */
 export const passesOver = (
   s: string,
   except: string,
@@ -175,9 +178,8 @@ export const passesOver = (
             select a.head_of_line from ${s}.actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id limit 1) = 'hold')`;
 
 /**
- * The lane `l` has a lease until then, or none if that is null. Whoever looks for ended leases goes by `check_at`, which is
- * never after the end of a lease. It is only moved forward: an earlier look that is planned already stays, and the update is
- * a HOT one.
+ * Sets the end of lane `l`'s lease; null: it has none. Housekeeping finds ended leases by `check_at`, which is never
+ * after the end of a lease. `check_at` only moves forward: an earlier planned visit stays, and the update is a HOT one.
  */
 export const leaseUntil = (until: string) => `lease_until = ${until}, check_at = least(l.check_at, ${until})`;
 
@@ -186,8 +188,8 @@ export const hasCome = (table: string, column: string) =>
   `(select ${column} from ${table} where ${column} is not null order by ${column} limit 1) <= ${NOW}`;
 
 /**
- * The lane of `x`, locked, if it is still at the version that was read and nobody else has it. Its key never changes: an
- * enqueue that keeps it from being forgotten (`for key share`) is not in the way.
+ * The lane of `x`, locked, if it is still at the version that was read and no other transaction has it. Its key never
+ * changes: an enqueue that keeps it from being deleted (`for key share`) does not block this.
  */
 const lockedLane = (s: string) => `(
       select 1 from ${s}.lanes l where l.tenant_id = x.tenant_id and l.lane_id = x.lane_id and l.ver = x.ver limit 1
@@ -195,17 +197,17 @@ const lockedLane = (s: string) => `(
     )`;
 
 /**
- * Locks the lane of each row of `from`, in one order for all statements, and keeps only the rows whose lane is still at the
- * version that was read. A lane that somebody else has locked is skipped, never waited for.
+ * Locks the lane of each row of `from`, in one order for all statements, and keeps only the rows whose lane is still at
+ * the version that was read. A lane that another transaction has locked is skipped, never waited for.
  */
 export const lockLanes = (s: string, from: string, where = 'true') => `
     select x.* from (select * from ${from} x where ${where} order by x.tenant_id, x.lane_id) x
     cross join lateral ${lockedLane(s)} l`;
 
 /**
- * The same for rows that are each about a waiting action: locked too, if it is still in that lane. A claim of a pool locks no lane, it
- * takes what it can lock, so between it and whatever else changes the action this lock decides. One that was taken and has come back
- * meanwhile has another attempt than `x`.
+ * The same for rows that are each about a waiting action: locked too, if it is still in that lane. A pool claim locks
+ * no lane, it takes the actions it can lock, so this lock decides between it and any other change of the action. One
+ * that was taken and has come back meanwhile has another attempt than `x`.
  */
 export const lockWaiting = (s: string, from: string, where = 'true') => `${lockLanes(s, from, where)}
     cross join lateral (
@@ -215,8 +217,8 @@ export const lockWaiting = (s: string, from: string, where = 'true') => `${lockL
     ) p`;
 
 /**
- * The first rows of a select, in its order, whose lanes can be had: lanes that an open transaction has locked do not use
- * up the number, so they delay nothing behind them.
+ * The first rows of a select, in its order, whose lanes are not locked: lanes that an open transaction has locked do
+ * not use up the number, so they delay nothing behind them.
  */
 export const firstToLock = (s: string, select: string, most: number) => `
     select x.* from (${select}) x cross join lateral ${lockedLane(s)} l limit ${most}`;
@@ -226,7 +228,10 @@ export const raiseLanes = (s: string, from: string) => `
     update ${s}.lanes l set ver = l.ver + 1
     from (select distinct tenant_id, lane_id from ${from}) k where ${hasKeyOf('l', 'k', 'lane_id')}`;
 
-/** A wait before try n + 1: base, doubled n - 1 times, at most max, spread by ±20 % without a die (tests need none). Whole ms, as times outside have. */
+/**
+ * A wait before try n + 1: base, doubled n - 1 times, at most max, spread by ±20 % deterministically (so tests need no
+ * random source). Whole ms, as times outside have.
+ */
 export const backoff = (on: { base: string; max: string; nth: string; action: string }) => `round(
       least(least(${on.base} * power(2, least(${on.nth}, 30) - 1), ${on.max})
         * (0.8 + 0.4 * ((hashint8(${on.action} * 31 + ${on.nth}) & 65535) / 65535.0)), ${on.max}))`;

@@ -4,12 +4,12 @@ import { EngineError } from './errors.ts';
 const LOCK_ERRORS = new Set([
   '40001', // serialization_failure
   '40P01', // deadlock_detected
-  '55P03', // lock_not_available: somebody's open transaction has an uncommitted key
+  '55P03', // lock_not_available: an open transaction has an uncommitted key
 ]);
 
 /**
- * One row's fault, not the connection's: two rows for one (21), data (22), constraints (23), limits such as nesting depth (54),
- * what a function of an effect or a trigger raised (P0).
+ * The fault of one row, not of the connection: two rows for one (21), data (22), constraints (23), limits such as
+ * nesting depth (54), errors raised by an effect's function or a trigger (P0).
  */
 const DATA_CLASSES = new Set(['21', '22', '23', '54', 'P0']);
 
@@ -25,7 +25,10 @@ export function isDataError(error: unknown): boolean {
   return DATA_CLASSES.has(codeOf(error).slice(0, 2));
 }
 
-/** check_violation of the partitioned table itself: no partition for that time, which is '' if the database does not say it. */
+/**
+ * check_violation of the partitioned table itself: no partition for that time, which is '' if the database does not say
+ * it.
+ */
 export function missingDay(error: unknown): string | null {
   if (!(error instanceof Error) || codeOf(error) !== '23514') return null;
   if (!error.message.includes('no partition of relation')) return null;
@@ -40,7 +43,7 @@ export function isMissingTable(error: unknown): boolean {
 
 /** The session was ended from outside, perhaps after the commit and before the answer. */
 const ENDED = new Set(['57P01', '57P02', '57P05']);
-/** `pg` and the system say so before anything was sent. */
+/** `pg` and the system report these before anything was sent. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT']);
 
 /** What was sent may have been carried out, or may still be: the server did not say. */

@@ -4,9 +4,9 @@ import type { createClaiming, Wait } from './claiming.ts';
 import type { Queryable } from './db.ts';
 
 /**
- * Claims of runners whose actions somebody else chooses or makes as he is asked. Those who ask at the same moment are served
- * in one transaction, each runner once; who gets nothing waits and is served again when his runner is woken; what comes too late
- * for its caller goes back.
+ * Claims of runners whose actions the caller chooses or makes on request. Claims made at the same moment are served in
+ * one transaction, each runner once. A runner that gets nothing waits and is served again when it is woken; what comes
+ * too late for its caller goes back.
  */
 export interface Supplier<Wish, Answer> {
   readonly name: string;
@@ -14,7 +14,7 @@ export interface Supplier<Wish, Answer> {
   /** One answer for each wish. */
   supply(tx: Queryable, wishes: readonly Wish[]): Promise<Answer[]>;
   actionsOf(answer: Answer): readonly ClaimedAction[];
-  /** There was nothing: whether it is worth to ask again at once, which happens once. */
+  /** There was nothing: whether asking again at once is worthwhile, which happens once. */
   mayBeMore?(wish: Wish, answer: Answer): Promise<boolean>;
   giveBack(actions: readonly ClaimedAction[]): Promise<void>;
 }

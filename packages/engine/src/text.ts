@@ -1,8 +1,8 @@
 import { EngineError } from './errors.ts';
 
 /**
- * PostgreSQL holds no NUL and no lone surrogate. One such text would fail a whole gathered statement, so it is refused
- * before it gets near one.
+ * PostgreSQL stores neither NUL nor lone surrogates. One such text would fail a whole gathered statement, so it is
+ * refused beforehand.
  */
 export function checkText(text: string, what: string): string {
   if (!isStorable(text)) throw badText(what);
@@ -12,7 +12,7 @@ export function checkText(text: string, what: string): string {
 export function encodeJson(value: unknown, what: string): string {
   const json = stringify(value);
   if (json === undefined) throw new EngineError('MUSTER_BAD_VALUE', `The ${what} is not valid JSON.`);
-  // JSON.stringify writes both as escapes; only then is a closer look needed, at what it made of the value.
+  // JSON.stringify writes both as escapes; only then is a closer look at its output needed.
   if (json.includes('\\u') && !isStorableJson(JSON.parse(json))) throw badText(what);
   if (MAY_BE_LARGE.test(json) && hasLarge(JSON.parse(json)))
     throw new EngineError(
@@ -36,7 +36,7 @@ function hasLarge(value: unknown): boolean {
   return false;
 }
 
-/** A circle, a bigint or endless nesting throws; a function or a symbol is no JSON either. */
+/** A circle, a bigint or endless nesting throws; a function or a symbol is not JSON either. */
 function stringify(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -74,7 +74,7 @@ function badText(what: string): EngineError {
 
 const LARGEST_ATTEMPT = 2_147_483_647;
 
-/** A number above all that can be known is late, not an error: a worker may outlive a restored backup. */
+/** A number above all known ones is late, not an error: a worker may outlive a restored backup. */
 export function checkAttempt(attempt: number): number {
   if (!Number.isInteger(attempt) || attempt < 1)
     throw new EngineError('MUSTER_BAD_VALUE', 'attempt must be a whole number above 0.');

@@ -1,9 +1,9 @@
-/** Numbers, each at most once, of which the smallest is at hand: a binary heap. */
+/** Distinct numbers with quick access to the smallest: a binary heap. */
 export class TickHeap {
   readonly #heap: number[] = [];
   readonly #known = new Set<number>();
 
-  /** Infinite if there is none. */
+  /** Infinite if it is empty. */
   get first(): number {
     return this.#heap[0] ?? Number.POSITIVE_INFINITY;
   }

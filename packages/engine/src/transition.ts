@@ -1,12 +1,12 @@
 import type { ActionState, EventType } from './action.ts';
 
-/** A change of one action, as told to effects, wake-ups and metrics. */
+/** A change of one action, as reported to effects, wake-ups and metrics. */
 export interface Transition {
   readonly tenantId: number;
   readonly laneId: string;
   readonly actionId: string;
   readonly channel: string;
-  /** The events that were written, in their order. */
+  /** The events that were written, in order. */
   readonly events: readonly EventType[];
   /** The state before them; null: there was no such action. */
   readonly before: ActionState | null;
@@ -22,20 +22,20 @@ export interface Wake {
   readonly tenantId: number;
   readonly laneId?: string;
   readonly runnerId?: string | null;
-  /** Something that the runner holds is to be stopped: whoever watches it looks. */
+  /** Something that the runner holds must stop: its watchers look. */
   readonly stops?: true;
-  /** Unfinished actions have come into the lane that no enqueue of the library has counted. */
+  /** Unfinished actions entered the lane without being counted by an enqueue of the library. */
   readonly fills?: boolean;
-  /** Nothing to claim: only those who follow the feed are told. */
+  /** Nothing to claim; only followers of the feed are notified. */
   readonly news?: true;
 }
 
-/** What an item may have made claimable, as far as it says so itself. */
+/** What an item may have made claimable, as far as the item itself shows. */
 export interface Touched extends Wake {
   readonly actionId?: string;
 }
 
-/** A claim of which nobody knows whether it took something: what it took, or who asked, for what, and when. */
+/** A claim that may or may not have taken something: what it took, or who asked, for what, and when. */
 export interface LostClaim {
   readonly tenantId: number;
   readonly laneId?: string | undefined;

@@ -1,12 +1,12 @@
 import { overloaded } from './errors.ts';
 import { Line } from './line.ts';
 
-/** Whoever comes when so many wait for their first turn is refused at once. */
+/** With this many waiting for their first turn, the next one is refused at once. */
 const MOST_WAITING = 2_000;
 
 /**
- * So many at once, the others in the order in which they came; but whoever has not tried yet goes before all who try again.
- * In one line the 300 who wanted one locked lane kept those who wanted a free one waiting for two seconds.
+ * This many at once, the others in order of arrival; but first tries go before all retries. In one line the 300 that
+ * wanted one locked lane kept those that wanted a free one waiting for two seconds.
  */
 export class Turns {
   readonly #most: number;

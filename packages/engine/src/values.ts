@@ -2,14 +2,14 @@ import { EngineError } from './errors.ts';
 import { checkText } from './text.ts';
 
 /**
- * What comes from outside is checked before it gets near a statement: a number or a text that the database refuses
- * would fail a whole gathered batch, and its error would mean nothing to the caller.
+ * Input is checked before it gets near a statement: a number or a text that the database refuses would fail a whole
+ * gathered batch, and its error would mean nothing to the caller.
  */
 const LARGEST_INT = 2_147_483_647;
 /** Names and keys are in indexes, whose rows are limited to 2,704 bytes: three bytes per character at most. */
 const LONGEST_NAME = 512;
 
-/** Ids are opaque: whatever is not one of ours is simply unknown. */
+/** Ids are opaque: an invalid one is simply unknown. */
 export function isId(id: string): boolean {
   return typeof id === 'string' && /^[1-9]\d{0,17}$/.test(id);
 }
@@ -33,7 +33,7 @@ export function checkRunner(runnerId: string): string {
   return runnerId;
 }
 
-/** A short text that stands for something: a kind, a channel, a tag, a worker, a key. */
+/** A short identifying text: a kind, a channel, a tag, a worker, a key. */
 export function checkName(text: string, what: string, from = 1, to = LONGEST_NAME): string {
   if (typeof text !== 'string' || text.length < from || text.length > to)
     throw new EngineError('MUSTER_BAD_VALUE', `The ${what} must be a string of ${from} to ${to} characters.`);
@@ -56,7 +56,7 @@ export function checkTime(at: Date, name: string): Date {
   return at;
 }
 
-/** Checks what is there; what is not given is nobody's fault. */
+/** Checks a value if there is one. */
 export function ifGiven<T, R>(value: T | undefined, check: (value: T) => R): R | undefined {
   return value === undefined ? undefined : check(value);
 }

@@ -2,20 +2,22 @@ import { TickHeap } from './tick-heap.ts';
 import { type Parked, type Verdict, WaitingLine } from './waiting-line.ts';
 
 /**
- * Parked calls: a small object each, no query, no connection, no timer of its own. One timer, set to whoever's time is
- * over first, serves all of them. A waiter registers before it looks, so nothing that happens in between is missed.
- * Those who wait for the same thing stand in a line and are woken one after the other.
+ * Parked calls: a small object each, no query, no connection, no timer of its own. One timer, set to the earliest end,
+ * serves all of them. A waiter registers before it looks, so nothing that happens in between is missed. Waiters for the
+ * same thing stand in a line and are woken one after the other.
  */
 const TICK_MS = 1;
-/** Waits end a little earlier than asked: the timer may come late, and a wait is never longer than asked. */
+/** Waits end a little earlier than requested: the timer may be late, and a wait never exceeds the request. */
 const MARGIN = 0.01;
-/** And up to so much earlier, so that clients that began together do not come back together. */
+/** And by up to this much more, so that clients that began together do not come back together. */
 const SPREAD = 0.05;
 
 export interface Waiter {
-  /** After a look. True: something may be claimable, look again. False: the time is over, or the caller is gone. */
+  /**
+   * Called after a look. True: something may be claimable, look again. False: the time is over, or the caller is gone.
+   */
   next(verdict: Verdict): Promise<boolean>;
-  /** Ends the wait now, e.g. because something was found, or the socket is gone. */
+  /** Ends the wait now, e.g. because something was found, or the socket is closed. */
   end(verdict?: Verdict): void;
 }
 
@@ -97,12 +99,12 @@ export class Waiters {
     return this.#count;
   }
 
-  /** Without those who are looking just now. */
+  /** Without those that are looking at the moment. */
   get parked(): number {
     return this.#counter.parked;
   }
 
-  /** Null: as many as may wait do. Those with an equal `alike` ask for the same, so that one answers for all. */
+  /** Null: too many are waiting. Waiters with an equal `alike` ask for the same, so one answers for all. */
   add(key: string, tenantId: number, waitMs: number, alike?: string): Waiter | null {
     if (this.#count >= this.#most) return null;
     const until = tickOf(performance.now() + waitMs * (1 - MARGIN - SPREAD * Math.random()));
@@ -126,7 +128,7 @@ export class Waiters {
     this.#lines.get(key)?.wake();
   }
 
-  /** Every line, or every line of a tenant: a resume, or news that were lost or too long to tell. */
+  /** Every line, or every line of a tenant: after a resume, or when news was lost or too long to send. */
   wakeAll(tenantId?: number): void {
     for (const line of this.#lines.values())
       if (tenantId === undefined || line.tenantId === tenantId) line.wake();
@@ -136,7 +138,7 @@ export class Waiters {
     for (const waiting of [...this.#byTick.values()]) for (const waiter of [...waiting]) waiter.end();
   }
 
-  /** Ends those whose time is over. */
+  /** Ends waiters whose time is over. */
   #tick(): void {
     this.#timerTick = Number.POSITIVE_INFINITY;
     const now = tickOf(performance.now());

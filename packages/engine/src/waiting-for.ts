@@ -1,17 +1,15 @@
-/**
- * Why has this not run yet? The first match in a fixed order. Doors add reasons of their own at four places in it.
- */
+/** Why has this not run yet? The first match in a fixed order. Doors add reasons of their own at four places in it. */
 export interface WaitingFor {
   readonly code: string;
   readonly text: string;
   readonly until?: Date;
   readonly actionId?: string;
-  /** The facts of the text, for whoever writes a sentence of his own. */
+  /** The facts of the text, for callers that write their own sentence. */
   readonly since?: Date;
-  /** Who has it, or who has paused it. */
+  /** The worker that has it, or the operator who paused it. */
   readonly by?: string;
   readonly tag?: string;
-  /** Which attempt or which retry it is, of so many. */
+  /** The number of the attempt or retry, and of how many. */
   readonly attempt?: number;
   readonly of?: number;
   readonly running?: number;
@@ -19,8 +17,9 @@ export interface WaitingFor {
 }
 
 /**
- * Where a door's reason stands: `held` after a paused or blocked lane, `unreachable` before NotNow, because whoever said that comes
- * again only if it can be called, `push` after it, `offline` right before the last one, the next contact.
+ * Where a door's reason stands: `held` after a paused or blocked lane, `unreachable` before NotNow, because a worker
+ * that said NotNow only returns if it can be called, `push` after it, `offline` right before the last one, the next
+ * contact.
  */
 export type ReasonPlace = 'held' | 'unreachable' | 'push' | 'offline';
 export interface DoorReason extends WaitingFor {
@@ -31,10 +30,10 @@ export interface DoorReason extends WaitingFor {
 export interface WaitingFacts {
   readonly tenantPaused: boolean;
   readonly pausedTag: string | null;
-  /** Of the tenant or the tag; null where nobody has looked. */
+  /** Of the tenant or the tag; null if not looked up. */
   readonly pausedAt?: Date | null;
   readonly pausedBy?: string | null;
-  /** `by` is null where nobody has said. */
+  /** `by` is null if unknown. */
   readonly lanePaused: { readonly at: Date; readonly by: string | null } | null;
   readonly blocked: string | null;
   readonly notBefore: Date | null;
@@ -69,7 +68,7 @@ export function waitingFor(facts: WaitingFacts, door?: DoorReason): WaitingFor {
   );
 }
 
-/** The same for an action whose own reason is known already: the door's is told instead, where it stands before it. */
+/** The same for an action whose own reason is already known: the door's reason replaces it if it stands before it. */
 export function withDoor(own: WaitingFor, door: DoorReason | undefined): WaitingFor {
   if (!door || PAUSED.has(own.code)) return own;
   const { place, ...reason } = door;
@@ -147,7 +146,7 @@ function clock(facts: WaitingFacts): WaitingFor | null {
   return { code: 'NOT_BEFORE', text: `Not before ${until.toISOString()}.`, until };
 }
 
-/** Also for what a door has not queued yet, of a row of `urgent_elsewhere`. */
+/** Also for what a door has not queued yet, from a row of `urgent_elsewhere`. */
 export function behindUrgent(urgent: NonNullable<WaitingFacts['urgent']>): WaitingFor {
   return {
     code: 'BEHIND_URGENT',

@@ -1,16 +1,17 @@
 /**
- * Those who wait for the same lane or runner, the oldest first. A wake-up begins a round: one of them looks, and after him
- * the next, until somebody's look says that there is nothing left for the rest. With 300 who wait for one lane, waking
- * all of them sent 300 claims for one action.
+ * Waiters for the same lane or runner, the oldest first. A wake-up begins a round: one waiter looks, then the next,
+ * until a look shows that nothing is left for the rest. With 300 waiters for one lane, waking all of them sent 300
+ * claims for one action.
  *
- * Nobody is missed: whoever looked when the round began has looked too early, and looks again when he comes back; who
- * goes away in the middle of his look passes it on; a wake-up during a look begins a new round, whatever that look finds.
+ * No waiter is missed: one that was looking when the round began has looked too early, and looks again when it returns;
+ * one that leaves in the middle of its look passes it on; a wake-up during a look begins a new round, whatever that
+ * look finds.
  */
 
 /**
- * What a look means for the others of the line. `nothing`: those who ask alike would find nothing either. `taken`: nobody
- * would find anything, and whoever gives it back wakes again. `unclear`: the next one looks too.`more`: there was something
- * for this one, so there may be for more of them at once, whose looks are one statement then.
+ * What a look means for the others of the line. `nothing`: waiters that ask alike would find nothing either. `taken`:
+ * no waiter would find anything, and giving it back wakes again. `unclear`: the next one looks too. `more`: this one
+ * found something, so several others may look at once, which is one statement then.
  */
 export type Verdict = 'nothing' | 'taken' | 'unclear' | 'more';
 
@@ -21,7 +22,7 @@ export interface Parked {
   /** The last round for which this one need not look any more. */
   round: number;
   readonly alike: string | undefined;
-  /** It stands here and does nothing; otherwise it is looking. */
+  /** It is parked here; otherwise it is looking. */
   readonly isParked: boolean;
   wake(): void;
 }
@@ -32,7 +33,7 @@ export class WaitingLine {
   readonly #waiters = new Set<Parked>();
   round = 0;
   #isOver = true;
-  /** Whose looks answer for the round. */
+  /** Those whose looks answer for the round. */
   #looking: Set<Parked> | undefined;
   /** How many may look at once. */
   #width = 1;

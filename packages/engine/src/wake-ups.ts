@@ -4,12 +4,13 @@ import type { Touched, Wake } from './transition.ts';
 import { Waiters } from './waiters.ts';
 
 /**
- * Tells those who wait that something may be claimable: on this node directly, on others by one notification per turn.
- * While no other node is alive nothing is sent at all. Words: `1:42` a lane of tenant 1, `1r7` a runner, `1s7` what it is to stop, `1*`
- * everything of the tenant, `*` everything, `-` nothing but that something has happened, `1:42+` that actions came into the lane which no
- * enqueue of the library has counted. Other news: `tick` from the leader, `from <node> <words>`, `node <node>` when
- * one has come, and `known <node>` as the answer to that. Words alone are of a transaction on a client of the caller's own if the first is `=`,
- * else of plain SQL: whatever lane that names, nobody has counted what it may have put there. A node does not hear its own `from`.
+ * Notifies waiters that something may be claimable: on this node directly, on others by one notification per turn.
+ * While no other node is alive nothing is sent. Words: `1:42` a lane of tenant 1, `1r7` a runner, `1s7` what it must
+ * stop, `1*` everything of the tenant, `*` everything, `-` nothing but that something has happened, `1:42+` that
+ * actions entered the lane which no enqueue of the library has counted. Other messages: `tick` from the leader, `from
+ * <node> <words>`, `node <node>` when one has started, and `known <node>` as the answer to that. Words without a node
+ * come from a transaction on a caller's client if the first is `=`, otherwise from plain SQL, whose additions to the
+ * lanes it names are not counted. A node ignores its own `from`.
  */
 const MOST_BYTES = 7_000;
 const SILENCE_MS = 10_000;
@@ -25,7 +26,7 @@ export function runnerKey(tenantId: number, runnerId: string): string {
   return `${tenantId}r${runnerId}`;
 }
 
-/** For who watches what the runner holds. */
+/** For watchers of what the runner holds. */
 export function stopKey(tenantId: number, runnerId: string): string {
   return `${tenantId}s${runnerId}`;
 }
@@ -48,7 +49,7 @@ export class WakeUps {
   readonly lost: LostAnswers;
   /** The other nodes that are alive, as far as housekeeping knows. */
   #others: readonly string[] = [];
-  /** How many have come. */
+  /** How many have started. */
   #welcomed = 0;
   readonly #db: Database;
   readonly #channel: string;
@@ -73,7 +74,7 @@ export class WakeUps {
       find: LostAnswersOptions<Touched>['find'];
       onError: (error: unknown) => void;
       onNode: () => void;
-      /** Nobody has counted what has come into the lane (its key); null: or into any. */
+      /** Something uncounted entered the lane (its key); null: or any lane. */
       onFilled: (lane: string | null) => void;
     },
   ) {
@@ -101,7 +102,7 @@ export class WakeUps {
     );
   }
 
-  /** To be called before the nodes are counted: a count from before one came must not make it unknown again. */
+  /** Call it before the nodes are counted: a count from before a node started must not make that node unknown again. */
   counting(): (others: readonly string[]) => void {
     const welcomed = this.#welcomed;
     return (others) => {
@@ -109,7 +110,7 @@ export class WakeUps {
       const before = this.#others;
       this.#others = others;
       for (const node of others) if (!before.includes(node)) this.#tellItIsKnown(node);
-      // it may have died between a commit and the telling
+      // it may have died between a commit and its notification
       if (before.some((node) => !others.includes(node))) this.waiters.wakeAll();
     };
   }
@@ -124,17 +125,17 @@ export class WakeUps {
     this.#listener = undefined;
   }
 
-  /** Called after every commit here, and of what other nodes tell; ends when the function that comes back is called. */
+  /** Called after every commit here, and for messages of other nodes; returns a function that ends it. */
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** After a commit of our own. */
+  /** After a commit of this node. */
   tell(wakes: readonly Wake[]): void {
     for (const watcher of this.#watchers) watcher();
     this.#tellFilled(wakes);
-    if (this.waiters.count === 0 && this.#others.length === 0) return; // nobody to tell
+    if (this.waiters.count === 0 && this.#others.length === 0) return; // nothing to notify
     this.#tellWords(wakes.flatMap(wordsOf));
   }
 
@@ -157,7 +158,7 @@ export class WakeUps {
     }
   }
 
-  /** What could not be told is told again: those at other nodes would wait for it in vain. */
+  /** What could not be sent is sent again: waiters at other nodes would wait for it in vain. */
   async #tellOthers(): Promise<void> {
     const words = this.#toTell;
     this.#toTell = new Set();
@@ -176,10 +177,10 @@ export class WakeUps {
     }
   }
 
-  /** In somebody's open transaction: the database tells everybody, this node too, when it commits. */
+  /** In a caller's open transaction: when it commits, the database notifies all nodes, this one too. */
   async tellInside(client: Queryable, wakes: readonly Wake[]): Promise<void> {
     if (wakes.length === 0) return;
-    this.#tellFilled(wakes); // a node that hears nothing knows at least so much
+    this.#tellFilled(wakes); // a node that hears nothing knows at least this much
     await client.query({
       text: 'select pg_notify($1, $2)',
       values: [this.#channel, short([OF_LIBRARY, ...new Set(wakes.flatMap(wordsOf))])],
@@ -194,7 +195,7 @@ export class WakeUps {
     }
   }
 
-  /** What was told meanwhile was not heard here: everybody looks once. */
+  /** Notifications sent meanwhile were not heard here, so all waiters look once. */
   #listensAgain(): void {
     this.#heardAt = performance.now();
     this.#onFilled(null);
@@ -221,7 +222,7 @@ export class WakeUps {
     this.#onNode();
   }
 
-  /** What was committed before this node knew of that one was told to nobody there: it looks after it was told this. */
+  /** Commits before this node knew of that one were not announced there: it looks after it receives this. */
   #tellItIsKnown(node: string): void {
     this.#notify(`known ${node}`).catch((error) => {
       this.#others = this.#others.filter((other) => other !== node); // the next count finds it anew
@@ -229,7 +230,7 @@ export class WakeUps {
     });
   }
 
-  /** What came without the name of a node. */
+  /** Words that came without a node. */
   #heardAlone(words: string): void {
     const all = words.split(',');
     if (all[0] === OF_LIBRARY) return;

@@ -4,11 +4,11 @@ import { isLockError } from './sqlstate.ts';
 import { Turns } from './turns.ts';
 
 /**
- * A transaction that is run again as a whole while somebody's lock is in its way. In between nothing is held, neither a
- * connection nor a lock: twelve cancels of a locked lane that waited on their connections kept everybody else waiting for
- * 5.5 s. So `run` must do nothing that a rollback does not undo.
+ * A transaction that is run again as a whole while a lock of another transaction blocks it. Between tries nothing is held,
+ * neither a connection nor a lock: twelve cancels of a locked lane that waited on their connections delayed all other
+ * callers by 5.5 s. So `run` must do nothing that a rollback does not undo.
  *
- * Waiting for turns, tries and pauses share one deadline, that of the caller:
+ * Waiting for turns, tries and pauses share the caller's deadline:
  *
  *   first turn ──► try ──► done
  *       │          │ ▲└─deadline──► "not known"
@@ -17,12 +17,12 @@ import { Turns } from './turns.ts';
  */
 const LOCK_MS = 100;
 const LONGEST_PAUSE_MS = 400;
-/** Of the ten connections: the others are for those who read. */
+/** Of the ten connections: the others are for reads. */
 const MOST_AT_ONCE = 6;
 
-/** The part of his time that somebody waits for his first turn: what comes after it takes the rest, if the database hangs. */
+/** The part of its time that a call waits for its first turn: later steps take the rest, if the database hangs. */
 const FOR_TURN = 0.4;
-/** With less than this part left nobody tries again: at the deadline he would be in the middle of it. */
+/** With less than this part left a call does not try again: it would be in the middle of a try at its deadline. */
 const LAST_TRY = 0.1;
 
 const turns = new WeakMap<Connections, Turns>();
@@ -38,10 +38,10 @@ export async function whileLocked<T>(
   turns.set(db, own);
   await own.take('first', called + db.deadlineMs * FOR_TURN, overloaded);
   for (let pauseMs = 25; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    // The turn lasts as long as the try does, also when its caller has gone.
+    // The turn lasts as long as the try does, even when its caller has gone.
     const attempt = db.transaction(run, { lockMs: LOCK_MS, ...limits }).finally(() => own.giveBack());
     try {
-      // Whoever has a limit of his own for his statements knows how long he waits for them.
+      // A caller with its own statement limit knows how long it waits for a statement.
       return await (limits.statementMs === undefined ? before(called + db.deadlineMs, attempt) : attempt);
     } catch (error) {
       if (!isLocked(error)) throw error;

@@ -37,7 +37,7 @@ test('a statement without a tenant stays', () => {
 
 test('a list that does not begin with its tenants is a mistake', () => {
   const text = `select 1 from ${rows(2, { nth: 'int', tenant_id: 'int' })} join t l on l.tenant_id = i.tenant_id`;
-  expect(() => ofOneTenant(text)).toThrow('A list of rows begins with nth and not with the tenant.');
+  expect(() => ofOneTenant(text)).toThrow('A list of rows must begin with the tenant, not with nth.');
 });
 
 test('a list of several tenants is refused, not answered for the first alone', () => {

@@ -194,7 +194,7 @@ test('G46: the index of tags is compared with the actions', async () => {
   };
   expect(await violations('select 1')).toEqual([]);
   expect(await violations(`delete from muster.action_tags where tag = 'unseen'`)).toEqual([
-    `action ${id} has the tag unseen, and action_tags does not have it`,
+    `action ${id} has the tag unseen, which is missing in action_tags`,
   ]);
   expect(await violations(`insert into muster.action_tags values (1, ${id}, 'wrong')`)).toEqual([
     `action_tags has the tag wrong of action ${id}, which does not have it`,

@@ -1,7 +1,7 @@
 import { type ActionState, type EventType, TRANSITIONS } from '../action.ts';
 import { type Violation, type ViolationKind, violation } from './violation.ts';
 
-/** An action as the tables have it. */
+/** An action as stored in the tables. */
 export interface CheckedAction {
   readonly id: string;
   readonly deadline: Date | null;
@@ -24,7 +24,7 @@ export interface CheckedEvent {
 /** From one event's number to another's; null: it has not ended. */
 export interface CheckedLease {
   readonly actionId: string;
-  /** Whose lease it was: of what was taken from a pool, the worker's. */
+  /** The lane that was leased; for an action taken from a pool, the worker's lane. */
   readonly laneId: string;
   readonly attempt: number;
   readonly from: bigint;
@@ -41,8 +41,8 @@ const ENDS_ATTEMPT: ReadonlySet<EventType> = new Set<EventType>([
 const FINAL: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled', 'expired']);
 
 /**
- * The life of one action: along the table of transitions, with attempts that grow and end once, to the state that the
- * tables have. Says what is wrong with it, and when it was leased.
+ * Checks the life of one action: its events must follow the table of transitions, its attempts must grow and end
+ * once, and its final state must match the tables. Returns the violations and the leases.
  */
 export function checkLife(
   action: CheckedAction,
@@ -58,7 +58,7 @@ export function checkLife(
   const ended = new Set<number>();
   const leftOpen = new Set<number>();
   const cancelAsked = new Set<number>();
-  // what is LATE locks nothing, so its number may lie between two that are of one statement
+  // LATE takes no lock, so its number may fall between two numbers of one statement
   const told = events.filter(({ type }) => type !== 'LATE');
   let n = -1;
   for (const event of events) {
@@ -71,12 +71,12 @@ export function checkLife(
     }
     if (event.type === 'LATE' && event.reason === 'SUCCEEDED' && state === 'pending')
       if (event.attempt === attempt && leftOpen.has(attempt))
-        bad('dropped-success', event, 'nobody else had it');
+        bad('dropped-success', event, 'no other worker had it');
     if (event.type === 'TIMEOUT' || event.type === 'RELEASED') leftOpen.add(event.attempt);
     if (event.type === 'CANCEL_REQUESTED') cancelAsked.add(event.attempt);
     if (ENDS_ATTEMPT.has(event.type)) {
       const late = event.type === 'SUCCEEDED' && (event.reason === 'LATE' || told[n - 1]?.type === 'TIMEOUT');
-      if (ended.has(event.attempt) && !late) bad('attempt-ended-twice', event, 'by another event before');
+      if (ended.has(event.attempt) && !late) bad('attempt-ended-twice', event, 'by an earlier event');
       ended.add(event.attempt);
     }
     if (running.length > 0 && (ENDS_ATTEMPT.has(event.type) || event.type === 'CANCELLED')) {
@@ -120,7 +120,7 @@ const AFTER_A_LEASE_END: Record<CheckedAction['onLeaseEnd'], readonly EventType[
   succeed: ['SUCCEEDED'],
 };
 
-/** Leases, in any order: in each lane one must have ended before the next began. */
+/** In each lane a lease must have ended before the next began. Leases may be given in any order. */
 export function checkLeases(leases: readonly CheckedLease[]): Violation[] {
   const last = new Map<string, CheckedLease>();
   return [...leases].sort(byBeginning).flatMap((lease): Violation[] => {

@@ -12,16 +12,16 @@ import {
 import { type Violation, violation } from './violation.ts';
 
 /**
- * Holds the whole history of an installation against its tables, while it is in use, and changes nothing. It goes from
- * lane to lane in pages; each page is one read-only transaction of one snapshot, because a lane must be seen at one moment,
- * and a short one, because a snapshot that is held for long slows a queue down. In memory are the actions of a page and the
- * leases of one lane.
+ * Checks the whole history of an installation against its tables, while it is in use and without changing anything.
+ * It reads lane by lane, in pages. Each page is one read-only transaction with one snapshot, because a lane must be
+ * seen at one moment; pages are short, because a long snapshot slows a queue down. Memory holds the actions of one
+ * page and the leases of one lane.
  *
- * It knows no callers, so it cannot say whether what they were told is true: that is what the crash suite is for.
+ * It does not see what callers were told, so it cannot verify their answers; the crash suite does that.
  */
 export interface FoundViolation extends Violation {
   readonly tenantId: number;
-  /** Of the action, if it is about one. */
+  /** Of the action, if the violation is about one. */
   readonly history: readonly CheckedEvent[];
 }
 
@@ -39,7 +39,7 @@ interface LaneRow {
   tenant_id: number;
   lane_id: string;
   old_generation: string[];
-  /** The action whose lease nobody would end. */
+  /** The action whose lease would never end. */
   unwatched: string | null;
 }
 
@@ -82,7 +82,7 @@ export async function checkInstallation(
           violation(
             'unwatched-lease',
             lane.unwatched,
-            `lane ${lane.lane_id} is not looked at when the lease of action ${lane.unwatched} ends`,
+            `lane ${lane.lane_id} will not be checked when the lease of action ${lane.unwatched} ends`,
           ),
           await readHistory(tx, s, lane.tenant_id, lane.unwatched),
         );
@@ -92,7 +92,7 @@ export async function checkInstallation(
           violation(
             'wrong-generation',
             actionId,
-            `action ${actionId} of an older generation is left in lane ${lane.lane_id}`,
+            `action ${actionId} belongs to an older generation and is still in lane ${lane.lane_id}`,
           ),
           await readHistory(tx, s, lane.tenant_id, actionId),
         );
@@ -162,7 +162,7 @@ function checked(row: ActionRow): CheckedAction {
   };
 }
 
-/** What is of an older generation ends by itself, as long as its lane is on the list of those to look after. */
+/** Actions of an older generation end by themselves as long as their lane is on the list of stale lanes. */
 async function readLanes(tx: Queryable, s: string, after: LaneRow | null): Promise<LaneRow[]> {
   const { rows } = await tx.query({
     text: `select l.tenant_id, l.lane_id, array(
@@ -200,7 +200,7 @@ async function readActions(
     values: [
       from?.tenant_id ?? after?.tenant_id ?? -1,
       from?.lane_id ?? after?.lane_id ?? '0',
-      from?.action_id ?? LARGEST, // after the last action of the last lane of the page before
+      from?.action_id ?? LARGEST, // after the last action of the last lane of the previous page
       last.tenant_id,
       last.lane_id,
     ],
@@ -281,7 +281,7 @@ async function countDifferences(tx: Queryable, s: string): Promise<OfTenant[]> {
   }));
 }
 
-/** Tags are looked for in a table of their own: it has those of every action, and no others. */
+/** `action_tags` must hold the tags of every action, and no others. */
 async function tagDifferences(tx: Queryable, s: string): Promise<OfTenant[]> {
   const { rows } = await tx.query({
     text: `select a.tenant_id, a.action_id, x.tag, true as is_missing from ${s}.actions a cross join lateral unnest(a.tags) x(tag)
@@ -296,13 +296,13 @@ async function tagDifferences(tx: Queryable, s: string): Promise<OfTenant[]> {
       'state-differs',
       row.action_id,
       row.is_missing
-        ? `action ${row.action_id} has the tag ${row.tag}, and action_tags does not have it`
+        ? `action ${row.action_id} has the tag ${row.tag}, which is missing in action_tags`
         : `action_tags has the tag ${row.tag} of action ${row.action_id}, which does not have it`,
     ),
   }));
 }
 
-/** Rows that belong to no action, actions that belong to no lane, and leases of what is not there. */
+/** Rows without their action, actions without their lane, and leases without their action. */
 async function strayRows(tx: Queryable, s: string): Promise<OfTenant[]> {
   const tables = ['pending', 'endings', 'idempotency_keys'].map(
     (table) => `select x.tenant_id, '${table}' as place, x.action_id from ${s}.${table} x
@@ -326,14 +326,14 @@ async function strayRows(tx: Queryable, s: string): Promise<OfTenant[]> {
       ofTenant(
         row.tenant_id,
         row.action_id,
-        `${row.place} names action ${row.action_id}, which is not there`,
+        `${row.place} names action ${row.action_id}, which does not exist`,
       ),
     ),
     ...homeless.rows.map((row) =>
       ofTenant(
         row.tenant_id,
         row.action_id,
-        `action ${row.action_id} is in lane ${row.lane_id}, which is not there`,
+        `action ${row.action_id} is in lane ${row.lane_id}, which does not exist`,
       ),
     ),
   ];

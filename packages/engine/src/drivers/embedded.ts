@@ -5,20 +5,23 @@ import type { Database } from '../db.ts';
 import { DEADLINE_MS, pooled } from './pooled.ts';
 
 /**
- * PGlite in a thread of its own, spoken to in PostgreSQL's wire protocol by the same `pg` client as a server. In the
- * main thread a 100,000-row insert stops every request for 375 ms; here it stops none, and named statements stay
- * prepared. There is one session, so the pool holds one connection and transactions wait for each other.
+ * PGlite in its own thread, reached by the same `pg` client over PostgreSQL's wire protocol. In the main thread a
+ * 100,000-row insert stops every request for 375 ms; here it stops none, and named statements stay prepared. There is
+ * one session, so the pool holds one connection and transactions wait for each other.
  */
 export interface EmbeddedOptions {
-  /** A folder, or nothing for a database in memory. */
+  /** A folder; without it the database is in memory. */
   readonly dataDir?: string;
-  /** An image of a database (a tar file) to begin with, instead of an empty one. Tests start four times faster. */
+  /** A database image (a tar file) to start from. Tests start four times faster. */
   readonly image?: string;
-  /** PGlite as it was compiled before (a WebAssembly.Module), for a process that opens many: half of an opening is compiling (1.7 of 3.6 s). */
+  /**
+   * PGlite compiled beforehand (a WebAssembly.Module), for a process that opens many: compiling takes half of an
+   * opening (1.7 of 3.6 s).
+   */
   readonly compiled?: object;
   /** How long a caller may have to wait. */
   readonly deadlineMs?: number;
-  /** Told if the database breaks while nobody is asking it anything. */
+  /** Called if the database breaks while it is idle. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -96,7 +99,7 @@ function ready(worker: Worker): Promise<void> {
   });
 }
 
-/** Looks like a socket to `pg`; what is written goes to the worker, what the database answers comes back. */
+/** Looks like a socket to `pg`: writes go to the worker, and the database's answers come back. */
 class WorkerStream extends Duplex {
   readonly #worker: Worker;
 
@@ -147,7 +150,7 @@ class WorkerStream extends Duplex {
       this.destroy();
       return;
     }
-    const copy = new Uint8Array(bytes); // the buffer may be part of a shared pool and cannot be given away
+    const copy = new Uint8Array(bytes); // the buffer may be part of a shared pool, which cannot be transferred
     this.#worker.postMessage(copy, [copy.buffer]);
   }
 }

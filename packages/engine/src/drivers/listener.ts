@@ -2,16 +2,16 @@ import pg from 'pg';
 import type { Listener } from '../db.ts';
 
 /**
- * One session that listens, for all channels of a node, so that what was told in some order is heard in that order. A
- * broken one is replaced, with a pause that grows to five seconds. There is never more than one: an opening under way is
- * joined by whoever else wants one, and what could not be opened wholly is closed.
+ * One listening session for all channels of a node, so that notifications are heard in the order they were sent. A broken
+ * session is replaced, after a pause that grows to five seconds. There is never more than one: a second request to open joins
+ * the opening under way, and a session that could not be set up completely is closed.
  *
  *   none ──open──► opening ──listens──► open ──broken, reconnect──► none
  *                     └──failed──► pause ──► opening
  */
 interface Subscriber {
   readonly on: (payload: string) => void;
-  /** What was told since the last session broke was heard by nobody. */
+  /** Notifications sent since the last session broke are lost. */
   readonly onReconnect: () => void;
 }
 
@@ -33,7 +33,7 @@ export class ListenerSession {
     this.#onError = onError;
   }
 
-  /** Throws if there is no connection to be had. */
+  /** Throws if it cannot get a connection. */
   async listen(channel: string, on: Subscriber['on'], onReconnect = () => {}): Promise<Listener> {
     const subscriber = { on, onReconnect };
     const known = this.#subscribers.get(channel);
@@ -64,13 +64,13 @@ export class ListenerSession {
     clearTimeout(this.#retry);
     this.#retry = undefined;
     this.#hadOne = false;
-    await this.#opening?.catch(() => {}); // it finds that nobody wants it, and closes
+    await this.#opening?.catch(() => {}); // it finds that it is no longer wanted, and closes
     await this.#drop();
   }
 
   async #reconnect(): Promise<void> {
     void this.#drop(); // a peer that is gone never confirms the end
-    await this.#open().catch(() => {}); // told, and tried again
+    await this.#open().catch(() => {}); // reported, and tried again
   }
 
   #open(): Promise<pg.Client> {
@@ -109,9 +109,9 @@ export class ListenerSession {
       if (channels.length > 0)
         await next.query(channels.map((one) => `listen ${pg.escapeIdentifier(one)}`).join('; '));
       if (broken) throw broken;
-      if (this.#subscribers.size === 0) throw new Error('There is no listener any more.');
+      if (this.#subscribers.size === 0) throw new Error('The listener is closed.');
     } catch (error) {
-      // one that connected and could not listen would stay for ever
+      // a session that connected but could not listen would stay open for ever
       next.end().catch(() => {});
       throw error;
     }

@@ -1,7 +1,8 @@
 /**
- * The same statement for a database that is distributed by tenant. There it is of one tenant only (gatherers split), and the database
- * carries it out where that tenant is, if every table in it is compared with one tenant that is a parameter: so says what this makes of
- * the comparisons of two rows. On a plain server they stay as they are written, and one statement is of many tenants.
+ * The same statement for a database that is distributed by tenant. There a statement is of one tenant (gatherers
+ * split), and the database runs it on that tenant's server, provided that every table in it is compared with one
+ * tenant parameter. This rewrites comparisons of rows to that form. On a plain server statements stay as written and
+ * may be of many tenants.
  */
 export function ofOneTenant(text: string): string {
   let own = known.get(text);
@@ -24,11 +25,11 @@ export function checkOneTenant(text: string, values: readonly unknown[]): void {
     throw new Error('The database is distributed: a statement is of one tenant.');
 }
 
-/** Stands where a statement of many tenants reads a table of all of them, behind a condition. */
+/** Placed where a statement of many tenants reads a table of all tenants, after a condition. */
 export const ofAllTenants = (row: string) => `/* of all tenants: ${row} */`;
 
 const known = new Map<string, string>();
-/** Which value is the list of tenants, from 1 on; 0: none. */
+/** The parameter that is the list of tenants, from 1; 0: none. */
 const places = new Map<string, number>();
 
 const TWO_ROWS = /\b(\w+)\.tenant_id = (\w+)\.tenant_id\b/g;
@@ -49,10 +50,10 @@ function rewritten(text: string): string {
     .replace(OF_ALL, (_, row: string) => ` and ${is(row)}`);
 }
 
-/** The list of tenants that it is given, all of them the same one and always the first column, or the tenant. */
+/** The list of tenants that it is given, all equal and always the first column, or the tenant. */
 function tenantOf(text: string): string | null {
   const list = LIST.exec(text);
   if (list?.[2] === 'tenant_id') return `(${list[1]}::int[])[1]`;
-  if (list) throw new Error(`A list of rows begins with ${list[2]} and not with the tenant.`);
+  if (list) throw new Error(`A list of rows must begin with the tenant, not with ${list[2]}.`);
   return /\btenant_id = (\$\d+)\b/.exec(text)?.[1] ?? null;
 }

@@ -3,11 +3,11 @@ import { checkOneTenant, ofOneTenant } from './one-tenant.ts';
 import { types } from './types.ts';
 
 /**
- * The statement as it is sent: with our parsers, and under a name that stands for this text alone. Two engines, each in a
- * schema of its own, may share a connection, and a name that was prepared for another text is refused there.
+ * The statement with the engine's parsers and a name that is unique to its text. Two engines in different schemas may
+ * share a connection, which refuses a name already prepared for another text.
  */
 export function ownQuery(config: Query, isDistributed = false) {
-  // a migration has no values: what looks like parameters in it are those of its functions
+  // a migration has no values; its `$1` belong to its functions
   const isOfOne = isDistributed && config.values;
   if (isOfOne) checkOneTenant(config.text, config.values as readonly unknown[]);
   const text = isOfOne ? ofOneTenant(config.text) : config.text;

@@ -6,34 +6,34 @@ import { isOutcomeUnknown } from '../sqlstate.ts';
 import { ownQuery } from './own-query.ts';
 
 export interface Patience {
-  /** The server ends a statement after so long; 0: never. */
+  /** The server ends a statement after this time; 0: never. */
   readonly statementMs: number;
-  /** A transaction must begin within so long, or the connection is no longer there. */
+  /** A transaction must begin within this time, or the connection counts as dead. */
   readonly beginMs: number;
-  /** A statement may take so long that its connection is asked before whether it is there, as by a `begin`. */
+  /** Statements may take long, so the connection is checked before each, as a `begin` would. */
   readonly asksFirst?: boolean;
   /** The database is distributed by tenant. */
   readonly isDistributed?: boolean;
 }
 
 export const DEADLINE_MS = 10_000;
-/** Whoever comes when so many wait for a connection is refused at once. */
+/** With this many callers waiting for a connection, the next one is refused at once. */
 const MOST_WAITING = 20_000;
-/** The server's own limit comes first: then it is known what became of the statement. */
+/** The server's own limit comes first, so the statement's outcome is known. */
 const CLIENT_WAITS_LONGER = 1.2;
 const NO_ANSWER = 'Query read timeout';
 
 /**
- * Statements and transactions over one `pg` pool; both drivers are made of these. A connection on which even the end of a
- * statement that took too long is not heard of counts as half-open (its peer is gone, and nobody said so) and is thrown
- * away. What was sent there may have been carried out.
+ * Statements and transactions over one `pg` pool; the basis of both drivers. If a statement takes too long and even
+ * its end is not heard of, its connection counts as half-open (its peer is gone without a sign) and is thrown away.
+ * What was sent there may have been carried out.
  */
 export function pooled(pool: pg.Pool, patience?: Patience) {
   const own = (config: Query) => ownQuery(config, patience?.isDistributed);
   const within = <Q extends object>(config: Q, statementMs = patience?.statementMs ?? 0) =>
     statementMs === 0 ? config : { ...config, query_timeout: Math.ceil(statementMs * CLIENT_WAITS_LONGER) };
-  // A connection that breaks while it is lent out, between two statements of a transaction, says so with an event that
-  // nobody else listens to, and that would end the process. The next statement fails, and that is enough.
+  // A connection that breaks while lent out, between two statements of a transaction, emits an error event; without a
+  // listener that would end the process. The next statement fails, and that is enough.
   pool.on('connect', (client) => void client.on('error', () => {}));
 
   function check(): void {
@@ -78,7 +78,7 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
           ifInDoubt: (then) => void ifInDoubt.push(then),
         };
         result = await markTransaction(() => run(tx));
-        // A failed statement inside a transaction turns `commit` into a rollback without an error: say so.
+        // A failed statement inside a transaction turns `commit` into a silent rollback: report it.
         committing = true;
         const committed = await client.query(within({ text: 'commit' }, statementMs));
         committing = false;
@@ -86,8 +86,8 @@ export function pooled(pool: pg.Pool, patience?: Patience) {
       } catch (error) {
         failure = error;
         if (committing && isOutcomeUnknown(error)) for (const then of ifInDoubt) then();
-        // If even the rollback fails the connection is broken and must not go back into the pool. One that owes an answer
-        // is not asked: the rollback would only stand behind what does not end.
+        // If even the rollback fails, the connection is broken and must not return to the pool. A connection that
+        // still owes an answer gets no rollback: it would queue behind a statement that does not end.
         if (error instanceof Error && error.message === NO_ANSWER) client.release(error);
         else
           await client.query(within({ text: 'rollback' }, patience?.beginMs)).then(

@@ -7,46 +7,49 @@ export interface PostgresOptions {
   readonly url: string;
   /** Connections for everything but gathered statements. */
   readonly connections?: number;
-  /** Told of errors on idle connections; the pool replaces them by itself. */
+  /** Receives errors of idle connections; the pool replaces them by itself. */
   readonly onError?: (error: Error) => void;
   /** How long a caller may have to wait; a connection and a statement each get a part of it. */
   readonly deadlineMs?: number;
-  /** How long one statement may take, if not half of the deadline. A transaction can be given another limit. */
+  /** How long one statement may take; by default half of the deadline. A transaction can have another limit. */
   readonly statementMs?: number;
-  /** It is distributed by tenant: each statement is of one. */
+  /** Distributed by tenant: each statement is of one. */
   readonly isDistributed?: boolean;
 }
 
 /** Four tenths for a connection, five for the statement, and one more to hear that the server has ended it. */
 const FOR_CONNECTION = 0.4;
 const FOR_STATEMENT = 0.5;
-/** Whoever changes something waits for his turn besides, as long as for a connection. */
+/** An operation that changes something also waits for its turn, as long as for a connection. */
 const FOR_BEGIN = 0.15;
-/** Of the listener, for which nobody waits. */
+/** For the listener, which no caller waits for. */
 const CONNECT_MS = 10_000;
-/** The system asks a silent peer whether it is still there; its own default is two hours. */
+/** When the system probes a silent peer; its own default is two hours. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
-/** More than two writers per kind of statement bring little (measured); these are shared by all kinds. */
+/** More than two writers per kind of statement bring little (measured); all kinds share these. */
 const GATHERED_CONNECTIONS = 4;
-/** Of a distributed database each statement is of one tenant and takes some 30 ms, however much it holds: more of them at once. */
+/**
+ * In a distributed database a statement is of one tenant and takes some 30 ms however much it holds, so more run at
+ * once.
+ */
 const DISTRIBUTED = { writers: 8, gatheredConnections: 16 };
 /** Only a uniqueness check on an uncommitted key can wait here; the batch is then run again row by row. */
 const GATHERED_LOCK_MS = 100;
-/** Elsewhere somebody waits for his lock alone, but on a connection that others need. */
+/** Elsewhere only the caller itself waits for a lock, but on a connection that others need. */
 const LOCK_MS = 1_000;
-/** Two look-ups of tokens, one of first uses, the lead and "is it there?" at once. */
+/** Two token look-ups, one record of first uses, the leadership and the health check at once. */
 const RESERVED_CONNECTIONS = 4;
-/** One duty runs at a time, and one that is run at once because something has happened. */
+/** One scheduled duty, and one that an event triggers at once. */
 const HOUSEKEEPING_CONNECTIONS = 2;
 /** Below the 60 s after which housekeeping goes on without a duty. */
 const HOUSEKEEPING_STATEMENT_MS = 45_000;
 
-/** Nothing here runs long enough to pay for being compiled: one statement over 100,000 rows lost 60 of its 520 ms to it. */
+/** No statement here runs long enough to pay for JIT compilation: one over 100,000 rows lost 60 of its 520 ms to it. */
 const NO_JIT = 'set jit = off';
 /**
- * Gathered statements look everything up by key, and their plans are kept. One that was made while a table was small would
- * read all of it each time, however large it has become, until the table is analysed again.
+ * Gathered statements look everything up by key, and their plans are kept. A plan made while a table was small would
+ * read the whole table each time, however large it has become, until the table is analysed again.
  */
 const NO_SCANS = 'set enable_seqscan = off';
 

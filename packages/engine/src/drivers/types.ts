@@ -1,8 +1,8 @@
 import pg from 'pg';
 
 /**
- * Values as the engine reads them, whatever parsers the caller sets for the rest of his program: 64-bit numbers as
- * text, times as Date, JSON parsed. All others are those that were there when this module was loaded.
+ * Values as the engine reads them, whatever parsers the caller's program sets: 64-bit numbers as text, times as Date,
+ * JSON parsed. All other types use the parsers that were set when this module was loaded.
  */
 const OIDS = {
   bool: 16,
@@ -23,7 +23,10 @@ const parsers = new Map<number, (value: string) => unknown>(
 );
 parsers.set(OIDS.int8, asIs).set(OIDS.xid8, asIs).set(OIDS.json, JSON.parse).set(OIDS.jsonb, JSON.parse);
 
-/** PostgreSQL writes `2026-11-15 10:42:03.123456+00`; the general parser does far more than this needs, and leaves more behind. */
+/**
+ * PostgreSQL writes `2026-11-15 10:42:03.123456+00`; the general parser does far more than that needs, and allocates
+ * more.
+ */
 parsers.set(OIDS.timestamptz, (value) => {
   const { length } = value;
   if (value.charCodeAt(4) !== DASH || value.charCodeAt(length - 3) !== PLUS || !value.endsWith('00'))
@@ -33,7 +36,7 @@ parsers.set(OIDS.timestamptz, (value) => {
   for (let at = 20, worth = 100; at < length - 3 && worth >= 1; at += 1, worth /= 10)
     ms += (value.charCodeAt(at) - ZERO) * worth;
   const year = pair(0) * 100 + pair(2);
-  if (year < 100) return rareTime(value); // Date.UTC would take it for one of the last century
+  if (year < 100) return rareTime(value); // Date.UTC would take the year for one of the last century
   return new Date(Date.UTC(year, pair(5) - 1, pair(8), pair(11), pair(14), pair(17), ms));
 });
 const ZERO = '0'.charCodeAt(0);
@@ -42,7 +45,7 @@ const PLUS = '+'.charCodeAt(0);
 
 const general = pg.types.getTypeParser(OIDS.timestamptz) as (value: string) => unknown;
 
-/** A time that no Date can hold (`infinity`, the year 290000) is shown as the last or the first one that can be written. */
+/** A time outside Date's range (`infinity`, the year 290000) becomes the first or last year that can be written. */
 function rareTime(value: string): Date {
   const at = general(value);
   if (at instanceof Date && !Number.isNaN(at.getTime())) return at;

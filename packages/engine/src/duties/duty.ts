@@ -2,30 +2,33 @@ import type { Queryable } from '../db.ts';
 import type { Run } from '../operation.ts';
 import type { LaneRef } from '../ops/lanes.ts';
 
-/** A duty of housekeeping: one statement over all tenants, safe with two leaders, called directly by tests. */
+/** A housekeeping duty: one statement over all tenants, safe with two leaders, called directly by tests. */
 export interface Duty {
   readonly name: string;
   readonly everyMs: number;
-  /** In SQL, with `$1` as the time: is there anything to do? Asked for all duties at once; without it, always. */
+  /**
+   * SQL with `$1` as the time: is there anything to do? All duties are asked in one query; a duty without it always
+   * runs.
+   */
   readonly due?: string;
-  /** It cannot be part of a transaction, and changes no action. */
+  /** It cannot run inside a transaction, and changes no action. */
   readonly isOutside?: boolean;
   /**
-   * It reads an index in its order and stops after some rows. Statistics that call the rest few must not turn that into
-   * a sort of all there is, so nothing else is planned for it.
+   * It reads an index in order and stops after some rows. Statistics that underestimate the rest must not turn that
+   * into a sort of everything, so the planner is given no other choice.
    */
   readonly byIndex?: boolean;
-  /** Says how much it did; `more` asks to be called again soon. */
+  /** Says how much it did; `more` asks for another call soon. */
   runOnce(client: Queryable, on?: OnLanes): Promise<DutyRun>;
 }
 
-/** Which lanes a duty is to work on, where its transitions have effects that threw. */
+/** The lanes that a duty works on, when effects of its transitions threw. */
 export interface OnLanes {
-  /** These alone. */
+  /** Only these. */
   readonly lanes?: readonly LaneRef[] | undefined;
   /** All but these. */
   readonly except?: readonly LaneRef[] | undefined;
-  /** To see which lanes it would change; it is undone then. */
+  /** A trial run, to see which lanes it would change; it is rolled back. */
   readonly withoutEffects?: boolean | undefined;
 }
 

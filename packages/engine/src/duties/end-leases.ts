@@ -9,9 +9,9 @@ import { firstToLock, hasCome, hasKeyOf, NOW, rows } from '../sql.ts';
 import { channelsFor, type Duty, dutyRun, laneIds } from './duty.ts';
 
 /**
- * Ends the leases whose time is over. It looks at the lanes whose `check_at` has come, in that order: a lease that is over
- * is ended, for another the next look is planned for its end, and a free lane is not looked at again. So it never reads
- * a lane that is not due, however many there are, and the next round goes on where this one stopped.
+ * Ends expired leases. It visits lanes whose `check_at` has come, in that order: an expired lease is ended, a running
+ * one gets a new `check_at` at its end, and a free lane is not visited again. So it never reads a lane that is not
+ * due, however many there are, and the next round continues where this one stopped.
  */
 const MOST = 500;
 
@@ -74,7 +74,10 @@ export function createEndLeases(context: Context): Duty {
   };
 }
 
-/** The first lanes that are due, locked. One whose lease is not over is put off; its version stays: no claim cares. */
+/**
+ * The first due lanes, locked. One whose lease still runs is put off; its version stays, because no claim depends on
+ * it.
+ */
 const lookStatement = (s: string) => `
   with x as materialized (${firstToLock(
     s,
@@ -88,7 +91,7 @@ const lookStatement = (s: string) => `
   )
   select x.tenant_id, x.lane_id, x.over from x`;
 
-/** Ends the attempts that run in some lanes. Also used to take back the leases of an old generation. */
+/** Ends the running attempts of some lanes. Also used to take back the leases of an old generation. */
 export const endAttempts = (
   s: string,
   on: { outcome: string; lanes: string; set?: (until: string) => string },

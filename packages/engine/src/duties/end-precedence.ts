@@ -4,10 +4,10 @@ import type { Wake } from '../transition.ts';
 import { type Duty, type DutyRun, dutyRun } from './duty.ts';
 
 /**
- * What is urgent on one channel goes before what is normal on others for as long as somebody counts as heard of there. Nobody
- * says that this time is over, so this looks for it and wakes those who waited. It goes round through what is urgent, some lanes
- * a second: with few urgent actions each is met every second, with 100,000 every 50. Whose time ended since the round
- * before is woken, once; the first round of a leader takes everybody whose time is over.
+ * An urgent action on one channel goes before normal actions on others as long as its worker counts as recently seen.
+ * No event marks the end of that time, so this looks for it and wakes the waiters. It cycles through urgent actions,
+ * some lanes a second: few are visited every second, 100,000 every 50 s. A lane whose time ended since the previous
+ * round is woken once; a leader's first round wakes all whose time is over.
  */
 const MOST = 2_000;
 const START = { tenantId: 0, laneId: '0', channel: '' };
@@ -46,7 +46,7 @@ export function createEndPrecedence(context: Context): Duty {
   };
 }
 
-/** A lane that is leased wakes when that ends. The last row says where the next round goes on, if there is more. */
+/** A leased lane wakes when its lease ends. The last row says where the next round continues, if there is more. */
 const statement = (s: string) => `
   with x as materialized (
     select p.tenant_id, p.lane_id, p.channel from ${s}.pending p

@@ -9,16 +9,16 @@ import { channelsFor, type Duty, dutyRun, laneIds, type OnLanes } from './duty.t
 import { endAttempts } from './end-leases.ts';
 
 /**
- * Ends what belongs to an older generation of its lane: leases, pending actions, and those that a transaction which was
- * open when the generation was raised adds later. A lane stays on the list until no such transaction is left: those that
- * ran when the raise was committed, not when it began.
+ * Ends everything that belongs to an older generation of its lane: leases, pending actions, and actions added later
+ * by a transaction that was open when the generation was raised. A lane stays on the list until no such transaction
+ * is left, counting those that ran when the raise was committed, not when it began.
  */
 const MOST = 1_000;
 
 export function createEndStale(context: Context): Duty {
   const s = context.schema;
   const revokeText = endAttempts(s, {
-    // what it has taken from a pool is not its own: it goes home
+    // what it has taken from a pool is not its own and goes home
     outcome: `case when a.lane_id = l.lane_id then 'revoked' else 'released' end`,
     lanes: firstToLock(
       s,
@@ -37,9 +37,9 @@ export function createEndStale(context: Context): Duty {
     text: () => endStatement(s),
     transitions: endedPending(),
   });
-  // Whoever read the old generation had a number before it read, so a smaller one than a number that is taken after the
-  // raise was seen. It must be taken now: in a transaction that has one already it would be too old. Two leaders wait for
-  // each other nowhere: what one has locked the other leaves to him.
+  // A transaction that read the old generation had its number before reading, so it is smaller than any number taken
+  // after the raise was seen. That number must be taken now: a transaction that already has one would have it too
+  // early. Two leaders never wait for each other: each skips what the other has locked.
   const see = `
     with fresh as materialized (select 1 where pg_current_xact_id_if_assigned() is null),
       mine as materialized (select st.ctid as at from fresh cross join ${s}.stale_lanes st where st.safe_from is null for update of st skip locked)
@@ -54,7 +54,7 @@ export function createEndStale(context: Context): Duty {
     name: 'end-stale',
     everyMs: 1_000,
     due: `exists (select 1 from ${s}.stale_lanes)`,
-    // with `lanes` it may be in somebody's transaction, which would keep the entries of others locked
+    // with `lanes` it may run in a caller's transaction, which would keep the entries of others locked
     async runOnce(client: Queryable, on: OnLanes = {}) {
       const { lanes, except } = on;
       const values = [context.now(), laneIds(lanes), laneIds(except) ?? []];
@@ -78,7 +78,7 @@ export function createEndStale(context: Context): Duty {
   };
 }
 
-/** The lanes on the list: those of `$2` if it is given, none of `$3`. */
+/** The lanes on the list: those in `$2` if given, none in `$3`. */
 const staleLanes = (s: string) => `(
       select l.* from (
         select distinct tenant_id, lane_id from ${s}.stale_lanes where ($2::bigint[] is null or lane_id = any ($2)) and lane_id <> all ($3::bigint[])

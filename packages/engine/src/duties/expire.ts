@@ -5,9 +5,10 @@ import { firstToLock, hasCome, hasKeyOf, NOW, ofLane, rows } from '../sql.ts';
 import { channelsFor, type Duty, dutyRun, laneIds } from './duty.ts';
 
 /**
- * Two clocks: never handed out by its deliver-by, an action is expired; not finished by its deadline, it has failed. A
- * running one is left to its lease, which never reaches past the deadline; its deliver-by is over, as it was handed out, and
- * is taken away the first time it is met here: otherwise all that run past it would be read every second.
+ * Two clocks: an action not handed out by its deliver-by has expired; one not finished by its deadline has failed. A
+ * running action is left to its lease, which never reaches past the deadline. Its deliver-by no longer counts once it
+ * was handed out, and is cleared the first time it is met here; otherwise every such action would be read each
+ * second.
  */
 const MOST = 1_000;
 
@@ -73,14 +74,14 @@ const statement = (s: string, from: (clock: 'deliver_by' | 'deadline') => string
   ), x as materialized (
     select row_number() over () as ord, due.* from due where not due.is_over
   ), t as (
-    -- under the lane's lock; whatever else may look at the row now does not go by this clock
+    -- under the lane lock; nothing else that reads this row goes by this clock
     update ${s}.pending p set deliver_by = null from (select * from due where due.is_over) due
     where ${hasKeyOf('p', 'due', 'action_id')}
   ), ${endPending(s)}
   union all
   select 0, due.tenant_id, due.lane_id, null, due.action_id, due.attempt, due.channel, null, null, null, null from due where due.is_over`;
 
-/** `is_over`: it was handed out, so the clock means nothing any more. */
+/** `is_over`: it was handed out, so this clock no longer counts. */
 const over = (
   from: (clock: 'deliver_by' | 'deadline') => string,
   clock: 'deliver_by' | 'deadline',

@@ -1,7 +1,7 @@
 import type { Context } from '../operation.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
-/** Adds up what the statements appended, so that reading the counts stays a look at a few rows. */
+/** Adds up the appended counts, so that reading them stays a look at a few rows. */
 const MOST = 10_000;
 
 export function createFoldCounts(context: Context): Duty {

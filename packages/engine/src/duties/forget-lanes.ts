@@ -5,13 +5,14 @@ import { hasCome, hasKeyOf, ms, NOW, ofLane, rows } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
 /**
- * Forgets lanes that are made on first use and belong to nobody, once nothing is in them. An enqueue takes no lock on its
- * lane, so a lane that looks empty may be about to get an action. Therefore in two steps:
+ * Deletes empty lanes that were made on first use and have no owner. An enqueue takes no lock on its lane, so a lane
+ * that looks empty may be about to get an action. Deletion therefore takes two steps:
  *
- * It is closed first. Whoever wants to use it from then on finds it unknown, makes sure of it by its name, and so opens it
- * again. It stays closed for at least as long as a claim can wait that began before. It is forgotten only then, if it is
- * still empty, and all transactions are over that may have seen it open: those that were running when it was seen to be closed
- * (as with an old generation, see end-stale.ts). One that keeps its first snapshot locks the lane, which cannot go then.
+ * First the lane is closed. A caller that wants to use it from then on finds it unknown, ensures it by name, and so
+ * opens it again. It stays closed at least as long as a claim that began before can wait. It is deleted only if it is
+ * still empty then, and all transactions that may have seen it open are over: those that ran when it was seen closed
+ * (as with an old generation, see end-stale.ts). A transaction that keeps its first snapshot locks the lane, which
+ * then cannot be deleted.
  */
 const MOST = 500;
 const DAY_MS = 86_400_000;
@@ -26,7 +27,7 @@ interface Entry {
   ownerless: boolean;
   closing: boolean;
   seen: boolean;
-  /** Nobody is left who saw it open. */
+  /** No transaction is left that saw the lane open. */
   safe: boolean;
   empty: boolean;
   kept: boolean;
@@ -57,7 +58,7 @@ export function createForgetLanes(
   const putOff = (client: Queryable, lanes: readonly Entry[], byMs: (lane: Entry) => number) =>
     perform(client, 'put_off', lanes, [lanes.map(byMs)]);
 
-  /** What was locked is looked at again: what was committed before the lock is seen now. */
+  /** What was locked is read again: changes committed before the lock are visible now. */
   async function forget(client: Queryable, closed: readonly Entry[]): Promise<number> {
     const locked = new Set((await perform(client, 'lock', closed)).map((row) => row.lane_id));
     const ours = closed.filter((lane) => locked.has(lane.lane_id));
@@ -100,7 +101,7 @@ export function createForgetLanes(
       );
       const empty = open.filter((lane) => lane.empty);
       await perform(client, 'close', empty, [empty.map((lane) => lane.ver)]);
-      // what has ended is kept for some days, and so is its lane
+      // ended actions are kept for some days, and so is their lane
       const used = open.filter((lane) => !lane.empty);
       await putOff(client, used, (lane) => (lane.kept ? Math.max(options.retentionDays, 1) : 1) * DAY_MS);
       await perform(

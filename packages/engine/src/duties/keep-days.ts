@@ -3,7 +3,7 @@ import type { Context } from '../operation.ts';
 import { NOW } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
-/** Makes the history's partitions a week ahead and drops those whose days are over. */
+/** Makes the history's partitions a week ahead and drops expired ones. */
 const DAYS_AHEAD = 7;
 
 export function createKeepDays(context: Context, retentionDays: number): Duty {
@@ -13,7 +13,7 @@ export function createKeepDays(context: Context, retentionDays: number): Duty {
     everyMs: 600_000,
     async runOnce(client) {
       await makeDays(context, client);
-      // An action is pruned `retentionDays` after its end; a day later nothing of that day is looked at any more.
+      // An action is pruned `retentionDays` after its end; a day later nothing of that day is read any more.
       const { rows } = await client.query({
         text: `select ${s}.drop_event_days(((${NOW} - ($2::int + 1) * interval '1 day') at time zone 'UTC')::date) as dropped`,
         values: [context.now(), retentionDays],
@@ -24,8 +24,9 @@ export function createKeepDays(context: Context, retentionDays: number): Duty {
 }
 
 /**
- * Without a partition for its day every write fails, so this also runs at the start and when a write says so. `missed` is the time
- * it misses: it may be older, of a SENT that nobody had to write down when it was sent.
+ * Without a partition for its day every write fails, so this also runs at the start and when a write reports it.
+ * `missed` is the time without a partition; it may be in the past, for a SENT that was not written down when it was
+ * sent.
  */
 export async function makeDays(context: Context, client: Queryable, missed = ''): Promise<void> {
   const s = context.schema;

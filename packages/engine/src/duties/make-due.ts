@@ -3,7 +3,7 @@ import { firstToLock, hasCome, hasKeyOf, NOW, raiseLanes } from '../sql.ts';
 import type { Wake } from '../transition.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
-/** Moves rows whose time has come to their place among the ready ones, and wakes those who wait for them. */
+/** Moves delayed actions whose time has come into the ready order, and wakes their waiters. */
 const MOST = 1_000;
 
 export function createMakeDue(context: Context): Duty {
@@ -25,7 +25,7 @@ export function createMakeDue(context: Context): Duty {
   };
 }
 
-// The lane's version is raised: the row changes its place, and a cancel or a claim may be looking at it.
+// The lane's version is raised because the row changes its place, and a cancel or a claim may be looking at it.
 const statement = (s: string) => `
   with k as materialized (${firstToLock(
     s,

@@ -3,12 +3,15 @@ import type { Context } from '../operation.ts';
 import { actionOf, endingOf, hasKeyOf, NOW, soughtBy } from '../sql.ts';
 import { type Duty, dutyRun } from './duty.ts';
 
-/** Forgets actions some days after their end, whole: ending, keys, tags, action. What is in `events` of them goes with its day. */
+/**
+ * Deletes actions some days after their end: ending, keys, tags, action. Their rows in `events` go with their day's
+ * partition.
+ */
 const MOST = 5_000;
 
 export function createPrune(context: Context, retentionDays: number): Duty {
   const s = context.schema;
-  // Everything hangs on the deleted ending: a redrive that was faster has deleted it, and then nothing is pruned.
+  // Everything depends on the deleted ending: if a redrive deleted it first, nothing is pruned.
   const text = `
     with o as materialized (
       select tenant_id, action_id from ${s}.endings where ended_at < ${NOW} - $2 * interval '1 day' order by ended_at limit ${MOST}
@@ -23,7 +26,7 @@ export function createPrune(context: Context, retentionDays: number): Duty {
     ), t as (
       delete from ${s}.action_tags t using tags o where ${hasKeyOf('t', 'o', 'tag', 'action_id')}
     ), s as (
-      -- the SENT that it carried is of an action that is kept longer: whoever reads the feed so late finds it here
+      -- the SENT that it carried is of an action that is kept longer: late readers of the feed find it here
       insert into ${s}.events (tenant_id, event_id, xid, action_id, lane_id, at, type, attempt, worker)
         select d.tenant_id, d.event_id + 1, d.xid, -d.next_action, d.lane_id, d.ended_at, ${EVENT_TYPES.SENT}, d.next_attempt, coalesce(d.next_worker, d.worker)
         from (select d.tenant_id, d.event_id, d.xid, d.next_action, d.next_action as action_id, d.lane_id, d.ended_at, d.next_attempt, d.next_worker, d.worker from d where d.next_action is not null) d

@@ -21,7 +21,7 @@ export function createAcknowledge(context: Context): Operation<AcknowledgeItem, 
       cross join lateral ${laneOf(s, 'p')}
       where l.action_id = i.action_id and l.attempt = i.attempt
     ), k as materialized (${lockLanes(s, 'h', 'not x.before')}
-    ), u as (${raiseLanes(s, 'k')} -- what was read before this would come before it in the feed
+    ), u as (${raiseLanes(s, 'k')} -- an event that was read before this would come before it in the feed
     ), e as (
       insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
         select k.tenant_id, k.action_id, k.lane_id, ${NOW}, ${EVENT_TYPES.ACKED}, k.attempt, k.worker from k order by k.ord

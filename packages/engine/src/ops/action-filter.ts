@@ -7,34 +7,37 @@ import { checkName, checkOneOf, checkTenant, checkTime, isId } from '../values.t
 
 const STATES = ['pending', 'claimed', 'unfinished', 'finished', ...FINAL_STATES];
 
-/** Which actions are meant. */
+/** Which actions match. */
 export interface ActionFilter {
   readonly tenantId: number;
   readonly ids?: readonly string[] | undefined;
   readonly laneId?: string | undefined;
   readonly channel?: string | undefined;
-  /** Not on one of these. */
+  /** Not on any of these. */
   readonly exceptChannels?: readonly string[] | undefined;
   readonly kind?: string | undefined;
   readonly tag?: string | undefined;
-  /** `unfinished` is pending or claimed, `finished` is ended in any way. */
+  /** `unfinished` is pending or claimed; `finished` is ended in any way. */
   readonly state?: ActionState | 'unfinished' | 'finished' | undefined;
-  /** Of pending ones: those that wait for their time, or for that of their retry. */
+  /** Only pending actions that wait for their time or for a retry. */
   readonly waitsForTime?: boolean | undefined;
   readonly createdBefore?: Date | undefined;
   readonly createdAfter?: Date | undefined;
   readonly endedBefore?: Date | undefined;
   readonly endedAfter?: Date | undefined;
   readonly createdBy?: string | undefined;
-  /** A part of what the worker said, of one that has ended; of capitals or not. */
+  /** Part of the result or error of an ended action; case is ignored. */
   readonly error?: string | undefined;
-  /** A part of its payload, whether in capitals or not (`payload-text.ts`). */
+  /** Part of the payload, ignoring case (`payload-text.ts`). */
   readonly payloadText?: string | undefined;
 }
 
-/** No index is for these: a page looks for them among so many of the others at most. */
+/** No index helps with these: a page scans the remaining actions for them, up to a limit. */
 const UNINDEXED = ['createdBy', 'endedAfter', 'endedBefore', 'error', 'payloadText'] as const;
-/** Nor for these, and of most lists they leave much: they are looked for unless something else says which actions are meant. */
+/**
+ * No index helps with these either, and most actions match: they are scanned for unless another filter narrows the
+ * list.
+ */
 const BROAD = ['channel', 'exceptChannels', 'kind'] as const;
 const BOUNDING = ['ids', 'laneId', 'tag'] as const;
 export type Driver = 'actions' | 'pending' | 'unfinished' | 'lanes' | 'endings';
@@ -48,7 +51,7 @@ export function driverOf(filter: ActionFilter): Driver {
   return 'actions';
 }
 
-/** What is looked for among the rest. */
+/** The filters that are scanned for among the rest. */
 function lookedFor(filter: ActionFilter): readonly (keyof ActionFilter)[] {
   const isBounded = BOUNDING.some((name) => filter[name] !== undefined);
   return isBounded ? UNINDEXED : [...UNINDEXED, ...BROAD];
@@ -57,10 +60,10 @@ function lookedFor(filter: ActionFilter): readonly (keyof ActionFilter)[] {
 export const isLookedFor = (filter: ActionFilter) =>
   lookedFor(filter).some((name) => filter[name] !== undefined);
 
-/** What is no id names no lane. */
+/** An invalid id names no lane. */
 export const laneIdOf = ({ laneId }: ActionFilter) => (laneId === undefined || isId(laneId) ? laneId : '0');
 
-/** What is claimed is found by the lanes that have it: the lane itself or, of a pool, those of its workers. */
+/** Claimed actions are found through the lanes that hold them: the lane itself or, for a pool, those of its workers. */
 const ofLaneOrPool = (s: string, driver: Driver, lane: string) =>
   driver === 'lanes'
     ? `a.lane_id = ${lane} and l.lane_id = any(array(
@@ -68,7 +71,7 @@ const ofLaneOrPool = (s: string, driver: Driver, lane: string) =>
         where w.tenant_id = $2 and w.pool_id = ${lane} and ${soughtBy(s, 'w.pool_id')}))`
     : `a.lane_id = ${lane} and ${soughtBy(s, 'a.lane_id')}`;
 
-/** Conditions that an index helps with, or that are met soon, and those that are `sought` among what the others leave. */
+/** Conditions that use an index or soon match, and those that are `sought` by scanning what the others leave. */
 export function filtered(
   context: Context,
   filter: ActionFilter,
@@ -118,7 +121,7 @@ export function checkCursor(cursor: string): string {
   return cursor;
 }
 
-/** For a count: what it may have to look at all others for. */
+/** Filters for which a count may have to scan all other actions. */
 export const COUNTED_ONE_BY_ONE = [...UNINDEXED, ...BROAD, 'createdAfter', 'createdBefore'] as const;
 
 const within = (text: string, part: string) => `position(lower(${part}::text) in lower(${text})) > 0`;

@@ -23,7 +23,10 @@ export interface Named {
   readonly reason: string;
 }
 
-/** Those of these actions that may be changed. What it looks at never changes, or it holds it until the end of the transaction. */
+/**
+ * The actions among these that may be changed. It decides by facts that never change, or locks them until the
+ * transaction ends.
+ */
 export type Allow = (client: Queryable, ids: readonly string[]) => Promise<readonly string[]>;
 
 const checkReason = (reason: string | undefined) => ifGiven(reason, (text) => checkText(text, 'reason'));
@@ -64,7 +67,7 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
         on,
         (await allow(on, ids)).map((actionId) => ({ tenantId: filter.tenantId, actionId, reason })),
       );
-    // what must be held is one transaction, and one locked lane keeps the whole chunk waiting
+    // locked facts need one transaction, in which one locked lane keeps the whole chunk waiting
     return forEachMatch(lookUp, client, filter, (ids) =>
       holds && client === calls.db ? whileLocked(calls.db, (tx) => perform(tx, ids)) : perform(client, ids),
     );
@@ -87,7 +90,7 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
   return {
     cancel: (client: Queryable, action: ActionRef): Promise<CancelAnswer> =>
       one(cancel, client, action, { outcome: 'unknown', state: null }),
-    /** Each as by itself, all by one statement. */
+    /** All in one statement, each as if alone. */
     cancelMany: (client: Queryable, tenantId: number, ids: readonly string[]): Promise<CancelAnswer[]> =>
       calls.many(
         cancel,
@@ -101,16 +104,16 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
     makeDue: (client: Queryable, action: ActionRef): Promise<MakeDueAnswer> =>
       one(makeDue, client, action, { outcome: 'unknown', state: null }),
 
-    /** Those among these that nobody holds end as expired. Says how many. */
+    /** Expires those of these actions that are not held. Returns how many. */
     expire: (client: Queryable, named: Named) => endNamed(expireNamed, client, named),
-    /** The same, as cancelled: not by an operator, but with that reason. */
+    /** The same, but cancelled, with this reason instead of an operator's. */
     cancelPending: (client: Queryable, named: Named) => endNamed(cancelNamed, client, named),
     /** The same, as dead letters: they can be redriven. */
     fail: (client: Queryable, named: Named) => endNamed(failNamed, client, named),
-    /** The same, as done: what they were to bring about has happened by itself. */
+    /** The same, as succeeded: what they were to bring about has already happened. */
     succeed: (client: Queryable, named: Named) => endNamed(succeedNamed, client, named),
 
-    /** Everything unfinished that matches and was there when the call began. */
+    /** Everything unfinished that matches and existed when the call began. */
     async cancelMatching(
       client: Queryable,
       filter: ActionFilter,
@@ -135,14 +138,17 @@ export function createActionOps(context: Context, calls: Calls, lookUp: ReturnTy
       return { redriven: count(answers, 'redriven') };
     },
 
-    /** Everything that matches and waits for a time; with `allow` only what it lets pass, by what never changes: it holds nothing. */
+    /**
+     * Everything that matches and waits for a time; with `allow` only what it lets pass, by facts that never change: it
+     * locks nothing.
+     */
     async makeDueMatching(
       client: Queryable,
       filter: ActionFilter,
       reason?: string,
       allow?: Allow,
     ): Promise<{ due: number }> {
-      // what is held waits for no time
+      // a held action waits for no time
       if (![undefined, 'pending', 'unfinished'].includes(filter.state)) return { due: 0 };
       const waiting = { ...filter, state: 'pending', waitsForTime: true } as const;
       const answers = await byFilter(makeDue, client, waiting, reason, { allow });

@@ -5,7 +5,7 @@ import { type DoorReason, type WaitingFor, waitingFor } from '../waiting-for.ts'
 import type { Driver } from './action-filter.ts';
 import { runningOf } from './runner-slots.ts';
 
-/** One action as it is read, with all that its state and the reason of its waiting are derived from. */
+/** One action as it is read, with everything that its state and waiting reason are derived from. */
 export interface ActionView {
   readonly id: string;
   readonly tenantId: number;
@@ -22,7 +22,7 @@ export interface ActionView {
   readonly failures: number;
   readonly maxAttempts: number;
   readonly headOfLine: 'skip' | 'hold';
-  /** Null: as long as whoever claims it says. */
+  /** Null: the claim decides. */
   readonly leaseMs: number | null;
   readonly createdAt: Date;
   readonly createdBy: string | null;
@@ -32,7 +32,9 @@ export interface ActionView {
   readonly worker: string | null;
   readonly leasedAt: Date | null;
   readonly leaseUntil: Date | null;
-  /** When the attempt was handed out that it is in, or that it ended with; null: none, or it waits for the next. */
+  /**
+   * When the running attempt, or the one it ended with, was handed out; null: there is none, or it waits for the next.
+   */
   readonly startedAt: Date | null;
   readonly cancelRequested: boolean;
   readonly waitingFor: WaitingFor | null;
@@ -43,7 +45,10 @@ export interface ActionView {
   readonly copiedFrom: string | null;
 }
 
-/** What was just created: all that `get` tells, but for the name of the lane, which its caller knows, and reasons of doors. */
+/**
+ * A newly created action: all that `get` returns, except the lane's name, which the caller knows, and the doors'
+ * reasons.
+ */
 export type CreatedAction = Omit<ActionView, 'space' | 'laneName'>;
 
 export function from(s: string, driver: Driver): string {
@@ -60,7 +65,8 @@ export const select = (s: string, driver: Driver) => `
   select a.*, n.space, n.name as lane_name, p.attempt as last_attempt, p.failures, p.deferrals, p.not_before as waits_until, p.deadline as open_deadline,
     coalesce(l.action_id = a.action_id, false) as leased, l.attempt as leased_attempt, l.worker, l.leased_at, l.lease_until, l.cancel_requested,
     l.paused_at as lane_paused_at, l.paused_by as lane_paused_by, l.blocked, z.state as ended_state, z.attempt as ended_attempt, z.reason, z.error, z.result, z.ended_at,
-    -- of one that did not end with its attempt: within the days of its life, with room for clocks that differ, so not every day is looked into
+    -- of an action that did not end with its attempt: within the days of its life, with a margin for clock differences,
+    -- so that not every day is read
     case when z.sent_at is not null or z.attempt = 0 then z.sent_at else (select e.at from ${s}.events e where e.tenant_id = a.tenant_id and e.action_id = a.action_id
       and e.attempt = z.attempt and e.type = ${EVENT_TYPES.SENT}
       and e.at between a.created_at - interval '1 hour' and z.ended_at + interval '1 hour' order by e.event_id limit 1) end as ended_sent_at,
@@ -164,7 +170,7 @@ export function view(row: ActionRow, door: DoorReason | undefined): ActionView {
     createdBy: row.created_by,
     notBefore: row.not_before,
     deliverBy: row.deliver_by,
-    // a redriven one is without its clocks
+    // a redriven action has no clocks
     deadline: row.ended_state === null ? row.open_deadline : row.deadline,
     worker: row.leased ? row.worker : null,
     leasedAt: row.leased ? row.leased_at : null,

@@ -2,8 +2,8 @@ import type { Queryable } from '../db.ts';
 import type { ActionFilter } from './action-filter.ts';
 
 /**
- * One operation over everything that matches a filter: in chunks, oldest first, up to the newest action at the
- * beginning, so it ends even while others keep adding.
+ * One operation over everything that matches a filter, in chunks, oldest first, up to the newest action at the start,
+ * so that it ends even while new actions keep arriving.
  */
 const CHUNK = 500;
 

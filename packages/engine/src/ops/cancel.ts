@@ -5,10 +5,10 @@ import { hasKeyOf, lockWaiting, NOW } from '../sql.ts';
 import { type Answer, createNamedChange, lookAtNamed } from './change-named.ts';
 
 /**
- * Cancel. An action that nobody holds ends at once. A running one keeps its lease and its lane; the worker is told at
- * its next contact, and whatever it reports then ends it.
+ * Cancel. An action that is not held ends at once. A running one keeps its lease and its lane; the worker learns of it
+ * at its next contact, and its report then ends the action.
  *
- * cancelled now; requested: it is running; finished: it had ended before; unknown.
+ * cancelled: ended now; requested: it is running; finished: it had ended before; unknown.
  */
 export type CancelAnswer = Answer<'cancelled' | 'requested' | 'finished'>;
 

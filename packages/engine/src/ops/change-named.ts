@@ -4,8 +4,8 @@ import { actionOf, endingOf, pendingOf, presentLane, rows } from '../sql.ts';
 import type { Transition, Wake } from '../transition.ts';
 
 /**
- * What an operator does to an action that he names: it is looked at in whatever state it is, and where that allows it the
- * change is made, or somebody was faster and it is looked at again.
+ * An operator's change to one named action. The action is read in its present state. If the state allows the change, it
+ * is made; if another transaction was faster, the action is read again.
  */
 export interface ActionRef {
   readonly tenantId: number;
@@ -19,7 +19,7 @@ export interface Answer<Outcome extends string> {
   readonly state: string | null;
 }
 
-/** A row of the answer of such a statement. */
+/** A row of such a statement's answer. */
 interface Row {
   ord: number;
   tenant_id: number;
@@ -30,10 +30,10 @@ interface Row {
   action_id: string;
   channel: string;
   attempt: number;
-  /** The state that it was seen in. */
+  /** The state in which it was read. */
   before: Transition['before'];
   is_done: boolean;
-  /** Of a change that asks for more than a state. */
+  /** For a change that depends on more than the state. */
   may_be?: boolean;
   /** The event that was written; null: none. */
   type: number | null;
@@ -59,9 +59,11 @@ export function createNamedChange<Outcome extends string>(
   on: {
     readonly name: string;
     readonly statement: string;
-    /** Those with an equal key never share a statement; by default the action. */
+    /** Items with an equal key never share a statement; by default the action. */
     readonly key?: (item: ActionRef) => string;
-    /** What became of one that was seen in that state; BUSY: it could have been done, but somebody was faster. */
+    /**
+     * The outcome for an action read in that state; BUSY: the change was possible, but another transaction was faster.
+     */
     readonly outcomeOf: (before: Row['before'], isDone: boolean, mayBe: boolean) => Outcome | Busy;
   },
 ): Operation<ActionRef, Answer<Outcome>> {
@@ -89,7 +91,7 @@ export function createNamedChange<Outcome extends string>(
         answers[row.ord - 1] =
           outcome === BUSY ? BUSY : { outcome, state: row.is_done ? row.state : row.before };
         if (row.type !== null) transitions.push(transitionOf(row, row.type));
-        // what was behind it, or it itself, may be at the head now
+        // the action, or the one behind it, may now be at the head
         if (row.is_done && row.state !== 'claimed')
           wakes.push({
             ...{ tenantId: row.tenant_id, laneId: row.lane_id, runnerId: row.runner_id },

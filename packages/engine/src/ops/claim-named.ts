@@ -27,8 +27,9 @@ import {
 import { freeSlots, IS_RAISED, raiseRunners, UNLIMITED } from './runner-slots.ts';
 
 /**
- * Runners take these very actions, chosen by whoever knows more of them than the engine does: each only if it is at the
- * head of a free lane of the runner, in the order given, as long as slots are free. Exact as the slotted claim is.
+ * Runners take these specific actions, chosen by a caller that knows more of them than the engine does: each only if it
+ * is at the head of a free lane of the runner, in the order given, as long as slots are free. As exact as the slotted
+ * claim.
  */
 export interface ClaimNamedRequest extends ForRunner {
   readonly actionIds: readonly string[];

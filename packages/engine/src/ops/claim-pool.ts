@@ -16,36 +16,39 @@ import type { Transition, Wake } from '../transition.ts';
 import { PoolTurns } from './pool-turns.ts';
 
 /**
- * Pool claim: workers compete for the head of one lane. Each worker has a lane of its own, and what it takes is moved there
- * and leased there, in one statement, so everything that is said of a leased action afterwards (report, extend, cancel, the
- * end of the lease) is said to the worker's lane; what is not finished goes home to its old place. One action per worker by the
- * row of his lane, one worker per action by its row of pending.
+ * Pool claim: workers compete for the head of one lane. Each worker has its own lane, and what it takes is moved there
+ * and leased there in one statement, so that every later operation on the leased action (report, extend, cancel, lease
+ * end) uses the worker's lane. An unfinished action returns to its old place. One action per worker by the worker's
+ * lane row, one worker per action by its row of pending.
  *
- * Nobody is overtaken. A statement reads as many heads as there are workers in it, locks those rows and hands out the first of them
- * up to one that it did not get: that one is in somebody else's hands, who may still give it back. So of two claims at once one
- * hands out and the other looks again, and no claim ever locks or writes the row of the pool. A pause of the pool is for claims that
- * begin after it.
+ * The order is kept. A statement reads as many heads as it has workers, locks those rows and hands out the first of
+ * them up to one that it could not lock: another transaction has that one and may still give it back. So of two claims
+ * at once one hands out and the other looks again, and no claim locks or writes the row of the pool. A pause of the
+ * pool applies to claims that begin after it.
  */
 export interface ClaimPoolItem {
   readonly tenantId: number;
   readonly poolId: string;
-  /** The worker's own, which has joined the pool. */
+  /** The worker's own lane, which has joined the pool. */
   readonly laneId: string;
-  /** Only actions of this very channel. */
+  /** Only actions of this channel, not those of 'any'. */
   readonly channel: string;
   readonly worker: string;
   readonly leaseMs: number;
-  /** The generation the worker belongs to, if it knows. */
+  /** The worker's generation, if it knows it. */
   readonly generation?: number | undefined;
-  /** This very one, if it waits in the pool, whatever is before it: an operator's act. */
+  /** This action, if it waits in the pool, whatever is before it: an operator's act. */
   readonly actionId?: string | undefined;
-  /** At least every so manieth claim at this node takes the oldest normal action, whatever is urgent; 0: none has to. */
+  /**
+   * Of every this many claims at this node, at least one takes the oldest normal action, whatever is urgent; 0: none
+   * has to.
+   */
   readonly normalShare?: number | undefined;
 }
 
 export type ClaimPoolAnswer =
   | { readonly kind: 'claimed'; readonly action: ClaimedAction }
-  /** The worker has this one already. */
+  /** The worker already has this one. */
   | { readonly kind: 'held'; readonly actionId: string }
   | { readonly kind: 'empty' }
   | { readonly kind: 'unknown-lane' }
@@ -57,7 +60,7 @@ interface Row extends HandedOutRow {
   held: string | null;
 }
 
-/** `named`: all items name their action. Apart from the others, or one statement could take an action twice. */
+/** `named`: all items name their action. They run apart from the others, or one statement could take an action twice. */
 export function createClaimPool(
   context: Context,
   { named = false } = {},
@@ -72,7 +75,7 @@ export function createClaimPool(
   return {
     name: named ? 'claim-pool-named' : 'claim-pool',
     key: (item) => (named ? `${item.tenantId}` : `${item.tenantId}:${item.laneId}`),
-    // two statements for one pool would only be in each other's way
+    // two statements for one pool would only block each other
     atOnce: 1,
     claims: ({ tenantId, laneId, worker }) => ({ tenantId, laneId, worker }),
     async run(client, items) {
@@ -130,7 +133,7 @@ function values(context: Context, items: readonly ClaimPoolItem[], turns: PoolTu
   ];
 }
 
-/** Whose turn it is, of all that this statement hands out from the pool: each has a number of its own among them. */
+/** The turn of an action among all that this statement hands out from the pool; each has its own number. */
 const TURN = `case
         when p.priority = 0 then case g.share when 0 then p.nth when 1 then ${BEHIND('p.nth')}
           else p.nth + (g.streak + p.nth - 1) / (g.share - 1) end
@@ -182,7 +185,8 @@ const statement = (s: string, ends: string | null, named: boolean) => `
       cross join lateral (${named ? onlyOne(s) : `${firstOf(s, 0)} union all ${firstOf(s, 1)}`}) p
     ) c where c.turn <= c.many
   ), t as materialized (
-    -- if it is still there as it was read: one that was moved, or taken and given back, has events that this statement did not see
+    -- only if unchanged since it was read: one that was moved, or taken and given back, has events that this statement
+    -- did not see
     select x.*, row_number() over (partition by x.tenant_id, x.pool_id, x.channel order by x.turn) as place from (
       select x.tenant_id, x.pool_id, x.channel, x.turn, x.action_id, p.attempt, p.deadline, p.lease_ms
       from (select * from heads order by tenant_id, pool_id, channel, turn) x
@@ -193,7 +197,7 @@ const statement = (s: string, ends: string | null, named: boolean) => `
       ) p
     ) x
   ), k as materialized (
-    -- workers and actions of one turn, brought together without a join: it would compare all with all
+    -- workers and actions of one turn, paired without a join, which would compare all with all
     select max(x.ord) as ord, x.tenant_id, max(x.lane_id) as lane_id, max(x.generation) as generation, max(x.runner_id) as runner_id,
       max(x.action_id) as action_id, max(x.attempt) as attempt, x.channel, max(x.worker) as worker,
       ${leaseEnd('coalesce(max(x.own_lease_ms), max(x.lease_ms))', 'max(x.deadline)')}
@@ -202,9 +206,9 @@ const statement = (s: string, ends: string | null, named: boolean) => `
         null::bigint as action_id, null::int as attempt, null::timestamptz as deadline, null::int as own_lease_ms from f
       union all
       select null, t.tenant_id, t.pool_id, t.channel, t.turn, null, null, null, null, null, t.action_id, t.attempt, t.deadline, t.lease_ms
-      from t where t.place = t.turn -- nothing passes one that was not to be had
+      from t where t.place = t.turn -- nothing passes an action that could not be locked
     ) x group by x.tenant_id, x.pool_id, x.channel, x.turn having count(x.ord) = 1 and count(x.action_id) = 1
-    order by x.tenant_id, x.pool_id, x.channel, x.turn -- so are their events
+    order by x.tenant_id, x.pool_id, x.channel, x.turn -- and so are their events
   ), ${handOut(s, { leaseRunner: 'null::bigint', ends })}, m as (
     update ${s}.pending p set lane_id = k.lane_id, generation = k.generation
     from ${ends ? '(select * from h_out where not ends)' : 'k'} k where ${hasKeyOf('p', 'k', 'action_id')}

@@ -16,8 +16,8 @@ import type { Transition, Wake } from '../transition.ts';
 import { freeSlots, IS_RAISED, raiseRunners } from './runner-slots.ts';
 
 /**
- * Slotted claim: a runner takes the oldest heads of its own lanes, one per lane, never more than its slots. Exact by the
- * version on the runner's own row. It returns newly locked actions only.
+ * Slotted claim: a runner takes the oldest heads of its own lanes, one per lane, never more than its slots. Exact by
+ * the version on the runner's own row. It returns newly locked actions only.
  */
 export interface ClaimSlotsItem {
   readonly tenantId: number;
@@ -67,7 +67,7 @@ export function createClaimSlots(context: Context): Operation<ClaimSlotsItem, Cl
           items.map((item) => item.max),
         ],
       );
-      // a runner that is missing in the answer lost its row or all its lanes to somebody else
+      // a runner missing in the answer lost its row or all its lanes to another transaction
       const answers: (ClaimSlotsAnswer | Busy)[] = items.map(() => BUSY);
       const transitions: Transition[] = [];
       const wakes: Wake[] = [];
@@ -88,7 +88,7 @@ export function createClaimSlots(context: Context): Operation<ClaimSlotsItem, Cl
   };
 }
 
-/** So many more lanes are looked at than slots are free, in case somebody else has locked or changed some of them. */
+/** This many more lanes are read than slots are free, in case other transactions have locked or changed some. */
 const SPARE_LANES = 10;
 
 const statement = (s: string, ends: string | null) => `

@@ -18,8 +18,8 @@ import { createRedeliver, exceptOf } from './redeliver.ts';
 
 /**
  * Addressed claim: the caller names its lane. The lane's row is read, its head looked up, the row locked (or skipped,
- * if somebody else has it) and updated only if its version is still the one that was read: whatever changed the lane or
- * its pending rows meanwhile has raised it. Without that check 347 double leases were seen in five seconds.
+ * if another transaction has it) and updated only if its version is still the one that was read: every change of the
+ * lane or its pending rows raises it. Without that check 347 double leases were seen in five seconds.
  */
 export interface ClaimItem {
   readonly tenantId: number;
@@ -27,9 +27,9 @@ export interface ClaimItem {
   readonly channel: string;
   readonly worker: string;
   readonly leaseMs: number;
-  /** The generation the worker belongs to, if it knows. */
+  /** The worker's generation, if it knows it. */
   readonly generation?: number | undefined;
-  /** Never this action, or these: its report was just refused, or whoever asks has just refused them. */
+  /** Never this action, or these: its report, or the caller itself, has just refused it. */
   readonly except?: string | readonly string[] | undefined;
 }
 
@@ -60,7 +60,7 @@ export function createClaim(context: Context): Operation<ClaimItem, ClaimAnswer>
       const channels = [...items.map((item) => item.channel), ANY_CHANNEL];
       const now = context.now();
       const { rows: found, told, factsOf } = await ask(client, channels, values(now, items));
-      // what is missing in the answer lost its lane to somebody else between look and lock
+      // a row missing in the answer lost its lane to another transaction between look and lock
       const parts = new Parts<ClaimAnswer>(items.length, commitEach);
       const { answers, transitions, wakes } = parts;
       answers.fill(BUSY);
@@ -116,7 +116,7 @@ const values = (now: Date, items: readonly ClaimItem[]): unknown[] => [
   textArray(items.map(exceptOf)),
 ];
 
-/** With what the claim has said itself. */
+/** Adds what the claim itself contains. */
 const claimedRow = (row: Row, { tenantId, worker }: ClaimItem, now: Date): HandedOutRow => ({
   tenant_id: tenantId,
   lane_id: row.lane_id,

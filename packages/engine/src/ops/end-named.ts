@@ -3,7 +3,7 @@ import { type EndedRow, endedPending, endedTransition, endedWake, endPending } f
 import { BUSY, type Busy, type Context, type Operation } from '../operation.ts';
 import { laneOf, pendingOf, rows } from '../sql.ts';
 
-/** Ends actions that somebody has given up waiting for. One that is running, or has ended, is left as it is. */
+/** Ends actions whose caller has stopped waiting for them. One that is running, or has ended, is left as it is. */
 export interface EndItem {
   readonly tenantId: number;
   readonly actionId: string;

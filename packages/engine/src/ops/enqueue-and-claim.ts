@@ -18,8 +18,8 @@ import {
 import { freeSlots, IS_RAISED, raiseRunners, UNLIMITED } from './runner-slots.ts';
 
 /**
- * Actions that come into being as they are handed out: for each free lane of the runner, in the order given, as long as
- * slots are free. What finds its lane busy, something before it in the lane or no slot free is not created at all.
+ * Actions that are created as they are handed out: for each free lane of the runner, in the order given, as long as
+ * slots are free. If the lane is busy, has another action waiting, or no slot is free, the action is not created.
  */
 export interface EnqueueAndClaimRequest extends ForRunner {
   readonly actions: readonly EncodedAction[];

@@ -25,7 +25,7 @@ function tryToEncode(context: Context, action: NewAction, tell: boolean): Encode
   }
 }
 
-/** What is handed out as it comes into being waits for nothing and stands for nothing but itself. */
+/** An action handed out on creation waits for nothing and replaces nothing. */
 function refuseWaiting(action: Partial<NewAction>): void {
   for (const name of ['notBefore', 'idempotencyKey', 'supersede'] as const)
     if (action[name] !== undefined)
@@ -42,12 +42,15 @@ type ToEnqueueAndClaim = ForRunner & {
 export function createEnqueueOps(context: Context, calls: Calls, rooms: LaneRooms) {
   const operation = createEnqueue(context, rooms);
   const plain = calls.gathered(operation);
-  // Only a key can make an insert wait for somebody's open transaction: plain actions never share a statement with keys.
+  // Only a key can make an insert wait for an open transaction: plain actions never share a statement with keys.
   const keyed = calls.gathered({ ...operation, name: 'enqueue-keyed' });
   const enqueueAndClaim = createEnqueueAndClaim(context);
 
   return {
-    /** Adds one action; `created: true` asks for all of it in the answer. Throws an EngineError if the lane is unknown or full, or the key was used for another body. */
+    /**
+     * Adds one action; `created: true` returns all of it. Throws an EngineError if the lane is unknown or full, or the
+     * key was used for another body.
+     */
     async enqueue(
       client: Queryable,
       action: NewAction,
@@ -77,8 +80,8 @@ export function createEnqueueOps(context: Context, calls: Calls, rooms: LaneRoom
     },
 
     /**
-     * For each action whose lane is free, as long as the runner has slots: created and handed out in one statement. One list for
-     * each request: several runners, each named once.
+     * For each action whose lane is free, as long as the runner has slots: created and handed out in one statement. One
+     * list for each request: several runners, each named once.
      */
     async enqueueAndClaimMany(
       client: Queryable,

@@ -21,40 +21,40 @@ import { laneKey } from '../wake-ups.ts';
 import type { CreatedAction } from './action-view.ts';
 import type { LaneRooms } from './lane-rooms.ts';
 
-/** The work itself is done by the SQL function `enqueue_actions`; this checks, encodes and reads the verdicts. */
+/** The SQL function `enqueue_actions` does the work; this checks, encodes and reads the verdicts. */
 export interface NewAction {
   readonly tenantId: number;
   readonly laneId: string;
   readonly kind: string;
   readonly payload?: unknown;
-  /** The way by which it may be delivered; any by default. */
+  /** The channel it may be delivered through; any by default. */
   readonly channel?: string | undefined;
   readonly priority?: 'urgent' | 'normal' | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly notBefore?: Date | undefined;
-  /** Not handed out even once by then: expired. */
+  /** If not handed out by then: expired. */
   readonly deliverBy?: Date | undefined;
-  /** Not finished by then: failed. */
+  /** If not finished by then: failed. */
   readonly deadline?: Date | undefined;
   readonly maxAttempts?: number | undefined;
-  /** However many unfinished ones its lane holds: for what must not be refused. */
+  /** Ignores the lane's limit: for actions that must not be refused. */
   readonly unbounded?: boolean | undefined;
-  /** It takes the place that this one had in its lane, which has ended, and not one at the end. */
+  /** Takes the place that this ended action had in its lane, instead of the end. */
   readonly placeOf?: string | undefined;
   /**
-   * Instead of the lane's limit: how many unfinished actions of its channel the tenant may have, known without counting them. For lanes
-   * that are a channel's only one and may hold more than can be counted each time.
+   * Replaces the lane's limit: how many unfinished actions of its channel the tenant may have, known without counting.
+   * For lanes that are a channel's only one and may hold more than can be counted each time.
    */
   readonly mostOfChannel?: number | undefined;
   /** The wait before the second try; doubled for each further one. */
   readonly backoffMs?: number | undefined;
   readonly backoffMaxMs?: number | undefined;
-  /** While a retry waits the lane goes on (skip) or waits too (hold). */
+  /** While a retry waits, the lane goes on (skip) or waits too (hold). */
   readonly headOfLine?: 'skip' | 'hold' | undefined;
   readonly onLeaseEnd?: 'retry' | 'fail' | 'succeed' | undefined;
-  /** How long an attempt is held, if not as long as whoever claims it says. */
+  /** How long an attempt is leased; by default the claim decides. */
   readonly leaseMs?: number | undefined;
-  /** Over actions of the lane that were never handed out. */
+  /** Replaces actions of the lane with this key that were never handed out. */
   readonly supersede?:
     | { readonly key: string; readonly mode: 'keep-first' | 'replace' | 'append' }
     | undefined;
@@ -68,11 +68,11 @@ export interface Enqueued {
   readonly id: string;
   /** created; present: same idempotency key and body; kept: an earlier one with the supersede key stays. */
   readonly outcome: 'created' | 'present' | 'kept';
-  /** If asked for: what was created, as it was then, whatever has become of it since; nothing if it was there before. */
+  /** On request: the action as it was created, whatever has become of it since; absent if it existed before. */
   readonly created?: CreatedAction;
 }
 
-/** What an item is answered; `Enqueued` adds what its caller has said himself. */
+/** An item's answer; `Enqueued` adds what the caller itself sent. */
 export interface Verdict {
   readonly id: string;
   readonly outcome: Enqueued['outcome'];
@@ -104,14 +104,14 @@ export interface EncodedAction {
   readonly payload: string;
   readonly options: string | null;
   readonly createdBy: string | null;
-  /** It has no other options, and nobody asks. */
+  /** True if it has no other options and the answer needs no more. */
   readonly isPlain: boolean;
   readonly mostOfChannel?: number | undefined;
-  /** What must not share a statement with its like. */
+  /** Items with an equal key must not share a statement. */
   readonly key: string | null;
-  /** The line that it stands in, written down once: several look something up by it. */
+  /** Its line, computed once because several look-ups use it. */
   readonly line: string;
-  /** Whether somebody wants to know what stands in its way: a fifth of the database's time, a half of Node's. */
+  /** Whether the caller wants to know what stands in its way: a fifth of the database's time, a half of Node's. */
   readonly tell: boolean;
 }
 
@@ -120,9 +120,9 @@ interface Row {
   outcome: 'created' | 'present' | 'mismatch' | 'kept' | 'deep' | 'busy' | 'superseded';
   action_id: string;
   runner_id: string | null;
-  /** Of what was superseded; what is created has that of its item. */
+  /** The superseded action's; a created one has its item's. */
   channel?: string;
-  /** As JSON; missing, like the next two, if nobody asked. */
+  /** As JSON; absent, like the next two, unless requested. */
   waits?:
     | (Omit<Waits, 'urgent' | 'lanePaused' | 'tenantPaused' | 'pausedTag' | 'pausedAt' | 'pausedBy'> & {
         urgent?: { id: string; channel: string; until: string };
@@ -132,7 +132,7 @@ interface Row {
     | null;
   slots?: number | null;
   running?: number | null;
-  /** What its lane takes beside it, if it was counted. */
+  /** How many more its lane takes, if that was counted. */
   room?: number | null;
 }
 
@@ -207,7 +207,7 @@ function keyOf(action: NewAction): string | null {
   return action.idempotencyKey === undefined ? null : `key ${action.tenantId}:${action.idempotencyKey}`;
 }
 
-/** `key`: of the lane (`laneKey`). */
+/** `key`: the lane's (`laneKey`). */
 export const lineOfKey = (key: string) => `lane ${key}`;
 const lineOf = (action: { tenantId: number; laneId: string }) =>
   lineOfKey(laneKey(action.tenantId, action.laneId));
@@ -292,16 +292,13 @@ export function createEnqueue(
   };
 }
 
-/** Lanes of which nothing is told are unknown. An error knows where it was made, which takes as long as ten answers. */
+/** Lanes missing in the answer are unknown. An error records where it was made, which takes as long as ten answers. */
 function fillUp(answers: (Verdict | EngineError | Busy)[]): void {
   const unknown = new EngineError('MUSTER_UNKNOWN_LANE', 'There is no such lane.');
   for (let n = 0; n < answers.length; n += 1) answers[n] ??= unknown;
 }
 
-/**
- * For which of these nobody knows whether their lane has room: the how-manieth here that is put into its lane each is. Null:
- * it is known.
- */
+/** Items whose lane may lack room: for each, its number among the items for its lane. Null: there is room. */
 function toCount(rooms: LaneRooms, items: readonly EncodedAction[]): (number | null)[] {
   const places = new Map<string, number>();
   return items.map(({ line }) => {
@@ -368,7 +365,7 @@ function pausedBy({ tag, at, by }: { tag: string; at: string; by?: string }) {
   };
 }
 
-/** What the verdict and the caller's own words say together. */
+/** The result: the verdict and the caller's own values together. */
 export function enqueued(action: NewAction, encoded: EncodedAction, verdict: Verdict): Enqueued {
   const { id, outcome, at, waits } = verdict;
   if (outcome !== 'created' || !encoded.tell) return { id, outcome };

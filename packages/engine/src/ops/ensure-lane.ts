@@ -3,9 +3,9 @@ import { rows } from '../sql.ts';
 import { checkName, checkTenant } from '../values.ts';
 
 /**
- * The lane of a name, made on first use; gathered, and whoever asks for the same name at the same time gets the same
- * answer. Only here can an open transaction that is about to make a lane of that name be in the way: ten claims that waited
- * for it, each on a connection of its own, stopped a node.
+ * The lane of a name, made on first use; gathered, and callers that ask for the same name at the same time get the same
+ * answer. Only here can an open transaction that is about to make a lane of that name block: ten claims that waited for
+ * it, each on a connection of its own, stopped a node.
  */
 export interface LaneName {
   readonly tenantId: number;
@@ -21,7 +21,7 @@ export function checkLaneName(lane: LaneName): LaneName {
 }
 
 export function createEnsureLane({ schema: s }: Context): Operation<LaneName, string> {
-  // In the order of the names: two nodes that make the same lanes must not wait for each other.
+  // In the order of the names, so that two nodes making the same lanes do not deadlock.
   const text = `select i.ord::int, ${s}.make_lane(i.tenant_id, i.space, i.name) as lane_id
     from (select * from ${rows(1, { tenant_id: 'int', space: 'text', name: 'text' })} order by tenant_id, space, name offset 0) i`;
   return {

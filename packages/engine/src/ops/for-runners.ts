@@ -4,7 +4,7 @@ import { EngineError } from '../errors.ts';
 import type { Context } from '../operation.ts';
 import { checkLease, checkName, checkRunner, checkTenant } from '../values.ts';
 
-/** Claims of runners for whom somebody else has chosen what they get: several runners at once, each once. */
+/** Claims for runners whose actions the caller has chosen: several runners at once, each once. */
 export interface ForRunner {
   readonly tenantId: number;
   readonly runnerId: string;
@@ -12,16 +12,16 @@ export interface ForRunner {
   readonly leaseMs: number;
 }
 
-/** Another claim may raise the runner between look and lock; then it is looked at again, so many times. */
+/** Another claim may raise the runner between look and lock; the look is then repeated, up to this many times. */
 const MOST_TRIES = 20;
 
 export interface RowForRunner {
-  /** Which of the requests that were asked, from 1. */
+  /** The number of the request, from 1. */
   ord: number;
   known: boolean;
-  /** Whether there was something to be had. */
+  /** Whether there was something to take. */
   wanted: boolean;
-  /** Null: nothing was got. */
+  /** Null: nothing was taken. */
   nth: number | null;
   action_id: string;
 }
@@ -48,7 +48,7 @@ export const runnerValues = (requests: readonly ForRunner[]) => [
   requests.map(({ leaseMs }) => leaseMs),
 ];
 
-/** Of each tenant by itself where the database is distributed. */
+/** Per tenant where the database is distributed. */
 export async function askForRunners<Request extends ForRunner, Row extends RowForRunner>(
   context: Context,
   requests: readonly Request[],
@@ -61,7 +61,7 @@ export async function askForRunners<Request extends ForRunner, Row extends RowFo
 
 type Asking<Request> = (some: readonly Request[]) => ReturnType<Ask>;
 
-/** Asks for all, then again for those who wanted something and lost their runner's row to somebody else. */
+/** Asks for all, then again for requests that lost their runner's row to another transaction. */
 async function askForSome<Request extends ForRunner, Row extends RowForRunner>(
   requests: readonly Request[],
   ask: Asking<Request>,

@@ -4,7 +4,10 @@ import type { Context } from '../operation.ts';
 import { ofRunner } from '../sql.ts';
 import { checkTenant, isId } from '../values.ts';
 
-/** What a runner holds, found by the indexes on its lanes. Who holds what by name alone nobody can say without reading all. */
+/**
+ * What a runner holds, found by the indexes on its lanes. What a worker holds by name alone could only be found by
+ * reading everything.
+ */
 export interface Holder {
   readonly tenantId: number;
   readonly runnerId: string;
@@ -24,7 +27,7 @@ export function createHeld(context: Context) {
   };
 }
 
-/** The same of many runners of a tenant, so many at most. */
+/** The same for many runners of a tenant, with a limit. */
 export function createHeldByAll(context: Context) {
   const text = `${statement(context.schema, 'unnest((select $2::bigint[]))')} limit $3`;
   return async (

@@ -7,7 +7,7 @@ import type { Wake } from '../transition.ts';
 import { checkLane, checkName, checkRunner, checkTenant } from '../values.ts';
 import { checkLaneName } from './ensure-lane.ts';
 
-/** Everything an operator or a door does to a lane itself. Each raises its version: a claim may be under way. */
+/** Everything an operator or a door does to a lane itself. Each raises its version, because a claim may be under way. */
 export interface LaneRef {
   readonly tenantId: number;
   readonly laneId: string;
@@ -21,7 +21,7 @@ interface LaneRow {
   generation: number;
 }
 
-/** `forgetLanesOf`: the spaces whose lanes nobody owns (duties/forget-lanes.ts). */
+/** `forgetLanesOf`: the spaces whose lanes have no owner (duties/forget-lanes.ts). */
 export function createLaneOps(context: Context, forgetLanesOf: readonly string[]) {
   const s = context.schema;
 
@@ -55,7 +55,7 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
   }
 
   return {
-    /** The lane of that name, made on first use. */
+    /** The lane with this name, made on first use. */
     async ensure(client: Queryable, tenantId: number, space: string, name: string): Promise<string> {
       checkLaneName({ tenantId, space, name });
       const { rows } = await client.query({
@@ -66,7 +66,7 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
       return rows[0].lane_id;
     },
 
-    /** The lanes of these names in their order, made on first use: one statement for a whole import. */
+    /** The lanes with these names in their order, made on first use: one statement for a whole import. */
     async ensureMany(
       client: Queryable,
       tenantId: number,
@@ -101,13 +101,13 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
       });
       const ids = new Map(rows.map((row) => [row.name as string, row.lane_id as string]));
       const lanes: string[] = [];
-      // One that another transaction made meanwhile is in neither half, nor is one that is about to be forgotten.
+      // A lane that another transaction made meanwhile is in neither half, nor is one that is about to be deleted.
       for (const name of names)
         lanes.push(ids.get(name) ?? (await this.ensure(client, tenantId, space, name)));
       return lanes;
     },
 
-    /** The lane of that name, or null. Never makes one. */
+    /** The lane with this name, or null. Never makes one. */
     async find(client: Queryable, tenantId: number, space: string, name: string): Promise<string | null> {
       checkLaneName({ tenantId, space, name });
       const { rows } = await client.query({
@@ -118,7 +118,10 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
       return rows[0]?.lane_id ?? null;
     },
 
-    /** A lane that was never claimed from and has no owner: both would go on as if it were none. */
+    /**
+     * Only a lane that was never claimed from and has no owner becomes a pool: its claims or its owner would not notice
+     * the change.
+     */
     async ensurePool(client: Queryable, tenantId: number, space: string, name: string): Promise<string> {
       const laneId = await this.ensure(client, tenantId, space, name);
       const { rows } = await client.query({
@@ -147,7 +150,7 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
       );
     },
 
-    /** Who was first is remembered. */
+    /** Keeps who paused it first. */
     pause: (client: Queryable, lane: LaneRef & { readonly by?: string }) =>
       change(
         client,
@@ -163,7 +166,7 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
       change(client, lane, 'blocked = $3', checkText(reason, 'reason')),
     unblock: (client: Queryable, lane: LaneRef) => change(client, lane, 'blocked = null'),
 
-    /** Another runner serves the lane from now on; one that holds a lease there finishes it under the old one. */
+    /** Another runner serves the lane from now on; one that holds a lease there finishes it under the old runner. */
     async assignRunner(client: Queryable, lane: LaneRef, runnerId: string | null): Promise<Run<LaneRow>> {
       if (runnerId !== null) {
         checkRunner(runnerId);
@@ -181,7 +184,7 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
       );
     },
 
-    /** The same for many lanes in one statement. A lane or a runner that is not there is left out; says how many were not. */
+    /** The same for many lanes in one statement. Missing lanes and runners are left out; returns how many. */
     async assignRunners(
       client: Queryable,
       tenantId: number,
@@ -217,9 +220,9 @@ export function createLaneOps(context: Context, forgetLanesOf: readonly string[]
       return { answers: changed, transitions: [], wakes };
     },
 
-    /** Old pending actions and the running one end; what an older transaction still adds is ended by housekeeping. */
+    /** Old pending actions and the running one end; housekeeping ends what an older transaction still adds. */
     async raiseGeneration(client: Queryable, lane: LaneRef): Promise<Run<LaneRow>> {
-      // what is in a pool is nobody's yet: whoever deletes it all cancels it
+      // an action in a pool has no target yet; a caller that deletes the pool cancels its actions
       const run = await changeIf(
         client,
         lane,

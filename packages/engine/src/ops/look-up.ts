@@ -20,9 +20,9 @@ import { besideTag, steps } from './tagged.ts';
 const MOST_PER_PAGE = 10_000;
 const MOST_LOOKED_AT = 10_000;
 const LOOK = 1_000;
-/** The first look is a small one: mostly it finds a page. Each further one is twice as large. */
+/** The first look is small and usually finds a page. Each further one is twice as large. */
 const FIRST_LOOK = 100;
-/** Of a count: nobody waits for the first of them. */
+/** For a count, whose first matches no caller waits for. */
 const COUNT_LOOK = 10_000;
 const MOST_ID = '999999999999999999';
 
@@ -38,7 +38,7 @@ export interface ActionPage {
   readonly actions: ActionView[];
   /** Null: there is no further page. */
   readonly cursor: string | null;
-  /** Of a filter that no index is for: among so many was looked. The cursor leads on behind them. */
+  /** For a filter without an index: how many actions were scanned. The cursor continues after them. */
   readonly looked?: number;
 }
 
@@ -75,7 +75,7 @@ export function createLookUp(context: Context, reasons: Reasons) {
     return { actions, cursor: rows.length > limit ? (actions.at(-1)?.id ?? null) : null };
   }
 
-  /** Ids in small looks, in the order of what is asked, until the page is full or enough was looked at. */
+  /** Ids in small looks, in the requested order, until the page is full or enough was scanned. */
   async function look(
     client: Queryable,
     ask: Ask,
@@ -102,7 +102,7 @@ export function createLookUp(context: Context, reasons: Reasons) {
     return { ids, cursor: cursor ?? null, looked: mostLookedAt };
   }
 
-  /** A page of what has a tag: exact, unless the rest of the filter was met by too few of so many. */
+  /** A page of the actions with a tag: exact, unless too few of the scanned ones match the rest of the filter. */
   async function readTagged(
     client: Queryable,
     filter: Tagged,
@@ -136,14 +136,14 @@ export function createLookUp(context: Context, reasons: Reasons) {
       return (await views(client, rows))[0] ?? null;
     },
 
-    /** What was created, with what the doors say about why it waits. */
+    /** The created action, with the doors' reasons why it waits. */
     async explain(client: Queryable, created: CreatedAction): Promise<CreatedAction> {
       const given = await reasons.ask(client, [created]);
       const waiting = created.waitingFor && withDoor(created.waitingFor, given.get(created.id));
       return { ...created, waitingFor: waiting };
     },
 
-    /** Newest first; the cursor is the last id of the page before. */
+    /** Newest first; the cursor is the last id of the previous page. */
     async list(
       client: Queryable,
       filter: ActionFilter,
@@ -182,8 +182,8 @@ export function createLookUp(context: Context, reasons: Reasons) {
     },
 
     /**
-     * How many match, exactly up to `most`. Not more than `within` are looked at, whatever the filter: then there are perhaps
-     * more, too.
+     * How many match, exactly up to `most`. At most `within` are scanned, whatever the filter; beyond that there may be
+     * more.
      */
     async count(
       client: Queryable,
@@ -208,7 +208,7 @@ export function createLookUp(context: Context, reasons: Reasons) {
       return { count: Math.min(found, most), more: found > most || looked === lookAt };
     },
 
-    /** The one that was created first of all that have not ended. */
+    /** The oldest unfinished action. */
     async oldestUnfinished(client: Queryable, tenantId: number): Promise<ActionView | null> {
       const { rows } = await client.query({
         name: 'muster_oldest_unfinished',
@@ -231,7 +231,7 @@ export function createLookUp(context: Context, reasons: Reasons) {
       return rows[0]?.action_id ?? null;
     },
 
-    /** Of several keys; whichever is not kept has none. */
+    /** Of several keys; a key that is not kept has none. */
     async idsOfKeys(client: Queryable, tenantId: number, keys: readonly string[]): Promise<string[]> {
       const { rows } = await client.query({
         text: `select k.action_id from unnest((select $2::text[])) i(key)
@@ -267,7 +267,7 @@ export function createLookUp(context: Context, reasons: Reasons) {
   };
 }
 
-/** The same for a look, which reads many rows to find few: only what the filter asks for is joined. */
+/** The same for a look, which reads many rows to find few: it joins only what the filter needs. */
 function lookFrom(s: string, filter: ActionFilter): string {
   const driver = driverOf(filter);
   if (driver === 'pending' || driver === 'lanes' || filter.waitsForTime) return from(s, driver);
@@ -283,7 +283,7 @@ function lookFrom(s: string, filter: ActionFilter): string {
   return `from ${s}.actions a ${joined} ${ended} where a.tenant_id = $2 and ${NOW} is not null`;
 }
 
-/** The next so many behind an id, and which of them were `found`. */
+/** The next rows after an id, and which of them were `found`. */
 type Ask = (cursor: string | undefined, most: number) => { text: string; values: unknown[] };
 
 function askOthers(context: Context, filter: ActionFilter): Ask {
@@ -300,7 +300,7 @@ function askOthers(context: Context, filter: ActionFilter): Ask {
 
 type Tagged = ActionFilter & { readonly tag: string };
 
-/** Of ids and of what is claimed there are fewer: their rows say whether they have the tag. */
+/** For filters by id or by claimed actions there are fewer rows: each says whether it has the tag. */
 const goesByTag = (filter: ActionFilter): filter is Tagged =>
   filter.tag !== undefined && filter.ids === undefined && filter.state !== 'claimed';
 
@@ -321,7 +321,7 @@ function askTagged(
     );
     const add = (value: unknown) => `$${values.push(value)}`;
     if (state === 'pending') others.push('l.action_id is distinct from a.action_id');
-    // the index of a lane says nothing about states
+    // a lane's index does not contain states
     if (filter.laneId !== undefined && driver !== 'actions')
       others.push(`${driver === 'endings' ? 'z' : 'p'}.action_id is not null`);
     const found = steps(s, {
@@ -340,7 +340,7 @@ function askTagged(
   };
 }
 
-/** Rows of the actions `h` that these conditions name. */
+/** Rows of the actions `h` that match these conditions. */
 function joined(s: string, conditions: readonly string[]): string {
   const isNamed = (...rows: string[]) =>
     rows.some((row) => conditions.some((one) => one.includes(`${row}.`)));

@@ -5,8 +5,8 @@ import { hasKeyOf, lockWaiting, NOW, raiseLanes } from '../sql.ts';
 import { type Answer, createNamedChange, lookAtNamed } from './change-named.ts';
 
 /**
- * An operator's act: an action that waits for its time, or for that of its retry, waits for it no longer. It keeps its place in its
- * lane, as one whose time has come does (`duties/make-due.ts`).
+ * An operator's act: an action that waits for its time or its retry no longer waits. It keeps its place in its lane, as
+ * one whose time has come does (`duties/make-due.ts`).
  *
  * refused: it is running, has ended, or waits for no time.
  */

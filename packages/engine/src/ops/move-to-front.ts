@@ -16,8 +16,8 @@ export const createMoveToFront = (context: Context) =>
     outcomeOf: (before, isDone) => (isDone ? 'moved' : before === 'pending' ? BUSY : 'refused'),
   });
 
-// over all channels: with the front of its own alone it could come level with an action of another
-// what workers of a pool hold may come back to its old place: not level with that either
+// Over all channels: from the front of its own channel alone it could get the same place as an action of another.
+// What a pool's workers hold counts too, because it may come back to its old place.
 const front = (s: string) =>
   `least((select min(q.seq) from ${s}.pending q where ${ofLane(s, 'q', 'p')} and q.priority = p.priority), (
       select min(q.seq) from ${s}.lanes w

@@ -5,10 +5,10 @@ import { NOW, rows } from '../sql.ts';
 import { encodeJson } from '../text.ts';
 import { checkLane, checkName, checkTenant } from '../values.ts';
 
-/** Something that a door tells those who read the feed, in the transaction in which it happened. */
+/** A door's own event for readers of the feed, written in the transaction in which it happened. */
 export interface Note {
   readonly tenantId: number;
-  /** Whose lane it is about, if any. */
+  /** The lane it is about, if any. */
   readonly laneId?: string | undefined;
   readonly name: string;
   readonly data: unknown;

@@ -3,15 +3,15 @@ import type { Context, Run } from '../operation.ts';
 import { checkName, checkTenant } from '../values.ts';
 
 /**
- * "Stop everything": a tenant, or all its actions with a tag. What runs goes on; nothing new is handed out to a claim
- * that begins after the pause was acknowledged. (A lane is paused in its own row: see lanes.ts.)
+ * "Stop everything": a tenant, or all its actions with a tag. Running actions go on; a claim that begins after the
+ * pause was acknowledged gets nothing new. (A lane is paused in its own row: see lanes.ts.)
  */
 export type PauseScope = { readonly tenantId: number; readonly tag?: string };
 
 export interface Pause {
   readonly tag: string | null;
   readonly pausedAt: Date;
-  /** Null: whoever paused it has not said. */
+  /** Null: the operator is not known. */
   readonly pausedBy: string | null;
 }
 
@@ -29,7 +29,7 @@ export function createPauseOps(context: Context) {
         text: `insert into ${s}.pauses (tenant_id, tag, paused_at, paused_by) values ($1, $2, $3, $4) on conflict do nothing`,
         values: [scope.tenantId, tagOf(scope), context.now(), scope.by ?? null],
       });
-      // what is paused by its tag holds up nothing any more
+      // an action paused by its tag no longer holds up others
       const wakes = scope.tag === undefined ? [] : [{ tenantId: scope.tenantId }];
       return { answers: [null], transitions: [], wakes };
     },
@@ -42,7 +42,7 @@ export function createPauseOps(context: Context) {
       return { answers: [null], transitions: [], wakes: [{ tenantId: scope.tenantId }] };
     },
 
-    /** A tag of null is everything. */
+    /** A null tag is everything. */
     async list(client: Queryable, tenantId: number): Promise<Pause[]> {
       const { rows } = await client.query({
         text: `select tag, paused_at, paused_by from ${s}.pauses where tenant_id = $1 order by tag`,

@@ -1,8 +1,8 @@
 /**
- * How many urgent actions of a pool were handed out at this node since the last normal one, so that at least every n-th claim takes a
- * normal one. In memory: a counter in the database would be one row that every claim writes. So each node counts for itself:
- * with m nodes up to m × (n − 1) urgent ones may follow each other, while of all claims at least every n-th takes a normal one. A node that has
- * just started begins as if it had handed out none.
+ * How many urgent actions of a pool this node handed out since the last normal one, so that at least every n-th claim
+ * takes a normal one. In memory: a counter in the database would be one row that every claim writes. Each node counts
+ * for itself: with m nodes up to m × (n − 1) urgent ones may follow each other, while of all claims at least every n-th
+ * takes a normal one. A node that has just started counts from zero.
  */
 interface OfPool {
   readonly tenantId: number;

@@ -6,15 +6,15 @@ import { type ActionView, selectUnfinished } from './action-view.ts';
 import type { LaneRef } from './lanes.ts';
 
 /**
- * What is in a lane, and in which order it will be handed out: the running action, those that are ready by class and
- * place, those that wait for their time. Reads only.
+ * The contents of a lane in delivery order: the running action, those that are ready by class and place, those that
+ * wait for their time. Reads only.
  */
 export interface LaneLoad {
   readonly laneId: string;
   readonly generation: number;
-  /** Unfinished actions that nobody holds, counted up to the limit. */
+  /** Unfinished actions that are not held, counted up to the limit. */
   readonly waiting: number;
-  /** Since when and by whom; `by` is null where nobody has said. */
+  /** Since when and by whom; `by` is null if unknown. */
   readonly paused: { readonly at: Date; readonly by: string | null } | null;
   readonly leased: {
     readonly id: string;
@@ -28,7 +28,7 @@ export interface LaneLoad {
   } | null;
 }
 
-/** Those that wait for their time come last, by that time. */
+/** Delayed actions come last, by their time. */
 const place = (p: string) =>
   `${p}.delayed, case when ${p}.delayed then ${p}.not_before else '-infinity' end, ${p}.priority, ${p}.seq`;
 
@@ -38,13 +38,14 @@ export function createQueueReads(
 ) {
   const s = context.schema;
   return {
-    /** The unfinished actions of a lane, in the order of their delivery. */
+    /** The unfinished actions of a lane, in delivery order. */
     async queue(client: Queryable, lane: LaneRef, limit = 1_000): Promise<ActionView[]> {
       checkTenant(lane.tenantId);
       checkWhole(limit, 'limit', 1);
       const { rows } = await client.query({
         name: 'muster_queue',
-        // by what waits and not by the lane's actions: its history may be long. What a worker has taken from a pool is in his lane
+        // by the pending rows and not by the lane's actions, whose history may be long; what a worker took from a pool
+        // is in its lane
         text: `${selectUnfinished(s)} and a.lane_id = $3 and a.action_id = any(array(
             select x.action_id from (
               select p.action_id from ${s}.pending p where p.tenant_id = $2 and p.lane_id = $3 and ${soughtBy(s, 'p.lane_id')}
@@ -58,7 +59,7 @@ export function createQueueReads(
       return viewsOf(client, rows);
     },
 
-    /** The place of each unfinished action in that order: 1 is next, 0 is running. Finished ones are missing. */
+    /** The position of each unfinished action: 1 is next, 0 is running. Finished ones are missing. */
     async positions(
       client: Queryable,
       tenantId: number,

@@ -9,7 +9,7 @@ import { isId } from '../values.ts';
 /** An answer may be lost ten times; a worker that asks more often for the same attempt must let its lease end. */
 const MOST_REDELIVERIES = 10;
 
-/** As an array in text: a statement for many claims takes one value for each. */
+/** As a text array, because a statement for many claims takes one value per claim. */
 export function exceptOf({ except }: { readonly except?: string | readonly string[] | undefined }) {
   const ids = (typeof except === 'string' ? [except] : (except ?? [])).filter(isId);
   return ids.length > 0 ? `{${ids.join(',')}}` : null;

@@ -5,9 +5,9 @@ import { hasKeyOf, NOW } from '../sql.ts';
 import { type Answer, createNamedChange, lookAtNamed } from './change-named.ts';
 
 /**
- * A dead letter goes back to the end of its class in its lane, with no failures counted and without its clocks: an
- * operator wants it to run now. The ending is deleted, so a late success and a redrive cannot both have it. The lane is not
- * locked: the redrive may be part of a long transaction, and it only adds to the lane.
+ * Returns a dead letter to the end of its class in its lane, with no failures counted and without its clocks, because
+ * an operator wants it to run now. The ending is deleted, so a late success and a redrive cannot both have it. The lane
+ * is not locked: the redrive may be part of a long transaction, and it only adds to the lane.
  *
  * refused: only failed actions are redriven.
  */

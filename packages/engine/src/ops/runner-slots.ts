@@ -1,17 +1,17 @@
 import { hasKeyOf, ofRunner, rows } from '../sql.ts';
 
-/** Of a runner without a limit, where nobody said how many are wanted. */
+/** For a runner without a limit, if the caller sets no maximum. */
 export const UNLIMITED = 2_147_483_647;
 
-/** How many slots are taken: the runner's own lanes, and those it lost by a move while it held them. */
+/** How many slots are taken: leases in the runner's own lanes, and in those moved away while it held them. */
 export const runningOf = (s: string, r: string) => `(
       (select count(*) from ${s}.lanes l where ${ofRunner(s, r)} and l.lease_runner = ${r}.runner_id)
       + (select count(*) from ${s}.lanes l where ${ofRunner(s, r, 'moved_from')}
           and l.lease_runner = ${r}.runner_id and l.runner_id is distinct from ${r}.runner_id))`;
 
 /**
- * `f`: the runners that claim (tenants in `$2`, runners in `$3`, then what else each row brings) with the slots they have
- * free, of which one without a limit has `most`. `runner_ver` is null for an unknown runner.
+ * `f`: the claiming runners (tenants in `$2`, runners in `$3`, then the other input columns) with their free slots; one
+ * without a limit has `most`. `runner_ver` is null for an unknown runner.
  */
 export const freeSlots = (s: string, columns: Record<string, string>, most: string) => `f as materialized (
     select i.*, r.ver as runner_ver, case when r.ver is not null then least(${most}, coalesce(r.slots - ${runningOf(s, 'r')}, ${most})) else 0 end as free
@@ -20,8 +20,8 @@ export const freeSlots = (s: string, columns: Record<string, string>, most: stri
   )`;
 
 /**
- * `rk`: the runners of `h` that nobody else has raised since their slots were counted, raised and locked in one order. Two
- * claims that counted the same leases cannot both do that (without it, 40 leases were seen on 20 slots).
+ * `rk`: the runners of `h` whose version is unchanged since their slots were counted, raised and locked in one order.
+ * Two claims that counted the same leases cannot both do that (without it, 40 leases were seen on 20 slots).
  */
 export const raiseRunners = (s: string, ifLocked: 'skip locked' | '') => `rk as materialized (
     select x.tenant_id, x.runner_id

@@ -3,7 +3,10 @@ import { EngineError } from '../errors.ts';
 import type { Context, Run } from '../operation.ts';
 import { checkRunner, checkTenant, checkWhole } from '../values.ts';
 
-/** Runners and their slots. A change of slots raises the version, so no claim that counted before wins after. */
+/**
+ * Runners and their slots. A change of slots raises the version, so that no claim that counted before it succeeds after
+ * it.
+ */
 export function createRunnerOps(context: Context) {
   const s = context.schema;
   return {

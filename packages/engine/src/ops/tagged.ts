@@ -1,18 +1,19 @@
 import { soughtBy } from '../sql.ts';
 
 /**
- * The actions with a tag, in the order of their ids, by `action_tags`. Another index in the same order may say which of them are meant:
- * then both are gone through in turn, each from where the other is, so a few failures among 200,000 with the tag cost few looks, and
- * so do a few with the tag among 200,000 failures. Only where both alternate is every step one action, and of steps there are `most`.
+ * The actions with a tag, in the order of their ids, by `action_tags`. A second index in the same order may narrow
+ * them: both are then walked in turn, each jumping to the other's position, so that a few failures among 200,000 with
+ * the tag cost few looks, and so do a few with the tag among 200,000 failures. Only where both alternate is every step
+ * one action; `most` limits the steps.
  *
- * `$2` is the tenant. Each row is a step: the next one goes on from what it has `reached`, and `action_id` is the action there, or null
- * if not both have it. There are fewer than `most` if nothing is behind the last.
+ * `$2` is the tenant. Each row is a step: the next one starts from what it has `reached`, and `action_id` is the action
+ * there, or null if only one index has it. Fewer than `most` rows mean that the end was reached.
  */
 export interface Steps {
   readonly tag: string;
   readonly beside: Beside | null;
   readonly order: 'newest' | 'oldest';
-  /** An id; it is not meant itself. */
+  /** An id; exclusive. */
   readonly from: string;
   readonly upTo?: string | undefined;
   readonly most: number;

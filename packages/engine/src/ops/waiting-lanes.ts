@@ -6,8 +6,8 @@ import type { ActionView } from './action-view.ts';
 import type { ActionPage } from './look-up.ts';
 
 /**
- * Why do lanes wait? Reasons are computed, so nobody can count them all: the first action of so many lanes is asked. A lane is
- * found by one step through an index, however much waits in it.
+ * Why do lanes wait? Reasons are computed, so they cannot all be counted: the first action of a limited number of lanes
+ * is examined. A lane is found by one step through an index, however much waits in it.
  */
 export interface WaitingLanes {
   /** What each of the lanes would do next, or does now. */

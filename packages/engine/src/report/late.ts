@@ -22,8 +22,9 @@ import type { ReportAnswer, ReportItem } from './item.ts';
 import { createRecordLate } from './record-late.ts';
 
 /**
- * Reports that do not name the running attempt: repeated ones are answered as the first time; a success that comes after
- * the lease ended is accepted while nobody else has the action; all others are recorded LATE, once, and change nothing.
+ * Reports that do not name the running attempt: repeated ones get their first answer again; a success after the lease
+ * ended is accepted as long as no other worker has the action; all others are recorded as LATE, once, and change
+ * nothing.
  */
 interface Known {
   ord: number;
@@ -64,7 +65,7 @@ function judge(item: ReportItem, known: Known, events: readonly EventType[]): Ve
   return 'late';
 }
 
-/** What the first, accepted report of this attempt was answered: the event after it was written with it. */
+/** The answer to the first, accepted report of this attempt: the event after it was written with it. */
 function firstAnswer(item: ReportItem, events: readonly EventType[]): string {
   if (item.outcome === 'succeeded') return 'succeeded';
   const after = events[events.indexOf(EVENT_OF[item.outcome]) + 1];
@@ -176,7 +177,7 @@ export function createReportLate(context: Context) {
         const ended = found as EndedRow[];
         const ords = new Set(ended.map(({ ord }) => ord));
         return {
-          // Somebody was faster: look again from the start.
+          // Another transaction was faster: look again from the start.
           answers: answersOf(verdict).map((answer, n) =>
             ords.has(by[verdict][n]?.known.ord as number) ? answer : BUSY,
           ),
@@ -209,7 +210,7 @@ const lookUpStatement = (s: string) => `
     z.state as ended_state, z.reason as ended_reason, z.attempt as ended_attempt,
     array(select e.type from ${s}.history e
       where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = i.attempt
-        and (e.type <> ${EVENT_TYPES.FAILED_FINAL} or e.reason <> 'DEADLINE') -- written by housekeeping, not with a report
+        and (e.type <> ${EVENT_TYPES.FAILED_FINAL} or e.reason <> 'DEADLINE') -- written by housekeeping, not by a report
       order by e.event_id)::int[] as types
   from ${rows(1, { tenant_id: 'int', action_id: 'bigint', attempt: 'int', channel: 'text', only_lane: 'bigint' })}
   cross join lateral ${actionOf(s, 'i')}
@@ -217,7 +218,7 @@ const lookUpStatement = (s: string) => `
   cross join lateral ${presentLane(s)}
   left join lateral ${endingOf(s, 'a')} on true
   where (i.channel is null or a.channel in (i.channel, '${ANY_CHANNEL}'))
-    -- the lane that the action is in, or its own while no worker has it, or that in which this attempt ran
+    -- the present lane of the action, or its own while no worker has it, or the lane in which this attempt ran
     and (i.only_lane is null or i.only_lane = l.lane_id or (l.action_id is distinct from a.action_id and i.only_lane = a.lane_id) or (
       select 1 from ${s}.history e where e.tenant_id = a.tenant_id and e.action_id = a.action_id and e.attempt = i.attempt
         and e.lane_id = i.only_lane limit 1) is not null)`;

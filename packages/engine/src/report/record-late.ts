@@ -4,15 +4,15 @@ import { BUSY, type Context, type Operation } from '../operation.ts';
 import { actionOf, endingOf, lockLanes, NOW, pendingOf, presentLane, raiseLanes, rows } from '../sql.ts';
 
 /**
- * What came for an attempt that is not the running one: one line per attempt and kind of news, however often it is said. In the lane of
- * the action, so that nothing which happens to it at the same time is shown the other way round.
+ * News of an attempt that is not the running one: one line per attempt and kind, however often it is repeated. Written
+ * under the action's lane lock, so that the history keeps the order of simultaneous changes.
  */
 export interface LateNews {
   readonly tenantId: number;
   readonly actionId: string;
   readonly attempt: number;
   readonly worker: string | null;
-  /** In capitals, as all our reasons are. */
+  /** In capitals, like all reasons of the engine. */
   readonly what: string;
 }
 
@@ -37,7 +37,7 @@ export function createRecordLate(context: Context) {
   };
 }
 
-/** Something else than a report came too late. */
+/** Something other than a report came too late. */
 export function createLateNews(context: Context): Operation<LateNews, true> {
   const record = createRecordLate(context);
   return {
@@ -63,7 +63,7 @@ const statement = (s: string) => `
         and e.type = ${EVENT_TYPES.LATE} and e.reason = i.what limit 1) is null
   ), kk as materialized (${lockLanes(s, 'h')}
   ), k as materialized (
-    -- a redrive locks no lane, it takes the ending away
+    -- a redrive locks no lane; it deletes the ending
     select k.* from kk k where not k.has_ended or (
       select 1 from ${s}.endings z where z.tenant_id = k.tenant_id and z.action_id = k.action_id limit 1 for share skip locked) is not null
   ), u as (${raiseLanes(s, 'k')}

@@ -15,30 +15,33 @@ import {
 } from '../values.ts';
 import type { ReportAnswer, ReportItem } from './item.ts';
 
-/** What a worker says at the end of an attempt. */
+/** A worker's report at the end of an attempt. */
 export interface ReportRequest {
   readonly tenantId: number;
   readonly actionId: string;
   readonly attempt: number;
   /**
-   * timedOut: its time is over; it means what the end of its lease means, and an error is a line of the history alone. unreached:
-   * nobody ever had it, so it is given back and nothing is counted, however often.
+   * timedOut: its time is over; it means the same as the end of its lease, and an error only goes to the history.
+   * unreached: it never reached a worker, so it is given back and nothing is counted, however often.
    */
   readonly status: 'succeeded' | 'failed' | 'timedOut' | 'notNow' | 'unreached';
-  /** Of a failure: it would fail again however often it is tried, so this was the last try. */
+  /** For a failure: it would fail again on every try, so this was the last one. */
   readonly final?: boolean | undefined;
-  /** Of a success: what its ending names as the reason, in capitals; SUCCEEDED if nothing is said. */
+  /** For a success: the reason of its ending, in capitals; SUCCEEDED by default. */
   readonly reason?: string | undefined;
   readonly worker?: string | undefined;
   readonly error?: string | undefined;
   readonly result?: unknown;
   /** After notNow: when to try again, instead of the usual wait. */
   readonly retryAfterMs?: number | undefined;
-  /** Only an action of this channel, or for any: what a claim by it gets. */
+  /** Only an action of this channel, or for any, as for a claim. */
   readonly channel?: string | undefined;
-  /** Only an action of this lane: any other is unknown. What comes next comes from this lane even then. */
+  /** Only an action of this lane; any other is unknown. The next action also comes from this lane. */
   readonly laneId?: string | undefined;
-  /** The lane it was handed out in, as its claim said: a success need not look for it then. A wrong one changes nothing. */
+  /**
+   * The lane it was handed out in, according to its claim: a success then needs no look-up. A wrong one changes
+   * nothing.
+   */
   readonly leasedIn?: string | undefined;
   /** Claim the lane's next action in the same statement. */
   readonly next?:
@@ -46,9 +49,12 @@ export interface ReportRequest {
         readonly channel: string;
         readonly worker: string;
         readonly leaseMs: number;
-        /** The worker is a runner: after a report that was not accepted nothing comes, it would be beside its slots. */
+        /**
+         * The worker is a runner: after a report that was not accepted it gets nothing, because that would bypass its
+         * slots.
+         */
         readonly slotted?: boolean | undefined;
-        /** The generation the worker belongs to: nothing comes if the lane has a newer one. */
+        /** The worker's generation: it gets nothing if the lane has a newer one. */
         readonly generation?: number | undefined;
       }
     | undefined;
@@ -153,8 +159,9 @@ export function createReporting(options: {
     },
 
     /**
-     * Gives an attempt back that was not begun: no failure is counted, the action is pending again at once. Every tenth in a row is
-     * counted all the same, so a client that only gives back comes to an end; `uncounted` is for a person who takes it back.
+     * Gives back an attempt that was not begun: no failure is counted, and the action is pending again at once. Every
+     * tenth in a row is counted all the same, so that a client that only gives back comes to an end; `uncounted` is for
+     * an operator who takes it back.
      */
     async release(
       client: Queryable,

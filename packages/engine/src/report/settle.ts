@@ -6,9 +6,9 @@ import { runningOf } from '../ops/runner-slots.ts';
 import { backoff, hasKeyOf, leaseUntil, lockLanes, ms, NOW } from '../sql.ts';
 
 /**
- * The end of an attempt, whoever ends it: a report, a release, a lease end, a raised generation. The source names the
- * attempts and what happened; this decides what that means, writes it all in one statement and may hand out the lane's
- * next action in the same breath.
+ * The end of an attempt by any cause: a report, a release, a lease end, a raised generation. The source names the attempts
+ * and what happened; this decides what that means, writes it all in one statement and may hand out the lane's next action
+ * in the same statement.
  *
  *   outcome     counts as failure        then
  *   succeeded   -                        succeeded
@@ -19,28 +19,28 @@ import { backoff, hasKeyOf, leaseUntil, lockLanes, ms, NOW } from '../sql.ts';
  *   unreached   -                        pending again, at once
  *   revoked     -                        cancelled
  *
- * A requested cancel turns everything but a success into cancelled; a deadline that has passed turns a timeout into
- * failed.
+ * A requested cancel turns everything but a success into cancelled; a deadline that has passed turns a timeout into failed.
  *
- * The source `h` has: ord, tenant_id, lane_id, ver, action_id, attempt, outcome, reason (of a success that says why), worker, error, result, delay_ms,
- * cancel_requested, leased_at, sent_id, sent_worker (as in its lane), runner_id, lease_runner, channel, priority, seq, failures, deferrals, deadline (of the attempt's
- * pending row), max_attempts, backoff_ms, backoff_max_ms, head_of_line, on_lease_end (of its action; null for a
- * success, which needs none), home_lane (where the action goes back to; null for a success), and n_action, n_attempt, n_deadline, n_channel, n_priority, n_seq, n_worker, n_lease_ms
- * (the next action to hand out, all null for none) and n_behind (the ended one would be in its line again). Only what was
- * settled is returned: a row that is missing lost its lane to somebody else between look and lock.
+ * The source `h` has: ord, tenant_id, lane_id, ver, action_id, attempt, outcome, reason (of a success that says why),
+ * worker, error, result, delay_ms, cancel_requested, leased_at, sent_id, sent_worker (as in its lane), runner_id,
+ * lease_runner, channel, priority, seq, failures, deferrals, deadline (of the attempt's pending row), max_attempts,
+ * backoff_ms, backoff_max_ms, head_of_line, on_lease_end (of its action; null for a success, which needs none), home_lane
+ * (where the action goes back to; null for a success), and n_action, n_attempt, n_deadline, n_channel, n_priority, n_seq,
+ * n_worker, n_lease_ms (the next action to hand out, all null for none) and n_behind (the ended one would be in its line
+ * again). Only settled rows are returned: a missing one lost its lane to another transaction between look and lock.
  */
 export const NO_NEXT = `null::bigint as n_action, null::int as n_attempt, null::timestamptz as n_deadline, null::text as n_channel,
       null::smallint as n_priority, null::bigint as n_seq, null::text as n_worker, null::int as n_lease_ms, false as n_behind`;
 
 const E = EVENT_TYPES;
 
-/** What an ending has that is not its own event: see 001_engine. */
+/** Fields of an ending that is not its own event: see 001_engine. */
 export const NO_EVENTS = Array(9).fill('null').join(', ');
 
-/** A timeout is one, whoever noticed it first; what he had to say of it is in the event. */
+/** A timeout keeps this reason no matter who noticed it first; the worker's error is in the event. */
 const ERROR = `case when g.outcome <> 'timeout' then g.error end`;
 
-/** A runner goes on in a lane that is still its own, unless it has fewer slots than it holds. */
+/** A runner continues in a lane that is still its own, unless it has fewer slots than it holds. */
 export const mayGoOn = (s: string) => `(l.lease_runner is null or exists (
         select 1 from ${s}.runners r where r.tenant_id = l.tenant_id and r.runner_id = l.lease_runner and r.runner_id = l.runner_id
           and (r.slots is null or r.slots >= ${runningOf(s, 'r')})))`;
@@ -48,7 +48,7 @@ export const mayGoOn = (s: string) => `(l.lease_runner is null or exists (
 interface Settling {
   readonly set?: (until: string) => string;
   readonly ends?: string | null;
-  /** The number of an ending that is its own event; none where nothing is reported. */
+  /** The number of an ending that is its own event; none where nothing was reported. */
   readonly number?: (row: string) => string;
 }
 
@@ -58,8 +58,8 @@ export const endsOf = (ends: string | null) =>
     : 'false';
 
 /**
- * `set` says what becomes of the lease's end; housekeeping has looked at the lane and plans no other look. A next action that
- * `ends` (see `handOut`) is handed out and over: the lane stays free.
+ * `set` says what becomes of the end of the lease; housekeeping, which has just visited the lane, plans no further
+ * visit. A next action that `ends` (see `handOut`) is handed out and over: the lane stays free.
  */
 export const settle = (
   s: string,
@@ -71,7 +71,7 @@ export const settle = (
   ), g as materialized (
     -- read twelve times below: only what those need, and what most of them need first (a tenth of the statement)
     select
-      -- what retries under 'hold' lets nothing behind it pass
+      -- an action that retries under hold lets nothing behind it pass
       f.n_action is not null and not (f.state is null and f.head_of_line = 'hold' and f.n_behind
         and (f.n_priority, f.n_seq) > (f.priority, f.seq)) as goes_on,
       f.tenant_id, f.state, f.outcome, f.action_id, f.attempt, f.lane_id, f.channel, f.n_action, f.n_attempt, f.n_worker,
@@ -131,7 +131,7 @@ export const settle = (
     where ${hasKeyOf('p', 'g', 'action_id')}
   ), r as (
     update ${s}.pending p set attempt = g.attempt, failures = g.new_failures, deferrals = g.new_deferrals,
-      -- what was taken from a pool goes home to its old place, and holds nobody up there
+      -- an action taken from a pool returns to its old place, and holds up nothing there
       delayed = g.wait_ms > 0 and (g.head_of_line = 'skip' or g.home_lane <> g.lane_id), not_before = g.retry_at,
       lane_id = g.home_lane, generation = case when g.home_lane = g.lane_id then p.generation else (
         select l.generation from ${s}.lanes l where l.tenant_id = g.tenant_id and l.lane_id = g.home_lane limit 1) end,
@@ -157,7 +157,7 @@ export const settle = (
       select g.tenant_id, g.sent_id, null, g.action_id, g.lane_id, g.leased_at, ${E.SENT}, g.attempt, g.sent_worker
       from g where g.event_id is null and g.sent_id is not null
   ), e as (
-    -- branches, not a lateral list of values: that sets up its expressions anew for every row (12 of 60 ms per 500)
+    -- branches, not a lateral list of values, which sets up its expressions anew for every row (12 of 60 ms per 500)
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker, reason)
       select g.tenant_id, g.action_id, g.lane_id, ${NOW},
         case g.outcome when 'failed' then ${E.FAILED} when 'timeout' then ${E.TIMEOUT} when 'not_now' then ${E.NOT_NOW}
@@ -193,7 +193,7 @@ export const settle = (
   ) a on true`;
 };
 
-/** What it is to effects. */
+/** The transitions it reports to effects. */
 export const SETTLED = `
   select tenant_id, lane_id, ended_action, ended_channel,
     array_remove(array[

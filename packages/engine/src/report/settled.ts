@@ -17,7 +17,7 @@ export interface SettledRow extends HandedOutRow {
   why: string | null;
   error: string | null;
   lease_runner: string | null;
-  /** Where it goes back to, if it does. */
+  /** The lane it returns to, if it does. */
   home_lane: string | null;
   at: Date;
 }
@@ -38,7 +38,7 @@ const FIRST: Record<Outcome, EventType | null> = {
 
 const JUST_SUCCEEDED: readonly EventType[] = ['SUCCEEDED'];
 
-/** The events that the statement wrote, told in the same order. */
+/** The events that the statement wrote, in the same order. */
 function eventsOf(row: SettledRow): readonly EventType[] {
   if (row.outcome === 'succeeded') return JUST_SUCCEEDED;
   const first = FIRST[row.outcome];
@@ -66,7 +66,7 @@ export function transitionsOf(row: SettledRow): Transition[] {
   return row.action_id ? [ended, ...handedOutTransitions(row)] : [ended];
 }
 
-/** The lane is free for what waits behind, unless it was handed out again, and so is a slot (before and after a move). */
+/** Unless it was handed out again, the lane is free for what waits behind, and so is a slot (before and after a move). */
 export function wakesOf(row: SettledRow): Wake[] {
   const wakes: Wake[] =
     row.action_id && !row.ends
@@ -76,7 +76,7 @@ export function wakesOf(row: SettledRow): Wake[] {
     wakes.push({ tenantId: row.tenant_id, runnerId: row.lease_runner });
   if (row.home_lane && row.home_lane !== row.lane_id && row.ended_state === null)
     wakes.push({ tenantId: row.tenant_id, laneId: row.home_lane, fills: true });
-  // its target is another one from now on
+  // its target was replaced
   if (row.lease_runner && row.outcome === 'revoked')
     wakes.push({ tenantId: row.tenant_id, runnerId: row.lease_runner, stops: true });
   return wakes;

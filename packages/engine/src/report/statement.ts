@@ -12,7 +12,7 @@ import { successRow, successStatement, successValues, TOLD_OF_SUCCESS } from './
 
 /**
  * A worker says how an attempt went, and may get the lane's next action in the same statement. Only a report that names
- * the running attempt ends it; every other goes the late path first and claims nothing here.
+ * the running attempt ends it; every other takes the late path first and claims nothing here.
  */
 export function createReport(context: Context): Operation<ReportItem, ReportAnswer> {
   const ask = context.effects.carry({
@@ -59,7 +59,7 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
       parts.transitions.push(...transitionsOf(row));
       parts.wakes.push(...wakesOf(row));
     }
-    // a hint may have been wrong: without it, they are what they are
+    // a hint may have been wrong: these are tried again without it
     const hinted: number[] = [];
     const others: number[] = [];
     items.forEach(({ leasedIn }, at) => {
@@ -83,7 +83,7 @@ export function createReport(context: Context): Operation<ReportItem, ReportAnsw
   };
 }
 
-/** The channels of all actions that these can change, or null if that is not known before. */
+/** The channels of all actions that these can change, or null if unknown before. */
 export function channelsOf(items: readonly ReportItem[]): readonly string[] | null {
   if (items.some((item) => item.channel === undefined)) return null;
   return [
@@ -111,14 +111,14 @@ const values = (now: Date, items: readonly ReportItem[]): unknown[] => [
 
 /** A failure that would repeat itself uses up all tries at once. */
 const FINAL = 'failed_final';
-/** A success may say why: behind a space, so that a statement for many needs no further column for the few that do. */
+/** A success may give a reason, after a space: a statement for many needs no further column for the few that do. */
 const outcomeOf = ({ final, outcome, reason }: ReportItem) =>
   final ? FINAL : reason === undefined ? outcome : `${outcome} ${reason}`;
 const OUTCOME = `case i.outcome when '${FINAL}' then 'failed' else split_part(i.outcome, ' ', 1) end`;
 const REASON = `nullif(split_part(i.outcome, ' ', 2), '')`;
 const TRIES = `case when i.outcome = '${FINAL}' then 1 else o.max_attempts end`;
 
-/** Of an attempt that had time until the deadline, whoever says that its time is over says so of the deadline. */
+/** If an attempt had time until the deadline, its timeout counts as a passed deadline. */
 const DEADLINE = `case when i.outcome = 'timeout' and p.deadline <= l.lease_until then least(p.deadline, ${NOW}) else p.deadline end`;
 
 export const statement = (context: Pick<Context, 'schema' | 'isDistributed'>, ends: string | null = null) => {
@@ -131,7 +131,7 @@ export const statement = (context: Pick<Context, 'schema' | 'isDistributed'>, en
       o.lane_id as home_lane,
       n.action_id as n_action, n.attempt as n_attempt, n.deadline as n_deadline, n.channel as n_channel,
       n.priority as n_priority, n.seq as n_seq, i.next_worker as n_worker, coalesce(n.lease_ms, i.next_lease_ms) as n_lease_ms,
-      -- would it stand in the line that the next one is taken from, if it went back?
+      -- would it be in the line that the next one is taken from, if it went back?
       coalesce(p.channel in (i.next_channel, '${ANY_CHANNEL}') and p.generation = l.generation and (p.deadline is null or p.deadline > ${NOW})
         and (pz.tags is null or o.tags is null or not o.tags && pz.tags), false) as n_behind${handedOn(context)}
     from ${rows(2, {

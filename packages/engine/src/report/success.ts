@@ -11,8 +11,8 @@ import { endsOf, mayGoOn, NO_EVENTS } from './settle.ts';
 import type { SettledRow } from './settled.ts';
 
 /**
- * Reports that are all successes: what `settle` makes of them, without what only retries need (a sixth of the time), and of a caller
- * who says which lane it is without a look for it. A success takes no place in the line again, so it holds nobody up.
+ * Reports that are all successes: `settle` without what only retries need (a sixth of the time), and without a look-up
+ * if the caller names the lane. A success does not return to the line, so it holds nothing up.
  */
 export const successValues = (now: Date, items: readonly ReportItem[]): unknown[] => [
   now,
@@ -30,7 +30,10 @@ export const successValues = (now: Date, items: readonly ReportItem[]): unknown[
   textArray(items.map((item) => item.reason ?? null)),
 ];
 
-/** What comes back; all else the report has said. Each column costs the client as much as a tenth of the look at a lane. */
+/**
+ * The returned columns; the report has all others. Each column costs the client as much as a tenth of the look at a
+ * lane.
+ */
 export const TOLD_OF_SUCCESS = `answer.ord, answer.ended_channel, answer.lease_runner, ${TOLD_OF_HAND_OUT}`;
 
 type Told = Omit<SettledRow, 'tenant_id'>;
@@ -69,9 +72,9 @@ export const successRow = (told: Told, item: ReportItem, now: Date): SettledRow 
 
 const SUCCEEDED = 'SUCCEEDED';
 
-/** Its lane has what is needed of an action that is leased. Only where the caller names no lane it is looked for. */
+/** Its lane has what is needed of a leased action. It is only looked up where the caller names no lane. */
 const laneOfLease = (s: string) => `(
-      -- by name: all of them would be copied
+      -- listed by name: otherwise all columns would be copied
       select l.tenant_id, l.lane_id, l.ver, l.generation, l.paused, l.blocked, l.pool_id, l.runner_id, l.action_id, l.attempt, l.channel,
         l.leased_at, l.worker, l.sent_id, l.lease_runner
       from ${s}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = coalesce(i.in_lane, (
@@ -166,7 +169,7 @@ export const successStatement = (context: Context, ends: string | null) => {
   ) a on true`;
 };
 
-/** What was handed out and is over has its events in `events`. */
+/** An action that was handed out and is over has its events in `events`. */
 const bothEvents = (s: string) => `e as (
     insert into ${s}.events (tenant_id, action_id, lane_id, at, type, attempt, worker)
       select g.tenant_id, g.n_action, g.lane_id, ${NOW}, y.type, g.n_attempt + 1, g.n_worker
