@@ -8,15 +8,15 @@ create schema if not exists {schema};
 create sequence {schema}.lane_seq;
 create sequence {schema}.runner_seq;
 create sequence {schema}.action_seq;
--- by two: a success has its own number and, behind it, that of the SENT of what is handed out with it (see `endings`)
+-- by two: a success has its own number and, after it, that of the SENT handed out with it (see `endings`)
 create sequence {schema}.event_seq increment by 2;
 
--- True, and dear to ask. An index with this condition is only for statements that state it too: they need not ask, whoever takes
--- another way would have to for each row. So no statistics let the planner take the primary key for such an index, or such an
--- index for the primary key, though both begin with the tenant (see "Plans" in ARCHITECTURE.md).
--- Whoever writes a row asks too, for each such index, and gets the answer without a call: a value is not null, so what is dear is
--- not reached. The planner puts the two conditions in the place of this one, and adds up what both cost. No test that it knows
--- the result of: `is not null` it would leave out for a column that never is.
+-- Always true, and costly by estimate. An index with this condition is used only by statements that state it too: they
+-- need not evaluate it, any other path would have to for each row. So no statistics make the planner take the primary
+-- key for such an index, or such an index for the primary key, although both begin with the tenant (see "Plans" in
+-- ARCHITECTURE.md). A write evaluates it too, for each such index, without a call: a value is not null, so the costly
+-- part is not reached. The planner inlines the two conditions and adds up their costs. A test whose result it knows
+-- would not do: it drops `is not null` for a column that never is.
 create function {schema}.dear_to_ask(p_column anyelement) returns boolean language plpgsql immutable strict parallel safe cost 100000000 as $$
 begin
   return true;
@@ -25,22 +25,23 @@ create function {schema}.sought_by(p_column anyelement) returns boolean language
   select num_nulls(p_column) = 0 or {schema}.dear_to_ask(p_column)
 $$;
 
--- What a row of the feed carries, so that a reader can wait for older transactions: the number of its transaction or, in one
--- that began before others ended, of the newest that its statement could see. With its own number a long transaction that
--- cancels what a younger one created would show CANCELLED before CREATED.
+-- The transaction number of a feed row, so that a reader can wait for older transactions: its own transaction's or, in
+-- one that began before others ended, that of the newest its statement could see. With its own number, a long
+-- transaction that cancels an action created by a younger one would show CANCELLED before CREATED.
 create function {schema}.feed_xid() returns xid8 language sql stable as $$
   select case when pg_current_xact_id() >= pg_snapshot_xmax(pg_current_snapshot()) then pg_current_xact_id()
     else (pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)::text::xid8 end
 $$;
 
--- The same for one that waited for a row which it then found as it was: others may have written about it meanwhile.
+-- The same for a statement that waited for a row and then found it unchanged: others may have written about it
+-- meanwhile.
 create function {schema}.feed_xid_now() returns xid8 language plpgsql volatile as $$
 begin
   return {schema}.feed_xid();
 end $$;
 
--- Something that drives many lanes. `ver` is what makes its slots exact: two claims that saw the same free slots
--- cannot both raise it. `slots` null means no limit.
+-- A runner drives many lanes. `ver` makes its slots exact: two claims that saw the same free slots cannot both raise it.
+-- `slots` null means no limit.
 create table {schema}.runners (
   tenant_id int not null,
   runner_id bigint not null default nextval('{schema}.runner_seq'),
@@ -49,10 +50,10 @@ create table {schema}.runners (
   primary key (tenant_id, runner_id)
 );
 
--- Hot and narrow: rewritten by every claim and report, so hardly a column that those change is in an index and half of
--- each page is left free for them. `check_at` is: housekeeping looks at the lane by then, and by the end of its lease at
--- the latest. A claim moves it forward only, a report leaves it alone, so a lane that is worked through pays for the
--- index once per lease time and not once per claim; all other updates are HOT.
+-- Hot and narrow: rewritten by every claim and report, so almost no column that those change is indexed, and half of
+-- each page is left free for them. `check_at` is indexed: housekeeping visits the lane by then, and by the end of its
+-- lease at the latest. A claim only moves it forward and a report leaves it alone, so a busy lane pays for the index
+-- once per lease time and not once per claim; all other updates are HOT.
 create table {schema}.lanes (
   tenant_id int not null,
   lane_id bigint not null default nextval('{schema}.lane_seq'),
@@ -65,7 +66,7 @@ create table {schema}.lanes (
   -- the runner that may claim here, and, after a move, the runner that still holds the lease
   runner_id bigint,
   moved_from bigint,
-  -- the pool whose actions its worker takes; one that names itself is a pool
+  -- the pool whose actions its worker takes; a lane that names itself is a pool
   pool_id bigint,
   -- the lease
   action_id bigint,
@@ -80,7 +81,7 @@ create table {schema}.lanes (
   cancel_requested boolean not null default false,
   redelivered smallint not null default 0,
   check_at timestamptz,
-  -- it is about to be forgotten: whoever wants to use it must make sure of it first
+  -- about to be deleted: a caller that wants to use it must ensure it first
   closing boolean not null default false,
   primary key (tenant_id, lane_id)
 ) with (fillfactor = 50);
@@ -89,7 +90,7 @@ create index lanes_of_runner on {schema}.lanes (tenant_id, runner_id) where {sch
 create index lanes_moved_from on {schema}.lanes (tenant_id, moved_from) where {schema}.sought_by(moved_from);
 create index lanes_of_pool on {schema}.lanes (tenant_id, pool_id) where {schema}.sought_by(pool_id);
 
--- What a lane is called. `space` keeps the names of each kind of owner apart.
+-- The name of a lane. `space` keeps the names of each kind of owner apart.
 create table {schema}.lane_names (
   tenant_id int not null,
   space text not null,
@@ -99,15 +100,15 @@ create table {schema}.lane_names (
 );
 create unique index one_name_per_lane on {schema}.lane_names (tenant_id, lane_id) where {schema}.sought_by(lane_id);
 
--- What was asked for. Never updated, but for `xid` after a restore. It is its own CREATED as well (`event_id`, `xid`; null: a row of
--- `events`): an enqueue takes a tenth less, and nothing is left to write but the action and its place in the line.
+-- The request. Never updated, except for `xid` after a restore. It is also its own CREATED (`event_id`, `xid`; null: a
+-- row of `events`): an enqueue takes a tenth less, because only the action and its place in the line are written.
 create table {schema}.actions (
   tenant_id int not null,
   action_id bigint not null,
   lane_id bigint not null,
   channel text collate "C" not null,
   kind text not null,
-  payload json not null, -- kept as it was said; it is read far more often than looked into
+  payload json not null, -- kept as it was sent; it is read far more often than searched
   priority smallint not null,
   tags text[],
   created_at timestamptz not null,
@@ -120,24 +121,24 @@ create table {schema}.actions (
   backoff_max_ms int not null,
   head_of_line text collate "C" not null constraint head_of_line_is_known check (head_of_line in ('skip', 'hold')),
   on_lease_end text collate "C" not null constraint on_lease_end_is_known check (on_lease_end in ('retry', 'fail', 'succeed')),
-  -- how long an attempt is held, if not as long as whoever claims it says
+  -- how long an attempt is leased; null: the claim decides
   lease_ms int constraint lease_takes_time check (lease_ms > 0),
   supersede_key text,
   copied_from bigint,
   event_id bigint,
   xid xid8,
-  -- whoever writes it, nothing is stored that can never run or that no list can show
+  -- nothing is stored that can never run or be listed, whatever writes it
   constraint clocks_are_times check (not_before < 'infinity' and deliver_by < 'infinity' and deadline < 'infinity'),
-  -- not `between`: after a dump and restore it is printed with other brackets, and would look like a drift
+  -- not `between`: after a dump and restore it is printed with other brackets, and would look like drift
   constraint tries_are_limited check (max_attempts >= 1 and max_attempts <= 1000 and backoff_ms >= 0 and backoff_max_ms >= 0),
   primary key (tenant_id, action_id)
 );
 create index actions_in_feed on {schema}.actions (xid, event_id) where xid is not null;
 create index actions_of_lane on {schema}.actions (tenant_id, lane_id, action_id) where {schema}.sought_by(lane_id);
 
--- The index of `actions.tags`, and nothing more: whoever writes the action writes it, whoever prunes the action deletes it, and
--- `muster check` compares both. It is a table because no index can be this: a btree has one entry per row, and an action up to 50
--- tags; GIN returns what it finds without order, so the newest 100 of a tag cost as much as all that have it (2.5 s with 200,000).
+-- The index of `actions.tags`, and nothing more: written and deleted together with the action; `muster check` compares
+-- both. It is a table because no index can do this: a btree has one entry per row, and an action up to 50 tags; GIN
+-- returns matches without order, so the newest 100 of a tag cost as much as all that have it (2.5 s with 200,000).
 -- Claims do not read it: they have the row of the action.
 create table {schema}.action_tags (
   tenant_id int not null,
@@ -147,9 +148,9 @@ create table {schema}.action_tags (
 );
 
 -- Every unfinished action, leased or not. Rows that are not yet due sort behind `delayed`, so the head of a lane is
--- found without passing them (12.7 ms behind 100,000 of them otherwise). A row that retries under `hold` stays at
--- its place with `not_before` set and stops the lane. `lane_id` is where it is now: what a worker has taken from a pool is
--- in the worker's lane until it ends or goes home, to the lane of its action.
+-- found without passing them (12.7 ms behind 100,000 of them otherwise). A row that retries under `hold` keeps its place
+-- with `not_before` set and stops the lane. `lane_id` is its present lane: an action taken from a pool is in the
+-- worker's lane until it ends or returns to its own lane.
 create table {schema}.pending (
   tenant_id int not null,
   action_id bigint not null,
@@ -170,7 +171,7 @@ create table {schema}.pending (
   primary key (tenant_id, action_id)
 ) with (fillfactor = 90);
 create index pending_in_order on {schema}.pending (tenant_id, lane_id, channel, delayed, priority, seq) where {schema}.sought_by(lane_id);
--- What is urgent and may be handed out: a claim on another channel looks here whether something goes first.
+-- Urgent actions that may be handed out: a claim on another channel checks here whether one goes first.
 create index pending_urgent on {schema}.pending (tenant_id, lane_id, channel, seq)
   where priority = 0 and not delayed and {schema}.sought_by(priority);
 create index pending_not_due on {schema}.pending (not_before) where not_before is not null;
@@ -178,12 +179,12 @@ create index pending_deliver_by on {schema}.pending (deliver_by) where deliver_b
 create index pending_deadline on {schema}.pending (deadline) where deadline is not null;
 create index pending_supersede on {schema}.pending (tenant_id, lane_id, supersede_key) where {schema}.sought_by(supersede_key);
 
--- How a finished action ended. `reason` is one of our own words (TIMEOUT, DEADLINE, …); what the worker said is
--- in `error` and `result`.
--- A success that was reported is its own event: no rows of `events` are written for it, `history` and the feed read them from here.
--- It is SUCCEEDED (`event_id`, by `worker`, in `lane_id`), SENT of its own attempt (`sent_id`; null: a row of `events`) and, if the
--- lane's next action was handed out with it, the SENT of that one (`event_id + 1`). Half the log and two thirds of the time of
--- three rows with six index entries. All other endings have their events in `events`, and none of these columns but `sent_at`.
+-- How a finished action ended. `reason` is one of the engine's words (TIMEOUT, DEADLINE, …); the worker's own words are
+-- in `error` and `result`. A reported success is its own event: no rows of `events` are written for it; `history` and
+-- the feed read them from here. It is SUCCEEDED (`event_id`, by `worker`, in `lane_id`), SENT of its own attempt
+-- (`sent_id`; null: a row of `events`) and, if the lane's next action was handed out with it, the SENT of that one
+-- (`event_id + 1`). This takes half the WAL and two thirds of the time of three rows with six index entries. All other
+-- endings have their events in `events`, and none of these columns but `sent_at`.
 create table {schema}.endings (
   tenant_id int not null,
   action_id bigint not null,
@@ -207,7 +208,7 @@ create table {schema}.endings (
   primary key (tenant_id, action_id)
 );
 create index endings_in_feed on {schema}.endings (xid, event_id) where xid is not null;
--- the bulk are successes, and nobody looks for those by state alone
+-- most are successes, which are never looked up by state alone
 create index endings_by_state on {schema}.endings (tenant_id, state, action_id) where state <> 'succeeded';
 create index endings_by_time on {schema}.endings (ended_at);
 
@@ -221,7 +222,7 @@ create table {schema}.idempotency_keys (
 );
 create index idempotency_key_of_action on {schema}.idempotency_keys (tenant_id, action_id) where {schema}.sought_by(action_id);
 
--- A whole tenant ('' as tag) or a tag of it that is paused. A paused lane says so itself.
+-- A paused tenant ('' as tag) or a paused tag of it. A paused lane has its own columns.
 create table {schema}.pauses (
   tenant_id int not null,
   tag text not null,
@@ -232,7 +233,7 @@ create table {schema}.pauses (
 
 -- Lanes in which an action of an old generation may still turn up: its transaction saw the old one and commits later.
 -- `safe_from` is the number of a transaction that began after the raise was committed: when it and all older ones are
--- over, nobody is left who saw the old generation.
+-- over, no transaction is left that saw the old generation.
 create table {schema}.stale_lanes (
   tenant_id int not null,
   lane_id bigint not null,
@@ -241,9 +242,9 @@ create table {schema}.stale_lanes (
   primary key (tenant_id, lane_id, raised_in)
 );
 
--- Lanes to look at now and then, in case they can be forgotten: one that is made on first use has an entry here, and the
--- first look throws out those that somebody owns. An empty lane is closed first. `safe_from` is as above, of a lane that is
--- closed: when that transaction and all older ones are over, nobody is left who saw it open.
+-- Lanes to check now and then for deletion: a lane made on first use has an entry here, and the first check removes the
+-- entry if the lane has an owner. An empty lane is closed first. `safe_from` is as above, for a closed lane: when that
+-- transaction and all older ones are over, no transaction is left that saw it open.
 create table {schema}.lanes_to_forget (
   tenant_id int not null,
   lane_id bigint not null,
@@ -253,10 +254,11 @@ create table {schema}.lanes_to_forget (
 );
 create index lanes_to_forget_in_order on {schema}.lanes_to_forget (look_at);
 
--- Every transition that is not in `actions` or `endings`, in the transaction of the transition. One partition per day, made ahead;
--- `events_past` takes what is older than the first and what outlives a dropped day. Two kinds of SENT are of one use only:
--- without `xid` it is for the history alone, the feed has shown it by the ending before; with a negative `action_id` for the feed
--- alone, that ending is pruned and the history of its action has it elsewhere.
+-- Every transition that is not in `actions` or `endings`, written in the transaction of the transition. One partition
+-- per day, made ahead; `events_past` takes rows older than the first day and rows that outlive a dropped day. Two kinds
+-- of SENT serve one purpose only: without `xid` it is for the history alone, because the feed has shown it with the
+-- previous ending; with a negative `action_id` it is for the feed alone, because that ending is pruned and the action's
+-- history has it elsewhere.
 create table {schema}.events (
   tenant_id int not null,
   event_id bigint not null default nextval('{schema}.event_seq'),
@@ -268,13 +270,13 @@ create table {schema}.events (
   attempt int not null,
   worker text,
   reason text,
-  note jsonb -- of one that a door has written: it is called `reason`, and belongs to no action
+  note jsonb -- of a note by a door: its name, with no action
 ) partition by range (at);
 create index events_of_action on {schema}.events (tenant_id, action_id, event_id);
 create index events_in_feed on {schema}.events (xid, event_id);
 
--- How many actions are in each state: changes are appended and folded now and then, so nothing scans to count and
--- no row is hot.
+-- How many actions are in each state: changes are appended and folded now and then, so counting scans nothing and no row
+-- is hot.
 create table {schema}.count_changes (
   tenant_id int not null,
   channel text collate "C" not null,
@@ -293,25 +295,25 @@ create table {schema}.nodes (
   seen_at timestamptz not null
 );
 
--- On which channels somebody was heard of who takes what is in the lane, and until when that counts: till then nothing normal
--- is handed out on other channels while something urgent waits on that one. The engine asks and does not know: whoever keeps
--- contacts puts his answer in the place of this one (`create or replace`), as one select, so that it is planned as a part of
--- the statement that asks. Nothing is asked in lanes where nothing urgent waits.
+-- The channels on which a worker for this lane was recently seen, and until when that counts: until then, while
+-- something urgent waits on such a channel, nothing normal is handed out on others. The engine does not know contacts
+-- itself: the application that keeps them replaces this function (`create or replace`) with one select, so that it is
+-- planned as part of the calling statement. It is not called for lanes where nothing urgent waits.
 create function {schema}.heard_on(p_tenant int, p_lane bigint) returns table (channel text, until timestamptz) language sql stable as $$
   select null::text, null::timestamptz where false
 $$;
 
--- Enqueueing lives in the database, so that plain SQL in anybody's transaction and the library do the same thing.
+-- Enqueueing lives in the database, so that plain SQL in any transaction and the library do the same.
 
--- Takes back that a lane was closed. False: it was not, or it is gone.
+-- Reopens a closed lane. False: it was not closed, or it is gone.
 create function {schema}.reopen_lane(p_tenant int, p_lane bigint) returns boolean language plpgsql as $$
 begin
   update {schema}.lanes l set closing = false, ver = l.ver + 1 where l.tenant_id = p_tenant and l.lane_id = p_lane and l.closing;
   return found;
 end $$;
 
--- The lane of that name, made on first use. Nothing is in it for long: it is forgotten, if it is of a kind that nobody owns.
--- So whoever keeps its number makes sure of it again when he is told that it is unknown.
+-- The lane with this name, made on first use. A lane of a kind without owners is deleted when it has been empty for a
+-- while, so a caller that keeps its number must ensure it again when told that it is unknown.
 create function {schema}.make_lane(p_tenant int, p_space text, p_name text) returns bigint language plpgsql as $$
 declare
   v_lane bigint;
@@ -333,18 +335,18 @@ begin
       end if; -- else another transaction made it meanwhile and has committed
     elsif not v_closing or {schema}.reopen_lane(p_tenant, v_lane) then
       return v_lane;
-    end if; -- else it was forgotten meanwhile, or somebody else has reopened it
+    end if; -- else it was deleted meanwhile, or another transaction has reopened it
   end loop;
 end $$;
 
--- Refused in words, with the code that the library and HTTP have for it as the detail.
+-- Refuses in words, with the error code of the library and HTTP as the detail.
 create function {schema}.refuse(p_code text, p_sentence text, p_state text default 'invalid_parameter_value') returns void language plpgsql as $$
 begin
   raise exception '%', p_sentence using errcode = p_state, detail = p_code;
 end $$;
 
--- Why nothing is put into a lane of that name from outside: a code and a sentence, or no row. The engine knows of nothing that speaks
--- against it; whoever knows whose the lanes of a space are replaces this.
+-- Why callers may not put anything into a lane with this name: a code and a sentence, or no row. The engine has no
+-- reason against it; an application whose doors own the lanes of a space replaces this.
 create function {schema}.lane_refusal(p_tenant int, p_space text, p_name text) returns table (code text, sentence text) language sql stable as $$
   select null::text, null::text where false
 $$;
@@ -359,7 +361,7 @@ create function {schema}.is_name(p_text text) returns boolean language sql immut
   select coalesce(char_length(p_text) between 1 and 200 and p_text !~ '[\u0001-\u001f\u007f-\u009f]', false)
 $$;
 
--- The same for plain SQL, which names what it likes.
+-- The same for plain SQL, which may pass any name.
 create function {schema}.ensure_lane(p_tenant int, p_space text, p_name text) returns bigint language plpgsql as $$
 begin
   if not {schema}.is_name(p_name) or p_name in ('.', '..') then
@@ -371,34 +373,36 @@ begin
   return {schema}.make_lane(p_tenant, p_space, p_name);
 end $$;
 
--- Adds many actions in one statement and says for each what became of it:
+-- Adds many actions in one statement and returns the outcome of each:
 --   created | present (same idempotency key and body) | mismatch (same key, other body) | kept (supersede: keep-first)
 --   | deep (the lane is full) | busy (the lane changed or is locked, try again). Unknown lanes are missing.
--- Besides, one row `superseded` for each action that was replaced, under the number of the one that replaced it.
--- `waits` says, if p_tell, of what was created what stands in its way in its lane; what does not is not in it. `xid` is what its CREATED
--- carries in the feed: this sees more than the statement that calls it, whose own events must not come before it.
+-- Adds one row `superseded` for each action that was replaced, under the number of the one that replaced it.
+-- If p_tell is set, `waits` says for each created action what stands in its way in its lane; actions without an obstacle
+-- are not in it. `xid` is what its CREATED carries in the feed: this function sees more than the statement that calls it,
+-- whose own events must not come before it.
 -- Takes no lock on a lane unless a supersede key asks for one: an open transaction elsewhere must not stall a batch.
 create function {schema}.enqueue_actions(
   p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads json[],
   p_options jsonb[], p_tell boolean default false
 ) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text, waits jsonb, xid xid8) language plpgsql
--- Planned once per session and not for each call, which took longer than a row (4.5 ms instead of 0.95). The plan may be made while
--- the tables are empty, so it must not read whole tables: see NO_SCANS in drivers/postgres.ts. That makes its estimates so large that
--- it would be compiled, for 20 s, in sessions of others.
+-- Planned once per session and not for each call, which took longer than a row (4.5 ms instead of 0.95). The plan may be
+-- made while the tables are empty, so it must not read whole tables: see NO_SCANS in drivers/postgres.ts. That makes its
+-- estimates so large that other sessions would compile it, for 20 s.
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
 as $$
 #variable_conflict use_column
 begin
-  -- Taken before the generation is read: housekeeping waits for whoever had a number when a raise was committed.
+  -- Taken before the generation is read: housekeeping waits for every transaction that had a number when a raise was
+  -- committed.
   perform pg_current_xact_id();
   -- A transaction that keeps its first snapshot may see an old generation at any time.
   if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
     insert into {schema}.stale_lanes (tenant_id, lane_id)
       select distinct i.tenant_id, i.lane_id from unnest(p_tenants, p_lanes) i(tenant_id, lane_id) order by 1, 2
       on conflict do nothing;
-    -- and a lane that has been forgotten since: this fails if it has been, and keeps it from that until the end
+    -- and a lane that was deleted since: this fails if it was, and prevents its deletion until the end
     perform 1 from unnest(p_tenants, p_lanes) i(tenant_id, lane_id)
       cross join lateral (
         select 1 from {schema}.lanes l where l.tenant_id = i.tenant_id and l.lane_id = i.lane_id limit 1 for key share
@@ -425,7 +429,7 @@ begin
       order by i.ord
     ) s
   ), loads as materialized (
-    -- what of each channel is unfinished, as the counts have it: once for all rows, and only if one of them asks
+    -- the unfinished actions of each channel, from the counts: once for all rows, and only if one of them asks
     select c.tenant_id, c.channel, sum(c.change) as many from {schema}.count_changes c
     where (select bool_or(i.channel_limit is not null) from i) and c.state in ('pending', 'claimed')
       and c.tenant_id in (select i.tenant_id from i where i.channel_limit is not null)
@@ -452,7 +456,7 @@ begin
         and p.supersede_key = i.supersede_key and {schema}.sought_by(p.supersede_key) and p.attempt = 0 and p.action_id is distinct from i.leased
     ) gone
   ), checked as materialized (
-    -- what adds nothing is taken into a full lane too
+    -- an action that adds nothing is accepted by a full lane too
     select w.*, w.adds > w.removes and (w.depth_limit >= 0 and d.depth + w.added - w.removed > w.depth_limit
         or w.channel_limit is not null and w.added - w.removed + coalesce((
           select o.many from loads o where o.tenant_id = w.tenant_id and o.channel = w.channel), 0) > w.channel_limit) as deep,
@@ -515,10 +519,10 @@ begin
         and q.action_id is distinct from go.leased offset 0
     ) q where go.mode = 'replace'
   ), doomed as materialized (
-    -- a claim of a pool locks no lane, only what it takes: what it has in hand is not replaced any more
+    -- a pool claim locks no lane, only the actions it takes: an action that it has locked is not replaced any more
     select old.* from old cross join lateral (
       select 1 from {schema}.pending q where q.tenant_id = old.tenant_id and q.action_id = old.old_action and q.lane_id = old.lane_id
-        and q.attempt = 0 limit 1 -- nor what has been in hand meanwhile
+        and q.attempt = 0 limit 1 -- nor one that was handed out meanwhile
       for update skip locked
     ) q
   ), superseded as (
@@ -536,7 +540,7 @@ begin
     select go.tenant_id, go.action_id, go.lane_id, go.generation, go.channel, go.kind, go.payload, go.o, go.supersede_key,
       go.priority, (go.o->>'notBefore')::timestamptz as not_before,
       (go.o->>'deliverBy')::timestamptz as deliver_by, (go.o->>'deadline')::timestamptz as deadline, (go.o->>'leaseMs')::int as lease_ms
-    from go order by go.action_id -- the windows have sorted them by lane; their events are numbered as they are
+    from go order by go.action_id -- the windows have sorted them by lane; their events are numbered in that order
   ), added as (
     insert into {schema}.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, tags, created_at,
         created_by, not_before, deliver_by, deadline, max_attempts, backoff_ms, backoff_max_ms, head_of_line,
@@ -589,9 +593,10 @@ begin
   select s.ord, 'superseded', s.action_id, s.lane_id, s.runner_id, s.channel, null, null from superseded s;
 end $$;
 
--- The same for actions without options, of which nobody asks what stands in their way: half of the time. What it says are
--- columns of the other's rows; created | deep, and unknown lanes are missing. Where p_nths has a number, that of the action among those of
--- its lane here, the lane is counted, and `room` is what it takes after that; else whoever calls it knows that there is room.
+-- The same for actions without options whose callers do not ask what stands in their way: half of the time. Its columns
+-- are columns of the other function's rows; created | deep, and unknown lanes are missing. Where p_nths has a number,
+-- which is that of the action among those of its lane in this call, the lane is counted, and `room` is how many more it
+-- takes; otherwise the caller knows that there is room.
 create function {schema}.enqueue_plain_actions(
   p_now timestamptz, p_tenants int[], p_lanes bigint[], p_channels text[], p_kinds text[], p_payloads json[], p_creators text[], p_limit int, p_nths int[]
 ) returns table (ord int, outcome text, action_id bigint, lane_id bigint, runner_id bigint, channel text, room int) language plpgsql
@@ -611,7 +616,8 @@ begin
   end if;
   return query
   with i as materialized (
-    -- no sort: the look-up needs the row that it is for, so the rows stay as they are in the arrays, and the numbers rise with them
+    -- no sort: the look-up needs the row that it is for, so the rows stay as they are in the arrays, and the numbers
+    -- rise with them
     select i.*, l.generation, l.runner_id, nextval('{schema}.action_seq') as action_id,
       case when i.nth is not null and p_limit >= 0 then p_limit - i.nth - (
         select count(*) from (
@@ -645,8 +651,8 @@ begin
 end $$;
 
 -- The generation that a row written by this transaction may carry. Read after the transaction has its number, with a
--- snapshot newer than that number: housekeeping forgets a raise when all who had a number before it are over, and a
--- statement that reads first and gets its number with its first write would come after that.
+-- snapshot newer than that number: housekeeping drops a raise when all transactions that had a number before it are
+-- over, and a statement that reads first and gets its number with its first write would come after that.
 create function {schema}.generation_to_write(p_tenant int, p_lane bigint) returns int language plpgsql volatile as $$
 begin
   perform pg_current_xact_id();
@@ -669,8 +675,8 @@ begin
   end if;
 end $$;
 
--- What the library and the HTTP body check, for those who come with plain SQL: one action that nobody can read or that
--- never ends would be everybody's trouble. The library does not pay for it a second time.
+-- The checks of the library and the HTTP body, for plain SQL: one action that cannot be read or never ends would harm
+-- everything else. The library does not run them a second time.
 create function {schema}.check_action(p_kind text, p_payload jsonb, p_options jsonb) returns void language plpgsql as $$
 declare
   v_name text;
@@ -685,7 +691,7 @@ begin
     perform {schema}.refuse('MUSTER_BAD_VALUE', 'The payload must be JSON, not NULL.');
   elsif jsonb_path_exists(p_payload, 'strict $.**{65 to last}') then
     perform {schema}.refuse('MUSTER_BAD_VALUE', 'The payload is nested deeper than 64 levels.');
-  -- whoever reads JSON into doubles would get another number
+  -- a JSON parser that reads numbers into doubles would get another number
   elsif jsonb_path_exists(p_payload, 'strict $.** ? (@.type() == "number" && (@ > 9007199254740991 || @ < -9007199254740991))') then
     perform {schema}.refuse('MUSTER_BAD_VALUE',
       'The payload has a number beyond 9007199254740991, which would be rounded. Send it as a string.', 'numeric_value_out_of_range');
@@ -755,7 +761,8 @@ end $$;
 -- For an application that shares the database: an action in the transaction of its own change.
 --   select {schema}.enqueue(1, {schema}.ensure_lane(1, 'generic', 'printer-7'), 'print', '{"copies": 2}');
 -- Options as in the HTTP body: priority, notBefore, deliverBy, deadline, maxAttempts, backoffMs, backoffMaxMs,
--- headOfLine, onLeaseEnd, leaseMs, supersedeKey, supersedeMode, tags, idempotencyKey, createdBy, channel. One that is null is not given.
+-- headOfLine, onLeaseEnd, leaseMs, supersedeKey, supersedeMode, tags, idempotencyKey, createdBy, channel. A null option
+-- counts as not given.
 create function {schema}.enqueue(
   p_tenant int, p_lane bigint, p_kind text, p_payload jsonb default '{}', p_options jsonb default '{}'
 ) returns bigint language plpgsql as $$
@@ -765,7 +772,7 @@ declare
   v_past text;
 begin
   perform {schema}.check_action(p_kind, p_payload, v_options);
-  -- a repetition of what was taken is answered as the first one, however late it comes and whoever is gone since
+  -- a repeated request gets its first answer, however late it comes and whatever is gone since
   if not exists (
     select 1 from {schema}.idempotency_keys k where k.tenant_id = p_tenant and k.key = v_options->>'idempotencyKey'
   ) then
@@ -812,8 +819,9 @@ create function {schema}.lacks_event_day(p_day date) returns boolean language sq
     and coalesce(p_day::timestamp at time zone 'UTC' >= {schema}.events_past_end(), true)
 $$;
 
--- A day's partition of the history is made on its own and attached, which stops neither readers nor writers. Nothing is
--- locked when nothing is missing: the transaction may be a long one, and others look for their days meanwhile.
+-- A day's partition of the history is made on its own and then attached, which blocks neither readers nor writers.
+-- Nothing is locked when nothing is missing: the transaction may be a long one, and others look for their days
+-- meanwhile.
 create function {schema}.ensure_event_days(p_from date, p_to date) returns void language plpgsql as $$
 declare
   v_day date;
@@ -822,8 +830,8 @@ begin
   if not exists (select 1 from generate_series(p_from, p_to, interval '1 day') d where {schema}.lacks_event_day(d::date)) then
     return;
   end if;
-  -- The lock that an attach takes anyway, and not an advisory one: only with the lock of a table does a session hear what
-  -- others have made meanwhile.
+  -- The lock that an attach takes anyway, and not an advisory one: a session only sees what others have made meanwhile
+  -- once it has the table's lock.
   lock table only {schema}.events in share update exclusive mode;
   if to_regclass('{schema}.events_past') is null then
     create table {schema}.events_past (like {schema}.events including defaults);
@@ -840,8 +848,9 @@ begin
   end loop;
 end $$;
 
--- For plain SQL, whose day is missing if no node ran for a week: a failed insert would abort the caller's transaction, so
--- it looks first (a look-up by name). If it has to make the days, others who miss them wait for the end of this transaction.
+-- For plain SQL, whose day is missing if no node ran for a week: a failed insert would abort the caller's transaction,
+-- so it looks first (a look-up by name). If it has to make the days, others who miss them wait for the end of this
+-- transaction.
 create function {schema}.ensure_event_day(p_at timestamptz) returns void language plpgsql as $$
 begin
   if {schema}.lacks_event_day((p_at at time zone 'UTC')::date) then
@@ -849,8 +858,8 @@ begin
   end if;
 end $$;
 
--- By the rights of the owner: an application may be allowed to enqueue and not to make tables. It names no days, so
--- nobody can make more of them than there should be.
+-- With the rights of the owner: an application may be allowed to enqueue but not to make tables. The caller names no
+-- days, so it cannot make too many.
 create function {schema}.make_event_days() returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_today date := (statement_timestamp() at time zone 'UTC')::date;
@@ -858,9 +867,9 @@ begin
   perform {schema}.ensure_event_days(v_today - 1, v_today + 7);
 end $$;
 
--- Drops whole days of history. What belongs to an action that is still kept goes into `events_past`, which is written
--- anew without the rows of pruned actions: copied first, exchanged at the end, so the lock on `events` is short. If that
--- lock is not to be had within 200 ms the whole call fails and is tried again later.
+-- Drops whole days of history. Rows of actions that are still kept go into `events_past`, which is rewritten without the
+-- rows of pruned actions: copied first, exchanged at the end, so the lock on `events` is short. If that lock cannot be
+-- had within 200 ms, the whole call fails and is tried again later.
 create function {schema}.drop_event_days(p_before date) returns int language plpgsql as $$
 declare
   v record;
@@ -892,18 +901,19 @@ begin
   return v_dropped;
 end $$;
 
--- What others may join with: applications that share the database, and doors that derive what they show. The tables
--- behind these views may change; the views stay. Who looks for a lane's actions says `and {schema}.sought_by(lane_id)` too, and its
--- index is used.
+-- Views to join with, for applications that share the database and for doors that derive what they show. The tables
+-- behind these views may change; the views stay. A query for a lane's actions must also say `and
+-- {schema}.sought_by(lane_id)` to use its index.
 
--- Every action that has not ended, claimed or not; `seq` is its place among those of its priority. Whoever does not ask
--- whether it is claimed does not pay for it: the planner drops the join.
+-- Every action that has not ended, claimed or not; `seq` is its place among those of its priority. Asking whether it is
+-- claimed is the only costly part: without it the planner drops the join.
 create view {schema}.unfinished_actions as
   select p.tenant_id, p.action_id, p.lane_id, p.channel, p.seq, coalesce(l.action_id = p.action_id, false) as is_claimed
   from {schema}.pending p
   left join {schema}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id;
 
--- The state of every action that is kept, how it ended and when the attempt of that began, and the lease of one that is claimed.
+-- The state of every action that is kept, how it ended and when the attempt of that began, and the lease of one that is
+-- claimed.
 create view {schema}.action_states as
   select a.tenant_id, a.action_id, a.lane_id, a.channel, a.kind, a.payload, a.created_at, a.created_by,
     coalesce(z.state, case when l.action_id = a.action_id then 'claimed' else 'pending' end) as state,
@@ -916,8 +926,9 @@ create view {schema}.action_states as
   left join {schema}.pending p on p.tenant_id = a.tenant_id and p.action_id = a.action_id
   left join {schema}.lanes l on l.tenant_id = p.tenant_id and l.lane_id = p.lane_id;
 
--- Every event of every action that is kept, and every note (of action 0), wherever it is written: in `events`, in the ending of a success, or, the SENT of an
--- attempt that runs, in its lane. To be asked for an action by tenant and id, each branch looks that up by its key.
+-- Every event of every action that is kept, and every note (of action 0), wherever it is written: in `events`, in the
+-- ending of a success, or, the SENT of a running attempt, in its lane. Query it by tenant and action id: each branch
+-- looks that up by its key.
 create view {schema}.history as
   select e.tenant_id, e.action_id, e.event_id, e.lane_id, e.at, e.type, e.attempt, e.worker, e.reason
   from {schema}.events e where e.action_id >= 0
@@ -936,7 +947,7 @@ create view {schema}.history as
   cross join lateral (select * from {schema}.lanes l where l.tenant_id = p.tenant_id and l.lane_id = p.lane_id limit 1) l
   where l.action_id = p.action_id and l.sent_id is not null;
 
--- The same by the names of the events. `event_id` is the order of one action's events.
+-- The same with the names of the events. `event_id` is the order of one action's events.
 create view {schema}.action_events as
   select e.tenant_id, e.action_id, e.event_id, e.lane_id, e.at, {event_names}[e.type] as type, e.attempt, e.worker, e.reason
   from {schema}.history e where e.action_id > 0;
@@ -956,29 +967,30 @@ create view {schema}.lane_leases as
   select l.tenant_id, l.lane_id, l.action_id, l.attempt, l.worker, l.leased_at, l.lease_until
   from {schema}.lanes l where l.action_id is not null;
 
--- The urgent action of a lane that everything normal on that channel has to wait for, on which channel it waits, and until when it
--- goes first unless somebody is heard of there again. The claims use the same text. To be joined laterally, for one lane at a time.
+-- The urgent action of a lane that everything normal on that channel has to wait for, the channel it waits on, and until
+-- when it goes first unless its worker is seen there again. The claims use the same text. Join it laterally, for one
+-- lane at a time.
 create function {schema}.urgent_elsewhere(p_now timestamptz, p_tenant int, p_lane bigint, p_channel text)
 returns table (action_id bigint, channel text, until timestamptz) language sql stable as $$ {urgent_elsewhere} $$;
 
--- What a lane would do now for somebody who asks on that channel, as far as can be seen without a lock: the statements of a
--- claim use the same text. `is_stopped`: the lane is paused or blocked; `is_paused`: everything is, or one of those tags.
--- `first_action` stands first in it, due or not; `hands_out` is what it would hand out; `takes_new` says whether a new action
--- with those tags would be handed out at once. A lane that is leased, stopped or paused hands out nothing and takes nothing.
--- To be joined laterally, for one lane at a time.
+-- What a lane would do now for a claim on that channel, as far as can be seen without a lock: the claim statements use
+-- the same text. `is_stopped`: the lane is paused or blocked; `is_paused`: everything is, or one of those tags.
+-- `first_action` is the first in it, due or not; `hands_out` is what it would hand out; `takes_new` says whether a new
+-- action with those tags would be handed out at once. A lane that is leased, stopped or paused hands out nothing and
+-- takes nothing. Join it laterally, for one lane at a time.
 create function {schema}.lane_front(p_now timestamptz, p_tenant int, p_lane bigint, p_channel text, p_tags text[] default null)
 returns table (lane_id bigint, is_stopped boolean, is_paused boolean, leased_action bigint, first_action bigint, hands_out bigint, takes_new boolean)
 language sql stable as $$ {lane_front} $$;
 
--- For others to join with, as the views above: how much each runner may hold and holds. What it lost by a move while it
--- held it counts until it ends.
+-- A view to join with, like those above: how much each runner may hold and holds. A lane moved away while it held it
+-- counts until its lease ends.
 create view {schema}.runner_loads as
   select r.tenant_id, r.runner_id, r.slots, {running_of_runner}::int as running
   from {schema}.runners r;
 
--- Which life of the database this is. Numbers of transactions mean something in one life only: after a restore they start
--- lower, or are given out again. A cursor of the event feed names the life it belongs to. It is drawn, not counted: two
--- restores of one backup must not agree. `server` is the identity of the server, null before the first start.
+-- The current life of the database. Transaction numbers have a meaning in one life only: after a restore they start
+-- lower, or are issued again. A cursor of the event feed names its life. The number is random, not counted: two restores
+-- of one backup must not agree. `server` is the identity of the server, null before the first start.
 create table {schema}.incarnations (
   is_only boolean primary key default true constraint one_incarnation check (is_only),
   incarnation uuid not null default gen_random_uuid(),
@@ -987,11 +999,12 @@ create table {schema}.incarnations (
 );
 insert into {schema}.incarnations default values;
 
--- A page of the feed: what follows the given place in the order of transaction and event, as far as it is settled, out of
--- the next `p_window` events, those of `events` and those that actions and endings are. A place may be between the two events of an ending. One row comes at least: it says where the window ends and what the database is.
--- A function for the sake of its settings: each day has an index of its own, and all are to be read from the given place
--- on, in order, whatever the statistics say. Of a day that was analysed while a load was not yet committed the
--- planner expects nothing, so it sorted all of it for each page (613 pages in place of 68 with 40,000 events).
+-- A page of the feed: what follows the given place in the order of transaction and event, as far as it is settled, out
+-- of the next `p_window` events, those of `events` and those that actions and endings are. A place may be between the
+-- two events of an ending. At least one row is returned: it says where the window ends and what the database is. It is a
+-- function because of its settings: each day has its own index, and all must be read from the given place on, in order,
+-- whatever the statistics say. For a day that was analysed while a load was uncommitted, the planner expects no rows, so
+-- it sorted the whole day for each page (613 pages in place of 68 with 40,000 events).
 create function {schema}.read_feed(p_xid xid8, p_event bigint, p_tenant int, p_limit int, p_window int)
 returns table (
   incarnation uuid, next_xid xid8, passed int, last_xid xid8, last_event bigint,
@@ -1044,10 +1057,10 @@ begin
     order by p.xid, p.event_id;
 end $$;
 
--- The statements of the library as functions, for doors that are spoken to in plain SQL: the same text, with the parameters
--- in the same order. What a door's effects do when the library makes such a transition, whoever calls these does himself.
+-- The library's statements as functions, for doors reached by plain SQL: the same text, with the parameters in the same
+-- order. They run no effects: the caller must do what a door's effects do when the library makes such a transition.
 
--- Runners take these very actions; see ops/claim-named.ts.
+-- Runners take these specific actions; see ops/claim-named.ts.
 create function {schema}.claim_named_actions(
   timestamptz, int[], bigint[], text[], int[], int[], int[], bigint[]
 ) returns table (action_id bigint, lane_id bigint, nth int) language plpgsql as $$
@@ -1065,7 +1078,7 @@ begin
   end loop;
 end $$;
 
--- Actions that come into being as they are handed out; see ops/enqueue-and-claim.ts.
+-- Actions that are created as they are handed out; see ops/enqueue-and-claim.ts.
 create function {schema}.enqueue_and_claim_actions(
   timestamptz, int[], bigint[], text[], int[], int[], int[], bigint[], text[], text[],
   json[], jsonb[]
@@ -1084,7 +1097,8 @@ begin
   end loop;
 end $$;
 
--- How attempts went; see report/statement.ts. A row is missing if the attempt is not running, or its lane is locked.
+-- The results of attempts; see report/statement.ts. A row is missing if the attempt is not running, or its lane is
+-- locked.
 create function {schema}.report_attempts(
   timestamptz, int[], bigint[], int[], text[], text[], text[], jsonb[], int[], text[], text[], text[], int[], bigint[]
 ) returns table (action_id bigint, lane_id bigint, state text, runner_id bigint, lease_runner bigint, home_lane bigint) language plpgsql as $$
@@ -1103,7 +1117,8 @@ begin
   end loop;
 end $$;
 
--- One attempt: succeeded, failed, timeout, not_now, released or unreached. Says what the action is now, or null if that attempt is not running.
+-- One attempt: succeeded, failed, timeout, not_now, released or unreached. Returns the action's new state, or null if
+-- that attempt is not running.
 create function {schema}.report_attempt(
   p_tenant int, p_action bigint, p_attempt int, p_outcome text, p_error text default null, p_result jsonb default null
 ) returns text language plpgsql as $$
@@ -1130,8 +1145,8 @@ begin
   raise exception 'The lane is locked by another transaction.' using errcode = 'lock_not_available';
 end $$;
 
--- An event NOTED, as the library's `note` writes it: for follow-ups of transitions, which are part of their statement. Whoever calls
--- it from elsewhere tells nobody, and readers of the feed find it when they look next.
+-- An event NOTED, as the library's `note` writes it: for follow-ups of transitions, which are part of their statement.
+-- Called from elsewhere it notifies no node, and readers of the feed find the event at their next look.
 create function {schema}.note(p_at timestamptz, p_tenant int, p_lane bigint, p_name text, p_data jsonb) returns bigint language sql as $$
   insert into {schema}.events (tenant_id, action_id, lane_id, at, type, attempt, reason, note)
     values (p_tenant, 0, p_lane, p_at, {noted}, 0, p_name, p_data) returning event_id
