@@ -10,7 +10,7 @@ afterAll(() => t.close());
 const acknowledge = (actionId: string, attempt = 1) =>
   t.engine.acknowledge(t.db, { tenantId: 1, actionId, attempt });
 
-test('G34: an acknowledgement is one line of history, however often it comes', async () => {
+test('G34: an acknowledgement is one line of history, however often it is repeated', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
   await t.claim(laneId, 'w');
@@ -21,7 +21,7 @@ test('G34: an acknowledgement is one line of history, however often it comes', a
   expect(await acknowledge(id)).toBe(true);
   const once = await version();
   for (let n = 0; n < 2; n += 1) expect(await acknowledge(id)).toBe(true);
-  expect(await version()).toBe(once); // a repetition is in nobody's way
+  expect(await version()).toBe(once); // a repeated acknowledgement blocks nothing
   expect(await t.eventTypes(id)).toEqual(['CREATED', 'SENT', 'ACKED']);
   expect((await t.engine.events(t.db, 1, id)).at(-1)).toMatchObject({
     attempt: 1,
@@ -31,7 +31,7 @@ test('G34: an acknowledgement is one line of history, however often it comes', a
   expect(await t.engine.get(t.db, 1, id)).toEqual(before);
 });
 
-test('G34: what is not running is not acknowledged', async () => {
+test('G34: an attempt that is not running cannot be acknowledged', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
   expect(await acknowledge(id)).toBe(false);

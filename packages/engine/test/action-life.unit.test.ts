@@ -14,7 +14,7 @@ const kinds = (action: Partial<CheckedAction>, ...events: [type: EventType, atte
     })),
   ).violations.map(({ kind }) => kind);
 
-test('G7: a late report may be told of between the end of a lease and what follows from it', () => {
+test('G7: a late report may be recorded between the end of a lease and its consequence', () => {
   const before: [EventType, number][] = [
     ...([
       ['CREATED', 0],
@@ -29,7 +29,7 @@ test('G7: a late report may be told of between the end of a lease and what follo
   expect(kinds(done, ['CREATED', 0], ['SENT', 1], ['TIMEOUT', 1], ['LATE', 0], ['SUCCEEDED', 1])).toEqual([]);
 });
 
-test('G7: a lease end that nothing follows from, or the wrong thing, is told of', () => {
+test('G7: a lease end without a consequence, or with a wrong one, is reported', () => {
   expect(kinds({}, ['CREATED', 0], ['SENT', 1], ['TIMEOUT', 1], ['LATE', 0])).toContain('policy');
   expect(
     kinds({ onLeaseEnd: 'fail' }, ['CREATED', 0], ['SENT', 1], ['TIMEOUT', 1], ['RETRY_SCHEDULED', 1]),

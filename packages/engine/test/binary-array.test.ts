@@ -12,14 +12,14 @@ afterAll(() => t.close());
 
 const TEXTS = ['', 'plain', '"{},\\', 'NULL', 'ß€😀', '\n\t', 'x'.repeat(100_000), null, ' '];
 
-test('texts and nulls arrive as they are, in their order', async () => {
+test('texts and nulls arrive unchanged, in order', async () => {
   const read = async (texts: (string | null)[]) =>
     (await t.db.query({ text: 'select $1::text[] as a', values: [textArray(texts)] })).rows[0].a;
   expect(await read(TEXTS)).toEqual(TEXTS);
   expect(await read(['', null])).toEqual(['', null]);
 });
 
-test('ids up to 18 digits and numbers arrive as they are', async () => {
+test('ids up to 18 digits and numbers arrive unchanged', async () => {
   const ids = [
     '1',
     '4294967295',
@@ -38,7 +38,7 @@ test('ids up to 18 digits and numbers arrive as they are', async () => {
   expect(rows.map(({ number }) => number)).toEqual(numbers);
 });
 
-test('a column without values is nothing, and is filled up beside others', async () => {
+test('a column without values is padded beside others', async () => {
   for (const array of [jsonArray, jsonbArray, textArray, intArray, idArray])
     expect(array([null, null])).toBeNull();
   const { rows } = await t.db.query({
@@ -51,7 +51,7 @@ test('a column without values is nothing, and is filled up beside others', async
   ]);
 });
 
-test('times are read to the millisecond, whatever the year', async () => {
+test('times keep their milliseconds, whatever the year', async () => {
   const times = {
     '2026-11-15 10:42:03.123456+00': '2026-11-15T10:42:03.123Z',
     '2026-11-15 10:42:03+00': '2026-11-15T10:42:03.000Z',
@@ -69,7 +69,7 @@ test('times are read to the millisecond, whatever the year', async () => {
     expect(parse(written).toISOString(), written).toBe(meant);
 });
 
-test('JSON arrives as the values it stands for; no value is not the value null', async () => {
+test('JSON arrives as the values it stands for; a missing value is not the value null', async () => {
   const values = [...TEXTS, { a: [1, -2.5, 1e-7, true, null], 'k"\\': '\\u0041' }, [], {}, 0];
   for (const [type, array] of [
     ['json', jsonArray],
@@ -107,7 +107,7 @@ test('payloads, options, results and errors are never escaped into the text of a
   });
   await t.claim(laneId);
   await t.engine.release(client, { tenantId, actionId: second, attempt: 1 });
-  // late, and accepted: it goes another way
+  // late, and accepted: it takes another path
   const late = { tenantId, actionId: second, attempt: 1, status: 'succeeded' as const, result: { large } };
   expect(await t.engine.report(client, late)).toMatchObject({ accepted: true, state: 'succeeded' });
   expect(await t.engine.get(t.db, 1, second)).toMatchObject({ payload: { large }, result: { large } });

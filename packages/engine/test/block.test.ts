@@ -22,7 +22,7 @@ test('G24: a blocked lane hands out nothing and says why, until it is unblocked'
   expect(await t.claim(lane.laneId)).toMatchObject({ id });
 });
 
-test('G24: what runs in a blocked lane goes on and may be cancelled', async () => {
+test('G24: a running action in a blocked lane goes on and may be cancelled', async () => {
   const lane = await t.lane();
   const id = await t.enqueue(lane.laneId);
   const waits = await t.enqueue(lane.laneId);
@@ -34,7 +34,7 @@ test('G24: what runs in a blocked lane goes on and may be cancelled', async () =
   });
 });
 
-test('G23 G24: pause and block are two things', async () => {
+test('G23 G24: pause and block are independent', async () => {
   const lane = await t.lane();
   await t.enqueue(lane.laneId);
   await t.engine.blockLane(t.db, lane, 'x');
@@ -46,7 +46,7 @@ test('G23 G24: pause and block are two things', async () => {
   expect(await t.claim(lane.laneId)).toBeNull();
 });
 
-test('G51: the lane of another tenant is not there', async () => {
+test('G51: the lane of another tenant cannot be found', async () => {
   const { laneId } = await t.lane();
   const foreign = { tenantId: 2, laneId };
   await expect(t.engine.blockLane(t.db, foreign, 'x')).rejects.toMatchObject({ code: 'MUSTER_UNKNOWN_LANE' });
@@ -56,7 +56,7 @@ test('G51: the lane of another tenant is not there', async () => {
   });
 });
 
-test('a lane is made on first use, found by its name, and the same for all who ask at once', async () => {
+test('a lane is made on first use, found by its name, and the same for all concurrent callers', async () => {
   expect(await t.engine.findLane(t.db, 1, 'test', 'new one')).toBeNull();
   const ids = await Promise.all(
     Array.from({ length: 20 }, () => t.engine.ensureLane(t.db, 1, 'test', 'new one')),

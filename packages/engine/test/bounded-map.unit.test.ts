@@ -24,7 +24,7 @@ it('drops the oldest entry, whatever was deleted, replaced or cleared before', (
   expect([map.size, map.get('x'), map.get('w')]).toEqual([3, undefined, 2]);
 });
 
-it('goes on after it was full of one and empty in turns', () => {
+it('works on after alternating between one entry and none', () => {
   const map = new BoundedMap<number, number>(1);
   for (let n = 0; n < 100; n += 1) {
     expect(map.set(n, n)).toBe(n % 3 === 0 ? undefined : n - 1);
@@ -33,7 +33,7 @@ it('goes on after it was full of one and empty in turns', () => {
   }
 });
 
-it('holds on to nothing that has come and gone', () => {
+it('keeps no memory of removed entries', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const used = () => {
@@ -46,7 +46,7 @@ it('holds on to nothing that has come and gone', () => {
     map.set(`key ${n}`, n);
     map.delete(`key ${n}`);
   }
-  // an iterator that was kept held 60 MB
+  // a retained iterator held 60 MB
   expect(used() - before).toBeLessThan(15_000_000);
   expect(map.size).toBe(0);
 });

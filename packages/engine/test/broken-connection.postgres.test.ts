@@ -8,8 +8,8 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-// Found by the crash suite: both nodes of an installation ended with "Unhandled 'error' event" after their connections to
-// the database were cut.
+// Found by the crash suite: both nodes of an installation ended with "Unhandled 'error' event" after their database
+// connections were cut.
 test('G36 G48: a connection that breaks between two statements of a transaction fails that transaction and nothing else', async () => {
   const { laneId } = await t.lane();
   const sessions = createSessions(t.url as string);
@@ -22,7 +22,7 @@ test('G36 G48: a connection that breaks between two statements of a transaction 
       await t.engine.enqueue(tx, { tenantId: TENANT, laneId, kind: 'test' });
       const { rows } = await tx.query({ text: 'select pg_backend_pid() as pid' });
       await other.query('select pg_terminate_backend($1, 10000)', [rows[0].pid]);
-      await other.query('select 1'); // by its answer the end of the other connection has arrived here too
+      await other.query('select 1'); // by its answer, the end of the other connection has arrived here too
       await tx.query({ text: 'select 1' });
     });
     await expect(broken).rejects.toThrow('connection error');

@@ -17,7 +17,7 @@ async function running(more: Parameters<TestEngine['enqueue']>[1] = {}) {
   return { laneId, id };
 }
 
-describe('what nobody holds', () => {
+describe('an action that is not running', () => {
   test('G20: a pending action ends at once, with the reason in its history', async () => {
     const { laneId } = await t.lane();
     const id = await t.enqueue(laneId);
@@ -47,14 +47,14 @@ describe('what nobody holds', () => {
     expect(await t.state(id)).toBe('cancelled');
   });
 
-  test('G2 G20: what has ended stays as it ended', async () => {
+  test('G2 G20: an ended action stays as it ended', async () => {
     const { id } = await running();
     await t.report(id, 1);
     expect(await cancel(id)).toEqual({ outcome: 'finished', state: 'succeeded' });
     expect(await t.eventTypes(id)).toEqual(['CREATED', 'SENT', 'SUCCEEDED']);
   });
 
-  test('G20: cancels and claims at once: nothing is both cancelled and handed out', async () => {
+  test('G20: with cancels and claims at once, no action is both cancelled and handed out', async () => {
     const lanes = await Promise.all(Array.from({ length: 80 }, () => t.lane()));
     const ids = await Promise.all(lanes.map(({ laneId }) => t.enqueue(laneId)));
     const [cancelled, claimed] = await Promise.all([
@@ -68,8 +68,8 @@ describe('what nobody holds', () => {
   });
 });
 
-describe('what is running', () => {
-  test('G21: it stays claimed and keeps its lane; asking again changes nothing', async () => {
+describe('a running action', () => {
+  test('G21: it stays claimed and keeps its lane; repeating the cancel changes nothing', async () => {
     const { laneId, id } = await running();
     await t.enqueue(laneId);
     expect(await cancel(id, 'stop')).toEqual({ outcome: 'requested', state: 'claimed' });
@@ -106,7 +106,7 @@ describe('what is running', () => {
   });
 
   test.each(['retry', 'fail', 'succeed'] as const)(
-    'G21: the end of its lease makes it cancelled, never retried, also if that would mean %s',
+    'G21: the end of its lease cancels it and never retries it, even if the lease end would mean %s',
     async (onLeaseEnd) => {
       const { laneId, id } = await running({ onLeaseEnd });
       await cancel(id);
@@ -118,7 +118,7 @@ describe('what is running', () => {
     },
   );
 
-  test('G21: the request goes with the attempt: the next action of the lane is not touched', async () => {
+  test('G21: the request is bound to the attempt: the next action of the lane is not touched', async () => {
     const { laneId, id } = await running();
     const second = await t.enqueue(laneId);
     await cancel(id);
@@ -129,7 +129,7 @@ describe('what is running', () => {
 });
 
 describe('by filter', () => {
-  test('G22: exactly what matches ends; running actions are asked', async () => {
+  test('G22: exactly the matching actions end; running ones are asked to', async () => {
     const { laneId } = await t.lane();
     const other = await t.lane();
     const runs = await t.enqueue(laneId, { tags: ['x'] });
@@ -150,7 +150,7 @@ describe('by filter', () => {
     expect((await t.engine.events(t.db, 1, waits)).at(-1)?.reason).toBe('all x');
   });
 
-  test('G22: a filter by state means that state; what has ended is never touched', async () => {
+  test('G22: a filter by state means that state; ended actions are never touched', async () => {
     const { laneId } = await t.lane();
     const runs = await t.enqueue(laneId, { maxAttempts: 1 });
     const waits = await t.enqueue(laneId);
@@ -188,7 +188,7 @@ describe('by filter', () => {
     });
   });
 
-  test('G51: never anything of another tenant', async () => {
+  test('G51: actions of another tenant are never touched', async () => {
     const { laneId } = await t.lane();
     const id = await t.enqueue(laneId, { tags: ['shared'] });
     expect(await t.engine.cancelMatching(t.db, { tenantId: 2, tag: 'shared' })).toEqual({

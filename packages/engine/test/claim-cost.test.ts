@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-/** Pages that a claim of the lane touches, counted by the database itself: no clock is involved. */
+/** Pages that a claim of the lane touches, counted by the database: no clock is involved. */
 const CONTEXT = () => ({
   schema: 'muster',
   now: t.clock,
@@ -23,7 +23,7 @@ const CONTEXT = () => ({
 const BY = { tenantId: 1, channel: 'any', worker: 'w', leaseMs: 1_000 };
 const pagesOfClaim = (laneId: string) => pagesOf(createClaim(CONTEXT()), { ...BY, laneId });
 
-/** The lesser of two: a connection whose caches were dropped reads the catalogue as well. */
+/** The smaller of two: a connection whose caches were dropped reads the catalogue as well. */
 const pagesOf = async <Item>(claim: Operation<Item, unknown>, item: Item) =>
   Math.min(await pagesOnce(claim, item), await pagesOnce(claim, item));
 
@@ -68,7 +68,7 @@ test.each([
   await t.enqueue(laneId);
   await t.db.query({ text: 'analyze muster.pending' });
   const few = await pagesOfClaim(laneId);
-  // straight into the table: it is only the claim that counts here
+  // straight into the table: only the claim is measured here
   await t.db.query({
     text: `insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, delayed, seq, not_before, priority)
       select 1, 1000000 + n, ${laneId}, 1, x.channel, x.not_before is not null, 1000000 + n, x.not_before, x.priority
@@ -102,7 +102,7 @@ test('G47: a claim of a pool touches as few pages when 20,000 more wait in it, a
   expect(many).toBeLessThan(few + 60);
 });
 
-test('G47: where nothing urgent waits, that it would go first costs a claim a look at one index', async () => {
+test('G47: where nothing urgent waits, checking for it costs a claim one look into an index', async () => {
   const { laneId } = await t.lane();
   await t.enqueue(laneId);
   await t.enqueue((await t.lane()).laneId, { channel: 'river', priority: 'urgent' });

@@ -36,7 +36,7 @@ test('G31: a runner gets the actions it names, in their order, never above its s
   expect(await claim(runnerId, wanted)).toEqual([]);
 });
 
-test('G31: nothing that is not at the head of a free lane of its own, not due, paused or unknown', async () => {
+test('G31: an action not at the head of a free lane of the runner, not due, paused or unknown is not handed out', async () => {
   const { runnerId, lanes } = await runner(null, 2);
   const [free, busy] = lanes as [string, string];
   const ahead = await t.enqueue(free);
@@ -54,7 +54,7 @@ test('G31: nothing that is not at the head of a free lane of its own, not due, p
   await expect(claim('999999999', [ahead])).rejects.toMatchObject({ code: 'MUSTER_UNKNOWN_RUNNER' });
 });
 
-test('G31: of many claims at the same moment none goes above the slots', async () => {
+test('G31: many claims at the same moment never exceed the slots', async () => {
   const { runnerId, lanes } = await runner(5, 20);
   const named = await Promise.all(lanes.map((laneId) => t.enqueue(laneId)));
   const got = await Promise.all(named.map((id) => claim(runnerId, [id])));
@@ -74,7 +74,7 @@ test('G31: after a move of many lanes the old runner finishes what it holds', as
   expect((await t.engine.held(t.db, { tenantId: 1, runnerId })).map((action) => action.id)).toEqual([id]);
 });
 
-test('G35: whoever waits for what somebody supplies is served again when the runner is woken, in a transaction too', async () => {
+test('G35: a runner that waits for supplied actions is served again when it is woken, also by a transaction', async () => {
   const { runnerId, lanes } = await runner(1, 1);
   const id = await t.enqueue(lanes[0]);
   let looks = 0;
@@ -99,7 +99,7 @@ test('G35: whoever waits for what somebody supplies is served again when the run
   expect(looks).toBe(3);
 });
 
-test('G6: what nobody holds can be ended as expired by name; what runs is left', async () => {
+test('G6: a pending action can be expired by name; a running one stays', async () => {
   const { laneId } = await t.lane();
   const [running, waiting, done] = [
     await t.enqueue(laneId),
@@ -141,7 +141,7 @@ test('G31: several runners take what they name at once, each within its own slot
   await expect(t.engine.claimNamedMany(t.db, twice)).rejects.toMatchObject({ code: 'MUSTER_BAD_VALUE' });
 });
 
-test('G31: claims of several runners at the same moment, in any order, wait for each other and never go above the slots', async () => {
+test('G31: claims of several runners at once, in any order, do not deadlock and never exceed the slots', async () => {
   const runners = await Promise.all(Array.from({ length: 4 }, () => runner(3, 10)));
   const wishes = await Promise.all(
     runners.map(async ({ runnerId, lanes }) => ({

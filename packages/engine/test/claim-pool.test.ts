@@ -36,7 +36,7 @@ async function pool(workers: number) {
   };
 }
 
-test('G10 G31: workers of a pool get what is urgent first, then the oldest, one each', async () => {
+test('G10 G31: workers of a pool get urgent actions first, then the oldest, one each', async () => {
   const p = await pool(4);
   const normal = [await p.enqueue(), await p.enqueue()];
   const urgent = await p.enqueue({ priority: 'urgent' });
@@ -47,7 +47,7 @@ test('G10 G31: workers of a pool get what is urgent first, then the oldest, one 
   expect(await p.take(3)).toBe('empty');
 });
 
-test('G10 G31: many workers at once get one action each, in order, by few statements', async () => {
+test('G10 G31: many workers at once get one action each, in order, with few statements', async () => {
   const p = await pool(30);
   const ids: string[] = [];
   for (let n = 0; n < 20; n += 1) ids.push(await p.enqueue());
@@ -56,7 +56,7 @@ test('G10 G31: many workers at once get one action each, in order, by few statem
   expect(new Set(got.filter((one) => one !== 'empty')).size).toBe(20);
 });
 
-test('G14 G31: what was moved to the front of a pool is before what workers give back', async () => {
+test('G14 G31: an action moved to the front of a pool goes before what workers give back', async () => {
   const p = await pool(2);
   const out = [await p.enqueue(), await p.enqueue()];
   for (const n of [0, 1]) await p.claim(n);
@@ -67,7 +67,7 @@ test('G14 G31: what was moved to the front of a pool is before what workers give
   expect(await p.take(1)).toBe(out[0]);
 });
 
-test('G31: what a worker has taken is reported, extended and cancelled as anything else, and another gets nothing of it', async () => {
+test('G31: an action taken from a pool is reported, extended and cancelled like any other, by its worker only', async () => {
   const p = await pool(2);
   const [first, second] = [await p.enqueue(), await p.enqueue()];
   await p.claim(0);
@@ -104,7 +104,7 @@ test.each(['succeeded', 'failed'] as const)(
   },
 );
 
-test('G31: what is given back, retried or taken back goes home to its old place', async () => {
+test('G31: an action that is given back, retried or taken back returns to its old place', async () => {
   const p = await pool(2);
   const [a, b, c] = [await p.enqueue(), await p.enqueue(), await p.enqueue()];
   await p.claim(0);
@@ -125,7 +125,7 @@ test('G31: what is given back, retried or taken back goes home to its old place'
   expect(await t.report(a, 4)).toMatchObject({ accepted: true });
 });
 
-test('G31: an operator gives a worker this very action, if it waits', async () => {
+test('G31: an operator hands a worker a specific waiting action', async () => {
   const p = await pool(3);
   const [a, b] = [await p.enqueue({ priority: 'urgent' }), await p.enqueue()];
   const got = await Promise.all([p.take(0, { actionId: b }), p.take(1, { actionId: b })]);
@@ -136,7 +136,7 @@ test('G31: an operator gives a worker this very action, if it waits', async () =
   expect(await p.claim(2, { actionId: b })).toEqual({ kind: 'held', actionId: a });
 });
 
-test('G10: what comes again may take the place that it had', async () => {
+test('G10: a copy may take the place of the original', async () => {
   const p = await pool(2);
   const [a, b] = [await p.enqueue(), await p.enqueue()];
   await t.engine.cancel(t.db, { tenantId: 1, actionId: a });
@@ -144,7 +144,7 @@ test('G10: what comes again may take the place that it had', async () => {
   expect([await p.take(0), await p.take(1)]).toEqual([again, b]);
 });
 
-test('G7 G31: a lease that ends may be the success', async () => {
+test('G7 G31: the end of a lease may be the success', async () => {
   const p = await pool(1);
   const id = await p.enqueue({ onLeaseEnd: 'succeed' });
   await p.claim(0);
@@ -165,7 +165,7 @@ test('G10: at least every n-th claim takes the oldest normal action', async () =
   expect(got.filter((id) => normal.includes(id))).toEqual(normal);
 });
 
-test('G10: with a share of one everything normal goes first, with none nothing does', async () => {
+test('G10: with a share of one all normal actions go first, with zero none has to', async () => {
   const p = await pool(4);
   const urgent = [await p.enqueue({ priority: 'urgent' }), await p.enqueue({ priority: 'urgent' })];
   const normal = [await p.enqueue(), await p.enqueue()];
@@ -175,7 +175,7 @@ test('G10: with a share of one everything normal goes first, with none nothing d
   expect(await p.take(3)).toBe(normal[1]);
 });
 
-test('G38: a waiting worker is woken by what comes into the pool, and by what goes home to it', async () => {
+test('G38: a waiting worker is woken by actions that enter the pool or return to it', async () => {
   const p = await pool(3);
   const waits = [0, 1, 2].map((n) => p.take(n, { waitMs: 60_000 }));
   await expect.poll(() => t.engine.parkedWaiters).toBe(3);
@@ -188,7 +188,7 @@ test('G38: a waiting worker is woken by what comes into the pool, and by what go
   expect((await Promise.all(waits)).filter((one) => one === other)).toHaveLength(1);
 });
 
-test('G31 G38: those who wait for a pool are served together, by few statements', async () => {
+test('G31 G38: waiting workers of a pool are served together, with few statements', async () => {
   const batches: number[] = [];
   const engine = createEngine(t.db, {
     clock: t.clock,
@@ -215,7 +215,7 @@ test('G31 G38: those who wait for a pool are served together, by few statements'
   await engine.stop();
 });
 
-test('G31: a pool is claimed from in no other way, keeps its generation, and its workers stay', async () => {
+test('G31: a pool cannot be claimed from in other ways, keeps its generation, and its workers stay', async () => {
   const p = await pool(1);
   await p.enqueue({ channel: 'any' });
   expect(await t.claim(p.poolId)).toBeNull();
@@ -230,7 +230,7 @@ test('G31: a pool is claimed from in no other way, keeps its generation, and its
   await expect(p.claim(0, { laneId: p.poolId })).rejects.toMatchObject({ code: 'MUSTER_UNKNOWN_LANE' });
 });
 
-test('G27: what a channel may have at most is known without counting', async () => {
+test('G27: a limit of a channel applies without counting', async () => {
   const p = await pool(1);
   const most = { channel: 'narrow', mostOfChannel: 2 };
   await p.enqueue(most);
@@ -245,7 +245,7 @@ test('G27: what a channel may have at most is known without counting', async () 
   await p.enqueue(most);
 });
 
-test('G31: what is claimed of a pool is in its lists', async () => {
+test('G31: lists of a pool include its claimed actions', async () => {
   const p = await pool(2);
   const [a, b] = [await p.enqueue(), await p.enqueue()];
   await p.claim(0);

@@ -35,7 +35,7 @@ test('G31: a runner gets the oldest heads of its lanes, one per lane, urgent one
   expect(got.every((action) => action.attempt === 1 && action.worker === 'pc')).toBe(true);
 });
 
-test('G31: never above its slots, and never more than asked for', async () => {
+test('G31: never more than its slots, and never more than requested', async () => {
   const { runnerId, lanes } = await runner(3, 6);
   for (const { laneId } of lanes) await t.enqueue(laneId);
   expect(await claim(runnerId, 2)).toHaveLength(2);
@@ -77,7 +77,7 @@ test('G31 G32: the next action that comes with a report keeps its slot', async (
   expect(await held(runnerId)).toContain(answer.next?.id);
 });
 
-test('G31 G32: with fewer slots than before a report brings nothing new until there is room', async () => {
+test('G31 G32: with fewer slots than before, a report brings nothing new until a slot is free', async () => {
   const { runnerId, lanes } = await runner(2, 2);
   for (const { laneId } of [...lanes, ...lanes]) await t.enqueue(laneId);
   const got = await claim(runnerId);
@@ -97,7 +97,7 @@ test('G31: an addressed claim of a lane takes no slot of its runner', async () =
   expect(await claim(runnerId)).toHaveLength(1);
 });
 
-test('G31: a moved lane is claimed by its new runner; what runs there counts under the old one until it ends', async () => {
+test('G31: a moved lane is claimed by its new runner; its running action counts for the old one until it ends', async () => {
   const old = await runner(1, 2);
   const fresh = await runner(5, 0);
   const [moved, stays] = old.lanes as [
@@ -121,7 +121,7 @@ test('G31: a moved lane is claimed by its new runner; what runs there counts und
   expect(await claim(old.runnerId)).toHaveLength(1);
 });
 
-test('G31: a lane moved away and back while it runs counts once', async () => {
+test('G31: a lane moved away and back while its action runs counts once', async () => {
   const home = await runner(1, 2);
   const other = await runner(1, 0);
   const lane = home.lanes[0] as { tenantId: number; laneId: string };
@@ -136,7 +136,7 @@ test('G31: a lane moved away and back while it runs counts once', async () => {
   expect(await held(home.runnerId)).toHaveLength(1);
 });
 
-test('G12 G31: a runner gets only what its channel may deliver', async () => {
+test('G12 G31: a runner gets only the actions of its channel', async () => {
   const { runnerId, lanes } = await runner(null, 2);
   const [a, b] = lanes.map(({ laneId }) => laneId) as [string, string];
   await t.enqueue(a, { channel: 'other' });

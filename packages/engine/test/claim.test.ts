@@ -11,7 +11,7 @@ const claimBy = (laneId: string, channel: string, worker = 'worker') =>
   t.engine.claim(t.db, { tenantId: 1, laneId, channel, worker, leaseMs: 60_000 });
 const at = (ms: number) => new Date(t.clock().getTime() + ms);
 
-test('many lanes are claimed in one transaction, each for itself, and a rollback takes all back', async () => {
+test('many lanes are claimed in one transaction, each independently, and a rollback undoes all', async () => {
   const lanes = [(await t.lane()).laneId, (await t.lane()).laneId, (await t.lane()).laneId];
   const [first, , third] = lanes as [string, string, string];
   const ids = [await t.enqueue(first), await t.enqueue(third)];
@@ -124,7 +124,7 @@ test('G8: a lease never reaches past the deadline', async () => {
   expect((await t.claim(laneId, 'w', 60_000))?.leaseUntil).toEqual(deadline);
 });
 
-test('G6 G8: what is past its deliver-by or deadline is not handed out, even before housekeeping ends it', async () => {
+test('G6 G8: an action past its deliver-by or deadline is not handed out, even before housekeeping ends it', async () => {
   const { laneId } = await t.lane();
   await t.enqueue(laneId, { deliverBy: at(1_000) });
   await t.enqueue(laneId, { deadline: at(1_000) });
@@ -146,13 +146,13 @@ test('an action is not handed out before its time, and then at its old place', a
   expect((await t.claim(laneId))?.id).toBe(second);
 });
 
-test('a not-before that is over counts as none', async () => {
+test('a not-before in the past counts as none', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { notBefore: at(-1) });
   expect((await t.claim(laneId))?.id).toBe(id);
 });
 
-test('G51: the same number of a lane in another tenant is another lane', async () => {
+test('G51: the same lane number in another tenant is another lane', async () => {
   const { laneId } = await t.lane();
   await t.enqueue(laneId);
   await expect(
@@ -160,7 +160,7 @@ test('G51: the same number of a lane in another tenant is another lane', async (
   ).rejects.toMatchObject({ code: 'MUSTER_UNKNOWN_LANE' });
 });
 
-test('a caller who is gone before or while something is claimed for him gives it back', async () => {
+test('a claim whose caller is gone, before or during it, is given back', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
   const signal = AbortSignal.abort();
@@ -179,7 +179,7 @@ test('a caller who is gone before or while something is claimed for him gives it
   expect(await t.claim(laneId)).toMatchObject({ id });
 });
 
-test('G15: a caller who is gone does not end the attempt that his worker is running', async () => {
+test('G15: a caller that is gone does not end the attempt that its worker is running', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
   await t.claim(laneId, 'w');

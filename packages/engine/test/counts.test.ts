@@ -12,7 +12,7 @@ const counts = async (tenantId = 1) =>
     (await t.engine.counts(t.db, tenantId)).map((row) => [`${row.channel} ${row.state}`, row.count]),
   );
 
-test('G45: after each step of a life the counts are those of a recount', async () => {
+test('G45: after each step of a life the counts equal a recount', async () => {
   const { laneId } = await t.lane();
   const other = await t.lane();
   const id = await t.enqueue(laneId, { maxAttempts: 2 });
@@ -72,7 +72,7 @@ test('G45: after each step of a life the counts are those of a recount', async (
   });
 });
 
-test('G45: folding changes nothing but the number of rows, by two leaders at once too', async () => {
+test('G45: folding changes nothing but the number of rows, even by two leaders at once', async () => {
   const lanes = await Promise.all(Array.from({ length: 5 }, () => t.lane()));
   for (let n = 0; n < 10; n += 1) for (const { laneId } of lanes) await t.enqueue(laneId);
   const before = await counts();

@@ -15,7 +15,7 @@ const passes = (ms: number) => {
 };
 const databaseMs = () => wall + ahead;
 const database = {
-  /** Each way takes 5 ms. */
+  /** Each direction takes 5 ms. */
   async query() {
     questions += 1;
     passes(5);
@@ -35,12 +35,12 @@ beforeEach(() => {
 
 const off = () => clock.now().getTime() - databaseMs();
 
-test('before the first question there is no time', () => {
+test('there is no time before the first question', () => {
   expect(() => clock.now()).toThrow('has not been read yet');
   expect(clock.ready(database)).toBeInstanceOf(Promise);
 });
 
-test('asked once, the database’s time goes on with the monotonic clock', async () => {
+test('once read, the database’s time goes on with the monotonic clock', async () => {
   await clock.ready(database);
   expect(off()).toBe(0);
   passes(14_000);
@@ -49,20 +49,20 @@ test('asked once, the database’s time goes on with the monotonic clock', async
   expect(questions).toBe(1);
 });
 
-test('those who ask with the same client at once share the question; another client asks itself', async () => {
+test('concurrent calls with the same client share the question; another client asks itself', async () => {
   const other = { query: database.query };
   await Promise.all([clock.ready(database), clock.ready(database), clock.ready(other)]);
   expect(questions).toBe(2);
 });
 
-test('an answer older than 15 s is asked for again', async () => {
+test('an answer older than 15 s is refreshed', async () => {
   await clock.ready(database);
   passes(15_020);
   await clock.ready(database);
   expect(questions).toBe(2);
 });
 
-test('after a suspend, which the monotonic clock does not count, it is asked for again', async () => {
+test('after a suspend, which the monotonic clock does not count, the clock is read again', async () => {
   await clock.ready(database);
   wall += 8 * HOUR;
   expect(clock.ready(database)).toBeInstanceOf(Promise);
@@ -70,7 +70,7 @@ test('after a suspend, which the monotonic clock does not count, it is asked for
   expect(off()).toBe(0);
 });
 
-test('a failed question is asked again by the next one', async () => {
+test('a failed question is repeated by the next caller', async () => {
   const broken = { query: () => Promise.reject(new Error('gone')) };
   await expect(clock.ready(broken)).rejects.toThrow('gone');
   await clock.ready(database);
@@ -81,21 +81,21 @@ test('a slow answer does not spoil a good one', async () => {
   await clock.ready(database);
   const sentAt = clock.start();
   const said = databaseMs();
-  passes(4_000); // the way back was long: taken alone it would be two seconds off
+  passes(4_000); // the way back was long: on its own the answer would be two seconds off
   clock.measured(sentAt, said);
   expect(off()).toBe(0);
 });
 
-test('nor does one of a database that stood still for longer than an answer counts', async () => {
+test('nor does an answer from a database that stood still for longer than an answer counts', async () => {
   await clock.ready(database);
   passes(20_000);
   const sentAt = clock.start();
   passes(4_000);
-  clock.measured(sentAt, databaseMs()); // it went on at the very end: taken alone two seconds ahead
+  clock.measured(sentAt, databaseMs()); // it went on at the very end: on its own two seconds ahead
   expect(off()).toBe(0);
 });
 
-test('after a suspend a slow answer is used and asked for again', async () => {
+test('after a suspend a slow answer is used and the clock is read again', async () => {
   await clock.ready(database);
   wall += 8 * HOUR;
   const sentAt = clock.start();
@@ -103,12 +103,12 @@ test('after a suspend a slow answer is used and asked for again', async () => {
   clock.measured(sentAt, databaseMs());
   expect(Math.abs(off())).toBeLessThanOrEqual(2_000);
   await clock.ready(database);
-  expect(off()).toBeGreaterThanOrEqual(0); // it does not turn back by less than a second
+  expect(off()).toBeGreaterThanOrEqual(0); // it does not go back by less than a second
   passes(3_000);
   expect(off()).toBe(0);
 });
 
-test('a clock of the database that was set is followed', async () => {
+test('a change of the database’s clock is followed', async () => {
   await clock.ready(database);
   ahead -= HOUR;
   const sentAt = clock.start();

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A database whose answer to a claim comes only when the test says so: what it says has happened long before. */
+/** A database whose answer to a claim arrives only when the test says so, long after the statement. */
 function slow(db: Database) {
   const answered: (() => void)[] = [];
   let open = () => {};
@@ -61,13 +61,13 @@ test('G64: a claim whose caller was told that there is no answer is given back',
   expect(await t.state(id)).toBe('pending');
 });
 
-test('G64: but not one that was handed out again: its worker may have it', async () => {
+test('G64: unless it was handed out again: its worker may have it', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
   expect((await t.claim(laneId, 'at work'))?.id).toBe(id);
   const { engine, heard } = await claimLate(laneId, 'at work');
   expect(heard).toBe('MUSTER_NO_ANSWER');
-  // one more of this lane waits until that answer has come, and the stop for everything that it led to
+  // one more claim of this lane waits for that answer, and the stop waits for all that follows from it
   const request = { tenantId: TENANT, laneId, channel: 'any', worker: 'another', leaseMs: 60_000 };
   expect(await engine.claim(engine.db, request)).toBeNull();
   await engine.stop();

@@ -3,10 +3,10 @@ import { createEngine, type Engine } from '../src/index.ts';
 import { BY_INDEX } from '../src/perform-duty.ts';
 import { keepContacts, pagesTouched, testClock, testDatabase } from '../testing/index.ts';
 
-/** What housekeeping reads, in pages, beside few lanes and little history and beside ten times as much. */
+/** The pages that housekeeping reads beside few lanes and little history, and beside ten times as much. */
 const FEW = 2_000;
 const MANY = 20_000;
-/** Another level of an index or two, not another look at everything. */
+/** One more level of an index or two, not another full scan. */
 const SAME = 40;
 
 let d: Awaited<ReturnType<typeof testDatabase>>;
@@ -26,7 +26,7 @@ const TABLES = ['lanes', 'actions', 'pending', 'endings'];
 beforeEach(() => query(`truncate ${TABLES.map((table) => `muster.${table}`).join(', ')}`));
 const at = (ms: number) => `timestamptz '${new Date(clock().getTime() + ms).toISOString()}'`;
 
-/** Lanes with an action each that has been handed out for the first time, straight into the tables. */
+/** Lanes with one action each, handed out for the first time, inserted straight into the tables. */
 async function running(from: number, to: number, on: { lease: string; deliverBy?: string }): Promise<void> {
   await query(`
     with n as (select generate_series(${from}, ${to}) as n), a as (
@@ -80,7 +80,7 @@ async function pagesOfDue(): Promise<{ pages: number; due: string[] }> {
 }
 
 describe('G68: housekeeping touches as few pages beside ten times as many', () => {
-  test('lanes with leases that are not over, of which one is', async () => {
+  test('lanes with running leases and one expired', async () => {
     await running(1, FEW, { lease: at(60_000) });
     await running(FEW + 1, FEW + 1, { lease: at(-1) });
     await settled();
@@ -97,7 +97,7 @@ describe('G68: housekeeping touches as few pages beside ten times as many', () =
     expect(manyDue.pages).toBeLessThan(100);
   });
 
-  test('urgent actions on a channel that nobody was heard of for long: each round looks at the next of them', async () => {
+  test('urgent actions on a channel without recent contact: each round looks at the next of them', async () => {
     await keepContacts(d.db);
     const urgent = (from: number, to: number) =>
       query(`with n as (select generate_series(${from}, ${to}) as n), k as (
@@ -119,25 +119,25 @@ describe('G68: housekeeping touches as few pages beside ten times as many', () =
       rounds.push(count);
       expect(pages).toBeLessThan(few.pages * 1.2 + 1_000);
     }
-    // the first of them were met before the others came
+    // the first of them were visited before the others came
     expect(rounds.reduce((sum, count) => sum + count, few.count)).toBe(MANY);
     const manyDue = await pagesOfDue();
     expect([fewDue.due, manyDue.due]).toEqual([['end-precedence'], ['end-precedence']]);
     expect(manyDue.pages).toBeLessThan(fewDue.pages + SAME);
   });
 
-  test('leases that are over: each round ends the first of them and does not look at the rest', async () => {
+  test('expired leases: each round ends the first of them and does not look at the rest', async () => {
     await running(1, FEW, { lease: at(-1) });
     await settled();
     const few = await pagesOf('end-leases');
     await running(FEW + 1, MANY, { lease: at(-1) });
-    // not analysed: statistics from before must not make it sort all of them
+    // not analysed: outdated statistics must not make it sort all of them
     const many = await pagesOf('end-leases');
     expect([few.count, many.count]).toEqual([500, 500]);
     expect(many.pages).toBeLessThan(few.pages * 1.2 + 1_000);
   });
 
-  test('actions that run past their deliver-by: each is met once', async () => {
+  test('actions that run past their deliver-by: each is visited once', async () => {
     const past = { lease: at(60_000), deliverBy: at(-1) };
     await running(1, FEW, past);
     await settled();
@@ -159,7 +159,7 @@ describe('G68: housekeeping touches as few pages beside ten times as many', () =
     expect((await pagesOfDue()).pages).toBeLessThan(SAME);
   });
 
-  test('finished actions, of which some are old enough to be forgotten', async () => {
+  test('finished actions, some of them old enough to be pruned', async () => {
     const old = at(-15 * 86_400_000);
     await finished(1, FEW, at(0));
     await finished(FEW + 1, FEW + 50, old);

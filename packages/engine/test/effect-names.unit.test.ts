@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ANSWER, Effects } from '../src/effects.ts';
 import type { Queryable } from '../src/index.ts';
 
-test('a statement that carries effects has a name of its own for each set of them, which is never cut off', async () => {
+test('a statement with effects has its own name for each set of them, which is never cut off', async () => {
   const effects = new Effects();
   const channels = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
   for (const channel of channels)

@@ -32,7 +32,7 @@ async function running(more: Parameters<TestEngine['enqueue']>[1] = {}) {
   return { ...lane, id };
 }
 
-test('G50: an effect gets all transitions of a statement of its channel, in the same transaction', async () => {
+test('G50: an effect gets all transitions of its channel in a statement, in the same transaction', async () => {
   const { laneId } = await t.lane();
   await t.enqueue(laneId, { channel: 'other' });
   expect(await door.told()).toEqual([]);
@@ -73,21 +73,18 @@ test.each<[string, (one: { id: string; laneId: string }) => Promise<unknown>, st
     'cancelled',
   ],
   ['lease end', () => t.pass(10_000), ['TIMEOUT', 'RETRY_SCHEDULED'], 'pending'],
-])(
-  'G42 G50: the effect of a %s is told the events that were written',
-  async (_name, happens, events, state) => {
-    const one = await running();
-    await happens(one);
-    const own = (await door.told()).filter((transition) => transition.actionId === one.id).slice(2);
-    expect(own).toMatchObject([{ events, state, attempt: 1 }]);
-    expect((await t.eventTypes(one.id)).slice(2)).toEqual(events);
-  },
-);
+])('G42 G50: the effect of a %s gets the events that were written', async (_name, happens, events, state) => {
+  const one = await running();
+  await happens(one);
+  const own = (await door.told()).filter((transition) => transition.actionId === one.id).slice(2);
+  expect(own).toMatchObject([{ events, state, attempt: 1 }]);
+  expect((await t.eventTypes(one.id)).slice(2)).toEqual(events);
+});
 
 test.each<[string, object, string[], string]>([
   ['deliver-by', { deliverBy: new Date('2026-06-01') }, ['EXPIRED'], 'expired'],
   ['deadline', { deadline: new Date('2026-06-01') }, ['FAILED_FINAL'], 'failed'],
-])('G50: housekeeping tells of a %s that is over', async (_name, more, events, state) => {
+])('G50: housekeeping reports an expired %s', async (_name, more, events, state) => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { channel: 'door', ...more });
   t.clock.advanceTo(new Date(Math.max(t.clock().getTime(), Date.parse('2026-06-01'))));
@@ -97,7 +94,7 @@ test.each<[string, object, string[], string]>([
   t.clock.advanceTo(new Date('2026-03-01T12:00:00Z'));
 });
 
-describe('an effect that fails', () => {
+describe('a failing effect', () => {
   test('G50: undoes the transition and fails the call with its own error', async () => {
     const { id } = await running();
     await door.refuse('action', id);
@@ -120,7 +117,7 @@ describe('an effect that fails', () => {
     for (const { id } of all.filter((one) => one.id !== worst)) expect(await t.state(id)).toBe('succeeded');
   });
 
-  test('G40 G50: in housekeeping it keeps only its own lease from ending', async () => {
+  test('G40 G50: in housekeeping it only keeps its own lease from ending', async () => {
     const all = await Promise.all(Array.from({ length: 12 }, () => running({ maxAttempts: 1 })));
     const worst = [all[3]?.id as string, all[8]?.id as string];
     await door.refuse('action', ...worst);
@@ -132,7 +129,7 @@ describe('an effect that fails', () => {
     for (const { id } of all) expect(await states(id)).toEqual(['pending', 'claimed', 'failed']);
   });
 
-  test('G40 G50: in housekeeping it keeps only its own action from expiring', async () => {
+  test('G40 G50: in housekeeping it only keeps its own action from expiring', async () => {
     const lanes = await Promise.all(Array.from({ length: 6 }, () => t.lane()));
     const ids: string[] = [];
     for (const { laneId } of lanes)
@@ -153,14 +150,14 @@ test('G48 G50: in a transaction of the caller the effect is rolled back with it'
   await expect(
     t.db.transaction(async (tx) => {
       await t.engine.report(tx, { tenantId: 1, actionId: id, attempt: 1, status: 'succeeded' });
-      throw new Error('the caller changed his mind');
+      throw new Error('the caller rolls back');
     }),
-  ).rejects.toThrow('changed his mind');
+  ).rejects.toThrow('the caller rolls back');
   expect(await states(id)).toEqual(['pending', 'claimed']);
   expect(await t.state(id)).toBe('claimed');
 });
 
-test('G50: what an effect knows of an action comes with its hand-out, and is told after the commit', async () => {
+test('G50: facts of an effect come with the hand-out, and are published after the commit', async () => {
   const told: unknown[] = [];
   t.engine.addEffect({
     name: 'knowing',
@@ -195,13 +192,13 @@ test('G50: what an effect knows of an action comes with its hand-out, and is tol
   await t.db
     .transaction(async (tx) => {
       await t.engine.report(tx, { tenantId: 1, actionId: ids[2] as string, attempt: 1, status: 'succeeded' });
-      throw new Error('the caller changed his mind');
+      throw new Error('the caller rolls back');
     })
     .catch(() => {});
   expect(told).toHaveLength(6);
 });
 
-describe('a hand-out that is a success as well', () => {
+describe('a hand-out that is also a success', () => {
   beforeAll(async () => {
     await t.db.query({ text: 'create table silent (action_id bigint primary key)' });
     t.engine.addEffect({
@@ -239,7 +236,7 @@ describe('a hand-out that is a success as well', () => {
     expect(await states(ids[1] as string)).toEqual(['pending', 'claimed', 'succeeded']);
   });
 
-  test('G50: as the next of a report, too, and whoever waits for the lane hears of it', async () => {
+  test('G50: as the next action of a report too, and waiters for the lane are woken', async () => {
     const { laneId } = await t.lane();
     const first = await t.enqueue(laneId, { channel: 'silent' });
     const second = await silently(laneId);
@@ -255,7 +252,7 @@ describe('a hand-out that is a success as well', () => {
     expect(await t.report(second, 1)).toMatchObject({ accepted: true, repeated: true });
   });
 
-  test('G39 G50: whoever waits behind the one who got it gets the next', async () => {
+  test('G39 G50: the next waiter gets the next action', async () => {
     const lane = await t.lane();
     await t.engine.pauseLane(t.db, lane);
     const ids = [await silently(lane.laneId), await t.enqueue(lane.laneId, { channel: 'silent' })];

@@ -1,5 +1,5 @@
-// Enqueues into an embedded database in a folder and says each acknowledged id, until it is killed. Started by
-// embedded.pglite.test.ts as a process of its own, from the build.
+// Enqueues into an embedded database in a folder and prints each acknowledged id, until it is killed.
+// embedded.pglite.test.ts starts it as a separate process, from the build.
 import { createEngine, createMigrate, ENGINE_LINE, openEmbedded } from '../dist/index.js';
 
 const db = await openEmbedded({ dataDir: process.argv[2] ?? '', image: process.argv[3] ?? '' });

@@ -18,7 +18,7 @@ describe('the embedded database', () => {
   });
   afterAll(() => db.close());
 
-  test('named statements are prepared once and take other values', async () => {
+  test('named statements are prepared once and accept other values', async () => {
     const named = (n: number) => db.query({ name: 'double', text: 'select $1::int * 2 as n', values: [n] });
     expect((await named(1)).rows).toEqual([{ n: 2 }]);
     expect((await named(21)).rows).toEqual([{ n: 42 }]);
@@ -28,7 +28,7 @@ describe('the embedded database', () => {
     expect(rows[0].n).toBe(1);
   });
 
-  test('errors have their code and leave the connection usable', async () => {
+  test('errors carry their code and leave the connection usable', async () => {
     await expect(db.query({ text: 'select 1 / 0' })).rejects.toMatchObject({ code: '22012' });
     await expect(db.query({ text: 'selct' })).rejects.toMatchObject({ code: '42601' });
     await expect(db.query({ name: 'bad', text: 'select $1::int', values: ['x'] })).rejects.toMatchObject({
@@ -43,7 +43,7 @@ describe('the embedded database', () => {
     expect((await db.query({ text: 'select count(*)::int as n from things' })).rows).toEqual([{ n: 0 }]);
   });
 
-  test('large statements and large answers pass whole', async () => {
+  test('large statements and large answers arrive complete', async () => {
     const text = 'ü'.repeat(3_000_000);
     const { rows } = await db.query({ text: 'select $1::text as text', values: [text] });
     expect(rows[0].text).toBe(text);
@@ -52,7 +52,7 @@ describe('the embedded database', () => {
     expect(many.rows).toHaveLength(200_000);
   });
 
-  test('concurrent calls are answered each with its own', async () => {
+  test('concurrent calls each get their own answer', async () => {
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, n) => db.query({ text: 'select $1::int as n', values: [n] })),
     );
@@ -73,7 +73,7 @@ describe('the embedded database', () => {
     ]);
   });
 
-  test('notifications arrive after the commit, and not after close', async () => {
+  test('notifications arrive after the commit, and none after close', async () => {
     const heard: string[] = [];
     const listener = await db.listen('a channel', (payload) => heard.push(payload));
     const notify = (payload: string) =>
@@ -115,11 +115,11 @@ describe('the embedded database', () => {
     );
   });
 
-  test('a folder that cannot be opened is a clear error', async () => {
+  test('a folder that cannot be opened gives a clear error', async () => {
     await expect(openEmbedded({ dataDir: '/dev/null/nowhere' })).rejects.toThrow('could not be opened');
   });
 
-  test('G53: what was acknowledged before a kill -9 is there after it, and the tables agree', async () => {
+  test('G53: acknowledged actions survive a kill -9, and the tables are consistent', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'muster-crash-'));
     const dataDir = path.join(folder, 'data');
     const child = spawn(
@@ -152,7 +152,7 @@ describe('the embedded database', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('G53: closed and opened again, a folder has everything', async () => {
+  test('G53: a folder keeps everything when it is closed and opened again', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'muster-folder-'));
     const dataDir = path.join(folder, 'data');
     const first = await openEmbedded({ dataDir, image: inject('embeddedImages')?.[imageName([])] as string });

@@ -15,7 +15,7 @@ async function running(more: Parameters<TestEngine['enqueue']>[1] = {}, leaseMs 
   return { laneId, id };
 }
 
-test('G4 G7: a lease that ends counts as a failure and is tried again, until the tries are used up', async () => {
+test('G4 G7: an expired lease counts as a failure and is tried again, until the tries are used up', async () => {
   const { laneId, id } = await running({ maxAttempts: 2 });
   await t.pass(9_999);
   expect(await t.state(id)).toBe('claimed');
@@ -50,7 +50,7 @@ test.each([
   ['fail', 'failed', 'TIMEOUT', ['TIMEOUT', 'FAILED_FINAL']],
   ['succeed', 'succeeded', 'LEASE_END', ['TIMEOUT', 'SUCCEEDED']],
 ] as const)(
-  'G7: a timeout that is reported means what the end of the lease means (%s), and is repeated like any report',
+  'G7: a reported timeout means the same as the end of the lease (%s), and is repeated like any report',
   async (onLeaseEnd, state, reason, events) => {
     const { id } = await running({ onLeaseEnd });
     const say = () => t.report(id, 1, 'timedOut', { error: 'it hung', worker: 'w' });
@@ -62,7 +62,7 @@ test.each([
   },
 );
 
-test('G7: whoever says that the time is over after housekeeping did is told the same', async () => {
+test('G7: a timeout reported after housekeeping ended the lease gets the same answer', async () => {
   const { laneId, id } = await running({ deadline: at(15_000) });
   await t.pass(10_000);
   expect(await t.report(id, 1, 'timedOut')).toMatchObject({
@@ -80,7 +80,7 @@ test('G7: whoever says that the time is over after housekeeping did is told the 
   });
 });
 
-test('G8: who had time until the deadline and says early that it is over means the deadline', async () => {
+test('G8: an early timeout of an attempt that had time until the deadline counts as the deadline', async () => {
   const { id } = await running({ deadline: at(5_000), maxAttempts: 5 });
   await t.pass(4_900);
   expect(await t.report(id, 1, 'timedOut')).toMatchObject({ accepted: true, state: 'failed' });
@@ -130,7 +130,7 @@ test.each<[string, (laneId: string, runnerId: string, id: string) => Promise<unk
     },
   ],
 ])(
-  'G7 G68: the lease of %s ends in time, although a later look at its lane was planned',
+  'G7 G68: the lease of %s ends in time, although a later visit to its lane was planned',
   async (name, claim) => {
     const runnerId = await t.engine.createRunner(t.db, 1, null);
     const { laneId, id } = await running({ maxAttempts: 1 }, 60_000);
@@ -148,7 +148,7 @@ test.each<[string, (laneId: string, runnerId: string, id: string) => Promise<unk
   },
 );
 
-test('G40: leases of all tenants end in one run, more than one batch of them too', async () => {
+test('G40: leases of all tenants end in one run, even more than one batch', async () => {
   const lanes: { tenantId: number; laneId: string }[] = [];
   for (let tenantId = 20; tenantId < 23; tenantId += 1)
     for (let n = 0; n < 200; n += 1)
@@ -170,7 +170,7 @@ test('G40: leases of all tenants end in one run, more than one batch of them too
     ]);
 });
 
-test('G40: run by two at once, each lease ends once', async () => {
+test('G40: run by two leaders at once, each lease ends once', async () => {
   const all = await Promise.all(Array.from({ length: 50 }, () => running({ maxAttempts: 1 })));
   t.clock.advance(10_000);
   const counts = await Promise.all([t.engine.runDuty('end-leases'), t.engine.runDuty('end-leases')]);

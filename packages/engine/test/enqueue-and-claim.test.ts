@@ -26,7 +26,7 @@ const make = (runnerId: string, laneIds: string[], more: object = {}) =>
     actions: laneIds.map((laneId, n) => ({ laneId, kind: 'task', payload: n, ...more })),
   });
 
-test('G32: an action comes into being as it is handed out', async () => {
+test('G32: an action is created as it is handed out', async () => {
   const { runnerId, lanes } = await runner(2, 1);
   const deadline = new Date(t.clock().getTime() + 5_000);
   const [made] = await make(runnerId, [lanes[0]?.laneId as string], {
@@ -52,7 +52,7 @@ test('G32: an action comes into being as it is handed out', async () => {
   expect(await t.report(made?.id as string, 1)).toMatchObject({ accepted: true, state: 'succeeded' });
 });
 
-test('G31 G32: as many as slots are free, in the order given; the others are not made at all', async () => {
+test('G31 G32: as many as slots are free, in the order given; the others are not created', async () => {
   const { runnerId, lanes } = await runner(2, 4);
   const made = await make(
     runnerId,
@@ -69,12 +69,12 @@ test('G11 G32: a lane that is busy, named twice or not of the runner gets nothin
   const [a, b] = lanes.map(({ laneId }) => laneId) as [string, string];
   const foreign = (await t.lane()).laneId;
   await t.enqueue(a);
-  await t.claim(a, 'somebody');
+  await t.claim(a, 'another');
   const made = await make(runnerId, [a, b, b, foreign, '999999']);
   expect(made.map((action) => action?.laneId ?? null)).toEqual([null, b, null, null, null]);
 });
 
-test('G10 G32: what waits in the lane already is not passed, except by an urgent action', async () => {
+test('G10 G32: an action that waits in the lane is not passed, except by an urgent one', async () => {
   const { runnerId, lanes } = await runner(null, 1);
   const laneId = lanes[0]?.laneId as string;
   const first = await t.enqueue(laneId);
@@ -85,7 +85,7 @@ test('G10 G32: what waits in the lane already is not passed, except by an urgent
   expect((await t.claim(laneId))?.id).toBe(first);
 });
 
-test('G23 G24 G32: nothing is made for a paused or blocked lane or a paused tag', async () => {
+test('G23 G24 G32: nothing is created for a paused or blocked lane or a paused tag', async () => {
   const { runnerId, lanes } = await runner(null, 3);
   const [a, b, c] = lanes as [
     { tenantId: number; laneId: string },
@@ -111,7 +111,7 @@ test('G31 G32: many such calls at once fill the slots exactly', async () => {
   expect(await runnerLoad(t.engine, 1, runnerId)).toEqual({ slots: 3, running: 3 });
 });
 
-test('nothing asked for, nothing made', async () => {
+test('an empty request creates nothing', async () => {
   const { runnerId } = await runner(1, 0);
   expect(await make(runnerId, [])).toEqual([]);
 });
@@ -146,7 +146,7 @@ test('G31 G32: for several runners at once, each within its own slots and lanes'
   });
 });
 
-test('G31 G32: many calls for the same runners at the same moment make no more than there are slots', async () => {
+test('G31 G32: many calls for the same runners at once create no more than there are slots', async () => {
   const runners = await Promise.all(Array.from({ length: 3 }, () => runner(2, 6)));
   const wishes = runners.map(({ runnerId, lanes }) => ({
     tenantId: 1,

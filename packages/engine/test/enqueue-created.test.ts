@@ -18,7 +18,7 @@ const claim = (lane: Lane) => t.engine.claim(t.db, { ...lane, channel: 'c', work
 
 test.each<[string, (lane: Lane) => Promise<unknown>, Partial<NewAction>, string]>([
   ['an empty lane', async () => {}, {}, 'NEXT_CONTACT'],
-  ['everything said', async () => {}, { ...everything(), tags: ['a', 'b'] }, 'NOT_BEFORE'],
+  ['all options', async () => {}, { ...everything(), tags: ['a', 'b'] }, 'NOT_BEFORE'],
   ['a paused lane', (lane) => t.engine.pauseLane(t.db, lane), {}, 'LANE_PAUSED'],
   ['a blocked lane', (lane) => t.engine.blockLane(t.db, lane, 'broken'), {}, 'LANE_BLOCKED'],
   [
@@ -72,21 +72,18 @@ test.each<[string, (lane: Lane) => Promise<unknown>, Partial<NewAction>, string]
     {},
     'NO_FREE_SLOT',
   ],
-])(
-  'G1: what enqueue says it created is what a look at it would tell: %s',
-  async (_name, before, more, code) => {
-    const lane = await t.lane();
-    await before(lane);
-    const { id, created } = await put(lane, more);
-    const {
-      space: _space,
-      laneName: _laneName,
-      ...view
-    } = (await t.engine.get(t.db, 1, id)) as NonNullable<Awaited<ReturnType<typeof t.engine.get>>>;
-    expect(created).toEqual(view);
-    expect(created?.waitingFor?.code).toBe(code);
-  },
-);
+])('G1: enqueue with created returns what a look-up would show: %s', async (_name, before, more, code) => {
+  const lane = await t.lane();
+  await before(lane);
+  const { id, created } = await put(lane, more);
+  const {
+    space: _space,
+    laneName: _laneName,
+    ...view
+  } = (await t.engine.get(t.db, 1, id)) as NonNullable<Awaited<ReturnType<typeof t.engine.get>>>;
+  expect(created).toEqual(view);
+  expect(created?.waitingFor?.code).toBe(code);
+});
 
 function everything(): Partial<NewAction> {
   const at = (day: number) => new Date(Date.UTC(2030, 0, day));
@@ -114,7 +111,7 @@ test('G1: several of one statement stand behind each other', async () => {
   ]);
 });
 
-test('G1: it says what was created, not what became of it meanwhile, and nothing of what was there before', async () => {
+test('G1: it returns the action as created, whatever has become of it since, and nothing that existed before', async () => {
   const lane = await t.lane();
   const waiting = t.engine.claim(t.db, {
     ...lane,

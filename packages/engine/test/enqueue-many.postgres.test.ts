@@ -15,7 +15,7 @@ afterAll(async () => {
   await t.close();
 });
 
-test('G10 G26: what stands behind a replacement in one call does not pass it while its lane is locked', async () => {
+test('G10 G26: an action behind a replacement in one call does not pass it while its lane is locked', async () => {
   const { tenantId, laneId } = await t.lane();
   const blocker = await sessions.open();
   await blocker.query('begin');

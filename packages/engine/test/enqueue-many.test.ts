@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NewAction } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
-/** One call for many actions, with keys among them: their order, and what counts against the depth of a lane. */
+/** One call for many actions, some with keys: their order, and what counts towards the lane's limit. */
 let t: TestEngine;
 beforeAll(async () => {
   t = await testEngine({ depthLimit: 4 });
@@ -60,7 +60,7 @@ describe('the order of one call', () => {
     expect(rows.map(({ id }) => id)).toEqual(ids);
   });
 
-  test('G26: what was added before in the same call is replaced or kept like anything before', async () => {
+  test('G26: an earlier action of the same call is replaced or kept like any other', async () => {
     const { laneId } = await t.lane();
     expect(
       await put(
@@ -74,7 +74,7 @@ describe('the order of one call', () => {
   });
 });
 
-describe('G27: only what is added makes a lane deeper', () => {
+describe('G27: only added actions fill a lane', () => {
   test('repeats of known keys do not', async () => {
     const { laneId } = await t.lane();
     const known = ['p', 'q', 'r'].map((key) => action(laneId, key, { idempotencyKey: `known ${key}` }));
@@ -97,7 +97,7 @@ describe('G27: only what is added makes a lane deeper', () => {
     expect(answers.map(({ outcome }) => outcome)).toEqual(['present', 'present', 'present', 'created']);
   });
 
-  test('nor does what an earlier one is kept for', async () => {
+  test('nor does one that is not added because an earlier one is kept', async () => {
     const { laneId } = await t.lane();
     const keep = (kind: string) => action(laneId, kind, { supersede: 'k keep-first' });
     await put(keep('first'), action(laneId, 'a'), action(laneId, 'b'));

@@ -14,7 +14,7 @@ test('G48: the first call on a fresh database may be one for many actions', asyn
   expect(answers).toMatchObject([{ id: expect.any(String), outcome: 'created' }]);
 });
 
-test('everything that was asked for is kept as it was', async () => {
+test('all options are stored as given', async () => {
   const { laneId } = await t.lane('printer 7');
   const at = (ms: number) => new Date(t.clock().getTime() + ms);
   const payload = { text: 'ünïcödé 🚚 \u2028', deep: [{ a: [1, 2.5, -0.1, null, true] }], big: 2 ** 53 - 1 };
@@ -55,7 +55,7 @@ test('everything that was asked for is kept as it was', async () => {
   ]);
 });
 
-test('an action has an empty payload, three attempts and no clocks unless told otherwise', async () => {
+test('an action has an empty payload, three attempts and no clocks by default', async () => {
   const { laneId } = await t.lane();
   expect(await t.engine.get(t.db, 1, await t.enqueue(laneId))).toMatchObject({
     payload: {},
@@ -85,7 +85,7 @@ test.each([
   expect((await t.claim(laneId))?.payload).toEqual(payload);
 });
 
-test('G10: actions come out in the order in which they were put in, urgent ones first', async () => {
+test('G10: actions come out in the order in which they were added, urgent ones first', async () => {
   const { laneId } = await t.lane();
   const normal = await t.enqueue(laneId);
   const urgent = await t.enqueue(laneId, { priority: 'urgent' });
@@ -104,7 +104,7 @@ test('G10: actions come out in the order in which they were put in, urgent ones 
   expect(order).toEqual([urgent, b, normal, a]);
 });
 
-test('G10: the actions of one call keep the order in which they were given', async () => {
+test('G10: the actions of one call keep their order', async () => {
   const { laneId } = await t.lane();
   const answers = await t.engine.enqueueMany(
     t.db,
@@ -135,7 +135,7 @@ test.each<[string, unknown]>([
   await expect(t.report(id, 1, 'succeeded', { result: payload })).rejects.toMatchObject(refused);
 });
 
-test('an unknown lane is a clear error', async () => {
+test('an unknown lane gives a clear error', async () => {
   for (const laneId of ['999999999', 'no id', '0', '-1', '99999999999999999999'])
     await expect(t.enqueue(laneId)).rejects.toMatchObject({ code: 'MUSTER_UNKNOWN_LANE' });
 });
@@ -175,7 +175,7 @@ describe('a lane that is full', () => {
   });
   afterAll(() => small.close());
 
-  test('G27: a full lane refuses with a clear error and takes again when there is room', async () => {
+  test('G27: a full lane refuses with a clear error and accepts again when there is room', async () => {
     const { laneId } = await small.lane();
     const first = await small.enqueue(laneId);
     await small.enqueue(laneId);
@@ -188,7 +188,7 @@ describe('a lane that is full', () => {
     await expect(small.enqueue(laneId)).rejects.toMatchObject({ code: 'MUSTER_LANE_FULL' });
   });
 
-  test('G27: a node alone never puts in too much, whatever is asked in turn; a second one half of the limit at most', async () => {
+  test('G27: a single node never exceeds the limit, whatever the order of calls; a second one by half of it at most', async () => {
     const LIMIT = 20;
     const nodes = [0, 1].map(() => createEngine(small.db, { clock: small.clock, depthLimit: LIMIT }));
     const put = (node: (typeof nodes)[number] | undefined, laneId: string, more: object = {}) =>
@@ -199,7 +199,7 @@ describe('a lane that is full', () => {
       return (await small.engine.list(small.db, { tenantId: 1, laneId })).actions.length;
     };
     const alone = await small.lane();
-    await put(nodes[0], alone.laneId); // has counted an empty lane, and the others go another way
+    await put(nodes[0], alone.laneId); // has counted an empty lane, and the others take another path
     expect(await fill(nodes[0], alone.laneId, { maxAttempts: 2 })).toBe(LIMIT);
     expect(await fill(nodes[0], alone.laneId)).toBe(LIMIT);
     const shared = await small.lane();
@@ -210,7 +210,7 @@ describe('a lane that is full', () => {
     for (const node of nodes) await node.stop();
   });
 
-  test('G27: what is in a lane is not counted anew each time', async () => {
+  test('G27: a lane is not counted for each enqueue', async () => {
     const { laneId } = await t.lane();
     let counted = 0;
     const client: Queryable = {
@@ -223,7 +223,7 @@ describe('a lane that is full', () => {
     expect(counted).toBe(2); // the first, and when half of 999 is used up
   });
 
-  test('G27: the limit counts the actions of one call too, and each lane for itself', async () => {
+  test('G27: the limit counts the actions of one call too, and each lane separately', async () => {
     const a = await small.lane();
     const b = await small.lane();
     const outcomes = (
@@ -235,7 +235,7 @@ describe('a lane that is full', () => {
     expect(outcomes).toEqual(['created', 'created', 'created', 'created', 'MUSTER_LANE_FULL', 'created']);
   });
 
-  test('G27: where room is known for the first of a call only, the others are counted behind them', async () => {
+  test('G27: where room is known only for the first of a call, the others are counted behind it', async () => {
     const lane = await small.lane();
     const add = (many: number) =>
       small.engine.enqueueMany(
@@ -249,7 +249,7 @@ describe('a lane that is full', () => {
     expect(outcomes).toEqual(['created', 'created', 'MUSTER_LANE_FULL', 'MUSTER_LANE_FULL']);
   });
 
-  test('G25: a repeated enqueue is answered with the present action even if the lane is full', async () => {
+  test('G25: a repeated enqueue gets the present action even if the lane is full', async () => {
     const { laneId } = await small.lane();
     const id = await small.enqueue(laneId, { idempotencyKey: 'full' });
     await small.enqueue(laneId);

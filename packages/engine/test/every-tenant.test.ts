@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
-/** Housekeeping is done for all tenants at once; whatever a duty does for one it does for every other. */
+/** Housekeeping covers all tenants at once; what a duty does for one it does for every other. */
 const TENANTS = [1, 2, 4_711];
 const DAY = 86_400_000;
 let t: TestEngine;
@@ -42,7 +42,7 @@ test('G40: leases end in every tenant', async () => {
   expect(await states(ids)).toEqual(each('failed'));
 });
 
-test('G40: what waits comes due in every tenant', async () => {
+test('G40: delayed actions come due in every tenant', async () => {
   const notBefore = new Date(t.clock().getTime() + 1_000);
   const ids = await inEach((tenantId, laneId) => put(tenantId, laneId, { notBefore }));
   t.clock.advance(2_000);
@@ -62,10 +62,10 @@ test('G6: actions expire in every tenant', async () => {
   expect(await states(ids)).toEqual(each('expired'));
 });
 
-test('G29: what an older transaction adds under the old generation is ended in every tenant', async () => {
+test('G29: actions that an older transaction adds under the old generation are ended in every tenant', async () => {
   const ids = await inEach(async (tenantId, laneId) => {
     const id = await put(tenantId, laneId);
-    // raised without what the raise itself ends at once: the work is left to housekeeping
+    // raised without the immediate part of the raise: the work is left to housekeeping
     await t.db.query({
       text: `with l as (update muster.lanes set generation = generation + 1, ver = ver + 1 where tenant_id = $1 and lane_id = $2)
         insert into muster.stale_lanes (tenant_id, lane_id) values ($1, $2)`,
@@ -87,7 +87,7 @@ test('G29: what an older transaction adds under the old generation is ended in e
   expect([await states(ids), await states(running)]).toEqual([each('cancelled'), each('cancelled')]);
 });
 
-test('G41: finished actions are forgotten in every tenant, with their keys and tags', async () => {
+test('G41: finished actions are pruned in every tenant, with their keys and tags', async () => {
   const ids = await inEach(async (tenantId, laneId) => {
     const id = await put(tenantId, laneId, { idempotencyKey: 'every', tags: ['every'] });
     await t.engine.cancel(t.db, { tenantId, actionId: id });

@@ -9,7 +9,7 @@ afterAll(() => t.close());
 
 const at = (ms: number) => new Date(t.clock().getTime() + ms);
 
-test('G6: not handed out by its deliver-by, an action is expired', async () => {
+test('G6: an action not handed out by its deliver-by expires', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { deliverBy: at(5_000) });
   await t.pass(4_999);
@@ -32,7 +32,7 @@ test('G6: also when it was not yet due, or its lane was paused', async () => {
   expect([await t.state(later), await t.state(paused)]).toEqual(['expired', 'expired']);
 });
 
-test('G6: handed out once in time it does not expire, neither while it runs nor at a retry', async () => {
+test('G6: an action handed out in time does not expire, neither while it runs nor at a retry', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { deliverBy: at(5_000) });
   await t.claim(laneId, 'w', 10_000);
@@ -44,7 +44,7 @@ test('G6: handed out once in time it does not expire, neither while it runs nor 
   expect(await t.claim(laneId)).toMatchObject({ id, attempt: 2 });
 });
 
-test('G8: not finished by its deadline, a pending or retrying action has failed', async () => {
+test('G8: a pending or retrying action not finished by its deadline has failed', async () => {
   const { laneId } = await t.lane();
   const waits = await t.enqueue(laneId, { deadline: at(5_000) });
   const other = await t.lane();
@@ -65,7 +65,7 @@ test('G8: not finished by its deadline, a pending or retrying action has failed'
   expect(await t.eventTypes(waits)).toEqual(['CREATED', 'FAILED_FINAL']);
 });
 
-test('G6 G8: both clocks over and never handed out means expired', async () => {
+test('G6 G8: an action past both clocks that was never handed out has expired', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { deadline: at(4_000), deliverBy: at(5_000) });
   const other = await t.enqueue(laneId, { deadline: at(4_000), deliverBy: at(5_000) });
@@ -74,7 +74,7 @@ test('G6 G8: both clocks over and never handed out means expired', async () => {
   expect([await t.state(id), await t.state(other)]).toEqual(['expired', 'expired']);
 });
 
-test('G40: of all tenants at once, by two leaders at once, each ends once', async () => {
+test('G40: for all tenants at once, by two leaders at once, each ends once', async () => {
   const ids: [number, string][] = [];
   for (let tenantId = 1; tenantId <= 2; tenantId += 1)
     for (let n = 0; n < 30; n += 1) {

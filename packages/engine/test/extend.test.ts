@@ -20,7 +20,7 @@ const extend = (
   more: { attempt?: number; mostMs?: number; channel?: string } = {},
 ) => t.engine.extend(t.db, { tenantId: 1, actionId: id, attempt: 1, leaseMs, ...more });
 
-test('G33: a lease is extended from now, and the history says so', async () => {
+test('G33: a lease is extended from now, and the history shows it', async () => {
   const { id } = await running();
   t.clock.advance(6_000);
   expect(await extend(id, 10_000)).toEqual({
@@ -55,7 +55,7 @@ test('G8 G33: never past the deadline, nor past the longest lease', async () => 
   expect(await extend(other.id, 60_000, { mostMs: 20_000 })).toMatchObject({ leaseUntil: at(15_000) });
 });
 
-test('G7 G33: a lease whose time is over is extended as long as housekeeping has not ended it', async () => {
+test('G7 G33: an expired lease is extended as long as housekeeping has not ended it', async () => {
   const { id } = await running();
   t.clock.advance(60_000);
   expect(await extend(id, 5_000)).toMatchObject({ extended: true, leaseUntil: at(5_000) });
@@ -86,7 +86,7 @@ test('G21 G33: the worker learns of a requested cancel', async () => {
   expect(await extend(id, 5_000)).toMatchObject({ extended: true, cancelRequested: true });
 });
 
-test('G12: an action of another channel is not there', async () => {
+test('G12: an action of another channel cannot be found', async () => {
   const lane = await t.lane();
   const id = await t.enqueue(lane.laneId, { channel: 'mine' });
   await t.engine.claim(t.db, { ...lane, channel: 'mine', worker: 'w', leaseMs: 1_000 });
@@ -94,7 +94,7 @@ test('G12: an action of another channel is not there', async () => {
   expect(await extend(id, 5_000, { channel: 'mine' })).toMatchObject({ extended: true });
 });
 
-test('G7 G33: an action may have a lease of its own, whichever way it is claimed', async () => {
+test('G7 G33: an action may have a lease length of its own, however it is claimed', async () => {
   const runnerId = await t.engine.createRunner(t.db, 1, null);
   const own = { leaseMs: 1_234, channel: 'c' };
   const by = { tenantId: 1, channel: 'c', worker: 'w', leaseMs: 60_000 };

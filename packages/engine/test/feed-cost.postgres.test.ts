@@ -5,13 +5,13 @@ import { type TestEngine, testEngine } from '../testing/index.ts';
 let t: TestEngine;
 beforeAll(async () => {
   t = await testEngine();
-  // a month of history, as an installation that keeps it for long has: each day is a table with an index of its own
+  // a month of history, as a long-lived installation has: each day is a table with its own index
   await t.db.query({ text: `select muster.ensure_event_days('2026-02-01', '2026-03-03')` });
   await t.db.query({ text: 'analyze muster.events' });
 });
 afterAll(() => t.close());
 
-/** Straight into the table: it is only the reading that counts here. `xid` is a number of long ago, in their order. */
+/** Straight into the table: only reading is measured here. `xid` is an old number, in their order. */
 async function add(events: { from: number; to: number; tenantId?: number; xid?: string }) {
   const { from, to, tenantId = 1, xid = 'n / 200' } = events;
   await t.db.query({
@@ -26,7 +26,10 @@ const forget = async () => {
   await t.db.query({ text: 'analyze muster.events, muster.endings' });
 };
 
-/** A page of the feed, and how many pages of tables and indexes it touched: counted by the database, no clock is involved. */
+/**
+ * A page of the feed, and how many pages of tables and indexes it touched: counted by the database, no clock is
+ * involved.
+ */
 async function touched(options: {
   cursor: string;
   limit: number;
@@ -45,7 +48,7 @@ async function touched(options: {
       return t.db.query({ text: config.text, values: config.values });
     },
   };
-  // the least of some: whatever is read once only, of catalogues for instance, is not meant
+  // the smallest of several: one-time reads, of catalogues for instance, are not meant
   const read = async () => {
     pages = 0;
     return { ...(await t.engine.feed.read(client, options)), pages };
@@ -56,7 +59,7 @@ async function touched(options: {
 
 const start = () => t.engine.feed.cursor(t.db, 'start');
 
-/** What the planner may believe: that nothing has changed since the tables were empty, or whatever is written there. */
+/** What the planner believes: the tables are still empty, or these values. */
 const BELIEFS = {
   'as it is': 'analyze muster.events, muster.endings',
   'as it was when it was empty': null,
@@ -83,9 +86,9 @@ test.each(Object.entries(BELIEFS))(
   },
 );
 
-/** The same of endings, which are two events each, beside a few rows of `events`. */
+/** The same with endings, which are two events each, beside a few rows of `events`. */
 test.each(Object.entries(BELIEFS))(
-  'G71: nor does it cost more behind endings that are events, the planner believing %s',
+  'G71: a page costs no more behind endings that are events, the planner believing %s',
   async (_what, belief) => {
     const end = (from: number, to: number) =>
       t.db.query({
@@ -110,7 +113,7 @@ test.each(Object.entries(BELIEFS))(
   },
 );
 
-test('G71: so does one in the middle of a transaction of 20,000 events', async () => {
+test('G71: nor does one in the middle of a transaction of 20,000 events', async () => {
   const page = async () => {
     const { cursor } = await t.engine.feed.read(t.db, { cursor: await start(), limit: 500 });
     return touched({ cursor, limit: 100 });
@@ -127,7 +130,7 @@ test('G71: so does one in the middle of a transaction of 20,000 events', async (
   expect(large.pages).toBeLessThan(small.pages + 60);
 });
 
-test('G71: whoever reads one tenant passes the others step by step, and finds its own', async () => {
+test('G71: a reader of one tenant passes the others step by step, and finds its own', async () => {
   const step = async () => touched({ cursor: await start(), limit: 10, tenantId: 2 });
   await add({ from: 1, to: 8_000 });
   const near = await step();

@@ -3,7 +3,7 @@ import { type Cluster, startCluster } from '../../../testing/postgres-cluster.mj
 import { createEngine, createMigrate, type Database, ENGINE_LINE, openPostgres } from '../src/index.ts';
 import { createSessions } from '../testing/sessions.ts';
 
-/** A server of its own, because it crashes; and one that writes its log only when somebody waits for it. */
+/** A server of its own, because it crashes; it flushes its WAL only when a commit waits for it. */
 let cluster: Cluster;
 let db: Database;
 beforeAll(async () => {
@@ -16,9 +16,9 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-// A transaction that was rolled back has used a number, but the log does not have to say so before a crash: afterwards the
-// same number is given to somebody else. A cursor that had passed it would never show his events.
-test('G43: a crash of the database gives numbers of transactions out again, and the feed skips nothing', async () => {
+// A transaction that was rolled back has used a number, but the WAL need not contain it before a crash: afterwards
+// another transaction gets the same number. A cursor that had passed it would never show that transaction's events.
+test('G43: after a crash the database reuses transaction numbers, and the feed skips nothing', async () => {
   const engine = createEngine(db);
   const laneId = await engine.ensureLane(db, 1, 'test', 'lane');
   const enqueue = async () => (await engine.enqueue(db, { tenantId: 1, laneId, kind: 'test' })).id;
@@ -35,7 +35,7 @@ test('G43: a crash of the database gives numbers of transactions out again, and 
   };
   let cursor = await engine.feed.cursor(db, 'start');
   let atEnd: string;
-  // whoever writes the log may do so at the wrong moment, and then the crash gives nothing out again
+  // the WAL writer may write at the wrong moment, and then the crash reuses no number
   let before: bigint;
   do {
     const sessions = createSessions(cluster.url);
@@ -46,7 +46,7 @@ test('G43: a crash of the database gives numbers of transactions out again, and 
     before = await numberOf();
     await sessions.end();
     await cluster.restart('immediate');
-    await db.query({ text: 'select 1' }).catch(() => {}); // the connections of before are gone
+    await db.query({ text: 'select 1' }).catch(() => {}); // the earlier connections are gone
   } while ((await numberOf()) >= before);
 
   const second = await enqueue();

@@ -5,9 +5,10 @@ import { type Scene, withScene } from '../testing/scene.ts';
 import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
 
 /**
- * G43: a statement that has read, and goes on when something else has happened to the same action, must not write its event as if it
- * had come first. It runs in a transaction that has its number already: in a statement for many callers the first rows take it, while the
- * lanes of the others are still free. Found by `npm run torture`: a release was shown before the delivery that it followed.
+ * G43: a statement that has read, and continues after something else has happened to the same action, must not write
+ * its event as if it had come first. It runs in a transaction that already has its number: in a statement for many
+ * callers the first rows take it, while the lanes of the others are still free. Found by `npm run torture`: a release
+ * was shown before the delivery that it followed.
  */
 let database: TestDatabase;
 beforeAll(async () => {
@@ -24,7 +25,7 @@ interface Race {
 const NO_VERSION_CHECK = (sql: string) => cut(sql, 'and l.ver = x.ver');
 const NOT_RAISED = (sql: string) => swap(sql, 'set ver = l.ver + 1', 'set ver = l.ver');
 
-/** The statement stands behind its look, the others happen, and it goes on. */
+/** The statement stops after its look, the others happen, and it continues. */
 async function overtaken(
   scene: Scene,
   statement: string,
@@ -58,7 +59,7 @@ async function running(scene: Scene, action: Parameters<Scene['enqueue']>[1] = {
   return { laneId, id };
 }
 
-/** Attempt 1 is over by its lease, attempt 2 runs. */
+/** Attempt 1 has ended with its lease, attempt 2 runs. */
 async function inItsSecondAttempt(scene: Scene) {
   const { laneId, id } = await running(scene, { backoffMs: 1 });
   scene.clock.advance(10_001);
@@ -69,7 +70,7 @@ async function inItsSecondAttempt(scene: Scene) {
   return id;
 }
 
-/** A dead letter, by the end of its only lease. */
+/** A dead letter, after the end of its only lease. */
 async function timedOut(scene: Scene) {
   const { id } = await running(scene, { maxAttempts: 1 });
   scene.clock.advance(10_001);
@@ -77,7 +78,7 @@ async function timedOut(scene: Scene) {
   return id;
 }
 
-/** Another worker has had it and given it back. */
+/** Another worker had it and gave it back. */
 async function takenAndGivenBack(scene: Scene, poolId: string, laneId: string, id: string) {
   await scene.claimFromPool(poolId, laneId);
   await scene.engine.release(scene.db, ref(scene, id));
@@ -85,7 +86,7 @@ async function takenAndGivenBack(scene: Scene, poolId: string, laneId: string, i
 
 const RACES: Race[] = [
   {
-    name: 'a report of what was delivered again since it looked',
+    name: 'a report of an attempt that was redelivered since the look',
     async play(scene) {
       const { laneId, id } = await running(scene);
       await overtaken(
@@ -98,7 +99,7 @@ const RACES: Race[] = [
     broken: { 'a redelivery that raises no version': { muster_redeliver: NOT_RAISED } },
   },
   {
-    name: 'a redelivery of what was extended since it looked',
+    name: 'a redelivery of an attempt that was extended since the look',
     async play(scene) {
       const { laneId, id } = await running(scene);
       await overtaken(
@@ -111,7 +112,7 @@ const RACES: Race[] = [
     broken: { 'a redelivery without the version check': { muster_redeliver: NO_VERSION_CHECK } },
   },
   {
-    name: 'a report of what was acknowledged since it looked',
+    name: 'a report of an attempt that was acknowledged since the look',
     async play(scene) {
       const { id } = await running(scene);
       await overtaken(
@@ -124,7 +125,7 @@ const RACES: Race[] = [
     broken: { 'an acknowledgement that raises no version': { muster_acknowledge: NOT_RAISED } },
   },
   {
-    name: 'an acknowledgement of what was extended since it looked',
+    name: 'an acknowledgement of an attempt that was extended since the look',
     async play(scene) {
       const { id } = await running(scene);
       await overtaken(
@@ -163,7 +164,7 @@ const RACES: Race[] = [
     broken: { 'a late report without the version check': { muster_record_late: NO_VERSION_CHECK } },
   },
   {
-    name: 'a redrive while a late failure is written down',
+    name: 'a redrive while a late failure is recorded',
     async play(scene) {
       const id = await timedOut(scene);
       await overtaken(
@@ -180,7 +181,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'a late success of a dead letter while something else is written down late',
+    name: 'a late success of a dead letter while another late report is recorded',
     async play(scene) {
       const id = await timedOut(scene);
       await overtaken(
@@ -212,7 +213,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'a cancel in a pool of what somebody has had and given back since it looked',
+    name: 'a cancel in a pool of an action that was taken and given back since the look',
     async play(scene) {
       const { poolId, workers } = await scene.pool(1);
       const id = await scene.enqueue(poolId);
@@ -230,7 +231,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'a claim of a pool that finds what another has had and given back since it looked',
+    name: 'a pool claim of an action that was taken and given back since the look',
     async play(scene) {
       const { poolId, workers } = await scene.pool(2);
       const id = await scene.enqueue(poolId);
@@ -248,7 +249,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'a claim of a pool that finds what was moved to the front since it looked',
+    name: 'a pool claim of an action that was moved to the front since the look',
     async play(scene) {
       const { poolId, workers } = await scene.pool(1);
       const id = await scene.enqueue(poolId);
@@ -266,7 +267,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'an action that comes into being as it is handed out, after a wait for the row of its runner',
+    name: 'an action created as it is handed out, after a wait for its runner’s row',
     async play(scene) {
       const { engine, tenantId, db } = scene;
       const runnerId = await engine.createRunner(db, tenantId, null);
@@ -301,7 +302,7 @@ describe.each(RACES)('G43: $name', ({ play, broken }) => {
   });
 });
 
-test('G42: what was had and given back under a cancel ends with the attempt that it had', async () => {
+test('G42: an action taken and given back under a cancel ends with the attempt that it had', async () => {
   const { result } = await withScene(database, {}, async (scene) => {
     const { poolId, workers } = await scene.pool(1);
     const id = await scene.enqueue(poolId);

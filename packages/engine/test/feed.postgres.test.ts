@@ -33,7 +33,7 @@ type Feed = (scene: Scene, limit: number) => ReadFeed;
 const engineFeed: Feed = (scene, limit) => (cursor) =>
   scene.engine.feed.read(scene.db, { cursor, tenantId: scene.tenantId, limit });
 
-/** As one would write it first: everything after the number that was read last. */
+/** The naive way: everything after the number that was read last. */
 const byNumber: Feed =
   (scene, limit) =>
   async (after = '0') => {
@@ -104,12 +104,12 @@ describe('G43: the feed', () => {
     expect(result).toEqual([]);
   });
 
-  test('read by the number of the event is found out', async () => {
+  test('reading by event number is found out', async () => {
     const { result } = await withScene(database, {}, (scene) => slowEnqueue(scene, byNumber));
     expect(result).toContain('skipped');
   });
 
-  test('whose events carry the number of their own transaction is found out', async () => {
+  test('a feed whose events carry the number of their own transaction is found out', async () => {
     const { result } = await withScene(ownNumbers, {}, (scene) => oldCancels(scene, engineFeed));
     expect(result).toEqual(['created-late', 'out-of-order']);
   });
@@ -129,7 +129,7 @@ describe('G43: the feed', () => {
     expect(result).toEqual(['CREATED', 'CANCELLED']);
   });
 
-  test('nothing that is rolled back is shown, and it stops nobody', async () => {
+  test('rolled-back events are never shown and hold nothing up', async () => {
     const { result } = await withScene(database, {}, async (scene) => {
       const laneId = await scene.lane();
       const reader = createFeedReader(engineFeed(scene, 1));
@@ -153,7 +153,7 @@ describe('G43: the feed', () => {
     },
   );
 
-  test('in such a game a feed by number, or of own numbers, is found out', async () => {
+  test('in such a game a feed by event number, or by own transaction numbers, is found out', async () => {
     const byNumbers = await withScene(database, {}, (scene) => randomGame(scene, 7, byNumber));
     expect(byNumbers.result.flat()).toContain('skipped');
     const ofOwn = await withScene(ownNumbers, {}, (scene) => randomGame(scene, 7, engineFeed));
@@ -170,7 +170,7 @@ interface Lease {
   readonly attempt: number;
 }
 
-/** Sessions begin, enqueue, cancel, claim, report, commit and roll back in an order that a die gives; readers look in between. */
+/** Sessions begin, enqueue, cancel, claim, report, commit and roll back in a random order; readers look in between. */
 async function randomGame(scene: Scene, seed: number, feed: Feed) {
   const { engine, tenantId } = scene;
   const die = createDie(seed);
@@ -186,9 +186,9 @@ async function randomGame(scene: Scene, seed: number, feed: Feed) {
   const sessions: (Awaited<ReturnType<Scene['session']>> & {
     open: boolean;
     made: typeof known;
-    /** What was leased in the lanes that it has changed, before it did. */
+    /** What was leased in the lanes it has changed, before the change. */
     before: Map<string, Lease | undefined>;
-    /** The lanes that this one has locked until its end. */
+    /** The lanes that it has locked until its end. */
     locked: Set<string>;
   })[] = [];
   for (let n = 0; n < SESSIONS; n += 1)
@@ -215,7 +215,10 @@ async function randomGame(scene: Scene, seed: number, feed: Feed) {
     session.locked.clear();
     session.open = false;
   };
-  /** What the lane has is done and its next is handed out, as one: SUCCEEDED and SENT are of one ending then. */
+  /**
+   * The lane's running action succeeds and its next is handed out in one step: SUCCEEDED and SENT then share one
+   * ending.
+   */
   const work = async (session: (typeof sessions)[number], laneId: string) => {
     if (sessions.some((other) => (other !== session || !other.open) && other.locked.has(laneId))) return;
     const on = session.open ? session.db : scene.db;

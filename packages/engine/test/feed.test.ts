@@ -30,7 +30,7 @@ async function everything(tenantId?: number): Promise<{ eventId: string }[]> {
   return rows;
 }
 
-test('G43: the start lies before everything, whatever has ended, and the end behind it', async () => {
+test('G43: the start lies before everything, whatever has ended, and the end after it', async () => {
   const { laneId } = await t.lane();
   await t.enqueue(laneId);
   const claimed = await t.engine.claim(t.db, {
@@ -46,7 +46,7 @@ test('G43: the start lies before everything, whatever has ended, and the end beh
   expect((await t.engine.feed.read(t.db, { cursor: end })).events).toEqual([]);
 });
 
-test('G43: whoever reads from the start, by pages of any size, of one tenant or of all, sees everything once', async () => {
+test('G43: a reader from the start sees everything once, with pages of any size, of one tenant or of all', async () => {
   const die = createDie(SEED);
   const lanes = await Promise.all(
     tenants.map((tenantId) => t.engine.ensureLane(t.db, tenantId, 'feed', 'lane')),
@@ -79,7 +79,7 @@ test('G43: whoever reads from the start, by pages of any size, of one tenant or 
         ...by,
       });
       const done = got && { tenantId: got.tenantId, actionId: got.id, attempt: got.attempt };
-      // its ending and the hand-out of the next are one row, in the transaction of something else or not
+      // its ending and the hand-out of the next are one row, whether or not in another transaction
       const { next } = done
         ? await t.engine.report(t.db, { ...done, status: 'succeeded', next: by })
         : { next: null };
@@ -102,7 +102,7 @@ test('G43: whoever reads from the start, by pages of any size, of one tenant or 
   }
 });
 
-test('G43: whoever starts at the end sees exactly what comes after', async () => {
+test('G43: a reader from the end sees exactly what comes after', async () => {
   const { laneId } = await t.lane();
   await t.enqueue(laneId);
   await settledUpTo(t.db);
@@ -117,7 +117,7 @@ test('G43: whoever starts at the end sees exactly what comes after', async () =>
   expect(feedFaults(reader.shown, (await everything()).slice(before))).toEqual([]);
 });
 
-/** One after the other, each handed out with the end of the one before: their endings are their events. */
+/** One after the other, each handed out with the end of the previous one: their endings are their events. */
 async function chain(count: number, laneId: string) {
   const ids: string[] = [];
   for (let n = 0; n < count; n += 1) ids.push(await t.enqueue(laneId));
@@ -130,7 +130,7 @@ async function chain(count: number, laneId: string) {
 }
 const AGAIN = { channel: 'any', worker: 'worker', leaseMs: 60_000 };
 
-test('G43: a cursor behind any event leads on with the next, also between the two events of one ending', async () => {
+test('G43: a cursor after any event leads to the next, also between the two events of one ending', async () => {
   const { laneId } = await t.lane();
   const from = await t.engine.feed.cursor(t.db, 'end');
   await chain(4, laneId);
@@ -149,7 +149,7 @@ test('G43: a cursor behind any event leads on with the next, also between the tw
   expect((await t.engine.feed.read(t.db, { cursor: end })).events).toEqual([]);
 });
 
-test('G42 G43: SENT is told and is history while the attempt runs, and is the same event however it ends', async () => {
+test('G42 G43: SENT is shown while the attempt runs, and is the same event however it ends', async () => {
   const ends: Record<string, (id: string) => Promise<unknown>> = {
     succeeded: (id) => t.report(id, 1),
     'succeeded, says another': (id) => t.report(id, 1, 'succeeded', { worker: 'another', error: 'a word' }),
@@ -195,7 +195,7 @@ test('G42 G43: SENT is told and is history while the attempt runs, and is the sa
   }
 });
 
-test('G15 G42: a repetition and a late report find the attempt that its ending tells of', async () => {
+test('G15 G42: a repeated and a late report find the attempt that the ending carries', async () => {
   const { laneId } = await t.lane();
   const [first, second] = (await chain(2, laneId)) as [string, string];
   await t.report(second, 1);
@@ -206,7 +206,7 @@ test('G15 G42: a repetition and a late report find the attempt that its ending t
   }
 });
 
-test('a page that ends inside of a transaction hides nothing, a cursor that forgets where is found out', async () => {
+test('a page that ends inside a transaction hides nothing; a cursor that loses its place is found out', async () => {
   const { laneId } = await t.lane();
   await t.db.transaction(async (tx) => {
     for (let n = 0; n < 4; n += 1) await t.engine.enqueue(tx, { tenantId: 1, laneId, kind: 'test' });
@@ -242,6 +242,6 @@ test.each([
   encoded(`1/${A_LIFE}/1/9223372036854775808`),
   `${encoded(`1/${A_LIFE}/1/1`)}=`,
   ` ${encoded(`1/${A_LIFE}/1/1`)}`,
-])('a cursor that the feed has not written is refused (%j)', async (cursor) => {
+])('a cursor that the feed has not issued is refused (%j)', async (cursor) => {
   await expect(t.engine.feed.read(t.db, { cursor })).rejects.toMatchObject({ code: 'MUSTER_BAD_VALUE' });
 });

@@ -5,7 +5,7 @@ import { createGate, type Gate } from '../testing/gate.ts';
 import { brokenInvariants, type TestEngine, testEngine } from '../testing/index.ts';
 import { createSessions, type Sessions } from '../testing/sessions.ts';
 
-/** Whatever happens at the moment in which a lane is forgotten, no action is in a lane that is not there. */
+/** Whatever happens at the moment a lane is deleted, no action is left without its lane. */
 const DAY = 86_400_000;
 let t: TestEngine;
 let gate: Gate;
@@ -13,12 +13,12 @@ let sessions: Sessions;
 let made = 0;
 const opened: pg.Client[] = [];
 beforeAll(async () => {
-  t = await testEngine({ forgetLanes: { of: ['nobodys'] } });
+  t = await testEngine({ forgetLanes: { of: ['ownerless'] } });
   gate = await createGate(t.url as string);
   sessions = createSessions(t.url as string);
 });
 beforeEach(() => t.engine.runDuty('keep-days'));
-// a transaction that a failed test leaves open would keep the next one from ever seeing a lane forgotten
+// a transaction left open by a failed test would keep the next test from ever seeing a lane deleted
 afterEach(async () => {
   for (const client of opened) await client.query('rollback');
 });
@@ -31,7 +31,7 @@ afterAll(async () => {
 async function lane() {
   made += 1;
   const name = `lane ${made}`;
-  const laneId = await t.engine.ensureLane(t.db, 1, 'nobodys', name);
+  const laneId = await t.engine.ensureLane(t.db, 1, 'ownerless', name);
   await t.db.query({ text: 'delete from muster.lanes_to_forget where lane_id <> $1', values: [laneId] });
   await t.db.query({ text: 'update muster.lanes_to_forget set look_at = $1', values: [t.clock()] });
   return { laneId, name };
@@ -41,7 +41,7 @@ const look = async (after = 0) => {
   t.clock.advance(after);
   return t.engine.runDuty('forget-lanes');
 };
-const ensure = (name: string, on: Queryable = t.db) => t.engine.ensureLane(on, 1, 'nobodys', name);
+const ensure = (name: string, on: Queryable = t.db) => t.engine.ensureLane(on, 1, 'ownerless', name);
 const enqueue = async (laneId: string, on: Queryable = t.db) =>
   (await t.engine.enqueue(on, { tenantId: 1, laneId, kind: 'x' })).id;
 async function session(begin?: string) {
@@ -50,7 +50,7 @@ async function session(begin?: string) {
   if (begin) await client.query(begin);
   return { client, db: sessions.queryable(client) };
 }
-/** Closed, seen to be closed, and its day is over: the next look forgets it. */
+/** Closed, seen to be closed, and its day is over: the next look deletes it. */
 async function close(othersRun = false): Promise<void> {
   await look();
   await look();
@@ -64,7 +64,7 @@ async function close(othersRun = false): Promise<void> {
     if (rows.length > 0) return;
   }
 }
-/** A worker comes who knows its name. */
+/** A worker that knows its name arrives. */
 async function claimed(name: string): Promise<string | undefined> {
   const laneId = await ensure(name);
   return (await t.claim(laneId))?.id;
@@ -73,7 +73,7 @@ async function claimed(name: string): Promise<string | undefined> {
 test('G69: a transaction that saw the lane open and commits later loses nothing', async () => {
   const { laneId, name } = await lane();
   const user = await session('begin');
-  const id = await enqueue(laneId, user.db); // it is not to be seen by others yet
+  const id = await enqueue(laneId, user.db); // not yet visible to others
   await close(true);
   for (let n = 0; n < 3; n += 1) expect(await look(DAY)).toBe(0);
   await user.client.query('commit');
@@ -83,7 +83,7 @@ test('G69: a transaction that saw the lane open and commits later loses nothing'
   expect(await brokenInvariants(t.db)).toEqual([]);
 });
 
-test('G69: nor does one that began before the lane was closed and enqueues after it was forgotten', async () => {
+test('G69: nor does one that began before the lane was closed and enqueues after it was deleted', async () => {
   const { laneId } = await lane();
   const user = await session('begin isolation level repeatable read');
   await user.client.query('select 1 from muster.lanes limit 1'); // what it sees from now on
@@ -113,7 +113,7 @@ test('G69: nor does one that keeps its snapshot and enqueues while the lane is c
   await close();
   const id = await enqueue(laneId, user.db);
   expect(await look()).toBe(0);
-  // somebody else's action is not kept waiting by the lock that it has on the lane
+  // an action of another session does not wait for this session's lock on the lane
   const other = await enqueue(await ensure(name));
   expect(await t.claim(laneId)).toMatchObject({ id: other });
   await t.report(other, 1);
@@ -122,7 +122,7 @@ test('G69: nor does one that keeps its snapshot and enqueues while the lane is c
   expect(await claimed(name)).toBe(id);
 });
 
-test('G69: a lane that is opened and used in the moment in which it was to be forgotten stays', async () => {
+test('G69: a lane that is opened and used at the moment of its deletion stays', async () => {
   const { laneId, name } = await lane();
   await close();
   const leader = await session('begin');
@@ -137,7 +137,7 @@ test('G69: a lane that is opened and used in the moment in which it was to be fo
   expect(await ensure(name)).toBe(laneId);
 });
 
-test('G69: whoever makes sure of a lane that is being forgotten gets a new one', async () => {
+test('G69: ensuring a lane that is being deleted gives a new one', async () => {
   const { laneId, name } = await lane();
   await close();
   const leader = await session('begin');
@@ -157,7 +157,7 @@ test('G69: whoever makes sure of a lane that is being forgotten gets a new one',
   expect(await claimed(name)).toBe(id);
 });
 
-test('G40 G69: two leaders that look at the same moment forget each lane once', async () => {
+test('G40 G69: two leaders that look at the same moment delete each lane once', async () => {
   await lane();
   await close();
   const [first, second] = [await session('begin'), await session('begin')];

@@ -5,16 +5,16 @@ const DAY = 86_400_000;
 let t: TestEngine;
 let made = 0;
 beforeAll(async () => {
-  t = await testEngine({ forgetLanes: { of: ['nobodys'] }, retentionDays: 14 });
+  t = await testEngine({ forgetLanes: { of: ['ownerless'] }, retentionDays: 14 });
 });
 afterAll(() => t.close());
 beforeEach(() => t.engine.runDuty('keep-days'));
 
-async function lane(space = 'nobodys') {
+async function lane(space = 'ownerless') {
   made += 1;
   const name = `lane ${made}`;
   const laneId = await t.engine.ensureLane(t.db, 1, space, name);
-  // it is entered by the database's own clock
+  // its entry is made by the database's own clock
   await t.db.query({
     text: 'update muster.lanes_to_forget set look_at = $1 where lane_id = $2',
     values: [new Date(t.clock().getTime() + DAY), laneId],
@@ -22,7 +22,7 @@ async function lane(space = 'nobodys') {
   return { tenantId: 1, laneId, name, space };
 }
 const find = (one: { space: string; name: string }) => t.engine.findLane(t.db, 1, one.space, one.name);
-/** A day goes by; two rounds, because what was closed is first seen to be closed. */
+/** A day passes; two rounds, because a closed lane is first seen to be closed. */
 async function days(count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) {
     t.clock.advance(DAY);
@@ -31,7 +31,7 @@ async function days(count: number): Promise<void> {
     await t.engine.runDuty('forget-lanes');
   }
 }
-/** It goes once all older transactions are over, those of other tests on the same server too. */
+/** It is deleted once all older transactions are over, those of other tests on the same server too. */
 async function untilGone(...laneIds: string[]): Promise<void> {
   for (const laneId of laneIds) while ((await rowsOf(laneId)) > 0) await days(1);
 }
@@ -44,8 +44,8 @@ const rowsOf = async (laneId: string) =>
     })
   ).rows[0].n;
 
-describe('G69: a lane that belongs to nobody', () => {
-  test('is forgotten when it is empty and nobody uses it, and made anew on its next use', async () => {
+describe('G69: a lane without an owner', () => {
+  test('is deleted when it is empty and unused, and made anew on its next use', async () => {
     const one = await lane();
     await days(1);
     expect(await find(one)).toBe(one.laneId);
@@ -58,8 +58,8 @@ describe('G69: a lane that belongs to nobody', () => {
     expect(await t.claim(again)).toMatchObject({ id });
   });
 
-  test('is forgotten after its last action, many of them at once too', async () => {
-    const ids = await t.engine.ensureLanes(t.db, 1, 'nobodys', ['a', 'b', 'c']);
+  test('is deleted after its last action, even with many at once', async () => {
+    const ids = await t.engine.ensureLanes(t.db, 1, 'ownerless', ['a', 'b', 'c']);
     await t.db.query({ text: 'update muster.lanes_to_forget set look_at = $1', values: [t.clock()] });
     for (const laneId of ids) {
       const id = await t.enqueue(laneId);
@@ -96,7 +96,7 @@ describe('G69: a lane that belongs to nobody', () => {
     expect(await find(after)).toBe(after.laneId);
   });
 
-  test('stays as long as somebody asks for work in it, however seldom it has any', async () => {
+  test('stays as long as workers claim from it, however rarely it has work', async () => {
     const one = await lane();
     for (let n = 0; n < 4; n += 1) {
       await days(1);
@@ -134,7 +134,7 @@ describe('G69: a lane that belongs to nobody', () => {
   });
 });
 
-test('G69: lanes of other spaces are never forgotten, and not looked at again', async () => {
+test('G69: lanes of other spaces are never deleted, and not looked at again', async () => {
   const one = await lane('mine');
   await days(4);
   expect(await find(one)).toBe(one.laneId);

@@ -3,7 +3,7 @@ import { Gatherer } from '../src/gatherer.ts';
 import { BUSY, type Operation } from '../src/operation.ts';
 import { Places } from '../src/places.ts';
 
-test('G35: a call that finds its lane locked again and again is answered in the end, whoever comes meanwhile', async () => {
+test('G35: a call that finds its lane locked again and again is answered in the end, whatever arrives meanwhile', async () => {
   let tries = 0;
   const operation: Operation<string, string> = {
     name: 'test',

@@ -55,7 +55,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('G35: who comes while a statement is in flight goes into the next one; answers find their callers', async () => {
+test('G35: calls that arrive while a statement is in flight go into the next one; each gets its own answer', async () => {
   const g = gatherer();
   const first = g.add('a:1');
   await settled();
@@ -78,7 +78,7 @@ test('G35: calls of one turn share a statement', async () => {
   expect(await Promise.all(calls)).toEqual(['did a:1', 'did b:2', 'did c:3']);
 });
 
-test('G35: nobody is answered before his statement is committed', async () => {
+test('G35: no call is answered before its statement is committed', async () => {
   const g = gatherer();
   let answered = false;
   const call = g.add('a:1').then(() => {
@@ -138,7 +138,7 @@ test('G36: an item that waits for its next try is not forgotten while others com
   expect(await call).toBe('did a:1');
 });
 
-test('G36: an item that stays busy is given up with a clear error, and waits longer and longer', async () => {
+test('G36: an item that stays busy is given up with a clear error, after ever longer waits', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const g = gatherer();
   const began = performance.now();
@@ -189,7 +189,7 @@ test('G36: a call that waits for a lock does not hold up the others', async () =
   expect(await Promise.all(stuck)).toEqual(['did a:1', 'did b:2']);
 });
 
-test('an error of the connection fails the batch at once: nobody knows whether it was committed', async () => {
+test('a connection error fails the batch at once: it is unknown whether it was committed', async () => {
   const g = gatherer();
   const calls = ['a:1', 'b:2'].map((item) => g.add(item).catch((error) => error.message));
   await settled();
@@ -198,7 +198,7 @@ test('an error of the connection fails the batch at once: nobody knows whether i
   expect(statements).toHaveLength(1);
 });
 
-test('G35: a statement takes 500 calls at most, and as many calls as may wait are no trouble', async () => {
+test('G35: a statement takes 500 calls at most, even when as many wait as may', async () => {
   const g = gatherer();
   const calls = Array.from({ length: 16_000 }, (_, n) => g.add(`${n}:x`));
   await settled();
@@ -209,7 +209,7 @@ test('G35: a statement takes 500 calls at most, and as many calls as may wait ar
   expect(answered).toBe(16_000);
 });
 
-test('close answers all that came before, retries included, and refuses what comes after', async () => {
+test('close answers all earlier calls, retries included, and refuses later ones', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const g = gatherer();
   const call = g.add('a:1');
@@ -234,7 +234,7 @@ test('close of an idle gatherer ends at once', async () => {
   await gatherer().close();
 });
 
-test('G35: run directly, equal keys are kept apart, busy ones repeated, answers in the order of the items', async () => {
+test('G35: run directly, equal keys are kept apart, busy items repeated, answers in the order of the items', async () => {
   const seen: (readonly string[])[] = [];
   const answers = await runDirectly<string, string>(
     operation,

@@ -27,7 +27,7 @@ test('G29: everything unfinished ends: running, pending, delayed, holding', asyn
   expect(await t.engine.raiseGeneration(t.db, lane)).toBe(3);
 });
 
-test('G29: a lane with more than a thousand actions is cleared in turns, and none is handed out meanwhile', async () => {
+test('G29: a lane with more than a thousand actions is cleared in several rounds, and none is handed out meanwhile', async () => {
   const lane = await t.lane();
   for (let n = 0; n < 1_200; n += 400)
     await t.db.query({
@@ -72,7 +72,7 @@ test('G29: a worker of the old generation gets nothing with its report either', 
   expect(await t.state(fresh)).toBe('pending');
 });
 
-test('G29: other lanes and tenants keep what they have', async () => {
+test('G29: other lanes and tenants keep their actions', async () => {
   const lane = await t.lane();
   const other = await t.lane();
   const id = await t.enqueue(other.laneId);
@@ -81,7 +81,7 @@ test('G29: other lanes and tenants keep what they have', async () => {
   expect(await t.claim(other.laneId)).toMatchObject({ id });
 });
 
-test('G29 G26: an action of the old generation is neither kept first nor in the way', async () => {
+test('G29 G26: an action of the old generation neither counts as the first nor blocks a new one', async () => {
   const lane = await t.lane();
   const put = () =>
     t.engine.enqueue(t.db, { ...lane, kind: 'x', supersede: { key: 'k', mode: 'keep-first' as const } });

@@ -10,7 +10,7 @@ afterAll(() => t.close());
 const claim = (runnerId: string) =>
   t.engine.claimSlots(t.db, { tenantId: 1, runnerId, channel: 'any', worker: 'pc', leaseMs: 1_000, max: 1 });
 
-test('G31 G51: a runner lists what it holds, oldest lease first, as it was handed out; nobody else sees it', async () => {
+test('G31 G51: a runner lists what it holds, oldest lease first, as it was handed out; others do not see it', async () => {
   const runnerId = await t.engine.createRunner(t.db, 1, 5);
   const claimed: unknown[] = [];
   for (let n = 0; n < 3; n += 1) {
@@ -33,7 +33,7 @@ test('G31 G51: a runner lists what it holds, oldest lease first, as it was hande
   expect(await t.engine.held(t.db, { tenantId: 2, runnerId })).toEqual([]);
 });
 
-test('G31: what a runner lost by a move while it held it is in its list until it ends', async () => {
+test('G31: an action lost by a move while it ran stays in its list until it ends', async () => {
   const runnerId = await t.engine.createRunner(t.db, 1, 5);
   const lane = await t.lane();
   await t.engine.assignRunner(t.db, lane, runnerId);

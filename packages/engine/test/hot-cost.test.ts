@@ -5,7 +5,7 @@ import { pagesTouched, testClock, testDatabase } from '../testing/index.ts';
 // Each hot statement touches as many pages among few lanes, actions and endings as among ten times as many.
 const FEW = 2_000;
 const MANY = 20_000;
-/** Another level of the indexes that a call goes through. */
+/** One more level of the indexes that a call uses. */
 const SAME = 25;
 const RUNNER_LANES = 30;
 
@@ -31,7 +31,7 @@ const BEHIND = 1_000_000;
 const ENDED = 2_000_000;
 const NOW = `timestamptz '${clock().toISOString()}'`;
 
-/** Lanes, each with an action that runs, one that waits behind it and one that has ended; every second lane is free. */
+/** Lanes, each with a running, a waiting and an ended action; every second lane is free. */
 async function lanes(from: number, to: number): Promise<void> {
   await query(`
     with n as materialized (select generate_series(${from}, ${to}) as n), a as (

@@ -52,7 +52,7 @@ test('G25: the same key in another lane is another body', async () => {
   });
 });
 
-test('G25: who asked does not belong to the body', async () => {
+test('G25: the requester is not part of the body', async () => {
   const { laneId } = await t.lane();
   const first = await enqueue({ laneId, idempotencyKey: 'who', createdBy: 'ada' });
   expect(await enqueue({ laneId, idempotencyKey: 'who', createdBy: 'bob' })).toEqual({
@@ -61,7 +61,7 @@ test('G25: who asked does not belong to the body', async () => {
   });
 });
 
-test('G25 G51: another tenant may use the same key for whatever it likes', async () => {
+test('G25 G51: another tenant may use the same key freely', async () => {
   const own = await t.lane();
   const foreign = await t.engine.ensureLane(t.db, 2, 'test', 'foreign');
   const first = await enqueue({ ...own, idempotencyKey: 'shared' });
@@ -79,7 +79,7 @@ test('G25 G35: of a hundred equal calls at once exactly one creates the action',
   expect(answers.filter((answer) => answer.outcome === 'created')).toHaveLength(1);
 });
 
-test('G25: equal keys in one call of many are answered alike', async () => {
+test('G25: equal keys in one call of many get equal answers', async () => {
   const { laneId } = await t.lane();
   const action = { tenantId: 1, laneId, kind: 'test', idempotencyKey: 'many' };
   const answers = await t.engine.enqueueMany(t.db, [action, action, { ...action, payload: 'other' }]);
@@ -88,7 +88,7 @@ test('G25: equal keys in one call of many are answered alike', async () => {
   expect(answers[2]).toMatchObject({ code: 'MUSTER_IDEMPOTENCY_MISMATCH' });
 });
 
-test('G25 G41: the key is free again when its action has been forgotten, and not before', async () => {
+test('G25 G41: the key is free again once its action is pruned, and not before', async () => {
   const { laneId } = await t.lane();
   const first = await enqueue({ laneId, idempotencyKey: 'forgotten' });
   await t.claim(laneId);

@@ -9,9 +9,9 @@ import { type Scene, withScene } from '../testing/scene.ts';
 import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
 
 /**
- * Races that are made, not hoped for: one statement is stopped after it has read and before it locks, another session
- * acts, the statement goes on. Each is played on the engine as it is, where the whole history must be clean, and on one
- * that is broken at that place, where the check must say what went wrong.
+ * Races made on purpose: one statement is stopped after it has read and before it locks, another session acts, the
+ * statement continues. Each is played on the intact engine, where the whole history must be clean, and on one that is
+ * broken at that place, where the check must report it.
  */
 let database: TestDatabase;
 beforeAll(async () => {
@@ -48,7 +48,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G20: a cancel of what a claim has found',
+    name: 'G20: a cancel of an action that a claim has found',
     async play(scene) {
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
@@ -69,7 +69,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G20: a claim of what a cancel has found',
+    name: 'G20: a claim of an action that a cancel has found',
     async play(scene) {
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
@@ -92,7 +92,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G26: a replacement of what a claim has found',
+    name: 'G26: a replacement of an action that a claim has found',
     async play(scene) {
       const laneId = await scene.lane();
       const supersede = { key: 'lock', mode: 'replace' } as const;
@@ -138,7 +138,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G31: a lane moves to another runner under a claim of the first',
+    name: 'G31: a lane moves to another runner during a claim by the first',
     async play(scene) {
       const { engine, tenantId, db } = scene;
       const first = await engine.createRunner(db, tenantId, 1);
@@ -163,7 +163,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G33: a lease is extended under a sweep that has found it',
+    name: 'G33: an extension of a lease that a sweep has found',
     async play(scene) {
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
@@ -209,7 +209,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G15: a report of what a sweep has found',
+    name: 'G15: a report of an attempt that a sweep has found',
     async play(scene) {
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
@@ -256,7 +256,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G15: a success whose attempt another report has ended since it looked',
+    name: 'G15: a success whose attempt was ended by another report since the look',
     async play(scene) {
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
@@ -277,7 +277,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G15: a success whose lane was changed since it looked is tried again, and is not late',
+    name: 'G15: a success whose lane was changed since the look is tried again, and is not late',
     async play(scene) {
       const laneId = await scene.lane();
       const id = await scene.enqueue(laneId);
@@ -354,7 +354,7 @@ const RACES: Race[] = [
       await engine.enqueue(adding.db, { tenantId, laneId, kind: 'test' });
       const { rows } = await adding.client.query('select pg_current_xact_id() as xid');
       await raising.client.query('commit');
-      // nobody on the server is older than this one any more
+      // no transaction on the server is older than this one any more
       await settledUpTo(scene.db, rows[0].xid);
       await engine.runDuty('end-stale');
       await engine.runDuty('end-stale');
@@ -363,7 +363,7 @@ const RACES: Race[] = [
     },
     broken: {
       'a list of stale lanes that is cleared too early': {
-        // as it was: done with once everybody is newer than the raise itself
+        // as before: dropped once all transactions are newer than the raise itself
         by: {
           muster_forget_stale: (sql) =>
             swap(sql, 'st.safe_from <= pg_snapshot_xmin', 'st.raised_in < pg_snapshot_xmin'),
@@ -429,7 +429,7 @@ const RACES: Race[] = [
       }
     },
     broken: {
-      'a claim in no order': {
+      'a claim without order': {
         by: { muster_claim: (sql) => swap(sql, 'order by p.priority, p.seq', 'order by p.seq desc') },
         kind: 'order',
       },
@@ -453,7 +453,7 @@ const RACES: Race[] = [
         by: { muster_report: (sql) => cut(sql, 'and l.attempt = i.attempt') },
         kind: 'fence',
       },
-      'a claim that uses the number of an attempt again': {
+      'a claim that reuses an attempt number': {
         by: { muster_claim: (sql) => swap(sql, 'k.attempt + 1', '1') },
         kind: 'attempt-reused',
       },
@@ -479,7 +479,7 @@ const RACES: Race[] = [
       });
     },
     broken: {
-      'a report that drops what is late and claims': {
+      'a report that drops late reports and claims': {
         by: {
           muster_report_look_up: (sql) => swap(sql, 'and e.attempt = i.attempt', 'and e.attempt = -1'),
           muster_claim: (sql) => swap(sql, 'i.except_actions', 'null::text'),
@@ -541,7 +541,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G20 G31: a cancel of what a claim of a pool has found',
+    name: 'G20 G31: a cancel of an action that a pool claim has found',
     async play(scene) {
       const { poolId, workers } = await scene.pool(1);
       const id = await scene.enqueue(poolId);
@@ -566,7 +566,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G20 G31: a claim of a pool takes what a cancel has found',
+    name: 'G20 G31: a pool claim of an action that a cancel has found',
     async play(scene) {
       const { poolId, workers } = await scene.pool(1);
       const id = await scene.enqueue(poolId);
@@ -589,7 +589,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G18 G31: a late success of what a claim of a pool has taken again',
+    name: 'G18 G31: a late success of an action that a pool claim has taken again',
     async play(scene) {
       const { poolId, workers } = await scene.pool(2);
       const id = await scene.enqueue(poolId);
@@ -617,7 +617,7 @@ const RACES: Race[] = [
     },
   },
   {
-    name: 'G29 G31: the generation of a worker is raised under its claim of a pool',
+    name: 'G29 G31: a worker’s generation is raised during its pool claim',
     async play(scene) {
       const { poolId, workers } = await scene.pool(1);
       await scene.enqueue(poolId);
@@ -666,7 +666,7 @@ const RACES: Race[] = [
     }),
   ),
   {
-    name: 'G2: a worker takes an action and is never heard of again',
+    name: 'G2: a worker takes an action and disappears',
     async play(scene) {
       const laneId = await scene.lane();
       await scene.enqueue(laneId);
@@ -675,7 +675,7 @@ const RACES: Race[] = [
       await scene.engine.runDuty('end-leases');
     },
     broken: {
-      'a claim that pops before it sends': {
+      'a claim that deletes the action before it is sent': {
         by: {
           muster_claim: (sql) =>
             sql.replace(
@@ -741,7 +741,7 @@ describe.each(RACES)('$name', ({ play, broken }) => {
   });
 });
 
-/** A claim has the head in its hands, in a transaction that does not end; three workers ask meanwhile, in one statement. */
+/** A claim has locked the head in a transaction that does not end; meanwhile three workers ask in one statement. */
 async function askBehindAnOpenClaim(scene: Scene) {
   const { poolId, workers } = await scene.pool(4);
   const urgent = await scene.enqueue(poolId, { priority: 'urgent' });
@@ -751,7 +751,7 @@ async function askBehindAnOpenClaim(scene: Scene) {
   await holder.client.query('begin');
   const [first, ...others] = workers;
   await scene.claimFromPool(poolId, first as string, holder.db);
-  scene.log.claimed.length = 0; // it will have been nobody's
+  scene.log.claimed.length = 0; // as if it was never taken
   const asked = await createClaimPool({
     ...{
       schema: 'muster',
@@ -772,20 +772,20 @@ async function askBehindAnOpenClaim(scene: Scene) {
   return { urgent, answers: asked.answers, next: next.kind === 'claimed' ? next.action.id : next.kind };
 }
 
-test('G10: nobody is served while somebody before has the head in his hands, and if he gives it back it is first', async () => {
+test('G10: no worker is served while an earlier claim has locked the head, and if it gives it back, that is first', async () => {
   const { result, violations } = await withScene(database, {}, askBehindAnOpenClaim);
   expect(result.answers).toEqual([BUSY, BUSY, BUSY]);
   expect(result.next).toBe(result.urgent);
   expect(violations).toEqual([]);
 });
 
-test('a pool whose claims pass what is in other hands is found out', async () => {
+test('a pool whose claims pass locked actions is found out', async () => {
   const passing = { muster_claim_pool: (sql: string) => cut(sql, 'where t.place = t.turn') };
   const { result } = await withScene(database, passing, askBehindAnOpenClaim);
   expect(result.answers.filter((answer) => answer !== BUSY)).toHaveLength(2);
 });
 
-test('G26 G31: a replacement does not wait for a claim that has the old one in its hands, nor ends it', async () => {
+test('G26 G31: a replacement neither waits for a claim that has locked the old one, nor ends it', async () => {
   const { result, violations } = await withScene(database, {}, async (scene) => {
     const { poolId, workers } = await scene.pool(2);
     const supersede = { key: 'lock', mode: 'replace' } as const;

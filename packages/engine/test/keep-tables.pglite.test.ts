@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { testEngine } from '../testing/index.ts';
 
-test('G53: what is deleted in the embedded database makes room again', async () => {
+test('G53: the embedded database reuses the space of deleted rows', async () => {
   const t = await testEngine();
   const pages = async (): Promise<number> => {
     const { rows } = await t.db.query({ text: `select pg_relation_size('muster.pending') / 8192 as n` });

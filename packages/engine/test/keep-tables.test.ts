@@ -23,7 +23,7 @@ async function fill(): Promise<void> {
   );
 }
 
-test('G47: the planner hears of a table that has grown', async () => {
+test('G47: the planner learns of a table that has grown', async () => {
   await t.engine.runDuty('keep-tables');
   const before = await pending();
   await fill();

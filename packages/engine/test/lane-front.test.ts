@@ -9,7 +9,7 @@ import {
   testEngine,
 } from '../testing/index.ts';
 
-/** What plain SQL is told of a lane is what a claim does with it: both are made of one text. */
+/** What plain SQL is told of a lane must match what a claim does with it: both are made of one text. */
 let t: TestEngine;
 let contacts: Contacts;
 beforeAll(async () => {
@@ -36,7 +36,7 @@ async function front(laneId: string) {
   return rows[0];
 }
 
-/** What a claim and a new action really get, and then nothing of it has happened. */
+/** What a claim and a new action really get; all of it is undone. */
 async function really({ laneId, runnerId }: { laneId: string; runnerId: string }) {
   const undo = new Error('undo');
   const got: { claimed?: string | null; made?: boolean } = {};
@@ -114,7 +114,7 @@ const situations: Record<string, (lane: Lane) => Promise<unknown>> = {
   },
 };
 
-test.each(Object.keys(situations))('a lane that %s is told to do what it does', async (name) => {
+test.each(Object.keys(situations))('a lane that %s does what the view says', async (name) => {
   const lane = await runnersLane();
   await situations[name]?.(lane);
   const { claimed, made } = await really(lane);
@@ -124,7 +124,7 @@ test.each(Object.keys(situations))('a lane that %s is told to do what it does', 
   expect({ claimed: told.hands_out, made: told.takes_new }).toEqual({ claimed, made });
 });
 
-test('a lane says what holds it up and what stands first in it', async () => {
+test('a lane says what holds it up and what is first in it', async () => {
   const lane = await runnersLane();
   const first = await t.enqueue(lane.laneId, { headOfLine: 'hold', backoffMs: 5_000 });
   expect(await front(lane.laneId)).toMatchObject({
@@ -148,7 +148,7 @@ test('a lane says what holds it up and what stands first in it', async () => {
   expect(await front('4711')).toBeUndefined();
 });
 
-test('G47: asking many lanes for it reads a few pages of each, whatever is in them', async () => {
+test('G47: asking for many lanes reads a few pages of each, whatever is in them', async () => {
   const lanes: string[] = [];
   for (let n = 0; n < 10; n += 1) lanes.push((await t.lane()).laneId);
   for (const laneId of lanes) await t.enqueue(laneId);

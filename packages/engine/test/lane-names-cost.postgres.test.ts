@@ -5,7 +5,7 @@ import type { Query } from '../src/index.ts';
 import { createLaneOps } from '../src/ops/lanes.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
-/** A load of many new lanes in one transaction, and statistics that are taken in the middle of it. */
+/** A load of many new lanes in one transaction, and statistics taken in the middle of it. */
 let t: TestEngine;
 let loading: pg.Client;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ async function pagesOf(names: readonly string[]): Promise<number> {
 }
 const some = (from: number, many: number) => Array.from({ length: many }, (_, n) => `lane ${from + n}`);
 
-test('G68: statistics that are taken in the middle of a load do not make its look-ups read all of it', async () => {
+test('G68: statistics taken in the middle of a load do not make its look-ups read everything', async () => {
   await loading.query('begin');
   const before = await pagesOf(some(0, 200));
   await pagesOf(some(1_000, 8_000));

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEngine, type Database, type Engine, openPostgres } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
-/** What a node remembers of the room in a lane, beside another node. */
+/** What a node remembers of a lane's room, beside another node. */
 const LIMIT = 20;
 let t: TestEngine;
 let db: Database;
@@ -33,7 +33,7 @@ const nextLook = () =>
   new Promise<void>((resolve) => {
     looked = resolve;
   });
-/** A claim that waits at the node, in a lane where nothing comes: it looks whenever it is woken. */
+/** A claim that waits at the node, in a lane that stays empty: it looks whenever it is woken. */
 async function park() {
   const lane = await t.lane();
   const gone = new AbortController();
@@ -42,7 +42,7 @@ async function park() {
 }
 const enqueue = (laneId: string) => node.enqueue(db, { tenantId: 1, laneId, kind: 'x' });
 
-test('G27: what comes back into its lane at one node is counted at the other', async () => {
+test('G27: actions returned to their lane at one node are counted at the other', async () => {
   const { laneId } = await t.lane();
   for (let n = 1; n < LIMIT; n += 1) {
     const id = await t.enqueue(laneId, { maxAttempts: 1 });
@@ -50,7 +50,7 @@ test('G27: what comes back into its lane at one node is counted at the other', a
     await t.report(id, 1, 'failed');
   }
   await enqueue(laneId);
-  // what is told after it, in the same breath
+  // an announcement after it, in the same notification
   const parked = nextLook();
   const { claim, lane, gone } = await park();
   await parked;
@@ -65,14 +65,14 @@ test('G27: what comes back into its lane at one node is counted at the other', a
   await claim;
 });
 
-test('G27: a node that was deaf for a while counts anew', async () => {
+test('G27: a node that missed notifications counts anew', async () => {
   const { laneId } = await t.lane();
   await enqueue(laneId);
   for (let n = 1; n < LIMIT; n += 1) await t.enqueue(laneId); // counts for itself
   const parked = nextLook();
   const { claim, gone } = await park();
   await parked;
-  const listensAgain = nextLook(); // everybody looks then
+  const listensAgain = nextLook(); // all waiters look then
   await t.db.query({
     text: `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'muster listener' and datname = current_database()`,
   });

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEngine, type Query, type Queryable } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
-/** What a node remembers of the room in a lane, and what comes into the lane by another way than its own enqueues. */
+/** What a node remembers of a lane's room, and what enters the lane by other ways than its own enqueues. */
 const LIMIT = 20;
 let t: TestEngine;
 beforeAll(async () => {
   t = await testEngine({ depthLimit: LIMIT });
   await t.engine.start();
-  // plain SQL lives by the database's own clock
+  // plain SQL uses the database's own clock
   await t.db.query({ text: 'select muster.ensure_event_days(current_date - 1, current_date + 1)' });
 });
 afterAll(() => t.close());
@@ -17,10 +17,10 @@ async function isFull(laneId: string): Promise<void> {
   await expect(t.enqueue(laneId)).rejects.toMatchObject({ code: 'MUSTER_LANE_FULL' });
 }
 
-/** With one in it and nothing else: the node has counted, and knows of room for nine more. */
+/** A lane with one action: the node has counted, and knows of room for nine more. */
 const counted = (laneId: string) => t.enqueue(laneId);
 
-/** The lane with so many dead letters. */
+/** The lane with this many dead letters. */
 async function failed(many: number) {
   const { laneId } = await t.lane();
   const ids: string[] = [];
@@ -34,7 +34,7 @@ async function failed(many: number) {
   return { laneId, ids };
 }
 
-/** The client of a caller who lives by his own transactions. */
+/** The client of a caller that manages its own transactions. */
 const own: Queryable = { query: (query: Query) => t.db.query(query) };
 
 describe.each<[string, (laneId: string, ids: string[]) => Promise<unknown>]>([
@@ -51,14 +51,14 @@ describe.each<[string, (laneId: string, ids: string[]) => Promise<unknown>]>([
   ],
   ["on a caller's own client", (laneId) => t.engine.redriveMatching(own, { tenantId: 1, laneId })],
 ])('redriven %s', (_, redrive) => {
-  test('G27: what comes back into its lane is counted', async () => {
+  test('G27: actions that return to their lane are counted', async () => {
     const { laneId, ids } = await failed(LIMIT - 1);
     await redrive(laneId, ids);
     await isFull(laneId);
   });
 });
 
-test('G27: what comes back into its pool is counted', async () => {
+test('G27: actions that return to their pool are counted', async () => {
   const poolId = await t.engine.ensurePool(t.db, 1, 'pool', 'rooms');
   const workers: string[] = [];
   for (let n = 0; n < LIMIT; n += 1) {
@@ -74,7 +74,7 @@ test('G27: what comes back into its pool is counted', async () => {
   await isFull(poolId);
 });
 
-test('G27: what is created as it is handed out is counted', async () => {
+test('G27: actions created as they are handed out are counted', async () => {
   const runnerId = await t.engine.createRunner(t.db, 1, null);
   const lane = await t.lane();
   await t.engine.assignRunner(t.db, lane, runnerId);
@@ -92,7 +92,7 @@ test('G27: what is created as it is handed out is counted', async () => {
   await isFull(lane.laneId);
 });
 
-/** Resolves when something was told here by the database. */
+/** Resolves when the database has announced something here. */
 function told(): Promise<void> {
   return new Promise((resolve) => {
     const end = t.engine.watchFeed(() => {
@@ -102,7 +102,7 @@ function told(): Promise<void> {
   });
 }
 
-test('G27: what plain SQL puts in is counted once its wake-up was heard', async () => {
+test('G27: actions from plain SQL are counted once their wake-up has arrived', async () => {
   const { laneId } = await t.lane();
   await counted(laneId);
   const heard = told();
@@ -128,7 +128,7 @@ test('G27: a wake-up of everything, where plain SQL names too many lanes, means 
   await other.stop();
 });
 
-test("G27: a node that hears its own enqueues, on a caller's client, does not count them anew", async () => {
+test('G27: a node that hears its own enqueues, on a caller’s client, does not count them anew', async () => {
   const { laneId } = await t.lane();
   let counts = 0;
   const client: Queryable = {

@@ -39,7 +39,7 @@ function node(nodeId: string, more: Partial<HousekeepingOptions> = {}): Housekee
   });
   return Object.assign(housekeeping, { alive: 0 });
 }
-/** The lead is about real time; the test moves it by moving what is written down. */
+/** Leadership uses real time; the test moves it by changing the stored times. */
 const age = (seconds: number) =>
   t.db.query({
     text: `with n as (update muster.nodes set seen_at = seen_at - $1 * interval '1 second')
@@ -71,7 +71,7 @@ test('G40: of many nodes that ask at once one leads', async () => {
   expect(leads.filter(Boolean)).toHaveLength(1);
 });
 
-test('a node knows how many are alive, itself included; the silent are forgotten', async () => {
+test('a node knows how many are alive, itself included; silent nodes drop out', async () => {
   const [a, b] = [node('a'), node('b')];
   await a.lead();
   expect(a.alive).toBe(1);
@@ -93,7 +93,7 @@ test('G40: a node that stops gives up the lead', async () => {
   expect(b.alive).toBe(1);
 });
 
-test('G40: if the lead cannot be had, the duties run all the same', async () => {
+test('G40: if leadership cannot be determined, the duties run all the same', async () => {
   const broken = { query: () => Promise.reject(new Error('no such table')) };
   const a = node('a', { client: broken });
   a.start();
@@ -102,7 +102,7 @@ test('G40: if the lead cannot be had, the duties run all the same', async () => 
   expect(errors.length).toBeGreaterThan(0);
 });
 
-test('G40: a duty that fails is told and does not keep the others from running', async () => {
+test('G40: a failing duty is reported and does not keep the others from running', async () => {
   const a = node('a', {
     duties: ['first', 'second'].map((name) => ({ name, everyMs: 0, runOnce: async () => nothing })),
     run: async (duty) => {
@@ -119,7 +119,7 @@ test('G40: a duty that fails is told and does not keep the others from running',
   expect(errors[0]).toMatchObject({ message: 'first is broken' });
 });
 
-test('G40 G68: a mass of one duty goes on at once, by turns with the others, and into the next second', async () => {
+test('G40 G68: a backlog of one duty goes on at once, in turn with the others, and into the next second', async () => {
   let time = 0;
   let more = true;
   const turns: string[][] = [];

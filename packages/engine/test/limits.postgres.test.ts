@@ -14,7 +14,7 @@ import {
 } from '../src/index.ts';
 import { createSessions, type Sessions, TENANT, type TestEngine, testEngine } from '../testing/index.ts';
 
-/** The limits of connections: what is ended by them, what is not, and that nothing is held while somebody waits. */
+/** The limits of connections: what they end, what they leave alone, and that nothing is held during a wait. */
 let t: TestEngine;
 let db: Database;
 let sessions: Sessions;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await t.close();
 });
 
-/** Notes the limits of every transaction. */
+/** Records the limits of every transaction. */
 function noting(connections: Connections, seen: (Limits | undefined)[]): Connections['transaction'] {
   return (run, limits) => {
     seen.push(limits);
@@ -37,7 +37,7 @@ function noting(connections: Connections, seen: (Limits | undefined)[]): Connect
   };
 }
 
-test('G65: a statement that takes too long is ended by the server, and nothing came of it', async () => {
+test('G65: a statement that takes too long is ended by the server without effect', async () => {
   const slow = `select pg_sleep(600)`;
   await expect(db.query({ text: slow })).rejects.toMatchObject({ code: '57014' });
   await expect(db.transaction((tx) => tx.query({ text: slow }))).rejects.toMatchObject({ code: '57014' });
@@ -48,7 +48,7 @@ test('G65: a statement that takes too long is ended by the server, and nothing c
   expect(rows[0].n).toBe(0);
 });
 
-test('G65: a migration takes as long as it takes', async () => {
+test('G65: a migration has no time limit', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'muster-slow-'));
   await writeFile(path.join(folder, '001_slow.up.sql'), '-- breaking: no\nselect pg_sleep(1.5);\n');
   await writeFile(path.join(folder, '001_slow.down.sql'), 'select 1;\n');
@@ -56,7 +56,7 @@ test('G65: a migration takes as long as it takes', async () => {
   expect(done).toHaveLength(1);
 });
 
-test('G65: so do the check of an installation and what housekeeping does for the planner', async () => {
+test('G65: nor has the check of an installation, nor what housekeeping does for the planner', async () => {
   const seen: (Limits | undefined)[] = [];
   await checkInstallation({ ...db, transaction: noting(db, seen) }, { onViolation: () => {} });
   expect(seen.length).toBeGreaterThan(0);
@@ -72,7 +72,7 @@ test('G65: so do the check of an installation and what housekeeping does for the
   await t.db.query({ text: 'drop table muster.grown' });
 });
 
-test('G65: whoever waits for a lock begins anew as a whole, and holds nothing in between', async () => {
+test('G65: a call that waits for a lock starts over as a whole, and holds nothing in between', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
   const blocker = await sessions.open();
@@ -91,7 +91,7 @@ test('G65: whoever waits for a lock begins anew as a whole, and holds nothing in
   expect(commits).toEqual(['told']);
 });
 
-test('G65: inside of the transaction of a caller a locked lane is an error, not a wait', async () => {
+test('G65: inside a transaction of the caller a locked lane is an error, not a wait', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
   const blocker = await sessions.open();

@@ -30,7 +30,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Without it no new session comes into being, as during an outage. */
+/** Without this login no new session can be opened, as during an outage. */
 const login = (may: boolean) => admin.query(`alter role ${role} ${may ? 'login' : 'nologin'}`);
 const sessions = async (): Promise<number[]> =>
   (
@@ -40,10 +40,10 @@ const sessions = async (): Promise<number[]> =>
     )
   ).rows.map((row) => row.pid);
 
-// Found after an outage of 7.6 s: each reconnect that failed left a timer behind, and each timer a session.
-test('G39: there is one session that listens, for all channels, however often it was replaced', async () => {
+// Found after an outage of 7.6 s: each failed reconnect left a timer behind, and each timer opened a session.
+test('G39: there is one listening session, for all channels, however often it was replaced', async () => {
   const connect = vi.spyOn(pg.Client.prototype, 'connect');
-  // suites share a process: another one's session that seeks its database is not counted
+  // suites share a process: a session of another suite that looks for its database is not counted
   const connects = () => connect.mock.contexts.filter((client) => (client as pg.Client).user === role).length;
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const heard: string[] = [];
@@ -68,9 +68,9 @@ test('G39: there is one session that listens, for all channels, however often it
   await login(true);
   await reconnect();
   expect(again).toBe(2);
-  // a timer that is left would open another one, within this call
+  // a leftover timer would open another one, within this call
   const opened = connects();
-  // a session that breaks by itself is another matter, and says why
+  // a session that breaks by itself is a different case, and says why
   faults.length = 0;
   await vi.advanceTimersByTimeAsync(60_000);
   expect(faults).toEqual([]);

@@ -72,7 +72,7 @@ describe('a list', () => {
     expect(await ids({ ids: [] })).toEqual([]);
   });
 
-  test('by who made it, by its end, by what was said and by its payload: among so many, and it says so', async () => {
+  test('by creator, end, error and payload: within a scan limit, which is reported', async () => {
     const { laneId: other } = await t.lane();
     const put = (n: number, more: object) => t.enqueue(other, { kind: `k${n}`, ...more });
     const first = await put(1, { createdBy: 'ana', payload: { text: 'Wall Clock' }, maxAttempts: 1 });
@@ -104,7 +104,7 @@ describe('a list', () => {
     expect((await of({})).looked).toBeUndefined();
   });
 
-  test('by its payload, however it was written down and however it is asked for', async () => {
+  test('by its payload, however it is written and however it is searched for', async () => {
     const { laneId } = await t.lane();
     const sent = await t.enqueue(laneId, { payload: { copies: 2, sizes: ['A4', 'A5'] } });
     const { rows } = await t.db.query({
@@ -122,11 +122,11 @@ describe('a list', () => {
       expect(await ids({ laneId, payloadText }), payloadText).toEqual([quoted]);
       expect(saysText(odd, payloadText), payloadText).toBe(true);
     }
-    expect(saysText(odd, 'nobody')).toBe(false);
+    expect(saysText(odd, 'nothing')).toBe(false);
     expect(saysText(odd, '"')).toBe(false);
   });
 
-  test('by kind and channel alone: in steps, among so many, and the cursor leads on behind them', async () => {
+  test('by kind and channel alone: in steps within a scan limit, and the cursor continues after them', async () => {
     const tenantId = 7;
     const busy = await t.engine.ensureLane(t.db, tenantId, 'test', 'busy');
     const put = (kind: string, channel: string) =>
@@ -147,11 +147,11 @@ describe('a list', () => {
       expect(await found({ ...filter, state: 'unfinished' })).toMatchObject({ ids: [newest, rare] });
       const first = await found(filter, { limit: 1 });
       expect(first).toEqual({ looked: 1, cursor: newest, ids: [newest] });
-      // the last of all that there are has nothing behind it
+      // the last of all has nothing after it
       expect(await found(filter, { limit: 1, cursor: first.cursor })).toEqual({
         ...{ looked: 251, cursor: null, ids: [rare] },
       });
-      // what a lane, a tag or ids name is not looked for
+      // actions named by a lane, a tag or ids are not scanned for
       expect((await found({ ...filter, laneId: busy })).looked).toBeUndefined();
       expect(await found({ ...filter, ids: [rare] })).toEqual({
         looked: undefined,
@@ -168,7 +168,7 @@ describe('a list', () => {
     });
   });
 
-  test('a count is exact up to a number, and looks at so many at most', async () => {
+  test('a count is exact up to a limit, and scans only so many', async () => {
     const { laneId: other } = await t.lane();
     for (let n = 0; n < 6; n += 1) await t.enqueue(other, { kind: n % 2 ? 'odd' : 'even' });
     const count = (filter: Partial<ActionFilter>, limits?: object) =>
@@ -212,7 +212,7 @@ describe('a list', () => {
     expect(second.cursor).toBeNull();
   });
 
-  test('G51: never shows anything of another tenant', async () => {
+  test('G51: actions of another tenant are never shown', async () => {
     expect((await t.engine.list(t.db, { tenantId: 2 })).actions).toEqual([]);
     expect((await t.engine.list(t.db, { tenantId: 2, ids: Object.values(made) })).actions).toEqual([]);
     expect(await t.engine.get(t.db, 2, made.failed as string)).toBeNull();
@@ -263,12 +263,12 @@ describe('why is it waiting?', () => {
     expect(await waitingFor(id)).toMatchObject({ code: 'NOT_NOW' });
   });
 
-  test('G44: nothing in the way: the next contact', async () => {
+  test('G44: with no obstacle: the next contact', async () => {
     const { laneId } = await t.lane();
     expect(await waitingFor(await t.enqueue(laneId))).toMatchObject({ code: 'NEXT_CONTACT' });
   });
 
-  test('G44: a time before, a retry, a NotNow, with the moment', async () => {
+  test('G44: not-before, a retry, a NotNow, with the moment', async () => {
     const { laneId } = await t.lane();
     const notBefore = at(60_000);
     expect(await waitingFor(await t.enqueue(laneId, { notBefore }))).toMatchObject({

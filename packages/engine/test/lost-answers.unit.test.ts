@@ -28,7 +28,7 @@ test('G39: what a lost answer may have touched is woken once, and again when the
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('G39: while the database is away nobody is woken, and everybody who must be when it is back', async () => {
+test('G39: no wake-up is sent while the database is away, and every one that is due when it is back', async () => {
   let isAway = true;
   const { lost, told } = lostAnswers(async (touched) => {
     if (isAway) throw new Error('connect ECONNREFUSED');
@@ -46,7 +46,7 @@ test('G39: while the database is away nobody is woken, and everybody who must be
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('G39: too much to be looked up wakes everybody', async () => {
+test('G39: too much to look up wakes everything', async () => {
   const { lost, told } = lostAnswers(async (touched) => [...touched]);
   lost.add(Array.from({ length: 10_001 }, (_, n) => lane(`${n}`)));
   await vi.advanceTimersByTimeAsync(1_000);

@@ -10,7 +10,7 @@ import {
 } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
-/** A node that loses the answer to the statement, or to the commit, that the test names. Its caller hears an error. */
+/** A node that loses the answer to the statement, or to the commit, that the test names. Its caller gets an error. */
 let t: TestEngine;
 let node: Engine;
 let lost: string | null = null;
@@ -62,7 +62,7 @@ const claim = (laneId: string, client: Queryable = node.db) =>
   node.claim(client, { tenantId: 1, laneId, channel: 'any', worker: 'w', leaseMs: 600_000 });
 const isFree = (id: string) => expect.poll(() => t.state(id)).toBe('pending');
 
-test('G64: what was claimed by a statement whose answer was lost goes back', async () => {
+test('G64: an action claimed by a statement whose answer was lost goes back', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
   lost = 'muster_claim';
@@ -72,7 +72,7 @@ test('G64: what was claimed by a statement whose answer was lost goes back', asy
   expect(await t.claim(laneId, 'another')).toMatchObject({ id, attempt: 2 });
 });
 
-test('G64: so does what a transaction took whose commit was not answered', async () => {
+test('G64: so does one taken by a transaction whose commit was not answered', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
   const runnerId = await node.createRunner(t.db, 1, null);
@@ -108,7 +108,7 @@ test('G64: so does the next action of a report', async () => {
   expect(await t.state(first)).toBe('succeeded');
 });
 
-test('G64: so does what a runner took', async () => {
+test('G64: so does an action that a runner took', async () => {
   const { laneId } = await t.lane();
   const runnerId = await node.createRunner(t.db, 1, null);
   await node.assignRunner(t.db, { tenantId: 1, laneId }, runnerId);
@@ -119,7 +119,7 @@ test('G64: so does what a runner took', async () => {
   await isFree(id);
 });
 
-test('G64: what its worker has asked for again is his, and what somebody else holds is left alone', async () => {
+test('G64: an action that its worker has claimed again, or that another worker holds, is left alone', async () => {
   const [mine, other] = [await t.lane(), await t.lane()];
   const [id, theirs] = [await t.enqueue(mine.laneId), await t.enqueue(other.laneId)];
   await t.claim(other.laneId, 'another', 600_000);
@@ -132,7 +132,7 @@ test('G64: what its worker has asked for again is his, and what somebody else ho
       ...losing(t.db),
       gathered: {
         ...losing(t.db).gathered,
-        // the look for lost claims waits until its worker has asked again
+        // the look for lost claims waits until its worker has claimed again
         async query(query: Query) {
           if (query.name === 'muster_find_lost_claims') {
             await t.claim(mine.laneId, 'w');

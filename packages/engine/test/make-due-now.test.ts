@@ -13,7 +13,7 @@ const makeDue = (actionId: string, reason?: string) =>
 const later = () => new Date(t.clock().getTime() + HOUR);
 const reasonOf = async (id: string) => (await t.engine.get(t.db, 1, id))?.waitingFor?.code;
 
-test('G14: an action that waits for its time is handed out at once, at its own place, and the history says so', async () => {
+test('G14: an action that waits for its time is handed out at once, at its own place, and the history shows it', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { notBefore: later() });
   const behind = await t.enqueue(laneId);
@@ -30,7 +30,7 @@ test('G14: an action that waits for its time is handed out at once, at its own p
 });
 
 describe.each(['skip', 'hold'] as const)('a retry under %s', (headOfLine) => {
-  test('G13 G14: that waits for its time is tried at once, before what came later', async () => {
+  test('G13 G14: a waiting retry is tried at once, before later actions', async () => {
     const { laneId } = await t.lane();
     const id = await t.enqueue(laneId, { headOfLine, backoffMs: HOUR });
     await t.enqueue(laneId);
@@ -44,7 +44,7 @@ describe.each(['skip', 'hold'] as const)('a retry under %s', (headOfLine) => {
   });
 });
 
-test('G14: what a worker put off by "not now" is handed out at once', async () => {
+test('G14: an action that a worker put off by "not now" is handed out at once', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
   await t.claim(laneId);
@@ -71,7 +71,7 @@ test.each<[string, (id: string, laneId: string) => Promise<unknown>, string]>([
   expect(await t.eventTypes(id)).toEqual(events);
 });
 
-test('G14 G35: of many at once one makes it due', async () => {
+test('G14 G35: of many calls at once one makes it due', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { notBefore: later() });
   const answers = await Promise.all(Array.from({ length: 20 }, () => makeDue(id)));
@@ -79,7 +79,7 @@ test('G14 G35: of many at once one makes it due', async () => {
   expect((await t.eventTypes(id)).filter((type) => type === 'MADE_DUE')).toHaveLength(1);
 });
 
-test('G14 G22: by filter everything that matches and waits for a time is made due, and nothing else', async () => {
+test('G14 G22: by filter every matching action that waits for a time is made due, and nothing else', async () => {
   const { laneId } = await t.lane();
   const ids = [
     await t.enqueue(laneId, { kind: 'bulk', notBefore: later() }),
@@ -112,7 +112,7 @@ test('G14 G31: an action of a pool that waits for its time goes to the next work
   expect(await t.engine.claimFromPool(t.db, by)).toMatchObject({ kind: 'claimed', action: { id } });
 });
 
-test('G51: another tenant cannot make due', async () => {
+test('G51: another tenant cannot make it due', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { notBefore: later() });
   expect(await t.engine.makeDue(t.db, { tenantId: 2, actionId: id })).toMatchObject({ outcome: 'unknown' });

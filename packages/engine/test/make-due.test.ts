@@ -9,7 +9,7 @@ afterAll(() => t.close());
 
 const at = (ms: number) => new Date(t.clock().getTime() + ms);
 
-test('an action becomes claimable when its time has come, of every tenant, and only once', async () => {
+test('an action becomes claimable when its time has come, in every tenant, and only once', async () => {
   const { laneId } = await t.lane();
   const foreign = await t.engine.ensureLane(t.db, 2, 'test', 'x');
   const id = await t.enqueue(laneId, { notBefore: at(1_000) });

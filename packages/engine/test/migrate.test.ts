@@ -33,7 +33,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('G52: up applies what is missing, once; list says what and when', async () => {
+test('G52: up applies missing migrations, once; list says which and when', async () => {
   expect((await migrate().list()).every((one) => one.appliedAt === null)).toBe(true);
   const done = await migrate().up();
   expect(done.map((one) => `${one.line} ${one.version}`)).toEqual(['engine 1']);
@@ -68,7 +68,7 @@ test('G52: down takes back one by one or all, and up again gives the same catalo
   for (let n = 0; n < 2; n += 1) await inSteps().down();
 });
 
-test('G52: the catalogue does not depend on the days of the history nor on data', async () => {
+test('G52: the catalogue depends neither on the days of the history nor on data', async () => {
   const before = await migrate().catalogue();
   const engine = createEngine(database.db);
   const laneId = await engine.ensureLane(database.db, 1, 'test', 'x');
@@ -76,7 +76,7 @@ test('G52: the catalogue does not depend on the days of the history nor on data'
   expect(await migrate().catalogue()).toBe(before);
 });
 
-test('G52: in a schema of another name everything is the same and works', async () => {
+test('G52: everything works the same in a schema of another name', async () => {
   await migrate('elsewhere').up();
   expect(await migrate('elsewhere').catalogue()).toBe(await migrate().catalogue());
   const engine = createEngine(database.db, { schema: 'elsewhere' });
@@ -156,7 +156,7 @@ test('G52: any drift shows in the catalogue', async () => {
   }
 });
 
-test('G52: a changed view shows in the catalogue, and one that was dumped and restored does not', async () => {
+test('G52: a changed view shows in the catalogue, and a dumped and restored one does not', async () => {
   const before = await migrate().catalogue();
   const { rows: views } = await database.db.query({
     text: `select viewname as name, definition from pg_views where schemaname = 'muster'`,
@@ -203,7 +203,7 @@ test('G52: the catalogue covers a schema that a line makes beside its own', asyn
   await Promise.all(['up', 'down'].map((way) => rm(path.join(folder, `002_beside.${way}.sql`))));
 });
 
-test('G52: a schema from the future is refused if it is marked as breaking, and only then', async () => {
+test('G52: a newer schema is refused if it is marked as breaking, and only then', async () => {
   const future = (breaking: boolean) =>
     database.db.query({
       text: `insert into muster.migrations (line, version, name, breaking) values ('engine', 999, 'future', ${breaking})`,
@@ -248,14 +248,14 @@ test.each(['engine', 'door'])(
     ])
       await expect(attempt(), String(attempt)).rejects.toMatchObject(refused);
     expect({ catalogue: await both.catalogue(), rows: await rows() }).toEqual(before);
-    // whoever does not know the line does not compare it
+    // a version that does not know the line does not compare it
     if (line === 'door') expect(await migrate('earlier').up()).toEqual([]);
     await rename(line);
     await both.down('all');
   },
 );
 
-test('G52: a number between ours is of a newer version: only one that is marked as breaking is refused', async () => {
+test('G52: a number between ours is of a newer version: only one marked as breaking is refused', async () => {
   const gap = path.join(folder, 'gap');
   await mkdir(gap);
   for (const name of ['010_one', '020_two'])
@@ -276,7 +276,7 @@ test('G52: a number between ours is of a newer version: only one that is marked 
   await expect(ours.checkFits()).rejects.toMatchObject({ code: 'MUSTER_SCHEMA_TOO_NEW' });
 });
 
-test('G52: a migration that fails leaves nothing of itself', async () => {
+test('G52: a failed migration leaves nothing behind', async () => {
   await writeFile(
     path.join(folder, '002_bad.up.sql'),
     '-- breaking: no\ncreate table {schema}.half (id int);\nselect 1 / 0;\n',
@@ -295,7 +295,7 @@ test('G52: two nodes that migrate at once do it once', async () => {
 });
 
 test.each(['Upper', 'with space', 'a"b', '', 'x; drop', '1st'])(
-  'G28: %j is no name for a schema',
+  'G28: %j is not a valid schema name',
   (schema) => {
     expect(() => migrate(schema)).toThrow('name of the schema');
     expect(() => createEngine(database.db, { schema })).toThrow('name of the schema');

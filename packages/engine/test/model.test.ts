@@ -7,7 +7,7 @@ import { OPENINGS } from '../testing/model/openings.ts';
 import { seen } from '../testing/model/play.ts';
 
 // Every run of the suites plays other games; MUSTER_TEST_RUNS plays more of them (thousands before a release), and
-// MUSTER_TEST_SEED repeats a run: the seed of a failure is in its message.
+// MUSTER_TEST_SEED repeats a run: a failure's message has its seed.
 const RUNS = Number(process.env.MUSTER_TEST_RUNS ?? (inject('database') === 'pglite' ? 20 : 120));
 const SEED = Number(process.env.MUSTER_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
@@ -17,12 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-test('G1 G3 G4 G5 G9 G10 G13 G15 G16 G20 G44 G45: the openings are played as the model plays them, and show all it knows of', async () => {
+test('G1 G3 G4 G5 G9 G10 G13 G15 G16 G20 G44 G45: the openings match the model, and cover all it knows of', async () => {
   for (const list of Object.values(OPENINGS)) await t.play(list);
   expect(MUST_BE_SEEN.filter((word) => !seen.has(word))).toEqual([]);
 });
 
-test('G1 G3 G4 G5 G9 G10 G13 G15 G16 G20 G44 G45: whatever is done, the engine answers and stands as the model does', {
+test('G1 G3 G4 G5 G9 G10 G13 G15 G16 G20 G44 G45: after any commands, the engine answers and stands as the model does', {
   timeout: 900_000,
 }, async () => {
   let played = 0;
@@ -47,7 +47,7 @@ const MUST_BE_SEEN = [
   ...['pool claimed', 'pool held', 'pool empty', 'went home'],
 ];
 
-test('G16: a release is answered the same way again, even after the deadline has ended the action', async () => {
+test('G16: a repeated release gets the same answer, even after the deadline has ended the action', async () => {
   const enqueue: Command = {
     op: 'enqueue',
     ...{

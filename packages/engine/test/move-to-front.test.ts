@@ -18,7 +18,7 @@ async function orderOf(laneId: string): Promise<string[]> {
   return order;
 }
 
-test('G14: a moved action goes before all of its class, and the history says so', async () => {
+test('G14: a moved action goes before all of its class, and the history shows it', async () => {
   const { laneId } = await t.lane();
   const [a, b, c] = [await t.enqueue(laneId), await t.enqueue(laneId), await t.enqueue(laneId)];
   expect(await move(c, 'hurry')).toEqual({ outcome: 'moved', state: 'pending' });
@@ -39,7 +39,7 @@ test('G10 G14: a normal action stays behind the urgent ones', async () => {
   expect(await orderOf(laneId)).toEqual([urgent, b, a]);
 });
 
-test('G14: many moves at once all happen, each before those that came earlier', async () => {
+test('G14: many moves at once all happen, each before the earlier ones', async () => {
   const { laneId } = await t.lane();
   const ids: string[] = [];
   for (let n = 0; n < 8; n += 1) ids.push(await t.enqueue(laneId));
@@ -48,7 +48,7 @@ test('G14: many moves at once all happen, each before those that came earlier', 
   expect((await orderOf(laneId)).sort()).toEqual([...ids].sort());
 });
 
-test('G14: an action that is not yet due stays so and is at the front when it is', async () => {
+test('G14: an action that is not yet due stays delayed and is at the front when it comes due', async () => {
   const { laneId } = await t.lane();
   const a = await t.enqueue(laneId);
   const later = await t.enqueue(laneId, { notBefore: new Date(t.clock().getTime() + 1_000) });

@@ -3,7 +3,7 @@ import { createEngine, type Database, type Query } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 import { createSessions, type Sessions } from '../testing/sessions.ts';
 
-/** Shown by the order of events, not by a clock: the others are done while the one in the way is still in it. */
+/** Shown by the order of events, not by a clock: the other calls finish while the one in the way still runs. */
 let t: TestEngine;
 let sessions: Sessions;
 const tenantId = 1;
@@ -23,7 +23,7 @@ beforeEach(async () => {
   await blocker.query('begin');
 });
 
-/** Resolves to whether the promise is settled by now, giving everything that is ready its turn. */
+/** Resolves to whether the promise is settled by now, after everything that is ready had its turn. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {
   let done = false;
   promise.then(
@@ -38,7 +38,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   return done;
 }
 
-/** The same database, and every error of a gathered statement is noted. */
+/** The same database; every error of a gathered statement is recorded. */
 function telling(db: Database, errors: unknown[]): Database {
   const query = (config: Query) =>
     db.gathered.query(config).catch((error) => {
@@ -54,7 +54,7 @@ async function lanesWithWork(many: number): Promise<string[]> {
   return lanes;
 }
 
-describe('G36: nobody is delayed', () => {
+describe('G36: no caller is delayed', () => {
   test('by a transaction that has locked a lane: claims, reports, extensions, cancels of others go on', async () => {
     const errors: unknown[] = [];
     const db = telling(t.db, errors);
@@ -88,7 +88,7 @@ describe('G36: nobody is delayed', () => {
         await engine.enqueue(db, { tenantId, laneId, kind: 'a' });
       }),
     );
-    // nobody waited for a lane either: to run out of patience and be run again alone would be a delay too
+    // none waited for a lane either: losing patience and being run again alone would be a delay too
     expect(errors).toEqual([]);
     await blocker.query('rollback');
     for (const answer of await ended)
@@ -136,7 +136,7 @@ describe('G36: nobody is delayed', () => {
   test('nor failed by a row that the database refuses', async () => {
     await blocker.query('rollback');
     const lanes = await lanesWithWork(10);
-    // what nobody can see before
+    // an error that cannot be foreseen
     await t.db.query({
       text: `alter table muster.actions add constraint refused check (kind <> 'refused')`,
     });
@@ -152,12 +152,12 @@ describe('G36: nobody is delayed', () => {
     expect(answers.map((answer) => (answer.status === 'rejected' ? answer.reason.code : 'created'))).toEqual(
       lanes.map((_, n) => (n === 4 ? '23514' : 'created')),
     );
-    // all ten were in one statement, which failed; so each of the good ones was run again for itself
+    // all ten were in one statement, which failed; so each of the good ones was run again alone
     expect(batches).toEqual(Array(9).fill(1));
     await engine.stop();
   });
 
-  test('by a locked lane, if all that matches is made due: the others are due while it waits', async () => {
+  test('by a locked lane, if all matching actions are made due: the others are due while it waits', async () => {
     const lanes = await Promise.all(Array.from({ length: 20 }, async () => (await t.lane()).laneId));
     const notBefore = new Date(t.clock().getTime() + 3_600_000);
     const ids = await Promise.all(lanes.map((laneId) => t.enqueue(laneId, { kind: 'timed', notBefore })));

@@ -15,7 +15,7 @@ import { commands, type Table, table } from '../testing/model/game.ts';
 import { OPENINGS } from '../testing/model/openings.ts';
 import { DEPTH_LIMIT } from '../testing/model/play.ts';
 
-// The statements of a distributed database, each of one tenant, on a plain server: what they do is the same.
+// The statements of a distributed database, each of one tenant, on a plain server: they do the same.
 /** MUSTER_TEST_RUNS plays more of them. */
 const RUNS = Number(process.env.MUSTER_TEST_RUNS ?? 30);
 
@@ -35,7 +35,7 @@ afterAll(async () => {
   await t.close();
 });
 
-/** Keeps the texts of the gathered statements. */
+/** Records the texts of the gathered statements. */
 function listening(opened: Database): Database {
   return {
     ...opened,
@@ -49,7 +49,7 @@ function listening(opened: Database): Database {
   };
 }
 
-test('G1 G3 G4 G5 G9 G10 G13 G15 G16 G20 G44: statements of one tenant do what those of many do', {
+test('G1 G3 G4 G5 G9 G10 G13 G15 G16 G20 G44: statements of one tenant do the same as those of many', {
   timeout: 900_000,
 }, async () => {
   for (const list of Object.values(OPENINGS)) await t.play(list, engine);
@@ -68,7 +68,7 @@ test('such a database is migrated like any other', async () => {
   await empty.drop();
 });
 
-test('calls of several tenants at once are never in one statement', async () => {
+test('calls of several tenants at once never share a statement', async () => {
   const lanes = [];
   for (const tenantId of [7, 8, 9])
     lanes.push({ tenantId, laneId: await engine.ensureLane(db, tenantId, 'test', 'a') });
@@ -91,7 +91,7 @@ test('calls of several tenants at once are never in one statement', async () => 
   }
 });
 
-test('what is read and changed in a table is of the tenant that is given, in every gathered statement', () => {
+test('every gathered statement reads and changes only rows of the given tenant', () => {
   const hot = [
     'muster_claim',
     'muster_report',

@@ -2,7 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import type { Transition } from '../src/index.ts';
 import { type TellingEffect, type TestEngine, tellingEffect, testEngine } from '../testing/index.ts';
 
-/** A gathered report or claim is several statements, each its own transaction: one that fails takes nothing from the others. */
+/**
+ * A gathered report or claim is several statements, each its own transaction: a failing one does not affect the others.
+ */
 let t: TestEngine;
 let door: TellingEffect;
 let observed: string[] = [];
@@ -34,7 +36,7 @@ const next = { channel: 'door', worker: 'runner', leaseMs: 600_000 };
 const claim = (laneId: string, leaseMs = 600_000) =>
   t.engine.claim(t.db, { tenantId: 1, laneId, channel: 'door', worker: 'runner', leaseMs });
 
-/** Failed by TIMEOUT: a success that comes now ends it after all. */
+/** Failed by TIMEOUT: a success that arrives now still ends it. */
 async function timedOut() {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { channel: 'door', onLeaseEnd: 'fail' });
@@ -42,7 +44,7 @@ async function timedOut() {
   await t.pass(2_000);
   return { laneId, id };
 }
-/** One that runs, and one behind it. */
+/** One running action, and one behind it. */
 async function running() {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { channel: 'door' });
@@ -56,7 +58,7 @@ function forget() {
   afterCommit.length = 0;
 }
 
-/** Somebody's open transaction has its ending, as a redrive would; `unlock` ends it. */
+/** Another transaction has locked its ending, as a redrive would; `unlock` ends it. */
 let unlock: () => Promise<void> = async () => {};
 afterEach(() => unlock());
 async function lockEnding(id: string) {
@@ -74,7 +76,7 @@ async function lockEnding(id: string) {
   });
 }
 
-test('G15 G40: a late report that finds its ending locked takes nothing from those it came with', async () => {
+test('G15 G40: a late report that finds its ending locked does not affect the others of its batch', async () => {
   const late = await timedOut();
   const { laneId, id, behind } = await running();
   await lockEnding(late.id);
@@ -116,7 +118,7 @@ test('G15 G40: one whose effect throws fails alone, whichever part it is in', as
   expect(batches[0]).toBe('report 4');
 });
 
-test('G15 G40: what a wrong hint makes run again fails for itself', async () => {
+test('G15 G40: a report run again because of a wrong hint fails alone', async () => {
   const bad = await running();
   const { laneId, id, behind } = await running();
   await door.refuse('lane', bad.laneId);
@@ -130,7 +132,7 @@ test('G15 G40: what a wrong hint makes run again fails for itself', async () => 
   expect(observed).toEqual([`${id} SUCCEEDED`, `${behind} SENT`]);
 });
 
-test('G15: of many reports those that were committed are answered as such, whatever the others wait for', async () => {
+test('G15: of many reports the committed ones are answered as such, whatever the others wait for', async () => {
   const late = await timedOut();
   const { id } = await running();
   await lockEnding(late.id);
@@ -146,7 +148,7 @@ test('G15: of many reports those that were committed are answered as such, whate
   ]);
 });
 
-test('G15: in a transaction of the caller one that fails fails all, and nothing is told', async () => {
+test('G15: in a transaction of the caller a failing one fails all, and nothing is announced', async () => {
   const bad = await timedOut();
   const { id } = await running();
   await door.refuse('lane', bad.laneId);
@@ -160,13 +162,13 @@ test('G15: in a transaction of the caller one that fails fails all, and nothing 
   );
   expect(await t.state(id)).toBe('claimed');
   expect(observed).toEqual([]);
-  // on a client of the caller's own nobody knows whether he has begun one
+  // on a caller's own client it is unknown whether a transaction is open
   await expect(t.engine.reportMany({ query: (query: never) => t.db.query(query) }, reports)).rejects.toThrow(
     'division by zero',
   );
 });
 
-test('G14 G40: one that is handed out again and fails takes nothing from those who get something new', async () => {
+test('G14 G40: a repeated hand-out that fails does not affect claims that get something new', async () => {
   const again = await running();
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { channel: 'door' });

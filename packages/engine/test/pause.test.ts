@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-test('G23: a paused lane hands out nothing until it is resumed; what runs goes on', async () => {
+test('G23: a paused lane hands out nothing until it is resumed; running actions go on', async () => {
   const lane = await t.lane();
   const runs = await t.enqueue(lane.laneId);
   const waits = await t.enqueue(lane.laneId);
@@ -41,7 +41,7 @@ test('G23: a paused lane still takes actions and ends leases', async () => {
   expect(await t.state(id)).toBe('failed');
 });
 
-test('G23: a paused tag stops what carries it; what is behind without it passes', async () => {
+test('G23: a paused tag stops the actions that carry it; those behind without it pass', async () => {
   const { laneId } = await t.lane();
   const tagged = await t.enqueue(laneId, { tags: ['blue', 'red'] });
   const plain = await t.enqueue(laneId);

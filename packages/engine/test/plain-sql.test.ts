@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { settledUpTo, type TestEngine, testEngine } from '../testing/index.ts';
 
-/** Reports in plain SQL go by the clock of the database, whatever the engine's is. */
+/** Reports in plain SQL use the clock of the database, whatever the engine's is. */
 let t: TestEngine;
 beforeAll(async () => {
   t = await testEngine();
@@ -33,7 +33,7 @@ test('G4: a report in plain SQL ends the attempt that it names, and no other', a
   ]);
 });
 
-test('G11: a report in plain SQL wakes whoever waits for the lane', async () => {
+test('G11: a report in plain SQL wakes waiters for the lane', async () => {
   const { laneId } = await t.lane();
   const [first, second] = [await t.enqueue(laneId), await t.enqueue(laneId)];
   await t.claim(laneId);

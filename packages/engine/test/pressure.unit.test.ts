@@ -4,7 +4,10 @@ import { BUSY, type Busy, type Operation, type Run } from '../src/operation.ts';
 import { Places } from '../src/places.ts';
 import { runDirectly } from '../src/run-directly.ts';
 
-/** Calls that pile up: what is refused, what is sent, and what is told to whom. A statement ends when the test says so. */
+/**
+ * Calls that pile up: what is refused, what is sent, and what each caller is told. A statement ends when the test says
+ * so.
+ */
 interface Item {
   readonly tenantId: number;
   readonly key?: string;
@@ -66,7 +69,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('G64: past so many calls the next is refused at once, and room comes back with the answers', async () => {
+test('G64: past the limit of waiting calls the next is refused at once, and answers make room again', async () => {
   const g = gatherer({ room: { calls: 100, bytes: 1_000 } });
   const admitted = Array.from({ length: 80 }, () => g.add({ tenantId: 1 }));
   await expect(g.add({ tenantId: 1 })).rejects.toMatchObject({ code: 'MUSTER_OVERLOADED' });
@@ -91,7 +94,7 @@ test('G64: the same in bytes', async () => {
   expect(g.room.bytes).toBe(0);
 });
 
-test('G64: whatever others have waiting, a tenant that comes new is let in, and is served in turn', async () => {
+test('G64: whatever others have waiting, a new tenant is let in, and is served in turn', async () => {
   const g = gatherer({ room: { calls: 1_000, bytes: 1_000_000 } });
   void g.add({ tenantId: 0 });
   await settled(); // in flight: the others wait for the next statement
@@ -106,7 +109,7 @@ test('G64: whatever others have waiting, a tenant that comes new is let in, and 
   expect(await fresh).toBe('done');
 });
 
-test('G64: a statement takes 4 MB at most; one larger call goes by itself', async () => {
+test('G64: a statement takes 4 MB at most; a larger call runs by itself', async () => {
   const g = gatherer();
   const mb = 1_048_576;
   const sizes = [1, 1.5, 1, 1, 5, 1];
@@ -122,7 +125,7 @@ test('G64: a statement takes 4 MB at most; one larger call goes by itself', asyn
   ]);
 });
 
-test('G64: many of one caller are cut the same way, in their order', async () => {
+test('G64: many of one caller are split the same way, in their order', async () => {
   const mb = 1_048_576;
   const seen: number[] = [];
   const operation = {
@@ -143,7 +146,7 @@ test('G64: many of one caller are cut the same way, in their order', async () =>
   expect(seen).toEqual([1, 2, 1, 1]);
 });
 
-test('G64: at its deadline a call that was not sent is refused and never sent; one in flight hears that nobody knows', async () => {
+test('G64: at its deadline an unsent call is refused and never sent; one in flight is told that its outcome is unknown', async () => {
   const late: string[] = [];
   const g = gatherer({ unwanted: (_, answer) => void late.push(answer) });
   const sent = g.add({ tenantId: 1, key: 'a' }).catch(codeOf);
@@ -170,7 +173,7 @@ test('G64: at its deadline a call that was not sent is refused and never sent; o
   expect(await next).toBe('done');
 });
 
-test('G64: who stands behind a call whose lane is locked hears so at his own deadline', async () => {
+test('G64: a call behind one whose lane is locked is refused at its own deadline', async () => {
   const g = gatherer();
   const first = g.add({ tenantId: 1, key: 'a' }).catch(codeOf);
   await settled();
@@ -211,7 +214,7 @@ test('G36: calls that run alone are few over all kinds of calls together', async
   expect(await Promise.all(calls)).toEqual(Array(9).fill('done'));
 });
 
-test('G36: a place for calls that run alone goes to the kind of calls that waits longest, by turns', async () => {
+test('G36: a place for calls that run alone goes to the kind of call that waits longest, in turn', async () => {
   const alone = new Places(1);
   const [busy, other] = [gatherer({ alone }), gatherer({ alone })];
   for (let n = 0; n < 20; n += 1) void busy.add({ tenantId: 1 }).catch(() => {});
@@ -240,7 +243,7 @@ test('G36: a place that comes too late for its calls is passed on', async () => 
   expect(alone.take(next)).toBe(true);
 });
 
-test('G35: where equal calls share an answer, all who wait take it', async () => {
+test('G35: where equal calls share an answer, all waiting ones take it', async () => {
   const g = gatherer({}, { isShared: true });
   const calls = Array.from({ length: 1_000 }, () => g.add({ tenantId: 1, key: 'a' }));
   const other = g.add({ tenantId: 1, key: 'b' });
@@ -252,8 +255,8 @@ test('G35: where equal calls share an answer, all who wait take it', async () =>
   expect(statements).toHaveLength(1);
 });
 
-// Each statement looked at every call that waits: 20,000 of one key took 6.6 s.
-test('G35: a call costs the same however many have its key', async () => {
+// Each statement scanned every waiting call: 20,000 of one key took 6.6 s.
+test('G35: a call costs the same however many share its key', async () => {
   const looksPerCall = async (many: number) => {
     statements = [];
     const looks = [

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-test('a lane is read in the order of its delivery: running, urgent, ready, waiting for their time', async () => {
+test('a lane is read in delivery order: running, urgent, ready, waiting for their time', async () => {
   const { laneId, tenantId } = await t.lane();
   const later = await t.enqueue(laneId, { notBefore: new Date(t.clock().getTime() + 60_000) });
   const soon = await t.enqueue(laneId, { notBefore: new Date(t.clock().getTime() + 30_000) });
@@ -64,7 +64,7 @@ test('a report limited to a lane leaves the actions of others alone, and the nex
   });
   expect(await t.state(foreignId)).toBe('claimed');
   expect(await t.eventTypes(foreignId)).toEqual(['CREATED', 'SENT']);
-  // late or not an id at all: likewise
+  // late or an invalid id: the same
   expect(await t.report(foreignId, 7, 'failed', { laneId: own.laneId })).toMatchObject({
     reason: 'UNKNOWN_ACTION',
   });
@@ -115,7 +115,7 @@ test('the views show states that others can join with', async () => {
   expect(unfinished.rows.map((row) => row.action_id)).toEqual([running, waiting]);
 });
 
-test('many lanes are made at once, and those that are there keep their ids', async () => {
+test('many lanes are made at once, and existing ones keep their ids', async () => {
   const known = await t.engine.ensureLane(t.db, 1, 'many', 'b');
   const ids = await t.engine.ensureLanes(t.db, 1, 'many', ['a', 'b', 'c', 'a']);
   expect(ids[1]).toBe(known);
@@ -125,7 +125,7 @@ test('many lanes are made at once, and those that are there keep their ids', asy
   for (const laneId of new Set(ids)) await t.enqueue(laneId);
 });
 
-test('whoever claims by a channel may also report and extend what is for any channel, and nothing else', async () => {
+test('a worker that claims by a channel may also report and extend actions for any channel, and nothing else', async () => {
   const { laneId } = await t.lane();
   for (const channel of ['any', 'own', 'other']) await t.enqueue(laneId, { channel });
   const claim = (channel: string) =>

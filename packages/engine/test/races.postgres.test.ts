@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Two nodes on one database, and sessions that are used again once their transaction is over. */
+/** Two nodes on one database, and sessions that are reused once their transaction is over. */
 async function game(seed: number, by: Sabotage = {}, steps = 40) {
   const clock = testClock();
   const two = [database.db, second].map((db) => createEngine(sabotage(db, by), { clock }));
@@ -66,7 +66,7 @@ describe('G3 G10 G11 G15 G20 G26 G29 G31 G40 G45: many callers on two nodes', ()
   );
 
   // Faults that no timing hides; the guards of single races are broken in interleavings.postgres.test.ts.
-  test('on an engine that hands out what is leased are found out', { timeout: 300_000 }, async () => {
+  test('on an engine that hands out leased actions are found out', { timeout: 300_000 }, async () => {
     const by = { muster_claim: (sql: string) => cut(sql, 'l.action_id is null and') };
     const found = await game(1, by).then(
       ({ violations }) => violations.map(({ kind }) => kind as string),

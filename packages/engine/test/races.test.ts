@@ -5,12 +5,14 @@ import { playRaces } from '../testing/race-game.ts';
 import { SEED } from '../testing/random.ts';
 import { sabotage, swap } from '../testing/sabotage.ts';
 
-/** Many callers at once through one engine, where all share one session on PGlite. With several: races.postgres.test.ts. */
+/**
+ * Many callers at once through one engine, where all share one session on PGlite. With several: races.postgres.test.ts.
+ */
 let t: TestEngine;
 let broken: Engine;
 beforeAll(async () => {
   t = await testEngine();
-  // what is broken leaves broken tables behind, which the end of this file must not find
+  // a broken engine leaves broken tables behind, which the check at the end of this file must not find
   broken = createEngine(
     sabotage(t.db, { muster_claim: (sql) => swap(sql, 'order by p.priority, p.seq', 'order by p.seq desc') }),
     {

@@ -64,7 +64,7 @@ test.each<[DoorReason['place'], string[]]>([
   });
 });
 
-test('G44: what runs or is over is not the door’s to explain', async () => {
+test('G44: running or ended actions are not the door’s to explain', async () => {
   const lane = await t.lane();
   const id = await t.enqueue(lane.laneId, { channel: 'door' });
   given.set(id, reason('held'));
@@ -74,6 +74,6 @@ test('G44: what runs or is over is not the door’s to explain', async () => {
   expect(await code(id)).toBeUndefined();
 });
 
-test('a channel gives reasons once', () => {
+test('a channel can register reasons only once', () => {
   expect(() => t.engine.giveReasons('door', async () => new Map())).toThrow('already gives reasons');
 });

@@ -38,7 +38,7 @@ test('G30: another worker gets nothing', async () => {
   expect(await t.eventTypes(id)).toEqual(['CREATED', 'SENT']);
 });
 
-test('G12 G30: an action is never delivered again by a channel that it is not for', async () => {
+test('G12 G30: a channel never redelivers an action that is not for it', async () => {
   const { laneId } = await t.lane();
   const claimBy = (channel: string) =>
     t.engine.claim(t.db, { tenantId: 1, laneId, channel, worker: 'w', leaseMs: 60_000 });
@@ -57,7 +57,7 @@ test('G21 G30: the worker learns of a requested cancel with the redelivery', asy
   expect(await t.claim(laneId, 'w')).toMatchObject({ id, redelivered: true, cancelRequested: true });
 });
 
-test('G23 G30: a paused or blocked lane still redelivers what runs there', async () => {
+test('G23 G30: a paused or blocked lane still redelivers its running action', async () => {
   const lane = await t.lane();
   const id = await t.enqueue(lane.laneId);
   await t.claim(lane.laneId, 'w');

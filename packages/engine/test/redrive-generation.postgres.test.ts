@@ -3,7 +3,10 @@ import { swap } from '../testing/sabotage.ts';
 import { type Scene, withScene } from '../testing/scene.ts';
 import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
 
-/** A redrive that has read its lane and not yet written; meanwhile the generation is raised and housekeeping is done with it. */
+/**
+ * A redrive that has read its lane and not yet written; meanwhile the generation is raised and housekeeping is done
+ * with it.
+ */
 let database: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase();
@@ -31,7 +34,7 @@ async function redriveUnderRaise(scene: Scene): Promise<string | undefined> {
   return (await scene.claim(laneId, 'new owner'))?.id === id ? 'handed out' : engineState(scene, id);
 }
 
-/** Housekeeping still looks at the lane: whoever runs on the same server may have seen the old generation. */
+/** Housekeeping still checks the lane: any transaction on the same server may have seen the old generation. */
 const isStale = async ({ db, tenantId }: Scene, laneId: string) =>
   (
     await db.query({
@@ -46,7 +49,7 @@ const OLD_SNAPSHOT =
 const engineState = async ({ engine, db, tenantId }: Scene, id: string) =>
   (await engine.get(db, tenantId, id))?.state;
 
-test('G29: a redrive that read its lane before the generation was raised leaves nothing behind that nobody gets', async () => {
+test('G29: a redrive that read its lane before the generation was raised leaves no action that is never handed out', async () => {
   const { result, kinds } = await withScene(database, {}, redriveUnderRaise);
   expect({ result, kinds }).toEqual({ result: 'handed out', kinds: [] });
 });

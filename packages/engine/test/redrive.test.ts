@@ -50,7 +50,7 @@ test('G9: an urgent dead letter comes back as an urgent one, behind those that w
   expect(order).toEqual([urgent, id, normal]);
 });
 
-test('G9: redriven without its clocks, it is not ended by a deadline that is over', async () => {
+test('G9: redriven without its clocks, it is not ended by a past deadline', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { deadline: new Date(t.clock().getTime() + 1_000) });
   await t.pass(1_000);
@@ -87,7 +87,7 @@ test.each<[string, (id: string, laneId: string) => Promise<unknown>, string]>([
   expect(await t.eventTypes(id)).toEqual(events);
 });
 
-test('G3: attempts go on counting over several redrives', async () => {
+test('G3: attempt numbers go on over several redrives', async () => {
   const { laneId, id } = await dead();
   for (let attempt = 2; attempt <= 4; attempt += 1) {
     await redrive(id);
@@ -103,7 +103,7 @@ test('G35: of many redrives at once one wins', async () => {
   expect(answers.filter((answer) => answer.outcome === 'redriven')).toHaveLength(1);
 });
 
-test('G22: by filter every dead letter that matches goes back, oldest first, once', async () => {
+test('G22: by filter every matching dead letter goes back, oldest first, once', async () => {
   const { laneId } = await t.lane();
   const ids: string[] = [];
   for (let n = 0; n < 3; n += 1) ids.push((await dead({ kind: 'bulk' }, laneId)).id);
@@ -121,7 +121,7 @@ test('G22: by filter every dead letter that matches goes back, oldest first, onc
   }
 });
 
-test('G29: redriven after a raised generation it belongs to the new one', async () => {
+test('G29: redriven after a raised generation, it belongs to the new one', async () => {
   const { laneId, id } = await dead();
   await t.engine.raiseGeneration(t.db, { tenantId: 1, laneId });
   await redrive(id);

@@ -57,7 +57,7 @@ test('G6: once handed out and given back an action no longer expires', async () 
   expect(await t.claim(laneId)).toMatchObject({ id, attempt: 2 });
 });
 
-test('G4: what a person takes back is pending at once and counted neither as a failure nor towards the tenth', async () => {
+test('G4: an action that an operator takes back is pending at once and counts neither as a failure nor towards the tenth', async () => {
   const { laneId, id } = await running({ maxAttempts: 1 });
   for (let attempt = 1; attempt <= 21; attempt += 1) {
     // nine that count: the next of their kind would be the tenth

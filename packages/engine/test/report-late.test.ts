@@ -103,7 +103,7 @@ describe('a late success', () => {
     expect(await t.state(id)).toBe(state);
   });
 
-  test('G17 G18: of a timed-out action that was redriven and handed out again is LATE', async () => {
+  test('G17 G18: for a timed-out action that was redriven and handed out again it is LATE', async () => {
     const { laneId, id } = await running({ maxAttempts: 1 });
     await t.pass(LEASE);
     await redrive(id);
@@ -112,7 +112,7 @@ describe('a late success', () => {
     expect(await t.report(id, 2)).toMatchObject({ accepted: true });
   });
 
-  test('G18: after a release nobody has taken up is accepted', async () => {
+  test('G18: is accepted after a release if the action has not been handed out since', async () => {
     const { id } = await running();
     await release(id, 1);
     expect(await t.report(id, 1)).toMatchObject({ accepted: true, state: 'succeeded' });
@@ -173,7 +173,7 @@ describe('any other late report', () => {
     },
   );
 
-  test('G13 G19: a late report does not lead past an action that holds the lane', async () => {
+  test('G13 G19: a late report does not pass an action that holds the lane', async () => {
     const { laneId, id } = await running({ headOfLine: 'hold' });
     await t.enqueue(laneId);
     await t.pass(LEASE);
@@ -191,7 +191,7 @@ describe('any other late report', () => {
     expect(await t.state(id)).toBe('pending');
   });
 
-  test('G19: a late report does not redeliver the attempt that now runs', async () => {
+  test('G19: a late report does not redeliver the running attempt', async () => {
     const { laneId, id } = await running();
     await t.pass(LEASE);
     await t.pass(60_000);
@@ -261,7 +261,7 @@ describe('the same report again', () => {
     expect((await t.eventTypes(id)).filter((type) => type === 'SUCCEEDED')).toHaveLength(1);
   });
 
-  test('G16 G35: a hundred times at once it is accepted once and repeated otherwise', async () => {
+  test('G16 G35: a hundred times at once it is accepted once and otherwise answered as a repetition', async () => {
     const { id } = await running();
     const answers = await Promise.all(Array.from({ length: 100 }, () => t.report(id, 1)));
     expect(answers.every((answer) => answer.accepted && answer.state === 'succeeded')).toBe(true);

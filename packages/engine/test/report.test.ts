@@ -15,7 +15,7 @@ async function running(more: Parameters<TestEngine['enqueue']>[1] = {}) {
   return { ...lane, id };
 }
 
-test('G2 G15: a success ends the action with one ending that has everything', async () => {
+test('G2 G15: a success ends the action with one complete ending', async () => {
   const { id } = await running();
   t.clock.advance(500);
   expect(await t.report(id, 1, 'succeeded', { result: { n: 1 }, worker: 'w2' })).toMatchObject({
@@ -57,7 +57,7 @@ test('G15: a success is found wherever the caller thinks that it was handed out'
   expect(await t.report(id, 1, 'succeeded', wrong)).toMatchObject(answer);
   expect(await t.report(id, 1, 'succeeded', wrong)).toMatchObject({ accepted: true, repeated: true, laneId });
   expect(await t.report(following, 1, 'succeeded', { leasedIn: laneId })).toMatchObject({ accepted: true });
-  // one of two that went together, and only one hint is right
+  // two reports were sent together, and only one hint is right
   const more = await running();
   const both = [another, more].map((one) => ({
     ...{ tenantId: 1, actionId: one.id, attempt: 1, status: 'succeeded' as const },
@@ -69,7 +69,7 @@ test('G15: a success is found wherever the caller thinks that it was handed out'
   ]);
 });
 
-test('G15: a success may say why it is one', async () => {
+test('G15: a success may give a reason', async () => {
   const { id } = await running();
   await expect(t.report(id, 1, 'succeeded', { reason: 'no word' })).rejects.toMatchObject({
     code: 'MUSTER_BAD_VALUE',
@@ -113,7 +113,7 @@ test('G4 G5: a failure waits and is tried again; after the last try it is a dead
   ]);
 });
 
-test('G5: a wait is never longer than the longest, however many tries there were', async () => {
+test('G5: a wait never exceeds the maximum, however many tries there were', async () => {
   const { laneId, id } = await running({ maxAttempts: 40, backoffMs: 1_000, backoffMaxMs: 8_000 });
   const waits: number[] = [];
   for (let attempt = 1; attempt <= 36; attempt += 1) {
@@ -153,7 +153,7 @@ test.each(['notNow', 'release'] as const)(
   },
 );
 
-test('G4: what nobody ever had is given back, and is counted neither as a failure nor towards the tenth', async () => {
+test('G4: an action that never reached a worker is given back, and counts neither as a failure nor towards the tenth', async () => {
   const { laneId, id } = await running({ maxAttempts: 1 });
   for (let attempt = 1; attempt <= 21; attempt += 1) {
     // nine that count: the next of their kind would be the tenth
@@ -186,7 +186,7 @@ test('G4: a failure in between starts the count of ten again', async () => {
   expect((await t.engine.get(t.db, 1, id))?.failures).toBe(1);
 });
 
-test('a NotNow is tried again when the worker said, or after the usual wait', async () => {
+test('a NotNow is tried again at the worker’s time, or after the usual wait', async () => {
   const { laneId, id } = await running();
   await t.report(id, 1, 'notNow', { retryAfterMs: 30_000 });
   expect((await t.engine.get(t.db, 1, id))?.waitingFor).toMatchObject({
@@ -206,7 +206,7 @@ test('a NotNow is tried again when the worker said, or after the usual wait', as
 });
 
 describe('head of line', () => {
-  test('G13: under skip the lane goes on while a retry waits, and the retry has its old place', async () => {
+  test('G13: under skip the lane goes on while a retry waits, and the retry keeps its old place', async () => {
     const { laneId, id } = await running({ headOfLine: 'skip' });
     const second = await t.enqueue(laneId);
     const third = await t.enqueue(laneId);
@@ -216,7 +216,7 @@ describe('head of line', () => {
     expect(await t.report(id, 2, 'succeeded', { next })).toMatchObject({ next: { id: third } });
   });
 
-  test('G13: under hold nothing of its class passes, urgent actions do', async () => {
+  test('G13: under hold nothing of its class passes, but urgent actions do', async () => {
     const { laneId, id } = await running({ headOfLine: 'hold' });
     const second = await t.enqueue(laneId);
     expect(await t.report(id, 1, 'failed', { next })).toMatchObject({ accepted: true, next: null });
@@ -247,7 +247,7 @@ describe('head of line', () => {
     expect(await by('b')).toMatchObject({ id: other });
   });
 
-  test('G13: what is cancelled, expired or paused by its tag does not hold the lane', async () => {
+  test('G13: a cancelled, expired or tag-paused action does not hold the lane', async () => {
     const { laneId, id } = await running({ headOfLine: 'hold', tags: ['held'] });
     const second = await t.enqueue(laneId);
     await t.report(id, 1, 'failed');
@@ -293,7 +293,7 @@ describe('with the next claim', () => {
     expect((await t.report(id, 1, 'succeeded', { next })).next?.leaseUntil).toEqual(deadline);
   });
 
-  test('G16 G30: the repeated request gets the same next action again', async () => {
+  test('G16 G30: a repeated request gets the same next action again', async () => {
     const { laneId, id } = await running();
     const second = await t.enqueue(laneId);
     await t.report(id, 1, 'succeeded', { next });
@@ -312,7 +312,7 @@ test('G7: a report is accepted until housekeeping has ended the lease, whatever 
   expect(await t.report(id, 1)).toMatchObject({ accepted: true, state: 'succeeded' });
 });
 
-test('G12: a report for an action of another channel is as if the action were unknown', async () => {
+test('G12: a report for an action of another channel is answered as if the action were unknown', async () => {
   const lane = await t.lane();
   const id = await t.enqueue(lane.laneId, { channel: 'mine' });
   await t.engine.claim(t.db, { ...lane, channel: 'mine', worker: 'w', leaseMs: 1_000 });

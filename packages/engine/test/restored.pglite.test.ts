@@ -16,8 +16,8 @@ import {
 const folder = mkdtempSync(path.join(tmpdir(), 'muster-restore-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('G70: a copy of the data folder keeps cursors of its time; what is ahead of it, and once it is told all, is refused', {
-  timeout: 240_000, // three times a database on the disk, on a busy machine
+test('G70: a copied data folder keeps its cursors; those ahead of it, and all after muster restored, are refused', {
+  timeout: 240_000, // three times a database on disk, on a busy machine
 }, async () => {
   const [now, copy] = [path.join(folder, 'now'), path.join(folder, 'copy')];
   const image = inject('embeddedImages')?.[imageName([ENGINE_LINE])];

@@ -17,7 +17,7 @@ import {
 import { createFeedReader, feedFaults, settledUpTo } from '../testing/feed-reader.ts';
 import { createSessions } from '../testing/sessions.ts';
 
-/** Servers of its own: they are dumped, copied, restored, lost and followed by others, by the real programs. */
+/** Servers of their own: they are dumped, copied, restored, lost and replaced, by the real programs. */
 const bin = findPostgres()?.bin as string;
 const folder = mkdtempSync(path.join(tmpdir(), 'muster-restore-'));
 let first: Cluster;
@@ -35,7 +35,7 @@ function run(program: string, ...args: string[]): void {
   if (status !== 0) throw new Error(`${path.basename(program)} ended with ${status}: ${stderr}`);
 }
 
-/** A life on a server: opened for a while, and closed before the server goes. */
+/** A node's life on a server: opened for a while, and closed before the server stops. */
 async function on<T>(
   cluster: Cluster,
   live: (life: { db: Database; engine: Engine; nodes: Engine[] }) => Promise<T>,
@@ -50,7 +50,7 @@ async function on<T>(
   }
 }
 
-/** Uses up numbers, as a server does that has lived for long. */
+/** Uses up numbers, like a server that has run for long. */
 const grow = (db: Database) =>
   db.query({
     text: 'do $$ begin for i in 1..1000 loop perform pg_current_xact_id(); commit; end loop; end $$',
@@ -59,7 +59,7 @@ const grow = (db: Database) =>
 async function enqueue(db: Database, engine: Engine, count = 3): Promise<string> {
   const laneId = await engine.ensureLane(db, 1, 'test', 'lane');
   for (let n = 0; n < count; n += 1) await engine.enqueue(db, { tenantId: 1, laneId, kind: 'test' });
-  // one is done, and its ending tells of the next: numbers are in more than one table
+  // one is done, and its ending carries the hand-out of the next: numbers are in more than one table
   const by = { channel: 'any', worker: 'w', leaseMs: 3_600_000 };
   const got = await engine.claim(db, { tenantId: 1, laneId, ...by });
   if (got)
@@ -76,7 +76,7 @@ async function enqueue(db: Database, engine: Engine, count = 3): Promise<string>
 const everything = async (db: Database): Promise<{ eventId: string }[]> =>
   (await db.query({ text: `select event_id as "eventId" from muster.history order by event_id` })).rows;
 
-/** Reads all that is settled, in small pages; gives the cursor behind it. */
+/** Reads everything settled, in small pages; returns the cursor after it. */
 async function readAll(db: Database, engine: Engine, start?: string) {
   await settledUpTo(db);
   let last = start;
@@ -89,7 +89,7 @@ async function readAll(db: Database, engine: Engine, start?: string) {
   return { shown: reader.shown, cursor: last as string };
 }
 
-/** From the start: what is there and what comes, all of it once. */
+/** From the start: what is there and what comes, each event once. */
 async function expectWholeFeed(db: Database, engine: Engine): Promise<void> {
   const before = await readAll(db, engine);
   expect(feedFaults(before.shown, await everything(db))).toEqual([]);
@@ -113,7 +113,7 @@ beforeEach(() =>
   }),
 );
 
-test('G70: a dump in a new server is noticed by the first start, once, and old cursors are refused', async () => {
+test('G70: the first start notices a dump in a new server, once, and old cursors are refused', async () => {
   const dump = path.join(folder, 'dump');
   const cursor = await on(first, async ({ db, engine }) => {
     const laneId = await enqueue(db, engine);
@@ -131,7 +131,7 @@ test('G70: a dump in a new server is noticed by the first start, once, and old c
     await open.query('begin; select pg_current_xact_id()');
     await expect(engine.feed.read(db, { cursor })).rejects.toMatchObject(refused('ahead of the database'));
 
-    // all three have seen what is wrong before the first one has put it right
+    // all three have noticed it before the first one has corrected it
     const gate = await sessions.open();
     await gate.query('begin; select 1 from muster.incarnations for update');
     const starting = Promise.all(nodes.map((node) => node.start()));
@@ -148,7 +148,8 @@ test('G70: a dump in a new server is noticed by the first start, once, and old c
     await expect(engine.feed.read(db, { cursor })).rejects.toMatchObject(refused('was restored'));
     await Promise.all(nodes.map((node) => node.stop()));
 
-    // A lane whose generation was raised stays on its list as long as somebody may have seen the old one, and no longer.
+    // A lane whose generation was raised stays on its list as long as a transaction may have seen the old one, and no
+    // longer.
     const stale = async () => {
       await nodes[0]?.runDuty('end-stale');
       return (await db.query({ text: 'select * from muster.stale_lanes' })).rows.length;
@@ -159,7 +160,7 @@ test('G70: a dump in a new server is noticed by the first start, once, and old c
 
     const again = createEngine(db);
     await expectWholeFeed(db, again);
-    await grow(db); // now the old cursor is not ahead any more, and still of another life
+    await grow(db); // now the old cursor is no longer ahead, but still of another life
     await expect(again.feed.read(db, { cursor })).rejects.toMatchObject(refused('was restored'));
   });
 });
@@ -180,7 +181,7 @@ test('G70: a dump in a server whose numbers are ahead is noticed too', async () 
   });
 });
 
-test('G70: files of a backup look as they did: cursors ahead are refused, and once it is told all of before', async () => {
+test('G70: a restored file backup looks unchanged: cursors ahead are refused, and after muster restored all old ones', async () => {
   const backup = path.join(folder, 'files');
   await first.down('fast');
   run('cp', '-a', first.dataDir, backup);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { settledUpTo } from '../testing/feed-reader.ts';
 import { brokenInvariants, type TestEngine, testEngine } from '../testing/index.ts';
 
-/** prune and keep-days: what is forgotten, and what never is. */
+/** prune and keep-days: what is deleted, and what never is. */
 const DAY = 86_400_000;
 let t: TestEngine;
 beforeAll(async () => {
@@ -35,7 +35,7 @@ test('G41: the days of the history are made a week ahead, and there is no defaul
   expect(names).toContain('events_past');
 });
 
-test('G41: a finished action is forgotten whole after its days: action, ending, key, tags, and then its events', async () => {
+test('G41: a finished action is deleted after its days: action, ending, key, tags, and then its events', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { idempotencyKey: 'gone', tags: ['a', 'b'] });
   await t.claim(laneId);
@@ -73,7 +73,7 @@ test('G41: an unfinished action keeps all of its history, however old', async ()
 });
 
 test.each(['runs', 'has ended since', 'is tried again'])(
-  'G41 G43: a reader that is far behind finds the SENT that a pruned ending carried, of one that %s',
+  'G41 G43: a slow reader finds the SENT that a pruned ending carried, of an action that %s',
   async (how) => {
     const { laneId } = await t.lane();
     const next = { channel: 'any', worker: 'worker', leaseMs: 24 * DAY };
@@ -103,12 +103,12 @@ test.each(['runs', 'has ended since', 'is tried again'])(
   },
 );
 
-test('G41: a SENT that nobody wrote down on its day, because it was told by an ending, is written when it is needed', async () => {
+test('G41: a SENT that an ending carried, and so was not written on its day, is written when it is needed', async () => {
   const { laneId } = await t.lane();
   const first = await t.enqueue(laneId);
   const second = await t.enqueue(laneId);
   await t.claim(laneId, 'worker', 24 * DAY);
-  t.clock.advance(100 * DAY); // nobody has made this day, and a success needs none
+  t.clock.advance(100 * DAY); // this day has no partition, and a success needs none
   const next = { channel: 'any', worker: 'worker', leaseMs: 24 * DAY };
   await t.report(first, 1, 'succeeded', { next });
   expect(await partitions()).not.toContain(dayOf());
@@ -125,7 +125,7 @@ test('G41: old days are dropped, so the number of partitions stays the same', as
   expect((await partitions()).length).toBe(before);
 });
 
-test('G41: a redriven action is not forgotten with its old ending', async () => {
+test('G41: a redriven action is not deleted with its old ending', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId, { maxAttempts: 1 });
   await t.claim(laneId);
@@ -137,7 +137,7 @@ test('G41: a redriven action is not forgotten with its old ending', async () => 
   expect((await t.eventTypes(id)).slice(0, 2)).toEqual(['CREATED', 'SENT']);
 });
 
-test('G41: a day that nobody made is made by the write that misses it, in every kind of call', async () => {
+test('G41: a missing day is made by the write that needs it, in every kind of call', async () => {
   const lane = await t.lane();
   const ids = await Promise.all(Array.from({ length: 3 }, () => t.enqueue(lane.laneId)));
   // CREATED is the action itself; what it replaces has an event
@@ -158,7 +158,7 @@ test('G41: a day that nobody made is made by the write that misses it, in every 
   }
 });
 
-test('G40 G41: two leaders that make and drop days at once do not hurt each other', async () => {
+test('G40 G41: two leaders that make and drop days at once do not disturb each other', async () => {
   t.clock.advance(20 * DAY);
   const results = await Promise.allSettled(Array.from({ length: 4 }, () => t.engine.runDuty('keep-days')));
   expect(results.some((result) => result.status === 'fulfilled')).toBe(true);
@@ -166,7 +166,7 @@ test('G40 G41: two leaders that make and drop days at once do not hurt each othe
   expect(await partitions()).toContain(dayOf(7 * DAY));
 });
 
-test('G40: prune by two at once forgets and counts each action once', async () => {
+test('G40: two leaders that prune at once delete and count each action once', async () => {
   const { laneId } = await t.lane();
   for (let n = 0; n < 20; n += 1) {
     const id = await t.enqueue(laneId);

@@ -16,7 +16,7 @@ test.each([
   },
 );
 
-test('G64: what is kept for newcomers is theirs for one call each', () => {
+test('G64: each newcomer may use the room kept for newcomers for one call', () => {
   const room = new Room();
   for (const tenant of [1, 2, 3]) while (room.enter(tenant, 100_000));
   expect(room.enter(4, MB)).toBe(true);

@@ -6,7 +6,7 @@ import { type TestEngine, testEngine } from '../testing/index.ts';
 let t: TestEngine;
 beforeAll(async () => {
   t = await testEngine();
-  // plain SQL lives by the database's own clock
+  // plain SQL uses the database's own clock
   await t.db.query({ text: 'select muster.ensure_event_days(current_date - 1, current_date + 1)' });
 });
 afterAll(() => t.close());
@@ -95,7 +95,7 @@ test('G25: the same key and body give the same action, another body an error', a
   });
 });
 
-test('G26: supersede keys work, and say the id of the new or the kept action', async () => {
+test('G26: supersede keys work, and return the id of the new or the kept action', async () => {
   const { laneId } = await t.lane();
   const old = await enqueue(laneId, 'x', {}, { supersedeKey: 'k' });
   const fresh = await enqueue(laneId, 'x', {}, { supersedeKey: 'k' });
@@ -104,14 +104,14 @@ test('G26: supersede keys work, and say the id of the new or the kept action', a
   expect(await enqueue(laneId, 'x', {}, { supersedeKey: 'k', supersedeMode: 'keep-first' })).toBe(fresh);
 });
 
-test('an unknown lane and a full lane are errors with a sentence', async () => {
+test('an unknown lane and a full lane give errors with a sentence', async () => {
   await expect(enqueue('999999')).rejects.toThrow('There is no lane 999999 in tenant 1.');
   const { laneId } = await t.lane();
   await enqueue(laneId, 'x', {}, { depthLimit: 1 });
   await expect(enqueue(laneId, 'x', {}, { depthLimit: 1 })).rejects.toThrow('The lane is full.');
 });
 
-test('G10: actions from SQL and from the library stand in one order', async () => {
+test('G10: actions from SQL and from the library share one order', async () => {
   const { laneId } = await t.lane();
   const ids = [
     await enqueue(laneId),
@@ -139,7 +139,7 @@ test('G48: the example in docs/concepts.md does what it says', async () => {
   expect(actions).toMatchObject([
     { kind: 'print', payload: { order: 4711, copies: 2 }, priority: 'urgent', createdBy: 'shop' },
   ]);
-  // every option that the page names is one
+  // every option that the page names
   const [, named = ''] = /The last argument may be left out\. It takes ([\s\S]+?)\. What/.exec(page) ?? [];
   const options = [...named.matchAll(/`(\w+)`/g)].map(([, name]) => name as string);
   expect(options.length).toBeGreaterThan(10);

@@ -23,14 +23,14 @@ async function waiting(): Promise<void> {
   }
 }
 
-test('G41 G48: two that miss the day: the second waits for the first and goes on, whether that commits or not', async () => {
+test('G41 G48: of two transactions that miss the day, the second waits for the first and goes on, whether that commits or not', async () => {
   const { laneId } = await t.lane();
   const enqueue = (client: Awaited<ReturnType<Sessions['open']>>) =>
     client.query(`select muster.enqueue(1, $1, 'sql') as id`, [laneId]);
   const [one, two, three] = [await sessions.open(), await sessions.open(), await sessions.open()];
   await one.query('begin');
   await enqueue(one);
-  // readers and the writers of other days go on meanwhile
+  // readers and writers of other days go on meanwhile
   await three.query('select 1 from muster.events');
   await two.query('begin');
   const second = enqueue(two);
@@ -41,7 +41,7 @@ test('G41 G48: two that miss the day: the second waits for the first and goes on
   await waiting();
   await two.query('commit');
   await third;
-  // nothing is missing any more: an open transaction that asks for its days stops nobody
+  // nothing is missing any more: an open transaction that asks for its days blocks no other
   await one.query('begin');
   await one.query('select muster.ensure_event_days(current_date, current_date + 1)');
   const { rows } = await one.query(

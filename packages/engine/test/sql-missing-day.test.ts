@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
-/** No node has run for a week, so nobody has made the day of the history that plain SQL writes to. */
+/** No node has run for a week, so the day of the history that plain SQL writes to does not exist. */
 let t: TestEngine;
 let laneId: string;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ const days = async () =>
   ).rows[0].n as number;
 const ENQUEUE = `select muster.enqueue(1, $1, 'sql') as id`;
 
-test('G41 G48: plain SQL makes the missing day, and rolled back it has made nothing', async () => {
+test('G41 G48: plain SQL makes the missing day, and a rollback undoes that', async () => {
   expect(await days()).toBe(0);
   const undone = t.db.transaction(async (tx) => {
     await tx.query({ text: ENQUEUE, values: [laneId] });
@@ -29,7 +29,7 @@ test('G41 G48: plain SQL makes the missing day, and rolled back it has made noth
   expect(await days()).toBe(0);
   const { rows } = await t.db.query({ text: ENQUEUE, values: [laneId] });
   expect(await t.eventTypes(rows[0].id)).toEqual(['CREATED']);
-  // yesterday, today, a week ahead, and what is older
+  // yesterday, today, a week ahead, and the partition for older events
   expect(await days()).toBe(10);
 });
 

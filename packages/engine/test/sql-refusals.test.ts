@@ -29,7 +29,7 @@ test.each([
   ['test', null, 'The name'],
   ['', 'a', 'The space'],
   ['a\tb', 'a', 'The space'],
-])('G67: plain SQL makes no lane %j %j, which no address could name', async (space, name, what) => {
+])('G67: plain SQL makes no lane %j %j, which cannot be written in an address', async (space, name, what) => {
   const made = t.db.query({ text: 'select muster.ensure_lane(1, $1, $2)', values: [space, name] });
   await expect(made).rejects.toMatchObject({
     code: '22023',
@@ -118,7 +118,7 @@ test.each(['9007199254740992', '-9007199254740993', '1e300', '{"a":[{"b":1234567
   },
 );
 
-test('what is just allowed is taken, and an option that is null is not given', async () => {
+test('values at the limit are accepted, and a null option counts as not given', async () => {
   const payload = `{"n": [9007199254740991, -9007199254740991, 0.1], "s": "12345678901234567890", "deep": ${nested(62)}}`;
   const options = {
     notBefore: '0001-01-01T00:00:00Z',
@@ -143,9 +143,9 @@ test('what is just allowed is taken, and an option that is null is not given', a
   expect(await enqueue('x', '{}', null)).toMatch(/^\d+$/);
 });
 
-test('G67: a repetition is answered as the first time, also when its time has passed', async () => {
+test('G67: a repeated request gets its first answer, even when its time has passed', async () => {
   const options = { idempotencyKey: 'late', deliverBy: '2001-01-01T00:00:00.000Z' };
-  // the library leaves it to its callers what is past
+  // the library leaves past times to its callers
   const { id } = await t.engine.enqueue(t.db, {
     ...options,
     tenantId: 1,

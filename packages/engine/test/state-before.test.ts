@@ -14,7 +14,7 @@ const door = { channel: 'door', maxAttempts: 2, backoffMs: 0 } as const;
 const claim = (laneId: string) =>
   t.engine.claim(t.db, { tenantId: 1, laneId, channel: 'door', worker: 'w', leaseMs: LEASE });
 
-test('G50: every transition says the state before it, whoever made it', async () => {
+test('G50: every transition carries the state before it, whatever made it', async () => {
   const { laneId } = await t.lane();
   const lane = { tenantId: 1, laneId };
   const ref = (actionId: string) => ({ tenantId: 1, actionId });
@@ -59,7 +59,7 @@ test('G50: every transition says the state before it, whoever made it', async ()
   await claim(laneId);
   await t.engine.raiseGeneration(t.db, lane);
 
-  /** The state of each action by what the effect was told. */
+  /** The state of each action according to the effect. */
   const states = new Map<string, string>();
   for (const transition of await effect.told()) {
     expect(transition).toMatchObject({ before: states.get(transition.actionId) ?? null });

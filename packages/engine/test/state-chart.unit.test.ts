@@ -26,7 +26,7 @@ function chart(): string {
   return ['```mermaid', 'stateDiagram-v2', ...lines, ...ends, '```', ''].join('\n');
 }
 
-test('the state chart of docs/concepts.md is that of the table of transitions', () => {
+test('the state chart of docs/concepts.md equals the table of transitions', () => {
   expect(CHART.exec(readFileSync(file, 'utf8'))?.[0]).toBe(chart());
 });
 
@@ -60,7 +60,7 @@ describe('G1: replaying events gives the state', () => {
     ['CREATED', 'SENT', 'SUCCEEDED', 'REDRIVEN'],
     ['CREATED', 'CANCELLED', 'REDRIVEN'],
     ['CREATED', 'EXPIRED', 'SUCCEEDED'],
-  ])('G1: a history that cannot have happened is refused: %s %s %s', (...types) => {
+  ])('G1: an impossible history is refused: %s %s %s', (...types) => {
     const given = types.filter((type): type is EventType => type in EVENT_TYPES);
     expect(() => replay(given.map((type) => ({ type })))).toThrow('cannot follow');
   });
@@ -70,7 +70,7 @@ describe('G1: replaying events gives the state', () => {
   });
 });
 
-test('event numbers are those that are stored: they never change', () => {
+test('event numbers are stored and never change', () => {
   expect(Object.entries(EVENT_TYPES).map(([name, number]) => `${number} ${name}`)).toEqual([
     ...[
       '1 CREATED',

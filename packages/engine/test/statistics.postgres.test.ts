@@ -12,8 +12,8 @@ import {
 } from '../testing/index.ts';
 
 /**
- * No statistics change the plan of a look-up by key. They are poisoned here: as an ANALYZE leaves them that ran while a
- * load was not committed (pages, but no rows), as if each table were huge, and as if nobody had ever counted.
+ * No statistics change the plan of a look-up by key. They are poisoned here: as left by an ANALYZE that ran while a
+ * load was not committed (pages, but no rows), as if each table were huge, and as if it had never been analysed.
  */
 const LANES = 20_000;
 const ITEMS = 5;
@@ -80,7 +80,7 @@ beforeAll(async () => {
   await query(
     `insert into muster.action_tags (tenant_id, action_id, tag) select tenant_id, action_id, unnest(tags) from muster.actions`,
   );
-  // what duties find
+  // the rows that duties find
   await query(
     `update muster.lanes set lease_until = ${now}, check_at = ${now} where lane_id between 9000 and 9030 and action_id is not null`,
   );
@@ -90,14 +90,14 @@ beforeAll(async () => {
   );
   await query(`delete from muster.pending where lane_id = ${EMPTY}`);
   await query(`update muster.pending set delayed = true, not_before = ${later} where lane_id in (${TIMED})`);
-  // everybody was heard of on the river, and something urgent waits there for some
+  // all workers were recently seen on the river, and urgent actions wait there for some
   await keepContacts(d.db);
   await query(
     `insert into muster.test_contacts select 1, n, 'river', ${later} from generate_series(1, ${LANES}) n`,
   );
   await query(`insert into muster.pending (tenant_id, action_id, lane_id, generation, channel, priority, seq)
     select 1, ${2 * LANES} + n, n, 1, 'river', 0, ${2 * LANES} + n from generate_series(${WAITING[0]}, ${WAITING[0]} + 100) n`);
-  // a pool in which as much waits again, and lanes of its workers
+  // a pool in which as many actions wait again, and lanes of its workers
   await query(`
     with n as materialized (select generate_series(1, ${LANES}) as n), a as (
       insert into muster.actions (tenant_id, action_id, lane_id, channel, kind, payload, priority, created_at, max_attempts, backoff_ms,
@@ -111,11 +111,11 @@ beforeAll(async () => {
     )
     update muster.lanes set pool_id = ${POOL} where lane_id between ${WORKERS[0]} and ${WORKERS[0]} + 100`);
   await query(`select setval('muster.action_seq', ${4 * LANES}), setval('muster.lane_seq', ${3 * LANES})`);
-  // all that follows is about these statistics and no others
+  // everything below depends on these statistics alone
   for (const table of TABLES)
     await query(`alter table muster.${table} set (autovacuum_enabled = off)`).catch(() => {});
   for (const table of TABLES) await query(`vacuum analyze muster.${table}`);
-  // as it says when nobody else on the server has a transaction open: what it found visible to all decides too
+  // as when no other transaction on the server is open: what VACUUM finds visible to all matters too
   await query(
     `update pg_class c set relallvisible = ${REAL} where c.relnamespace = 'muster'::regnamespace and c.relkind = 'r'`,
   );
@@ -145,7 +145,7 @@ const POISONS: Record<string, string[]> = {
 };
 
 const lanesFrom = (first: number) => Array.from({ length: ITEMS }, (_, n) => `${first + 3 * n}`);
-/** Free lanes with an action that waits, and lanes whose action runs. */
+/** Free lanes with a waiting action, and lanes whose action runs. */
 const FREE = lanesFrom(1_000);
 const RUNNING = lanesFrom(3_000);
 /** Free lanes whose action waits for its time. */
@@ -286,7 +286,7 @@ async function pagesOf(name: string, cache = 'auto'): Promise<number> {
     await (duty ? duty.runOnce(client) : CALLS[name]?.(client));
   });
 }
-/** As the connections of callers have it: those for gathered statements and duties may choose less. */
+/** With the settings of callers' connections: those for gathered statements and duties have fewer choices. */
 const NO_SETTING = 'set local jit = off';
 const right = new Map<string, number>();
 const NAMES = [...Object.keys(CALLS), ...DUTIES];
@@ -307,8 +307,8 @@ test.each(Object.entries(POISONS))(
   },
 );
 
-// The case it was found with: 40,000 new lanes in an open transaction, and an ANALYZE of their names by somebody else.
-test('G68: an ANALYZE while a load is not committed does not slow the rest of the load down', async () => {
+// The original case: 40,000 new lanes in an open transaction, and an ANALYZE of their names by another session.
+test('G68: an ANALYZE while a load is not committed does not slow down the rest of the load', async () => {
   const load = async (client: Queryable, from: number) => {
     const names = Array.from({ length: 1_000 }, (_, n) => `load ${from + n}`);
     const lanes = await engine.ensureLanes(client, 2, 'test', names);

@@ -5,7 +5,8 @@ import { Housekeeping } from '../src/housekeeping.ts';
 const nothing = { answers: [], transitions: [], wakes: [], count: 0, more: false };
 const duty = (name: string) => ({ name, everyMs: 0, runOnce: async () => nothing });
 
-// Found with a proxy that holds connections half-open: one transaction that never ended stopped all housekeeping for good.
+// Found with a proxy that holds connections half-open: one transaction that never ended stopped all housekeeping for
+// good.
 test('G40: a duty that never ends keeps neither the others nor the next turn waiting', async () => {
   const ran: string[] = [];
   const errors: unknown[] = [];
@@ -37,7 +38,7 @@ test('G40: a duty that never ends keeps neither the others nor the next turn wai
   expect(errors[0]).toEqual(new Error('The duty stuck did not finish within 1 ms.'));
 });
 
-// The sign of life used to wait for the duties: after 15 s of a long one the others told this node nothing any more.
+// The sign of life used to wait for the duties: after 15 s of a long one the others stopped notifying this node.
 test('G39: a duty that takes long does not make a node look dead', async () => {
   vi.useFakeTimers();
   try {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Scene, withScene } from '../testing/scene.ts';
 import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
 
-/** A replacement in a pool is a function of the database: the gate stands in a function of its own, before the lock. */
+/** A replacement in a pool is a function of the database: the gate is a function of its own, before the lock. */
 let database: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase();
@@ -39,7 +39,7 @@ async function replaced(scene: Scene, rewrite: (text: string) => string) {
   return (await scene.engine.get(scene.db, scene.tenantId, old))?.state;
 }
 
-test('G26: what was handed out and given back under a replacement in its pool is not replaced', async () => {
+test('G26: an action handed out and given back during a replacement in its pool is not replaced', async () => {
   const { result, violations } = await withScene(database, {}, (scene) => replaced(scene, (text) => text));
   expect(result).toBe('pending');
   expect(violations).toEqual([]);

@@ -29,7 +29,7 @@ test('G26: replace ends the old one as SUPERSEDED and the new one goes to the en
   expect((await t.claim(laneId))?.id).toBe(fresh.id);
 });
 
-test('G26: keep-first leaves the earlier one at its place and says which it is', async () => {
+test('G26: keep-first leaves the earlier one in its place and returns its id', async () => {
   const { laneId } = await t.lane();
   const first = await put(laneId, 'keep-first');
   const other = await t.enqueue(laneId);
@@ -95,7 +95,7 @@ test('G26: the same key in another lane is another key', async () => {
   expect((await put(b.laneId, 'keep-first')).outcome).toBe('kept');
 });
 
-test('G26: an action whose time is over is not kept first, even before housekeeping has ended it', async () => {
+test('G26: an expired action does not count as the first, even before housekeeping has ended it', async () => {
   const { laneId } = await t.lane();
   const soon = () => new Date(t.clock().getTime() + 1_000);
   await put(laneId, 'keep-first', { deliverBy: soon() });
@@ -136,7 +136,7 @@ test('G26: superseding calls of one list see each other', async () => {
   expect(await waiting(laneId)).toHaveLength(1);
 });
 
-test('G50: an effect is told of the action that was superseded, under its own channel', async () => {
+test('G50: an effect gets the superseded action under its own channel', async () => {
   const effect = await tellingEffect(t.engine, 'superseded', 'superseded');
   const { laneId } = await t.lane();
   const old = await put(laneId, 'append', { channel: 'superseded' });

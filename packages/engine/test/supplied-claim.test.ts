@@ -22,7 +22,7 @@ async function wish(): Promise<Wish> {
 }
 
 let suppliers = 0;
-/** Makes an action for each wish as it is asked. */
+/** Makes an action for each wish on request. */
 function supplier(
   more: {
     before?: (wishes: readonly Wish[]) => void;
@@ -60,8 +60,8 @@ function supplier(
   return { claim, givenBack };
 }
 
-test('G35: those who ask at the same moment are served in one transaction, one runner never twice in it', async () => {
-  await t.enqueue((await t.lane()).laneId); // the day of the history is there now: what finds it missing is run a second time
+test('G35: claims at the same moment are served in one transaction, each runner at most once', async () => {
+  await t.enqueue((await t.lane()).laneId); // the day of the history exists now: a run that finds it missing is repeated
   const batches: string[][] = [];
   const { claim } = supplier({
     before: (wishes) => void batches.push(wishes.map(({ runnerId }) => runnerId)),
@@ -77,7 +77,7 @@ test('G35: those who ask at the same moment are served in one transaction, one r
   for (const batch of batches) expect(new Set(batch).size).toBe(batch.length);
 });
 
-test('G35: what fails leaves nothing behind, and its callers hear why', async () => {
+test('G35: a failure leaves nothing behind, and its callers learn why', async () => {
   const mine = await wish();
   const { claim } = supplier();
   const failing = t.engine.supplied<Wish, ClaimedAction[]>({
@@ -108,7 +108,7 @@ test('where there may be more it is asked once more, and not again', async () =>
   expect(asked).toBe(2);
 });
 
-test('G39: what was supplied for somebody who is gone by then is given back', async () => {
+test('G39: an action supplied for a caller that is gone is given back', async () => {
   const gone = new AbortController();
   let looks = 0;
   const { claim, givenBack } = supplier({

@@ -2,7 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ActionFilter, type ActionView, checkInstallation, type Queryable } from '../src/index.ts';
 import { brokenInvariants, type TestEngine, testEngine } from '../testing/index.ts';
 
-/** What has a tag is found by an index of its own, beside that of the rest of the filter: the same is found as without any. */
+/**
+ * Actions with a tag are found by an index of its own, beside the index for the rest of the filter: the result is the
+ * same as without an index.
+ */
 let t: TestEngine;
 let all: ActionView[];
 const lanes: string[] = [];
@@ -90,22 +93,25 @@ async function pages(filter: Partial<ActionFilter>, limit: number): Promise<stri
   }
 }
 
-test.each(TAGS)('what has the tag %s is what all of them say, with every other filter', async (tag) => {
-  let seen = 0;
-  for (const state of STATES)
-    for (const laneId of [undefined, lanes[0], '0', 'no id'])
-      for (const kind of [undefined, 'b']) {
-        const filter = { tag, state, laneId, kind };
-        const right = expected(filter);
-        seen += right.length;
-        expect([filter, await pages(filter, 100)]).toEqual([filter, right]);
-        expect([filter, await t.engine.count(t.db, { tenantId, ...filter })]).toEqual([
-          filter,
-          { count: right.length, more: false },
-        ]);
-      }
-  expect(seen > 0).toBe(tag !== 'none');
-});
+test.each(TAGS)(
+  'a search for the tag %s finds the same as a search without an index, with every other filter',
+  async (tag) => {
+    let seen = 0;
+    for (const state of STATES)
+      for (const laneId of [undefined, lanes[0], '0', 'no id'])
+        for (const kind of [undefined, 'b']) {
+          const filter = { tag, state, laneId, kind };
+          const right = expected(filter);
+          seen += right.length;
+          expect([filter, await pages(filter, 100)]).toEqual([filter, right]);
+          expect([filter, await t.engine.count(t.db, { tenantId, ...filter })]).toEqual([
+            filter,
+            { count: right.length, more: false },
+          ]);
+        }
+    expect(seen > 0).toBe(tag !== 'none');
+  },
+);
 
 test('in pages of any size each once, by ids too, and never of another tenant', async () => {
   for (const filter of [
@@ -143,7 +149,7 @@ test('everything with a tag: oldest first, in chunks, and nothing else', async (
   expect(await brokenInvariants(t.db)).toEqual([]);
 });
 
-test('few that match among many with the tag: so many are looked at, it says so, and the cursor leads on', async () => {
+test('few matches among many with the tag: the scan limit is reported, and the cursor continues', async () => {
   const laneId = lanes[0] as string;
   const wanted = await t.enqueue(laneId, { kind: 'wanted', tags: ['many'] });
   await takenBack(async (tx) => {
@@ -166,7 +172,7 @@ test('few that match among many with the tag: so many are looked at, it says so,
     const second = await t.engine.list(tx, filter, { cursor: first.cursor as string });
     expect(second).toMatchObject({ actions: [{ id: wanted }], cursor: null });
     expect(second.looked).toBeUndefined();
-    // what another index has too is found at once, and so is a page
+    // matches of another index are found at once, and so is a page
     expect((await t.engine.list(tx, { ...filter, state: 'pending' })).actions).toMatchObject([
       { id: wanted },
     ]);
@@ -185,7 +191,7 @@ test('G46: the index of tags is compared with the actions', async () => {
     const told: string[] = [];
     await takenBack(async (tx) => {
       await tx.query({ text });
-      // it has begun to write, so it cannot become a read-only one any more
+      // it has begun to write, so it cannot become read-only any more
       const query = (one: { text: string }) => tx.query(/^set /.test(one.text) ? { text: 'select 1' } : one);
       const inside = { ...t.db, transaction: (play: (tx: never) => unknown) => play({ query } as never) };
       await checkInstallation(inside as never, { onViolation: (found) => void told.push(found.text) });

@@ -41,7 +41,7 @@ const rounds = async (duty: string, count: number) => {
   for (let n = 0; n < count; n += 1) await t.engine.runDuty(duty).catch(() => {});
 };
 
-test('G40 G50 G68: 500 lanes whose effect throws keep no lease behind them from ending', async () => {
+test('G40 G50 G68: 500 lanes whose effect throws do not keep leases behind them from ending', async () => {
   const worst = await lanes(500);
   const behind = await lanes(3);
   await enqueue(worst);
@@ -86,7 +86,7 @@ test.each<[string, (all: { tenantId: number; laneId: string }[]) => Promise<unkn
     'end-stale',
     async (all) => {
       await enqueue(all);
-      // as a transaction leaves it that did not know of the new generation
+      // as left by a transaction that did not know of the new generation
       await t.db.query({
         text: `with l as (update muster.lanes set generation = 2, ver = ver + 1 where lane_id = any($1) returning tenant_id, lane_id)
           insert into muster.stale_lanes (tenant_id, lane_id) select * from l`,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEngine, type Database, type Engine, type Query, type Queryable } from '../src/index.ts';
 import { type TestDatabase, testDatabase } from '../testing/test-database.ts';
 
-/** A node that was told an hour more than the database's clock says: whatever it writes shows whose time it is. */
+/** A node whose time is an hour ahead of the database's clock: every written time shows which clock was used. */
 const HOUR = 3_600_000;
 let database: TestDatabase;
 let engine: Engine;
@@ -40,7 +40,7 @@ test('G7: a lease counts from its statement by the node’s time, in a transacti
   expect(await minutesAhead(claimed?.leaseUntil)).toBe(62);
 });
 
-test('what is written, read and judged goes by the same time', async () => {
+test('reads, writes and decisions use the same time', async () => {
   const laneId = await engine.ensureLane(engine.db, 1, 'test', 'one time');
   const notBefore = new Date(Date.now() + 30 * 60_000);
   const { id } = await engine.enqueue(engine.db, { tenantId: 1, laneId, kind: 'test', notBefore });
@@ -51,7 +51,7 @@ test('what is written, read and judged goes by the same time', async () => {
   expect(await minutesAhead((await engine.get(engine.db, 1, id))?.endedAt)).toBe(60);
 });
 
-test('G48: plain SQL goes by the clock of its statement, not of its transaction', async () => {
+test('G48: plain SQL uses the clock of its statement, not of its transaction', async () => {
   const laneId = await engine.ensureLane(engine.db, 1, 'test', 'plain');
   const { began, at } = await engine.db.transaction(async (tx) => {
     const { rows } = await tx.query({ text: 'select now() as began, pg_sleep(0.005)' });

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
-/** Open transactions of the user's own program, on connections of its own. */
+/** Open transactions of the user's own program, on its own connections. */
 let t: TestEngine;
 let user: pg.Client;
 beforeAll(async () => {
@@ -41,7 +41,7 @@ test('G48: a raw client whose transaction is rolled back leaves nothing', async 
   });
 });
 
-test('parsers that the user has set for his program do not change what the engine reads', async () => {
+test('parsers that the user sets in its program do not change what the engine reads', async () => {
   pg.types.setTypeParser(20, Number as never);
   pg.types.setTypeParser(1184, String as never);
   pg.types.setTypeParser(3802, String as never);
@@ -56,7 +56,7 @@ test('parsers that the user has set for his program do not change what the engin
       });
       expect(await t.engine.get(client, 1, id)).toMatchObject({ id, createdAt: t.clock() });
     }
-    // and the user's own queries read as he wants
+    // and the user's own queries read as its parsers say
     expect((await user.query('select 7::bigint as n')).rows[0].n).toBe(7);
   } finally {
     pg.types.setTypeParser(20, ((value: string) => value) as never);
@@ -65,7 +65,7 @@ test('parsers that the user has set for his program do not change what the engin
   }
 });
 
-test('G36: an open transaction on a lane delays only who wants that lane', async () => {
+test('G36: an open transaction on a lane delays only calls for that lane', async () => {
   const [stuck, free] = [await t.lane(), await t.lane()];
   await t.enqueue(stuck.laneId);
   const id = await t.enqueue(free.laneId);
@@ -93,7 +93,7 @@ test('G31 G36: a locked lane does not keep its runner from the others', async ()
   expect(got.map((action) => action.laneId)).toEqual([free.laneId]);
 });
 
-test('G36: an uncommitted idempotency key delays only who uses that key', async () => {
+test('G36: an uncommitted idempotency key delays only calls with that key', async () => {
   const lane = await t.lane();
   await user.query('begin');
   await t.engine.enqueue(user, { ...lane, kind: 'x', idempotencyKey: 'open' });
@@ -108,7 +108,7 @@ test('G36: an uncommitted idempotency key delays only who uses that key', async 
   expect(answers.every((answer) => answer.outcome === 'present')).toBe(true);
 });
 
-test('G36: a dead letter that an open transaction has is waited for, never a raw error', async () => {
+test('G36: a dead letter that an open transaction has locked is waited for, never a raw error', async () => {
   const lane = await t.lane();
   const id = await t.enqueue(lane.laneId, { maxAttempts: 1 });
   await t.claim(lane.laneId);
@@ -122,7 +122,7 @@ test('G36: a dead letter that an open transaction has is waited for, never a raw
   expect(await waits).toMatchObject({ outcome: 'refused', state: 'pending' });
 });
 
-test('G29: an enqueue that was in flight when the generation was raised is never delivered', async () => {
+test('G29: an enqueue in flight when the generation was raised is never delivered', async () => {
   const lane = await t.lane();
   await user.query('begin');
   const { id } = await t.engine.enqueue(user, { ...lane, kind: 'x' });
@@ -134,7 +134,7 @@ test('G29: an enqueue that was in flight when the generation was raised is never
   expect(await t.engine.get(t.db, 1, id)).toMatchObject({ state: 'cancelled', reason: 'GENERATION' });
 });
 
-test('G29: likewise if the raising transaction is older than the one that enqueues', async () => {
+test('G29: likewise if the raising transaction is older than the enqueuing one', async () => {
   const lane = await t.lane();
   const other = new pg.Client({ connectionString: t.url as string });
   await other.connect();

@@ -95,7 +95,7 @@ const READS: Record<string, (engine: Engine, client: Queryable, s: Scene) => Pro
   listPauses: (e, c) => e.listPauses(c, 1),
 };
 
-/** All rows of all tables, so that nothing can hide. */
+/** All rows of all tables, to detect any change. */
 async function everything(client: Queryable): Promise<string> {
   const parts: string[] = [];
   for (const table of ['actions', 'pending', 'endings', 'events', 'lanes', 'lane_names', 'runners', 'pauses'])
@@ -180,7 +180,7 @@ test('G49: a transaction in a transaction is refused; after its end everything w
   expect(await t.engine.runDuty('make-due')).toBeGreaterThanOrEqual(0);
 });
 
-test('G48: a transaction whose statement failed and was swallowed says that it was rolled back', async () => {
+test('G48: a transaction that swallowed a failed statement reports that it was rolled back', async () => {
   await expect(
     t.db.transaction(async (tx) => {
       await tx.query({ text: 'select 1 / 0' }).catch(() => {});
@@ -188,7 +188,7 @@ test('G48: a transaction whose statement failed and was swallowed says that it w
   ).rejects.toThrow('An earlier error');
 });
 
-test('G48: what a transaction has enqueued it can claim and report itself', async () => {
+test('G48: a transaction can claim and report what it has enqueued itself', async () => {
   const lane = await t.lane();
   const id = await t.db.transaction(async (tx) => {
     const made = await t.engine.enqueue(tx, { ...lane, kind: 'x' });

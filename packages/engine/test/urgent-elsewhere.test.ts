@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ClaimedAction, NewAction } from '../src/index.ts';
 import { type Contacts, keepContacts, type TestEngine, testEngine } from '../testing/index.ts';
 
-/** Lanes that are served on two channels: the road, which asks all the time, and the river, which was heard of lately. */
+/** Lanes that are served on two channels: the road, which asks all the time, and the river, which was recently seen. */
 let t: TestEngine;
 let contacts: Contacts;
 let lane: { tenantId: number; laneId: string };
@@ -49,13 +49,16 @@ const PATHS: Record<string, (normal: string) => Promise<(string | null)[]>> = {
   },
 };
 
-test.each(Object.entries(PATHS))('G10: %s gives way to what is urgent on another channel', async (_, ask) => {
-  const normal = await put('road');
-  const first = await urgent();
-  expect(await ask(normal)).toEqual([]);
-  await t.engine.cancel(t.db, { tenantId: 1, actionId: first });
-  expect(await ask(normal)).toEqual([normal]);
-});
+test.each(Object.entries(PATHS))(
+  'G10: %s gives way to an urgent action on another channel',
+  async (_, ask) => {
+    const normal = await put('road');
+    const first = await urgent();
+    expect(await ask(normal)).toEqual([]);
+    await t.engine.cancel(t.db, { tenantId: 1, actionId: first });
+    expect(await ask(normal)).toEqual([normal]);
+  },
+);
 
 test('G10: the next action of a report gives way, too', async () => {
   const [first, second] = [await put('road'), await put('road')];
@@ -67,7 +70,7 @@ test('G10: the next action of a report gives way, too', async () => {
   expect(then.next?.id).toBe(second);
 });
 
-test('G10 G32: what would come into being gives way, unless it is urgent itself', async () => {
+test('G10 G32: an action to be created gives way, unless it is urgent itself', async () => {
   const first = await urgent();
   const make = async (more: Partial<NewAction> = {}) =>
     ids(
@@ -86,9 +89,12 @@ test('G10 G32: what would come into being gives way, unless it is urgent itself'
 
 describe('G10: nothing gives way to an urgent action of another channel', () => {
   test.each<[string, () => Promise<unknown>]>([
-    ['where nobody was ever heard of', () => contacts.heard(lane, 'river', null).then(() => urgent())],
-    ['where nobody was heard of lately', () => contacts.heard(lane, 'river', later(0)).then(() => urgent())],
-    ['where somebody was heard of on a third one', () => put('hill', { priority: 'urgent' })],
+    ['where the worker was never seen', () => contacts.heard(lane, 'river', null).then(() => urgent())],
+    [
+      'where the worker was not seen recently',
+      () => contacts.heard(lane, 'river', later(0)).then(() => urgent()),
+    ],
+    ['that is a third one, where the worker was seen', () => put('hill', { priority: 'urgent' })],
     ['that is not due', () => urgent({ notBefore: later(60_000) })],
     ['whose deliver-by is over', () => urgent({ deliverBy: later(1) }).then(() => t.clock.advance(2))],
     ['whose deadline is over', () => urgent({ deadline: later(1) }).then(() => t.clock.advance(2))],
@@ -128,7 +134,7 @@ describe('G10: nothing gives way to an urgent action of another channel', () => 
   });
 });
 
-test('G44: a normal action says which urgent one goes first, and until when', async () => {
+test('G44: a normal action names the urgent one that goes first, and until when', async () => {
   const normal = await put('road');
   const first = await urgent();
   expect((await t.engine.get(t.db, 1, normal))?.waitingFor).toEqual({
@@ -142,10 +148,10 @@ test('G44: a normal action says which urgent one goes first, and until when', as
   expect((await t.engine.get(t.db, 1, normal))?.waitingFor?.code).toBe('NEXT_CONTACT');
 });
 
-describe('G38: who waits for something normal gets it', () => {
+describe('G38: a claim that waits for a normal action gets it', () => {
   const parked = () => expect.poll(() => t.engine.parkedWaiters).toBe(1);
 
-  test('when nobody was heard of on the other channel for too long', async () => {
+  test('when the worker was not seen on the other channel for too long', async () => {
     const normal = await put('road');
     await urgent();
     const waiting = t.engine.claim(t.db, { ...lane, ...ROAD, waitMs: 60_000 });
@@ -178,7 +184,7 @@ describe('G38: who waits for something normal gets it', () => {
     await t.engine.resume(t.db, { tenantId: 1, tag: 'stopped' });
   });
 
-  test('and nobody is woken twice for it', async () => {
+  test('and no claim is woken twice for it', async () => {
     await put('road');
     await urgent();
     t.clock.advance(900_000);

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Engine, EngineError, type NewAction, type ReportRequest } from '../src/index.ts';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
-/** Every text and every number of every operation: refused with a clear error before any statement, or plainly unknown. */
+/**
+ * Every text and every number of every operation: refused with a clear error before any statement, or plainly unknown.
+ */
 let t: TestEngine;
 let lane: { tenantId: number; laneId: string };
 let runnerId: string;
@@ -145,13 +147,13 @@ test.each(
     'paused tag',
     'claim worker',
   ].map((name) => ({ name, call: TEXTS[name] as Call })),
-)('G28: $name is limited in length, so that an index can hold it', async ({ call }) => {
+)('G28: $name is limited in length to fit into an index', async ({ call }) => {
   queries = 0;
   await expect(call(t.engine, counting, LONG as never)).rejects.toMatchObject({ code: 'MUSTER_BAD_VALUE' });
   expect(queries).toBe(0);
 });
 
-test('G28: the longest names that are allowed fit into their indexes', async () => {
+test('G28: the longest allowed names fit into their indexes', async () => {
   // three bytes a character, and no two alike, so that compression does not help
   const name = (seed: number) =>
     String.fromCharCode(
@@ -265,7 +267,7 @@ const NO_IDS = [
   '999999999999',
 ];
 
-test.each(NO_IDS)('G28: what is no id (%j) is unknown, never an error of the database', async (id) => {
+test.each(NO_IDS)('G28: an invalid id (%j) is unknown, never an error of the database', async (id) => {
   const { engine, db } = t;
   const ref = { tenantId: 1, actionId: id };
   expect(await engine.get(db, 1, id)).toBeNull();
@@ -307,7 +309,7 @@ test.each(NO_IDS)('G28: what is no id (%j) is unknown, never an error of the dat
 });
 
 test.each(NO_IDS)(
-  'G28: what is no id (%j) among many reports is unknown, and the others are heard',
+  'G28: an invalid id (%j) among many reports is unknown, and the others are processed',
   async (id) => {
     const { laneId } = await t.lane();
     const good = await t.enqueue(laneId);
@@ -324,14 +326,14 @@ test.each(NO_IDS)(
   },
 );
 
-test('G17 G28: an attempt beyond every number is late, not an error', async () => {
+test('G17 G28: an attempt number out of range is late, not an error', async () => {
   const { laneId } = await t.lane();
   const id = await t.enqueue(laneId);
   for (const attempt of [2, 2 ** 31 - 1, 2 ** 31, 2 ** 53, 1e300])
     expect(await t.report(id, attempt)).toMatchObject({ accepted: false, reason: 'LATE', state: 'pending' });
 });
 
-test('nothing of all that changed anything', async () => {
+test('none of this changed anything', async () => {
   expect(await t.engine.get(t.db, 1, running)).toMatchObject({ state: 'claimed', attempt: 1 });
   expect(await t.eventTypes(running)).toEqual(['CREATED', 'SENT']);
 });

@@ -32,7 +32,7 @@ async function lengthOf(waiters: Waiters, waitMs: number): Promise<number> {
 }
 
 describe.each([50, 100, 250, 500, 1_000, 5_000, 25_000])('a wait of %i ms', (waitMs) => {
-  test('G37: is never longer than asked, nor more than a tenth shorter', async () => {
+  test('G37: is never longer than requested, nor more than a tenth shorter', async () => {
     const waiters = new Waiters();
     for (let n = 0; n < 40; n += 1) {
       await vi.advanceTimersByTimeAsync(7 * n + 3);
@@ -69,7 +69,7 @@ test.each([1, 5, 10, 19, 20, 21, 39])(
   },
 );
 
-test('G37: a thousand who began together do not come back together', async () => {
+test('G37: a thousand that began together do not come back together', async () => {
   const waiters = new Waiters();
   const ends = new Set<number>();
   for (let n = 0; n < 1_000; n += 1)
@@ -80,7 +80,7 @@ test('G37: a thousand who began together do not come back together', async () =>
   expect(ends.size).toBeGreaterThan(20);
 });
 
-test('G37: however many wait there is one timer, and none when nobody waits', () => {
+test('G37: however many wait there is one timer, and none when nothing waits', () => {
   const waiters = new Waiters();
   expect(vi.getTimerCount()).toBe(0);
   const all = Array.from({ length: 500 }, (_, n) => park(waiters, `${n}`, 1_000 + n));
@@ -109,7 +109,7 @@ test('G38: a wake before the waiter asks is not lost, and several count once', a
   waiter.end();
 });
 
-test('G38: only those of the key, or of the tenant, or all are woken', async () => {
+test('G38: only waiters of the key, or of the tenant, or all are woken', async () => {
   const waiters = new Waiters();
   const woken: string[] = [];
   for (const [name, key, tenantId] of [
@@ -130,12 +130,12 @@ test('G38: only those of the key, or of the tenant, or all are woken', async () 
   expect(await after(() => waiters.wake('1:2'))).toEqual(['b']);
   expect(await after(() => waiters.wakeAll(1))).toEqual(['a', 'b']);
   expect(await after(() => waiters.wakeAll())).toEqual(['a', 'b', 'c']);
-  expect(await after(() => waiters.wake('nobody'))).toEqual([]);
+  expect(await after(() => waiters.wake('unknown'))).toEqual([]);
   expect(await after(() => waiters.endAll())).toEqual([]);
   expect(waiters.count).toBe(0);
 });
 
-test('an ended waiter says so for ever', async () => {
+test('an ended waiter stays ended', async () => {
   const waiters = new Waiters();
   const waiter = park(waiters, 'key', 1_000);
   waiter.end();

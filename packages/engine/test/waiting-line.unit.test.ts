@@ -29,7 +29,7 @@ function crowd(waiters: Waiters, size: number, look: (n: number) => Verdict | 'f
   return looks;
 }
 
-test('G62: of 300 who wait for one lane the oldest looks, and if it takes something nobody else does', async () => {
+test('G62: of 300 waiters for one lane the oldest looks, and if it takes something the others do not look', async () => {
   const waiters = new Waiters();
   const looks = crowd(waiters, 300, () => 'found');
   waiters.wake('key');
@@ -42,7 +42,7 @@ test('G62: of 300 who wait for one lane the oldest looks, and if it takes someth
   waiters.endAll();
 });
 
-test('G62: whose look finds nothing answers for those who ask alike, and for nobody else', async () => {
+test('G62: a look that finds nothing answers for waiters that ask alike, and for no others', async () => {
   const waiters = new Waiters();
   const alike = crowd(waiters, 100, () => 'nothing', 'one channel');
   const other = crowd(waiters, 1, () => 'found', 'another channel');
@@ -56,7 +56,7 @@ test('G62: whose look finds nothing answers for those who ask alike, and for nob
   waiters.endAll();
 });
 
-test('G62: where there was something, twice as many look next, until somebody finds nothing', async () => {
+test('G62: where there was something, twice as many look next, until one finds nothing', async () => {
   const waiters = new Waiters();
   let left = 20;
   const looks = crowd(
@@ -100,7 +100,7 @@ test('G62: a runner has something for several, so after one that has found somet
   waiters.endAll();
 });
 
-test('G62: one that is woken and goes away at that moment passes it on', async () => {
+test('G62: a waiter that is woken and leaves at that moment passes it on', async () => {
   const waiters = new Waiters();
   const first = park(waiters);
   const asked = first.next('nothing');
@@ -113,7 +113,7 @@ test('G62: one that is woken and goes away at that moment passes it on', async (
   waiters.endAll();
 });
 
-test('G62: who looked too early looks again, also if others are woken meanwhile', async () => {
+test('G62: a waiter that looked too early looks again, also if others are woken meanwhile', async () => {
   const waiters = new Waiters();
   const early = park(waiters); // looks since before the wake-up
   const other = park(waiters);
@@ -127,9 +127,9 @@ test('G62: who looked too early looks again, also if others are woken meanwhile'
 });
 
 /**
- * A lane with actions of two channels, and whoever waits for it: they come, look (what they see is decided somewhere in
- * the middle of a look), fail, lose their patience, and take; leases are given back. Whenever nothing moves any more,
- * nobody may be waiting for something that is there.
+ * A lane with actions of two channels, and its waiters: they come, look (what they see is decided in the middle of a
+ * look), fail, time out, and take; leases are given back. Whenever nothing moves any more, no waiter may be waiting for
+ * something that is there.
  */
 async function game(seed: number, isLane: boolean): Promise<void> {
   const { below: int, of: pick } = createDie(seed);
@@ -139,7 +139,7 @@ async function game(seed: number, isLane: boolean): Promise<void> {
     ['b', 0],
   ]);
   let held = 0;
-  /** Looks under way; each is brought forward by hand: first it sees, then it is answered. */
+  /** Looks under way; each is moved forward by hand: first it sees, then it is answered. */
   const underWay = new Set<() => void>();
   const waiting = new Map<Waiter, string>();
 
@@ -213,7 +213,7 @@ test.each([
   ['lane', true],
   ['runner', false],
 ])(
-  'G62: whatever happens in whatever order, nobody waits for something that is there (%s)',
+  'G62: whatever happens in whatever order, no waiter waits for something that is there (%s)',
   async (_, isLane) => {
     for (let n = 0; n < 150; n += 1) await game(SEED + n, isLane);
   },

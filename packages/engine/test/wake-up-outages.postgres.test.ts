@@ -5,12 +5,12 @@ import { createEngine, type Database, type Engine, openPostgres, type Query } fr
 import { type TestEngine, testEngine } from '../testing/index.ts';
 
 /**
- * Two nodes, `near` and `far`, and a claim that is parked while something between them, or between them and the database,
- * breaks. Long enough that only a missing wake-up makes a test wait for it.
+ * Two nodes, `near` and `far`, and a parked claim while something between them, or between them and the database,
+ * breaks. Long enough that a test only waits for it if a wake-up is missing.
  */
 const WAIT_MS = 30_000;
 let t: TestEngine;
-/** Sees and stops everything that the nodes do not. */
+/** Sees all traffic of the nodes and stops what it refuses. */
 let admin: pg.Client;
 let role: string;
 const nodes: { near?: Node; far?: Node } = {};
@@ -19,13 +19,13 @@ interface Node {
   readonly db: Database;
   readonly engine: Engine;
   readonly id: string;
-  /** Called around each gathered statement; what they throw is what the node hears. */
+  /** Called around each gathered statement; what they throw is what the node gets. */
   before: (query: Query) => void;
   after: (query: Query) => void;
   looked: () => void;
 }
 
-/** A role of the node's own: without login no new session comes into being, and those that are there stay. */
+/** A role of the node's own: without login no new session can be opened, and existing ones stay. */
 const login = (may: boolean) => admin.query(`alter role ${role} ${may ? 'login' : 'nologin'}`);
 
 async function startNode(url: string): Promise<Node> {
@@ -124,7 +124,7 @@ async function cutListener(): Promise<void> {
   for (const pid of await listeners(role)) await admin.query('select pg_terminate_backend($1, 10000)', [pid]);
 }
 
-/** That node has looked who is alive, and knows the answer. */
+/** That node has looked which nodes are alive, and knows the answer. */
 async function counted(node: Node): Promise<void> {
   const seen = async () =>
     (await admin.query('select seen_at::text from muster.nodes where node_id = $1', [node.id])).rows[0]
@@ -136,7 +136,7 @@ async function counted(node: Node): Promise<void> {
 }
 
 describe('a listener', () => {
-  test('G39: whoever is parked while it is cut gets what was enqueued meanwhile at another node', async () => {
+  test('G39: a claim parked while it is cut gets what was enqueued meanwhile at another node', async () => {
     const { laneId } = await t.lane();
     const { claim } = await claimLane(far(), laneId);
     await login(false);
@@ -157,16 +157,13 @@ describe('an answer that is lost', () => {
     };
   };
 
-  test.each(['near', 'far'] as const)(
-    'G39: to an enqueue wakes who waits for the lane (%s)',
-    async (where) => {
-      const { laneId } = await t.lane();
-      const { claim } = await claimLane(nodes[where] as Node, laneId);
-      lose(near(), 'muster_enqueue_plain');
-      await expect(enqueue(near(), laneId)).rejects.toThrow('Connection terminated');
-      expect(await claim).toMatchObject({ laneId });
-    },
-  );
+  test.each(['near', 'far'] as const)('G39: to an enqueue wakes waiters for the lane (%s)', async (where) => {
+    const { laneId } = await t.lane();
+    const { claim } = await claimLane(nodes[where] as Node, laneId);
+    lose(near(), 'muster_enqueue_plain');
+    await expect(enqueue(near(), laneId)).rejects.toThrow('Connection terminated');
+    expect(await claim).toMatchObject({ laneId });
+  });
 
   test('G39: to an enqueue wakes the runner of the lane', async () => {
     const lane = await t.lane();
@@ -178,7 +175,7 @@ describe('an answer that is lost', () => {
     expect(await claim).toHaveLength(1);
   });
 
-  test('G39: to a report wakes who waits behind it', async () => {
+  test('G39: to a report wakes waiters behind it', async () => {
     const { laneId } = await t.lane();
     const first = await t.enqueue(laneId);
     const second = await t.enqueue(laneId);
@@ -209,7 +206,7 @@ describe('an answer that is lost', () => {
     expect(asked).toEqual([]);
   });
 
-  test('G39: news for other nodes that could not be sent are sent again', async () => {
+  test('G39: notifications for other nodes that could not be sent are sent again', async () => {
     const { laneId } = await t.lane();
     const { claim } = await claimLane(far(), laneId);
     let failed = 0;
@@ -225,7 +222,7 @@ describe('an answer that is lost', () => {
 });
 
 describe('a node', () => {
-  test('G39: that others took for dead looks again when it is back', async () => {
+  test('G39: that others counted dead looks again when it is back', async () => {
     const { laneId } = await t.lane();
     await admin.query(`
       create function public.no_sign_of_life() returns trigger language plpgsql as $$
@@ -239,20 +236,20 @@ describe('a node', () => {
     const { id } = await enqueue(near(), laneId);
     await admin.query(`drop trigger stands_still on muster.nodes; drop function public.no_sign_of_life`);
     expect(await claim).toMatchObject({ id });
-    // and it is told again
+    // and it is announced again
     const next = await t.lane();
     const parked = await claimLane(far(), next.laneId);
     expect((await enqueue(near(), next.laneId)).id).toBe((await parked.claim)?.id);
   });
 
-  test('G39: looks again when another one is gone, which may have died before it told', async () => {
+  test('G39: looks again when another one is gone, which may have died before it notified', async () => {
     const { laneId } = await t.lane();
     await admin.query(
       `insert into muster.nodes (node_id, seen_at) values ('ghost', now() + interval '1 hour')`,
     );
     await counted(far());
     const { claim } = await claimLane(far(), laneId);
-    const id = await t.enqueue(laneId); // by an engine that was never started and tells nobody
+    const id = await t.enqueue(laneId); // by an engine that was never started and notifies no node
     await admin.query(`delete from muster.nodes where node_id = 'ghost'`);
     expect(await claim).toMatchObject({ id });
   });

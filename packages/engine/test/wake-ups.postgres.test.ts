@@ -4,7 +4,7 @@ import { createEngine, type Database, type Engine, openPostgres } from '../src/i
 import { type TestEngine, testEngine } from '../testing/index.ts';
 import { WAKE_UP_ACTS } from '../testing/wake-up-acts.ts';
 
-/** Two nodes with pools of their own: what happens at one wakes who waits at the other. */
+/** Two nodes with pools of their own: what happens at one wakes waiters at the other. */
 let t: TestEngine;
 let db: Database;
 let node: Engine;
@@ -12,7 +12,7 @@ let looked: (() => void) | undefined;
 beforeAll(async () => {
   t = await testEngine();
   await t.engine.start();
-  // plain SQL lives by the database's own clock
+  // plain SQL uses the database's own clock
   await t.db.query({ text: 'select muster.ensure_event_days(current_date - 1, current_date + 1)' });
   db = openPostgres({ url: t.url as string });
   node = createEngine(db, {
@@ -62,7 +62,7 @@ describe.each(WAKE_UP_ACTS)('$name', ({ prepare, act }) => {
   });
 });
 
-test('G39: more news than fit into one notification wake everybody', async () => {
+test('G39: more news than fit into one notification wake everything', async () => {
   const lanes = await Promise.all(Array.from({ length: 1_500 }, () => t.lane()));
   const { laneId } = lanes[700] as { laneId: string };
   const { claim } = await parked(() => claimLane(laneId));
@@ -124,30 +124,27 @@ test.each<[string, (lane: { tenantId: number; laneId: string }, id: string) => P
     (_lane, id) => t.db.transaction((tx) => t.engine.cancel(tx, { tenantId: 1, actionId: id })),
   ],
   ['a raised generation', (lane) => t.db.transaction((tx) => t.engine.raiseGeneration(tx, lane))],
-])(
-  'G38 G39: %s at one node is heard by who watches at the other what his runner holds',
-  async (name, act) => {
-    const lane = await t.lane();
-    const runnerId = await t.engine.createRunner(t.db, 1, null);
-    await t.engine.assignRunner(t.db, lane, runnerId);
-    const id = await t.enqueue(lane.laneId, { channel: 'c' });
-    const by = { tenantId: 1, runnerId, channel: 'c', worker: 'w', leaseMs: 60_000 };
-    await t.engine.claimSlots(t.db, { ...by, max: 1 });
-    // moved meanwhile: the old runner still holds it
-    await t.engine.assignRunner(t.db, lane, await t.engine.createRunner(t.db, 1, null));
-    let looks = 0;
-    const watching = node.watchHeld(
-      { tenantId: 1, runnerId, waitMs: 20_000 },
-      async () => {
-        looks += 1;
-        return node.held(db, { tenantId: 1, runnerId });
-      },
-      (held) => held.every(({ cancelRequested }) => cancelRequested),
-    );
-    await expect.poll(() => node.parkedWaiters).toBe(1);
-    await act(lane, id);
-    const held = await watching;
-    expect(held.map(({ cancelRequested }) => cancelRequested)).toEqual(name.includes('cancel') ? [true] : []);
-    expect(looks).toBeGreaterThan(1);
-  },
-);
+])('G38 G39: %s at one node reaches a watcher at the other of what the runner holds', async (name, act) => {
+  const lane = await t.lane();
+  const runnerId = await t.engine.createRunner(t.db, 1, null);
+  await t.engine.assignRunner(t.db, lane, runnerId);
+  const id = await t.enqueue(lane.laneId, { channel: 'c' });
+  const by = { tenantId: 1, runnerId, channel: 'c', worker: 'w', leaseMs: 60_000 };
+  await t.engine.claimSlots(t.db, { ...by, max: 1 });
+  // moved meanwhile: the old runner still holds it
+  await t.engine.assignRunner(t.db, lane, await t.engine.createRunner(t.db, 1, null));
+  let looks = 0;
+  const watching = node.watchHeld(
+    { tenantId: 1, runnerId, waitMs: 20_000 },
+    async () => {
+      looks += 1;
+      return node.held(db, { tenantId: 1, runnerId });
+    },
+    (held) => held.every(({ cancelRequested }) => cancelRequested),
+  );
+  await expect.poll(() => node.parkedWaiters).toBe(1);
+  await act(lane, id);
+  const held = await watching;
+  expect(held.map(({ cancelRequested }) => cancelRequested)).toEqual(name.includes('cancel') ? [true] : []);
+  expect(looks).toBeGreaterThan(1);
+});

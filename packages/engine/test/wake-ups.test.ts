@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestEngine, testEngine } from '../testing/index.ts';
 import { WAKE_UP_ACTS } from '../testing/wake-up-acts.ts';
 
-/** Long enough that only a missing wake-up makes a test wait for it. */
+/** Long enough that a test only waits for it if a wake-up is missing. */
 const WAIT_MS = 20_000;
 let t: TestEngine;
 let looked: (() => void) | undefined;
@@ -22,7 +22,7 @@ beforeAll(async () => {
     },
   });
   await t.engine.start();
-  // plain SQL lives by the database's own clock
+  // plain SQL uses the database's own clock
   await t.db.query({ text: 'select muster.ensure_event_days(current_date - 1, current_date + 1)' });
 });
 afterAll(() => t.close());
@@ -93,7 +93,7 @@ describe('a runner', () => {
     expect(await claim).toHaveLength(1);
   });
 
-  test('G31 G38: is woken by a freed slot in whichever lane', async () => {
+  test('G31 G38: is woken by a freed slot in any lane', async () => {
     const { runnerId } = await full(1);
     const [first] = await claimSlots(runnerId);
     const { claim } = await parked(() => claimSlots(runnerId));
@@ -101,7 +101,7 @@ describe('a runner', () => {
     expect(await claim).toHaveLength(1);
   });
 
-  test('G31 G38: is woken by a slot that a lane moved away gives free', async () => {
+  test('G31 G38: is woken by a slot that becomes free in a lane moved away', async () => {
     const { runnerId, lanes } = await full(1);
     const other = await t.engine.createRunner(t.db, 1, 1);
     const [first] = await claimSlots(runnerId);
@@ -122,7 +122,7 @@ describe('a runner', () => {
   });
 });
 
-test('G29 G38: a parked worker of the old generation is told at once', async () => {
+test('G29 G38: a parked worker of the old generation is answered at once', async () => {
   const lane = await t.lane();
   const { claim } = await parked(() => claimLane(lane.laneId, { generation: 1 }));
   const refused = expect(claim).rejects.toMatchObject({ code: 'MUSTER_WRONG_GENERATION' });
@@ -152,7 +152,7 @@ test('G37: a hundred parked claims cost no statement until one of them has somet
   expect(t.engine.parkedWaiters).toBe(0);
 });
 
-test('G62: of 300 who wait for one lane one looks when something comes, and the next when it is given back', async () => {
+test('G62: of 300 waiters for one lane one looks when something comes, and the next when it is given back', async () => {
   const { laneId } = await t.lane();
   const elsewhere = await t.lane();
   const stop = new AbortController();
@@ -167,7 +167,7 @@ test('G62: of 300 who wait for one lane one looks when something comes, and the 
   while (looks < before + 300) await t.engine.get(t.db, 1, '1'); // each has looked once, one after the other
   const id = await t.enqueue(laneId);
   expect(await claims[0]).toMatchObject({ id });
-  // whoever else was woken would look while these do
+  // any other woken waiter would look while these do
   for (let n = 0; n < 5; n += 1) await t.claim(elsewhere.laneId);
   expect(looks - before).toBe(300 + 1 + 5);
   await t.engine.release(t.db, { tenantId: 1, actionId: id, attempt: 1 });
@@ -179,7 +179,7 @@ test('G62: of 300 who wait for one lane one looks when something comes, and the 
   await Promise.all(claims);
 });
 
-test('G62: whose claim is not for this action leaves it to those behind him', async () => {
+test('G62: a claim that does not fit this action leaves it to those behind it', async () => {
   const { laneId } = await t.lane();
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
@@ -193,7 +193,7 @@ test('G62: whose claim is not for this action leaves it to those behind him', as
   await Promise.all(others);
 });
 
-test('G48: a rolled back enqueue wakes nobody, a committed one does', async () => {
+test('G48: a rolled back enqueue wakes no claim, a committed one does', async () => {
   const { laneId } = await t.lane();
   const { claim } = await parked(() => claimLane(laneId));
   await t.db
@@ -214,7 +214,7 @@ test('G38 G48: an action from plain SQL wakes after its commit', async () => {
   expect(await claim).toMatchObject({ kind: 'from sql', payload: { a: 1 } });
 });
 
-test('who waits when the engine stops is answered', async () => {
+test('waiting calls are answered when the engine stops', async () => {
   const other = await testEngine();
   const { laneId } = await other.lane();
   const claim = other.engine.claim(other.db, {

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../src/db.ts';
 import { laneBusy } from '../src/errors.ts';
 import { whileLocked } from '../src/while-locked.ts';
 
-/** Who has a turn when, and what he hears. A try ends when the test, or the lock timeout, says so. */
+/** Which call has a turn when, and what it is answered. A try ends when the test, or the lock timeout, says so. */
 const DEADLINE_MS = 10_000;
 const TURNS = 6;
 const LOCKED_MS = 100;
@@ -25,13 +25,13 @@ const locked = () =>
     setTimeout(() => reject(laneBusy()), LOCKED_MS);
   });
 
-/** What each hears, and when. */
+/** What each call is answered, and when. */
 async function heard(call: Promise<unknown>): Promise<{ what: unknown; at: number }> {
   const what = await call.catch((error) => error.code);
   return { what, at: performance.now() };
 }
 
-test('G65: whoever comes new goes before all who try again', async () => {
+test('G65: new calls go before all retries', async () => {
   const db = database();
   const crowd = Array.from({ length: 60 }, () => heard(whileLocked(db, locked)));
   await vi.advanceTimersByTimeAsync(2_000); // all have tried by now
@@ -46,7 +46,7 @@ test('G65: whoever comes new goes before all who try again', async () => {
 });
 
 test.each([300, 1_000])(
-  'G64: of %i who want one locked lane nobody hears after his deadline',
+  'G64: of %i calls for one locked lane none is answered after its deadline',
   async (many) => {
     const db = database();
     const began = performance.now();
@@ -87,7 +87,7 @@ test('G64: but a statement with a limit of its own is waited for', async () => {
   expect((await call).what).toBe('done');
 });
 
-test('G65: those who come new have their turns in the order in which they came, and so do those who try again', async () => {
+test('G65: new calls have their turns in the order of arrival, and so do retries', async () => {
   const db = database();
   const tries: number[] = [];
   const calls = Array.from({ length: 18 }, (_, n) =>

@@ -1,4 +1,4 @@
-/** What callers were told, in the order of one counter: the tables are held against it afterwards. */
+/** What callers were told, numbered by one counter: the tables are checked against it afterwards. */
 export interface CallLog {
   /** The next number. A call that ended before another began has the smaller one. */
   tick(): number;

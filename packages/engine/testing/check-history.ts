@@ -7,8 +7,9 @@ import type { History, HistoryAction, HistoryEvent } from './history.ts';
 export type { Violation, ViolationKind };
 
 /**
- * Reads a whole history, and what callers were told, and says what cannot have happened if the promises hold. Needs no
- * engine: events, tables and the log of calls are enough. What needs no callers is in src/check, for `muster check`.
+ * Reads a whole history, and what callers were told, and reports what is impossible if the promises hold. Needs no
+ * engine: events, tables and the log of calls are enough. Checks that need no callers are in src/check, for `muster
+ * check`.
  */
 const LEAVES_THE_LINE: ReadonlySet<EventType> = new Set([
   ...['SENT', 'CANCELLED', 'SUPERSEDED', 'EXPIRED', 'FAILED_FINAL', 'SUCCEEDED'],
@@ -48,7 +49,7 @@ function lives(history: History, byAction: ReadonlyMap<string, readonly HistoryE
   ];
 }
 
-/** Readers of the feed see what happened to an action in the order in which it happened. */
+/** Readers of the feed see an action's events in the order in which they happened. */
 function feedOrder(history: History): Violation[] {
   const last = new Map<string, bigint>();
   return history.feed.flatMap(({ id, actionId }): Violation[] => {
@@ -151,7 +152,7 @@ function counts(history: History): Violation[] {
   });
 }
 
-/** What somebody was told has left its trace, and stayed true. */
+/** What a caller was told has left its trace, and stayed true. */
 function acknowledged(byAction: ReadonlyMap<string, readonly HistoryEvent[]>, log: CallLog): Violation[] {
   const found: Violation[] = [];
   const has = (id: string, type: string, attempt?: number) =>
@@ -177,8 +178,9 @@ function acknowledged(byAction: ReadonlyMap<string, readonly HistoryEvent[]>, lo
 }
 
 /**
- * Acknowledged before another was begun, and in the same lane, channel and class: gone from the line before the other is
- * handed out for the first time. Not promised for what was delayed, limited in time, tagged, moved or of an old generation.
+ * Acknowledged before another was begun, and in the same lane, channel and class: it leaves the line before the other
+ * is handed out for the first time. Not promised for actions that are delayed, limited in time, tagged, moved or of an
+ * old generation.
  */
 function order(
   history: History,
@@ -214,8 +216,8 @@ function order(
 const generationsOf = (history: History) => new Map(history.lanes.map((lane) => [lane.id, lane.generation]));
 
 /**
- * Those of an old generation do not count: ended for it, perhaps redriven since, or about to be, as one that a slow transaction
- * added under the generation it began with.
+ * Actions of an old generation do not count: ended for it, perhaps redriven since, or about to be, as one that a slow
+ * transaction added under the generation it began with.
  */
 function keepsItsPlace(
   action: HistoryAction,
@@ -228,7 +230,7 @@ function keepsItsPlace(
 }
 
 /**
- * Of a pool, whoever claims at the same time: nothing normal is handed out while something urgent waits that was acknowledged before the
+ * For all claims of a pool: no normal action is handed out while an urgent one waits that was acknowledged before the
  * claim began. Not for claims that have to take a normal one.
  */
 function precedence(
@@ -260,7 +262,11 @@ function precedence(
     );
     if (!passed) return [];
     return [
-      violation('order', id, `action ${id} was handed out while ${passed.action.id} waited, which is urgent`),
+      violation(
+        'order',
+        id,
+        `action ${id} was handed out while the urgent action ${passed.action.id} waited`,
+      ),
     ];
   });
 }

@@ -3,7 +3,7 @@ import type { FeedEvent, FeedPage, Queryable } from '../src/index.ts';
 /** Any way to read the feed: the engine's, or a broken one. */
 export type ReadFeed = (cursor?: string) => Promise<FeedPage>;
 
-/** Follows a feed from a cursor, or from its start, and remembers what it was shown, in that order. */
+/** Follows a feed from a cursor, or from its start, and records what it was shown, in that order. */
 export interface FeedReader {
   readonly shown: FeedEvent[];
   /** Reads until there is nothing more right now. */
@@ -51,7 +51,7 @@ export function feedFaults(
   return [...faults].sort();
 }
 
-/** All rows that the feed is made of, as one would write it without a care for cost: tenant_id, xid, event_id, action_id, type. */
+/** All rows of the feed, written naively without regard for cost: tenant_id, xid, event_id, action_id, type. */
 export const feedRows = (s = 'muster') => `(
     select e.tenant_id, e.xid, e.event_id, abs(e.action_id) as action_id, e.type from ${s}.events e where e.xid is not null
     union all
@@ -63,8 +63,8 @@ export const feedRows = (s = 'muster') => `(
   )`;
 
 /**
- * Resolves when everything before a transaction is over, or, without one, before the newest event. Transactions of other
- * databases of the same server hold the feed back as well, and other test files have some.
+ * Resolves when everything before a transaction is over, or, without one, before the newest event. Transactions of
+ * other databases on the same server hold the feed back as well, and other test files have some.
  */
 export async function settledUpTo(client: Queryable, xid?: string, schema = 'muster'): Promise<void> {
   for (;;) {

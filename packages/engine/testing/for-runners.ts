@@ -15,7 +15,7 @@ export async function enqueueAndClaim(
   return (await engine.enqueueAndClaimMany(client, [by]))[0] as (ClaimedAction | null)[];
 }
 
-/** What everybody who shares the database can read. */
+/** What every user of the database can read. */
 export async function runnerLoad(
   engine: Engine,
   tenantId: number,

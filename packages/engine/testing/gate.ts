@@ -2,8 +2,8 @@ import pg from 'pg';
 import type { Query, Queryable } from '../src/index.ts';
 
 /**
- * Stops a statement in its middle: after it has read its snapshot, before it takes its first lock. What another session
- * does meanwhile is exactly what the statement did not see. So a race is not hoped for but made.
+ * Stops a statement in its middle: after it has read its snapshot, before it takes its first lock. It does not see what
+ * another session does meanwhile. So races happen on purpose, not by chance.
  *
  *   await gate.close();
  *   const claimed = engine.claim(gate.before(session, 'muster_claim'), …);
@@ -56,8 +56,8 @@ export async function createGate(url: string): Promise<Gate> {
 }
 
 /**
- * Before the lock of a runner if there is one, else before the first of a lane (see `lockedLane` in src/sql.ts); a statement
- * that locks no lane stands still where it has looked one up.
+ * Before the lock of a runner if there is one, else before the first of a lane (see `lockedLane` in src/sql.ts); a
+ * statement that locks no lane stops where it has looked one up.
  */
 function gated(text: string): string {
   const beforeLock = text.replace(

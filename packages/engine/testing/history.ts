@@ -6,7 +6,7 @@ export interface History {
   readonly actions: ReadonlyMap<string, HistoryAction>;
   /** In the order of their numbers. */
   readonly events: readonly HistoryEvent[];
-  /** The numbers of those of actions, in the order of the feed. */
+  /** The event numbers of actions, in feed order. */
   readonly feed: readonly { readonly id: string; readonly actionId: string }[];
   readonly lanes: readonly HistoryLane[];
   readonly runners: readonly {
@@ -14,15 +14,15 @@ export interface History {
     readonly slots: number | null;
     readonly running: number;
   }[];
-  /** What the counters say: `channel state` to number. */
+  /** The counters: `channel state` to number. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
 export interface HistoryAction {
   readonly id: string;
-  /** Where it was enqueued. */
+  /** The lane it was enqueued in. */
   readonly laneId: string;
-  /** Where it is while it is unfinished. */
+  /** The lane it is in while unfinished. */
   readonly presentLane: string | null;
   readonly channel: string;
   readonly urgent: boolean;

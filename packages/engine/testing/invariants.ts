@@ -1,9 +1,8 @@
 import { type EventType, eventName, type Queryable, replay } from '../src/index.ts';
 
 /**
- * What holds at any time, whatever was done: each action is in one place, its history leads to its state, no number of
- * an attempt is handed out twice, a lease belongs to an unfinished action, and the counts are those of a recount.
- * Returns what is wrong, as sentences.
+ * What always holds: each action is in one place, its history leads to its state, no attempt number is handed out
+ * twice, a lease belongs to an unfinished action, and the counts equal a recount. Returns what is wrong, as sentences.
  */
 export async function brokenInvariants(client: Queryable, schema = 'muster'): Promise<string[]> {
   const wrong: string[] = [];

@@ -1,8 +1,8 @@
 import type { Queryable } from '../src/index.ts';
 
-/** Somebody who keeps contacts, as doors do: a table of his own, and his answer in the place of the engine's. */
+/** Keeps contacts as doors do: in a table of its own, with its function in the place of the engine's. */
 export interface Contacts {
-  /** The lane counts as heard of on the channel until then; null: it never was. */
+  /** The lane's worker counts as recently seen on the channel until then; null: it was never seen. */
   heard(lane: { tenantId: number; laneId: string }, channel: string, until: Date | null): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import type { Connections, Database, Query, Queryable, Transaction } from '../src/index.ts';
 
 /**
- * Pages that statements touch, counted by the database itself: no clock is involved. Each statement is explained, undone and
+ * Pages that statements touch, counted by the database: no clock is involved. Each statement is explained, undone and
  * carried out, and in the end all of it is undone.
  */
 export async function pagesTouched(
@@ -27,7 +27,7 @@ export async function pagesTouched(
   return pages;
 }
 
-/** The same database, and the pages that its statements touch are counted, if they are meant. Each is explained first. */
+/** The same database; pages touched by the chosen statements are counted. Each is explained first. */
 export function countPages(
   db: Database,
   isMeant: (text: string) => Promise<boolean>,
@@ -54,8 +54,8 @@ export function countPages(
 const isExplainable = ({ text }: Query) => /^\s*(with|select|insert|update|delete)\b/i.test(text);
 
 /**
- * The lesser of two: a connection that is new, or whose caches were dropped because other suites change so many tables of theirs,
- * reads some hundred pages of the catalogue as well.
+ * The smaller of two: a connection that is new, or whose caches were dropped because other suites change so many tables
+ * of theirs, reads some hundred pages of the catalogue as well.
  */
 async function explained(tx: Queryable, query: Query): Promise<number> {
   return Math.min(await explainedOnce(tx, query), await explainedOnce(tx, query));
@@ -83,7 +83,7 @@ interface Plan {
 
 const pagesOf = (plan: Plan) => plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
 
-/** What a `with` writes and nobody reads is done after the rest, and its pages are not among those of the whole. */
+/** A writing step of a `with` that nothing reads runs after the rest, and its pages are not among those of the whole. */
 function writes(plan: Plan): number {
   const own =
     plan['Node Type'] === 'ModifyTable' && plan['Parent Relationship'] === 'InitPlan' ? pagesOf(plan) : 0;

@@ -7,9 +7,10 @@ import { readHistory } from './history.ts';
 import { createDie, type Die } from './random.ts';
 
 /**
- * Many callers at once on a few lanes, each rolling a die of its own: enqueues (plain, keyed, superseding, in slow
- * transactions), claims by lane and by runner, reports of every kind, extensions, cancels, redrives, moves, pauses, raised
- * generations, sweeps. What they were told is logged; afterwards everything is drained and the whole history is checked.
+ * Many callers at once on a few lanes, each making random calls: enqueues (plain, keyed, superseding, in slow
+ * transactions), claims by lane and by runner, reports of every kind, extensions, cancels, redrives, moves, pauses,
+ * raised generations, sweeps. Their answers are logged; afterwards everything is drained and the whole history is
+ * checked.
  */
 export interface GameOptions {
   /** All on one database; a call goes to any of them. */
@@ -191,7 +192,7 @@ async function inSlowTransaction(world: World, die: Die, engine: Engine): Promis
   const commits = die.below(4) > 0;
   try {
     await enqueue(world, die, engine, session.db, async () => {
-      // open for as long as so many questions take; the others go on meanwhile
+      // open for as long as these questions take; the others go on meanwhile
       for (let left = die.below(40); left > 0; left -= 1) await session.run('select 1');
       await session.run(commits ? 'commit' : 'rollback');
       return commits;
@@ -249,7 +250,7 @@ async function workPool(world: World, die: Die, engine: Engine): Promise<void> {
   await finish(world, die, engine, action);
 }
 
-/** What a worker does with what it has got; now and then nothing at all. */
+/** What a worker does with a claimed action; now and then nothing at all. */
 async function finish(
   world: World,
   die: Die,
@@ -289,7 +290,7 @@ async function finish(
   log.claimed.push({ id: got.id, attempt: got.attempt, until: got.leaseUntil, begun });
 }
 
-/** Everything that is left is worked off; whatever is still unfinished then is stuck. */
+/** Everything left is worked off; whatever is still unfinished then is stuck. */
 async function drain(world: World, engine: Engine, clock: TestClock): Promise<number> {
   const { tenantId } = world;
   const { db } = engine;

@@ -1,4 +1,4 @@
-/** A die that falls the same way for the same seed. */
+/** Random numbers that repeat for the same seed. */
 export interface Die {
   /** A whole number from 0 to below `n`. */
   below(n: number): number;

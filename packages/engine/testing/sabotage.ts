@@ -2,12 +2,12 @@ import type { Connections, Database, Query, Queryable, Transaction } from '../sr
 
 /**
  * Broken on purpose. Rewrites the text of named statements on their way to the database, so that a proof can be shown to
- * catch the fault it is there for. A rewriting that changes nothing is an error: the statement has moved on, and the
- * broken variant with it.
+ * catch the fault it is meant for. A rewrite that changes nothing is an error: the statement has changed, and the broken
+ * variant must follow.
  *
  *   const engine = createEngine(sabotage(db, { muster_claim: (sql) => cut(sql, 'and l.ver = x.ver') }));
  *
- * A statement is meant with whatever effects it carries; `+name` is every statement that carries that effect.
+ * A statement is matched with whatever effects it carries; `+name` is every statement that carries that effect.
  */
 export type Rewriting = (text: string) => string;
 export type Sabotage = Readonly<Record<string, Rewriting>>;
@@ -37,7 +37,7 @@ export function sabotage(db: Database, by: Sabotage): Database {
 
 function rewritten(query: Query, by: Sabotage): Query {
   const [name] = (query.name ?? '').replace(/_gated$/, '').split('+');
-  // an effect is a part of many statements: it is known by the name of its transitions
+  // an effect is part of many statements: it is recognised by the name of its transitions
   const rewritings = Object.entries(by).flatMap(([key, rewrite]) =>
     key === name || (key.startsWith('+') && query.text.includes(`${key.slice(1)}_tr as `)) ? [rewrite] : [],
   );
@@ -55,7 +55,7 @@ function number(text: string): number {
   return known;
 }
 
-/** Replaces a piece of SQL, wherever white space lies between its words. */
+/** Replaces a piece of SQL, however white space separates its words. */
 export function swap(text: string, piece: string, by: string): string {
   const words = piece
     .trim()

@@ -17,13 +17,13 @@ export interface Scene {
   readonly tenantId: number;
   readonly gate: Gate;
   readonly log: CallLog;
-  /** Another session, under the same sabotage; its own transaction per statement until it begins one. */
+  /** Another session, with the same sabotage; each statement is its own transaction until it begins one. */
   session(): Promise<{ client: pg.Client; db: Queryable }>;
   lane(): Promise<string>;
   enqueue(laneId: string, action?: Partial<NewAction>, on?: Queryable): Promise<string>;
   claim(laneId: string, worker: string, on?: Queryable): ReturnType<Engine['claim']>;
   claimSlots(runnerId: string, on?: Queryable): ReturnType<Engine['claimSlots']>;
-  /** A pool and so many lanes of its workers. */
+  /** A pool and this many lanes of its workers. */
   pool(workers: number): Promise<{ poolId: string; workers: string[] }>;
   claimFromPool(poolId: string, laneId: string, on?: Queryable): ReturnType<Engine['claimFromPool']>;
   check(): Promise<Violation[]>;

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Queryable } from '../src/index.ts';
 
-/** Plain `pg` clients of the test's own, each a session, as an application that shares the database has them. */
+/** The test's own `pg` clients, each a session, like those of an application that shares the database. */
 export interface Sessions {
   open(): Promise<pg.Client>;
   /** What the engine is given: each statement is a transaction of its own unless the session has begun one. */

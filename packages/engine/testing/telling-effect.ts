@@ -1,8 +1,8 @@
 import { type Engine, eventName, type Transition } from '../src/index.ts';
 
-/** An effect that writes down what it is told, in a table of its own, and fails for the actions and lanes that it refuses. */
+/** An effect that records what it receives, in a table of its own, and fails for given actions and lanes. */
 export interface TellingEffect {
-  /** Everything that is committed, in its order. */
+  /** Everything that is committed, in order. */
   told(): Promise<Transition[]>;
   forget(): Promise<void>;
   refuse(what: 'action' | 'lane', ...ids: string[]): Promise<void>;

@@ -13,8 +13,8 @@ import {
 } from '../src/index.ts';
 
 /**
- * A migrated database of the test file's own: in memory on PGlite, or made from a template on the server. `url` is only
- * there on a server, for clients of the test's own.
+ * A migrated database for one test file: in memory on PGlite, or made from a template on the server. `url` only exists
+ * on a server, for clients of the test's own.
  */
 export interface TestDatabase {
   readonly db: Database;
@@ -23,7 +23,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Nobody gets impatient in a test that is not about that, however slow the machine is. */
+/** No call runs into its deadline in a test that is not about that, however slow the machine is. */
 const DEADLINE_MS = 120_000;
 
 export async function testDatabase(
@@ -40,9 +40,9 @@ export async function testDatabase(
   return { ...opened, kind };
 }
 
-/** Shared by the suites of a process, and so is what the compiler makes of it while it runs. */
+/** Shared by the suites of a process, and so is its compiled code. */
 let compiled: Promise<object> | undefined;
-/** Node has it; its types are the browser's, which have no place here. */
+/** Node has it; its types are the browser's, which are not available here. */
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
 async function compile(): Promise<object> {
   const wasm = new URL('pglite.wasm', import.meta.resolve('@electric-sql/pglite'));

@@ -10,7 +10,7 @@ import { type TestClock, testClock } from './clock.ts';
 import { brokenInvariants } from './invariants.ts';
 import { type TestDatabase, testDatabase } from './test-database.ts';
 
-/** An engine on a database of its own that lives by a test clock; housekeeping runs only when the test says so. */
+/** An engine on its own database with a test clock; housekeeping runs only when the test says so. */
 export interface TestEngine extends TestDatabase {
   readonly engine: Engine;
   readonly clock: TestClock;
@@ -29,7 +29,7 @@ export interface TestEngine extends TestDatabase {
   eventTypes(id: string): Promise<string[]>;
   /** Moves the clock and does the housekeeping of that moment. */
   pass(ms: number): Promise<void>;
-  /** Checks what must hold at any time (see invariants.ts) and that nothing went wrong in the background. */
+  /** Checks what must always hold (see invariants.ts) and that nothing went wrong in the background. */
   close(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export const TENANT = 1;
 const EVERY_SECOND = ['end-leases', 'make-due', 'expire', 'end-stale', 'end-precedence'];
 let lanes = 0;
 
-/** `days: false`: nobody has made the days of the history yet. */
+/** `days: false`: the days of the history do not exist yet. */
 export async function testEngine(options: EngineOptions = {}, { days = true } = {}): Promise<TestEngine> {
   const database = await testDatabase(options.schema ? { schema: options.schema } : {});
   const clock = testClock();

@@ -4,7 +4,7 @@ type Lane = { tenantId: number; laneId: string };
 
 /**
  * Everything that can make something claimable in a lane: `prepare` makes a lane in which a claim finds nothing, `act`
- * changes that, and says which action comes then.
+ * changes that and returns which action comes then.
  */
 export interface WakeUpAct {
   readonly name: string;

@@ -24,7 +24,7 @@ export interface By {
   readonly leaseMs: number;
 }
 
-/** `id` is the one that the engine gave, used if the action comes into being. */
+/** `id` is the one that the engine gave, used if the action is created. */
 export function enqueue(
   model: Model,
   lane: Lane,
@@ -42,7 +42,7 @@ export function enqueue(
     )
     .sort((a, b) => Number(a.id) - Number(b.id));
   if (mode === 'keep-first' && same[0]) return { outcome: 'kept', action: same[0] };
-  // one that takes the place of another makes the lane no deeper
+  // an action that replaces another does not fill the lane further
   const replaces = mode === 'replace' && same.length > 0;
   if (!replaces && unfinishedIn(model, lane).length >= model.depthLimit) return { outcome: 'full' };
   if (mode === 'replace') for (const old of same) end(old, 'cancelled', 'SUPERSEDED', 'SUPERSEDED');
@@ -73,7 +73,7 @@ export function enqueue(
   return { outcome: 'created', action };
 }
 
-/** Nobody holds it (any more): it ends. */
+/** It is not held (any more): it ends. */
 export function end(action: Action, state: ActionState, reason: string, event: EventType): void {
   action.state = state;
   action.reason = reason;
@@ -133,7 +133,7 @@ export function claimSlots(model: Model, runner: Runner, by: By & { channel: str
     .map((action) => lease(model, action, by, runner));
 }
 
-/** May an action that comes into being now be handed out at once? Only if nothing of its way is before it. */
+/** May an action that is created now be handed out at once? Only if nothing of its channel is before it. */
 export function mayComeIntoBeing(model: Model, runner: Runner, lane: Lane, wanted: Wanted): boolean {
   if (lane.runner !== runner || lane.lease || lane.paused || lane.blocked !== null || model.pausedAll)
     return false;
@@ -160,7 +160,7 @@ const FIRST_EVENT: Record<Outcome, EventType | null> = {
   revoked: null,
 };
 
-/** The running attempt ends, whoever ends it: one who reports the same later hears the same. */
+/** The running attempt ends, whatever ends it: a later report of the same gets the same answer. */
 export function settle(model: Model, action: Action, outcome: Outcome, delayMs?: number): ActionState {
   const { attempt } = action.at.lease as Lease;
   const state = settled(model, action, outcome, delayMs);
@@ -218,7 +218,7 @@ function settled(model: Model, action: Action, outcome: Outcome, delayMs?: numbe
   return 'pending';
 }
 
-/** The next action in the breath of an accepted report; a runner keeps its slot, if it still has it. */
+/** The next action of an accepted report; a runner keeps its slot, if it still has it. */
 export function goOn(model: Model, lane: Lane, ended: Lease, by: By & { channel: string }): Lease | null {
   const { runner } = ended;
   if (
@@ -339,7 +339,7 @@ export function acknowledge(action: Action, attempt: number): boolean {
 export function raiseGeneration(model: Model, lane: Lane): number {
   lane.generation += 1;
   for (const action of unfinishedIn(model, lane)) {
-    // what is a pool's goes home
+    // an action of a pool goes home
     if (isRunning(action)) settle(model, action, action.at === action.lane ? 'revoked' : 'released');
     else end(action, 'cancelled', 'GENERATION', 'CANCELLED');
   }

@@ -1,6 +1,6 @@
 /**
  * The wait before a retry: doubled each time, at most the maximum, spread by ±20 % by a hash of action and number
- * instead of a die. The hash is PostgreSQL's for 64-bit integers: Bob Jenkins' final mixing of one word.
+ * instead of a random number. The hash is PostgreSQL's for 64-bit integers: Bob Jenkins' final mixing of one word.
  */
 export function backoff(base: number, max: number, nth: number, actionId: string): number {
   const spread = (hashInt8(BigInt(actionId) * 31n + BigInt(nth)) & 65535) / 65535;

@@ -1,4 +1,7 @@
-/** Random commands, as plain data: actions, lanes and runners are named by number, so that shrinking keeps their meaning. */
+/**
+ * Random commands, as plain data: actions, lanes and runners are named by number, so that shrinking keeps their
+ * meaning.
+ */
 import fc from 'fast-check';
 
 export type Command =
@@ -65,7 +68,7 @@ export interface Enqueue {
 }
 
 export const LANES = 2;
-/** Behind them: a pool, and the lanes of its workers. */
+/** After them: a pool, and the lanes of its workers. */
 export const WORKERS = 2;
 export const RUNNERS = 2;
 export const TAG = 'red';

@@ -1,4 +1,4 @@
-/** Games of the model: the dice, and a table to play at, with an engine and its clock. */
+/** Games of the model: random commands, and a table to play at, with an engine and its clock. */
 import fc from 'fast-check';
 import type { Engine } from '../../src/index.ts';
 import { keepContacts } from '../keep-contacts.ts';

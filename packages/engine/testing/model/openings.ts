@@ -1,6 +1,6 @@
 /**
- * Games that are not left to the dice: together they show everything that the model knows of, each thing where it can be told
- * from its neighbours. What is rare would otherwise be missing once in some hundred runs.
+ * Fixed games: together they cover everything the model knows of, each thing where it can be told from similar ones.
+ * Rare cases would otherwise be missing once in some hundred runs.
  */
 import type { Command, Enqueue } from './commands.ts';
 import { DEPTH_LIMIT } from './play.ts';
@@ -40,7 +40,7 @@ const compare: Command = { op: 'compare' };
 const failed = [enqueue({ maxAttempts: 1 }), claim(), report('failed')];
 
 export const OPENINGS: Readonly<Record<string, readonly Command[]>> = {
-  'done, told twice, and told otherwise too late': [
+  'done, repeated, and contradicted too late': [
     ...[enqueue(), enqueue(), claim(), claim(), held('acknowledge'), held('extend'), compare],
     ...[report('succeeded'), report('succeeded', { running: false }), report('failed', { running: false })],
   ],
@@ -48,7 +48,7 @@ export const OPENINGS: Readonly<Record<string, readonly Command[]>> = {
     ...[enqueue(), claim(), report('failed'), compare, of('makeDue'), claim()],
     ...[report('not_now', { delayMs: 3_000 }), compare, pass(10_000), claim(), report('released'), compare],
   ],
-  'taken back more often than a client may give back': [
+  'given back more often than a client may': [
     ...[
       enqueue({ maxAttempts: 1 }),
       ...Array.from({ length: 11 }, () => [claim(), report('taken_back')]).flat(),
@@ -69,11 +69,11 @@ export const OPENINGS: Readonly<Record<string, readonly Command[]>> = {
     ...[enqueue(), enqueue(), of('cancel', 1), claim(), of('cancel'), compare, report('failed'), compare],
   ],
   'of another life': [enqueue(), { op: 'raiseGeneration', lane: 0 }, compare, claim({ oldGeneration: true })],
-  'taken for another, and the same again': [
+  'replaced by another, and the same again': [
     ...[supersede('keep-first'), supersede('keep-first'), supersede('replace'), supersede('append')],
     ...[enqueue({ key: 'k1' }), of('enqueueAgain'), enqueue({ key: 'k1', urgent: true }), compare],
   ],
-  'as deep as can be': Array.from({ length: DEPTH_LIMIT + 1 }, () => enqueue()),
+  'a full lane': Array.from({ length: DEPTH_LIMIT + 1 }, () => enqueue()),
   'paused and blocked': [
     ...[enqueue({ tagged: true }), { op: 'pauseTag', on: true }, compare, { op: 'pauseTag', on: false }],
     ...[{ op: 'pauseTenant', on: true }, compare, { op: 'pauseTenant', on: false }],

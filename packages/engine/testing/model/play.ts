@@ -1,4 +1,4 @@
-/** Plays commands on the engine and on the model and says where the two part. */
+/** Plays commands on the engine and on the model and reports where they differ. */
 import type { ClaimedAction, Engine, NewAction, Queryable } from '../../src/index.ts';
 import { EngineError, eventName, replay } from '../../src/index.ts';
 import type { TestClock } from '../clock.ts';
@@ -27,7 +27,7 @@ const EVERY_SECOND = ['end-leases', 'make-due', 'expire', 'end-stale', 'end-prec
 
 export class Parted extends Error {}
 
-/** What has come about so far: a proof that never saw a redrive proves nothing about redrives. */
+/** What has happened so far: a proof that never saw a redrive proves nothing about redrives. */
 export const seen = new Set<string>();
 
 export interface World {
@@ -89,7 +89,7 @@ const newLane = (id: string, of: Partial<Lane> = {}): Lane => ({
   ...of,
 });
 
-/** Unfinished work of a past run would make every later duty slower. */
+/** Unfinished work of a past run would slow down every later duty. */
 export async function clearWorld(world: World): Promise<void> {
   const { engine, tenantId } = world;
   const tables =
@@ -342,7 +342,7 @@ async function perform(world: World, command: Command): Promise<void> {
   }
 }
 
-/** The attempt a command is about: of a running action mostly, or one before or after the right one. */
+/** The attempt a command is about: usually that of a running action, or one before or after it. */
 function named(world: World, command: { action: number; running: boolean; older: number }) {
   const all = [...world.model.actions.values()];
   const running = all.filter(leaseOf);
@@ -353,7 +353,7 @@ function named(world: World, command: { action: number; running: boolean; older:
   return { action, attempt: Math.max(1, latest - command.older) };
 }
 
-/** Where it was handed out, or another lane, or nothing, by turns: it must not matter. */
+/** The lane it was handed out in, another lane, or nothing, in turn: it must not matter. */
 function hinted({ lanes }: World, { id, at }: Action): string | undefined {
   return [at.id, lanes[Number(id) % lanes.length]?.id, undefined][Number(id) % 3];
 }
@@ -403,7 +403,7 @@ async function enqueue(world: World, lane: Lane, wanted: Wanted): Promise<void> 
   const told = typeof answer === 'string' ? answer : { id, outcome: answer.outcome };
   same('enqueue', told, errors[expected.outcome] ?? { id: expected.action?.id, outcome: expected.outcome });
   if (typeof answer === 'string' || !answer.created) return;
-  // what it says it created is what a look at it tells
+  // what it returns as created must equal a look-up
   const view = await engine.get(engine.db, tenantId, id);
   same(
     'created',
@@ -495,7 +495,7 @@ async function resumeEverything(world: World): Promise<void> {
   }
 }
 
-/** What every lane hands out from here on, to the last, is the next of the next of the next. */
+/** What every lane hands out from here on, to the last: the next of the next of the next. */
 async function drain(world: World): Promise<void> {
   const { engine, tenantId, model, clock } = world;
   await resumeEverything(world);

@@ -1,6 +1,6 @@
 /**
  * The engine once more, as plain data: what an action, a lane and a runner are, and which action is next. Written from
- * the design and not from the SQL, so that the two can be held against each other. Times are milliseconds.
+ * the design and not from the SQL, so that the two can be compared. Times are milliseconds.
  */
 import type { ActionState, EventType } from '../../src/index.ts';
 
@@ -24,7 +24,7 @@ export interface Lane {
   lease: Lease | null;
   /** The pool that its worker takes from; itself, if it is one. */
   readonly pool: Lane | null;
-  /** Until when somebody counts as heard of on a channel. */
+  /** Until when the lane's worker counts as recently seen on a channel. */
   readonly heard: Map<string, number>;
 }
 
@@ -40,7 +40,7 @@ export interface Happened {
   readonly what?: string;
 }
 
-/** What is asked for; all of it optional in the engine, all of it spelled out here. */
+/** The request; all options are optional in the engine, and spelled out here. */
 export interface Wanted {
   readonly channel: string;
   readonly urgent: boolean;
@@ -60,11 +60,11 @@ export interface Wanted {
 export interface Action {
   readonly id: string;
   readonly lane: Lane;
-  /** Where it is: with a worker that has taken it from a pool, or at home. */
+  /** Its lane: the worker's if it was taken from a pool, otherwise its own. */
   at: Lane;
   readonly wanted: Wanted;
   readonly history: Happened[];
-  /** What each report of an attempt was answered when it was accepted. */
+  /** The answer to each accepted report of an attempt. */
   readonly answers: Map<string, ActionState>;
   state: ActionState;
   reason: string | null;
@@ -117,7 +117,7 @@ export function before(a: Action, b: Action): number {
   return Number(b.wanted.urgent) - Number(a.wanted.urgent) || a.place - b.place;
 }
 
-/** Those that stand in line, due or held back for their next try. */
+/** Actions in the line, due or waiting for their next try. */
 const inLine = (model: Model, lane: Lane) =>
   unfinishedIn(model, lane)
     .filter((action) => !action.apart && action.generation === lane.generation)
@@ -127,7 +127,9 @@ const inLine = (model: Model, lane: Lane) =>
 
 const isDue = (model: Model, action: Action) => action.notBefore === null || action.notBefore <= model.now;
 
-/** Something urgent waits on another channel, and somebody was heard of there. `ended` is what this very breath gave back. */
+/**
+ * Something urgent waits on another channel, whose worker was recently seen. `ended` is what this same call gave back.
+ */
 export function urgentElsewhere(model: Model, lane: Lane, channel: string, ended?: Action): boolean {
   return inLine(model, lane).some(
     (action) =>
@@ -141,7 +143,7 @@ export function urgentElsewhere(model: Model, lane: Lane, channel: string, ended
   );
 }
 
-/** What the lane hands out next on a channel. `except` is passed over while it is to be tried again under `skip`. */
+/** What the lane hands out next on a channel. `except` is passed over while it waits for a retry under `skip`. */
 export function nextOf(
   model: Model,
   lane: Lane,
