@@ -1,4 +1,4 @@
-/** Why something that came over the wire, or a setting, was refused. A code stays; its sentence may become better. */
+/** Why input from the wire, or a setting, was refused. A code is stable; its sentence may be improved. */
 export type MdmErrorCode =
   | 'PLIST_TOO_LARGE'
   | 'PLIST_NOT_XML'

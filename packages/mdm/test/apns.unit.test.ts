@@ -36,7 +36,7 @@ const wake = (byte: number, topic = TOPIC) =>
   mdmPush({ token: token(byte), pushMagic: 'ma"gic', topic, now: NOW, apnsId: APNS_ID });
 const hex = (byte: number) => Buffer.from(token(byte)).toString('hex');
 
-test('a wake-up goes out exactly so', async () => {
+test('the exact bytes of a wake-up', async () => {
   const pushes = await open();
   expect(await pushes.push(wake(1))).toEqual({ kind: 'accepted', apnsId: APNS_ID });
   expect(apns.pushes[0]).toMatchObject({
@@ -94,7 +94,7 @@ test.each([
   if (kind === 'again') expect(outcome).toMatchObject({ status, retryAfterMs: 7_000 });
 });
 
-test('answers that make no sense are judged by their status', () => {
+test('nonsensical answers are judged by their status', () => {
   expect(outcomeOf({ status: 410, body: 'gone' })).toEqual({
     kind: 'unregistered',
     reason: 'Unknown',
@@ -107,7 +107,7 @@ test('answers that make no sense are judged by their status', () => {
   });
 });
 
-test('many pushes share one connection, at most as many at once as APNs allows', async () => {
+test('many pushes share one connection, with at most as many in flight as APNs allows', async () => {
   const pushes = await open();
   const release = apns.hold();
   const outcomes = Promise.all(Array.from({ length: 20 }, (_, at) => pushes.push(wake(at))));
@@ -118,7 +118,7 @@ test('many pushes share one connection, at most as many at once as APNs allows',
   expect([apns.connections, apns.pushes.length]).toEqual([1, 20]);
 });
 
-test('what waits is bounded in number and in bytes', async () => {
+test('the queue is bounded in number and in bytes', async () => {
   const pushes = await open({ maxWaiting: 2, maxStreams: 1 });
   const release = apns.hold();
   const first = pushes.push(wake(1));
@@ -132,12 +132,12 @@ test('what waits is bounded in number and in bytes', async () => {
   expect(await small.push(wake(1))).toMatchObject({ kind: 'again', reason: 'overloaded' });
 });
 
-test('after a GOAWAY what APNs has not looked at goes out again on a new connection', async () => {
+test('after a GOAWAY, pushes that APNs has not processed go out again on a new connection', async () => {
   const pushes = await open();
   const release = apns.hold();
   const outcomes = [wake(1), wake(2), wake(3)].map((push) => pushes.push(push));
   await apns.arrived(3);
-  // streams of a client are odd: the first was looked at, the others not
+  // streams of a client are odd: the first was processed, the others not
   apns.goAway('Shutdown', { lastStreamId: 1 });
   await apns.arrived(5);
   release();
@@ -146,7 +146,7 @@ test('after a GOAWAY what APNs has not looked at goes out again on a new connect
   expect(apns.connections).toBe(2);
 });
 
-test('a GOAWAY with an error gives its reason to what it took with it', async () => {
+test('a GOAWAY with an error gives its reason to the pushes it ended', async () => {
   const pushes = await open();
   apns.hold();
   const outcome = pushes.push(wake(1));
@@ -163,7 +163,7 @@ test('Shutdown in an answer: the next push has another connection', async () => 
   expect(apns.pushes.map(({ connection }) => connection)).toEqual([1, 2]);
 });
 
-test('a broken connection loses no push: it comes back as one to try again, and the next has a new connection', async () => {
+test('a broken connection loses no push: it is returned to be tried again, and the next has a new connection', async () => {
   const pushes = await open();
   apns.hold();
   const outcome = pushes.push(wake(1));
@@ -174,14 +174,14 @@ test('a broken connection loses no push: it comes back as one to try again, and 
   expect(await pushes.push(wake(2))).toMatchObject({ kind: 'accepted' });
 });
 
-test('an answer that does not come is not waited for', async () => {
+test('a missing answer is given up after a while', async () => {
   const pushes = await open({ answerWithinMs: 50 });
   const release = apns.hold();
   expect(await pushes.push(wake(1))).toMatchObject({ kind: 'again', reason: 'timeout' });
   release();
 });
 
-test('nobody there, or nobody who speaks: all who wait are told', async () => {
+test('no server, or a silent one: all waiting pushes are told', async () => {
   const pushes = await open({ url: 'https://127.0.0.1:1' });
   const outcomes = await Promise.all([pushes.push(wake(1)), pushes.push(wake(2))]);
   expect(outcomes).toEqual(
@@ -196,8 +196,8 @@ test('nobody there, or nobody who speaks: all who wait are told', async () => {
   silent.close();
 });
 
-test('a server that is not believed is a fault of the set-up, and so is a certificate that APNs does not believe', async () => {
-  const other = await testCertificate({ commonName: 'somebody', authority: true });
+test('an untrusted server is a configuration error, and so is a certificate that APNs does not trust', async () => {
+  const other = await testCertificate({ commonName: 'another', authority: true });
   const doubting = await open({ ca: other.pem });
   expect(await doubting.push(wake(1))).toMatchObject({ kind: 'provider-fault', status: null });
   await doubting.close(0);
@@ -210,7 +210,7 @@ test('a server that is not believed is a fault of the set-up, and so is a certif
   });
 });
 
-test('a renewed certificate is used from the next push on, without anything lost', async () => {
+test('a renewed certificate is used from the next push on, and nothing is lost', async () => {
   const pushes = await open();
   expect(pushes.topic).toBe(TOPIC);
   const release = apns.hold();
@@ -225,7 +225,7 @@ test('a renewed certificate is used from the next push on, without anything lost
   expect(apns.pushes.map(({ topic }) => topic)).toEqual([TOPIC, 'com.apple.mgmt.other']);
 });
 
-test('a certificate that cannot be used changes nothing', async () => {
+test('an unusable certificate changes nothing', async () => {
   const pushes = await open();
   expect(() => pushes.useCertificate({ certificate: 'x', key: 'y' })).toThrow(
     expect.objectContaining({ code: 'CERTIFICATE_UNREADABLE' }),
@@ -233,7 +233,7 @@ test('a certificate that cannot be used changes nothing', async () => {
   expect([pushes.topic, (await pushes.push(wake(1))).kind]).toEqual([TOPIC, 'accepted']);
 });
 
-test('close answers everybody', async () => {
+test('close answers all pushes', async () => {
   const pushes = await open({ maxStreams: 1 });
   apns.hold();
   const outcomes = [pushes.push(wake(1)), pushes.push(wake(2))];
@@ -244,7 +244,7 @@ test('close answers everybody', async () => {
     expect(outcome).toMatchObject({ kind: 'again', reason: 'closed' });
 });
 
-test('a connection that died without a word is found by a ping', async () => {
+test('a connection that died without notice is found by a ping', async () => {
   const sockets: Socket[] = [];
   const relay = createTcpServer((socket) => {
     const on = connect(Number(new URL(apns.url).port), '127.0.0.1');
@@ -257,7 +257,7 @@ test('a connection that died without a word is found by a ping', async () => {
   const pushes = await open({ url: `https://localhost:${port}`, pongWithinMs: 20 });
   await pushes.push(wake(1));
   const gone = once(sockets[0] as Socket, 'close');
-  // whatever is sent is swallowed from now on
+  // everything sent is swallowed from now on
   for (const socket of sockets) socket.unpipe().resume();
   pushes.ping();
   await gone;
@@ -267,7 +267,7 @@ test('a connection that died without a word is found by a ping', async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-test('a server that allows no stream at all keeps nobody for ever', async () => {
+test('a server that allows no streams blocks no push for ever', async () => {
   const closed = createServer({ settings: { maxConcurrentStreams: 0 } }).listen(0, '127.0.0.1');
   await once(closed, 'listening');
   const port = (closed.address() as AddressInfo).port;
@@ -276,7 +276,7 @@ test('a server that allows no stream at all keeps nobody for ever', async () => 
   closed.close();
 });
 
-test('a device hears its pushes, and of what it missed only the last', async () => {
+test('a device receives its pushes, and of those it missed only the last', async () => {
   const pushes = await open();
   await pushes.push(wake(1));
   await pushes.push(wake(1));
@@ -311,7 +311,7 @@ test('the ladder: 30 s, 2, 8, 30 min, then daily, spread by a tenth', () => {
   expect([nextPushInMs(1, () => 0), nextPushInMs(1, () => 1)]).toEqual([27_000, 33_000]);
 });
 
-test('APNs is tried again later and later, and not before it wants', () => {
+test('retries to APNs come later and later, and not before it allows them', () => {
   expect([1, 2, 3, 30].map((failures) => nextTryInMs(failures, null, () => 1))).toEqual([
     1_000, 2_000, 4_000, 300_000,
   ]);
@@ -319,7 +319,7 @@ test('APNs is tried again later and later, and not before it wants', () => {
   expect(nextTryInMs(1, null, () => 0)).toBe(500);
 });
 
-test('devices that sleep never hold up those that are awake, and are not forgotten', () => {
+test('sleeping devices never hold up awake ones, and are not forgotten', () => {
   const due = (tenantId: string, pushes: number, dueAt: number) => ({ tenantId, pushes, dueAt });
   const asleep = Array.from({ length: 1_000 }, (_, at) => due('a', 3, at));
   const awake = [due('a', 0, 5_000), due('b', 0, 6_000)];

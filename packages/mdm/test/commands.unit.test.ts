@@ -8,7 +8,7 @@ import { type PlistDict, parsePlist } from '../src/plist/parse-plist.ts';
 const UUID = '0d7b1d2a-31c5-4f0a-9a39-0b2f4c1f6c11';
 const invalid = expect.objectContaining({ name: 'MdmError', code: 'COMMAND_INVALID' });
 
-test('DeviceLock goes out exactly so', () => {
+test('the exact bytes of DeviceLock', () => {
   expect(
     buildCommand(UUID, make.deviceLock({ message: 'Found? <Call> us', phoneNumber: '+84' })).toString(),
   ).toBe(
@@ -45,10 +45,10 @@ test.each([
   [make.deviceConfigured(), { RequestType: 'DeviceConfigured' }],
   [make.eraseDevice({ pin: '123456' }), { RequestType: 'EraseDevice', PIN: '123456' }],
   [{ requestType: 'SecurityInfo', keys: {} }, { RequestType: 'SecurityInfo' }],
-])('the command %j is read as it was meant, and as an operator would write it', (command, inner) => {
+])('the command %j is read as intended, in an operator’s notation too', (command, inner) => {
   const bytes = buildCommand(UUID, command);
   expect(parsePlist(bytes)).toEqual({ CommandUUID: UUID, Command: inner });
-  // a token that somebody has written is not kept: the newest one is added when the command is handed out
+  // a ClearPasscode token in the list is not kept: the newest one is added when the command is handed out
   const keys = command.requestType === 'ClearPasscode' ? {} : command.keys;
   expect(parseCommand(bytes)).toEqual({ ...command, keys, commandUuid: UUID });
 });
@@ -83,7 +83,7 @@ test('a command has a size', () => {
   });
 });
 
-test('what a device never puts off is known', () => {
+test('commands that a device never puts off are known', () => {
   expect(['DeviceLock', 'ClearPasscode', 'EraseDevice'].map(mayBeNotNow)).toEqual([false, false, false]);
   expect(['RemoveProfile', 'InstallProfile', 'Whatever'].map(mayBeNotNow)).toEqual([true, true, true]);
 });

@@ -73,7 +73,7 @@ test('a phone is woken, locked, unlocked and released', async () => {
   await apns.close();
 });
 
-test('a phone that is busy says so and is given the same again', async () => {
+test('a busy phone says so and gets the same command again', async () => {
   const phone = await enrolled();
   gateway.queue = [{ uuid: 'c-1', command: commands.removeProfile('com.other') }];
   phone.busyFor.add('RemoveProfile');
@@ -99,7 +99,7 @@ test('a result that was lost on the way is sent first the next time; one may com
   expect(statuses().slice(3)).toEqual(['Idle', 'Acknowledged', 'Acknowledged']);
 });
 
-test('an erased phone says so once and never comes back', async () => {
+test('an erased phone reports it once and never comes back', async () => {
   const phone = await enrolled();
   gateway.queue = [{ uuid: 'c-1', command: commands.eraseDevice() }];
   phone.channel.dropNext = 1;
@@ -107,7 +107,7 @@ test('an erased phone says so once and never comes back', async () => {
   expect([phone.erased, phone.channel.unsent]).toEqual([true, null]);
 });
 
-test('users of a device have a channel and tokens of their own; a device of its owner has no UDID', async () => {
+test('users of a device have a channel and tokens of their own; a personal device has no UDID', async () => {
   const phone = await enrolled();
   const ann = phone.user('U-1', { UserShortName: 'ann' });
   await ann.tokenUpdate();
@@ -123,7 +123,7 @@ test('users of a device have a channel and tokens of their own; a device of its 
   expect(gateway.reports.at(-1)?.channel).toMatchObject({ deviceId: 'E-1', user: { id: 'EU-1' } });
 });
 
-test('tokens change, certificates are renewed, and the old and the new one are told apart', async () => {
+test('tokens change, certificates are renewed, and the old and the new ones are distinguished', async () => {
   const phone = await enrolled(new Phone({ digest: 'SHA-1' }));
   phone.channel.rotateToken();
   await phone.tokenUpdate({ AwaitingConfiguration: true });
@@ -138,7 +138,7 @@ test('tokens change, certificates are renewed, and the old and the new one are t
   expect(hashes.size).toBe(2);
 });
 
-test('a phone with a certificate that the test has issued needs no SCEP', async () => {
+test('a phone with a certificate issued by the test needs no SCEP', async () => {
   const issuer = issuerOf({
     certificate: authority.pem,
     key: authority.key.export({ format: 'pem', type: 'pkcs8' }).toString(),
@@ -148,12 +148,12 @@ test('a phone with a certificate that the test has issued needs no SCEP', async 
   expect(gateway.checkIns.map(({ checkIn }) => checkIn.type)).toEqual(['Authenticate', 'TokenUpdate']);
 });
 
-test('a proxy shows the certificate of a phone in a header', async () => {
+test('a proxy passes the certificate of a phone in a header', async () => {
   await enrolled(new Phone({ by: { header: 'x-client-cert' } }));
   expect(gateway.checkIns.map(({ identity }) => identity.by)).toEqual(['header', 'header']);
 });
 
-test('a wrong secret, a foreign certificate and nonsense are refused, and nobody leaves the fleet for it', async () => {
+test('a wrong secret, a foreign certificate and nonsense are refused, and no phone leaves the fleet because of it', async () => {
   const thief = gateway.profile('enrolment-2').toString().replaceAll('secret of enrolment-2', 'guessed');
   await expect(new Phone().enrol(Buffer.from(thief))).rejects.toThrow(ScepRefused);
 

@@ -29,8 +29,8 @@ test.each<[string, (block: Buffer) => void]>([
   ['another kind of block', (block) => block.writeUInt8(1, 1)],
   ['a first byte that is not zero', (block) => block.writeUInt8(1, 0)],
   ['an end of the padding that is not zero', (block) => block.writeUInt8(1, 239)],
-  ['a padding that ends before', (block) => block.writeUInt8(0, 100)],
-])('with %s nobody learns more than a random key', (_what, change) => {
+  ['a padding that is too short', (block) => block.writeUInt8(0, 100)],
+])('with %s an attacker learns no more than a random key', (_what, change) => {
   const encrypted = padded(change);
   const found = decryptKey(encrypted, privateKey, 16);
   expect(found).toHaveLength(16);
@@ -38,7 +38,7 @@ test.each<[string, (block: Buffer) => void]>([
   expect(decryptKey(encrypted, privateKey, 16)).not.toEqual(found);
 });
 
-test('what is no number for this key, or for another length, gives a random key too', () => {
+test('an invalid number for this key, or for another length, gives a random key too', () => {
   expect(decryptKey(Buffer.alloc(256, 0xff), privateKey, 16)).toHaveLength(16);
   expect(decryptKey(Buffer.alloc(3), privateKey, 24)).toHaveLength(24);
   expect(

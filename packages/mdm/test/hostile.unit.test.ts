@@ -46,7 +46,7 @@ beforeAll(async () => {
   wish = { ca: authority.certificate.raw, subject, keys: rsaKeys('device'), signer, challenge: 'once' };
 });
 
-/** One to three places of the bytes are overwritten, or taken out. */
+/** One to three places of the bytes are overwritten, or removed. */
 const damage = fc.array(
   fc.record({
     at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -73,7 +73,7 @@ const onlyRefused = (run: () => unknown) => {
   }
 };
 
-test('whatever is done to a message, it is read or refused, and nothing is printed', () => {
+test('a mutated message is read or refused, and nothing is printed', () => {
   const printed = [vi.spyOn(console, 'error'), vi.spyOn(console, 'warn'), vi.spyOn(console, 'log')];
   fc.assert(
     fc.property(damage, (wounds) => {
@@ -90,7 +90,7 @@ test('whatever is done to a message, it is read or refused, and nothing is print
   }
 });
 
-/** Null if it does not read it at all: of what is around the signed parts it reads more than we do. */
+/** Null if it cannot read it at all: around the signed parts it reads more than our code. */
 function inTheLibrary(der: Buffer): pkijs.SignedData | null {
   try {
     return new pkijs.SignedData({ schema: pkijs.ContentInfo.fromBER(Uint8Array.from(der)).content });
@@ -99,7 +99,7 @@ function inTheLibrary(der: Buffer): pkijs.SignedData | null {
   }
 }
 
-test('whatever is done to a signature, it is refused, or the library too finds that the same one has signed', async () => {
+test('a mutated signature is refused, or the library too finds the same signer', async () => {
   const trust = new Trust(ca.pem);
   const whole = await identify({ signature: signature.toString('base64'), body: message }, trust, NOW);
   await fc.assert(
@@ -122,17 +122,17 @@ test('whatever is done to a signature, it is refused, or the library too finds t
 test.each([
   ['a message', {}, (torn: (bytes: Buffer) => Buffer, message: Buffer) => torn(message)],
   [
-    'an envelope, by somebody who can sign',
+    'an envelope, by an attacker that can sign',
     { damageEnvelope: true },
     (_: unknown, message: Buffer) => message,
   ],
   [
-    'a request, by somebody who can sign and encrypt',
+    'a request, by an attacker that can sign and encrypt',
     { damageRequest: true },
     (_: unknown, message: Buffer) => message,
   ],
 ])(
-  'whatever is done to %s of SCEP, there is an answer, and no certificate for another name',
+  'a mutated %s of SCEP gets an answer, and no certificate for another name',
   async (_what, inside, outside) => {
     const checkChallenge = async (challenge: string) => challenge === 'once';
     const server = { authority, days: 1, checkChallenge, checkRenewal: async () => true };
@@ -143,7 +143,7 @@ test.each([
         const message = outside(tear, (await scepRequest({ ...wish, ...damages })).message);
         const { issued, status } = await answerScep(server, { operation: 'PKIOperation', message }, NOW);
         expect([200, 400]).toContain(status);
-        // what nobody has signed may be torn without harm
+        // unsigned parts may be damaged without harm
         if (issued) expect(issued.subject).toBe('CN=x');
       }),
       { numRuns: 15 },

@@ -58,7 +58,7 @@ test('RSA with SHA-1, as mdmb signs, is read too', async () => {
   });
 });
 
-test('what OpenSSL has signed is read as well', async () => {
+test('an OpenSSL signature is read as well', async () => {
   const file = path.join(import.meta.dirname, 'fixtures/openssl-signature.json');
   const { body: signed, ca: pem, signature } = JSON.parse(readFileSync(file, 'utf8'));
   const presented = { signature, body: Buffer.from(signed) };
@@ -68,7 +68,7 @@ test('what OpenSSL has signed is read as well', async () => {
   await expect(identify(changed, new Trust(pem), now)).rejects.toThrow(refused('SIGNATURE_WRONG'));
 });
 
-test('a signature counts for its bytes alone', async () => {
+test('a signature is valid for its own bytes only', async () => {
   const signature = await sign(leaf, Buffer.from('another body'));
   await expect(ask({ signature })).rejects.toThrow(refused('SIGNATURE_WRONG'));
   // of this very one: no two signatures of the same bytes are alike
@@ -77,7 +77,7 @@ test('a signature counts for its bytes alone', async () => {
   await expect(ask({ signature: torn.toString('base64') })).rejects.toThrow(refused('SIGNATURE_WRONG'));
 });
 
-test('a signature that brings its own content is refused: it says nothing of the body', async () => {
+test('a signature that brings its own content is refused: it proves nothing about the body', async () => {
   const signature = await sign(leaf, Buffer.from('another body'), { detached: false });
   await expect(ask({ signature })).rejects.toThrow(refused('SIGNATURE_UNREADABLE'));
 });
@@ -100,7 +100,7 @@ test.each([
   await expect(ask({ header })).rejects.toThrow(refused('CERTIFICATE_UNREADABLE'));
 });
 
-test('without a certificate there is a clear refusal; an empty header of a proxy is none', async () => {
+test('a missing certificate gives a clear error; an empty header of a proxy counts as missing', async () => {
   await expect(ask({})).rejects.toThrow(refused('CERTIFICATE_MISSING'));
   await expect(ask({ header: '', tls: new Uint8Array(0) })).rejects.toThrow(refused('CERTIFICATE_MISSING'));
 });
@@ -118,7 +118,7 @@ test('certificates of others are refused, even under the name of the authority',
   await expect(ask({ tls: lonely.certificate.raw })).rejects.toThrow(refused('CERTIFICATE_FOREIGN'));
 });
 
-test('the time of a certificate is held against the time that is given', async () => {
+test('the validity of a certificate is checked at the given time', async () => {
   const wish = {
     commonName: 'phone',
     issuer: ca,
@@ -131,13 +131,13 @@ test('the time of a certificate is held against the time that is given', async (
     await expect(ask({ tls }, new Date(now))).rejects.toThrow(refused('CERTIFICATE_NOT_NOW_VALID'));
 });
 
-test('a certificate of a server or of the authority itself is not one of a device', async () => {
+test('a certificate of a server or of the authority itself is not a device certificate', async () => {
   const server = await testCertificate({ commonName: 'phone', issuer: ca, purposes: ['serverAuth'] });
   await expect(ask({ tls: server.certificate.raw })).rejects.toThrow(refused('CERTIFICATE_NOT_FOR_CLIENTS'));
   await expect(ask({ tls: ca.certificate.raw })).rejects.toThrow(refused('CERTIFICATE_NOT_FOR_CLIENTS'));
 });
 
-test('several authorities can be believed, and only authorities', async () => {
+test('several authorities can be trusted, and only authorities', async () => {
   const second = await testAuthority('Second');
   const phone = await testCertificate({ commonName: 'phone', issuer: second });
   expect(() => new Trust(`${ca.pem}\n${second.pem}`).check(phone.certificate, NOW)).not.toThrow();

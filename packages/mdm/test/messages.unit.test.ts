@@ -10,7 +10,7 @@ const device = { deviceId: UDID, byod: false, user: null };
 const checkIn = (dict: PlistDict) => parseCheckIn(buildPlist({ UDID, Topic: 'com.apple.mgmt.x', ...dict }));
 const refused = (code: string) => expect.objectContaining({ name: 'MdmError', code });
 
-test('Authenticate gives what the device says of itself', () => {
+test('Authenticate returns what the device says about itself', () => {
   const facts = {
     SerialNumber: 'C02',
     OSVersion: '18.1',
@@ -41,7 +41,7 @@ test('Authenticate gives what the device says of itself', () => {
   });
 });
 
-test('TokenUpdate without an UnlockToken says nothing about the one before', () => {
+test('TokenUpdate without an UnlockToken does not change the previous one', () => {
   const update = { MessageType: 'TokenUpdate', Token: Uint8Array.of(1, 2), PushMagic: 'magic' };
   expect(checkIn(update)).toMatchObject({
     token: Uint8Array.of(1, 2),
@@ -72,7 +72,7 @@ test.each([
   expect(() => checkIn(dict)).toThrow(refused('MESSAGE_INCOMPLETE'));
 });
 
-test('bootstrap tokens are set, forgotten and asked for', () => {
+test('bootstrap tokens are set, deleted and requested', () => {
   const set = { MessageType: 'SetBootstrapToken' };
   expect(checkIn({ ...set, BootstrapToken: Uint8Array.of(1) })).toMatchObject({
     bootstrapToken: Uint8Array.of(1),
@@ -84,12 +84,12 @@ test('bootstrap tokens are set, forgotten and asked for', () => {
   });
 });
 
-test('types that are not spoken here are named, not refused', () => {
+test('unsupported types are named, not refused', () => {
   for (const messageType of ['DeclarativeManagement', 'GetToken', 'ReturnToService', '__proto__'])
     expect(checkIn({ MessageType: messageType })).toEqual({ type: 'Unknown', channel: device, messageType });
 });
 
-test('the channel of a user is told from that of the device, on each kind of device', () => {
+test('the channel of a user differs from that of the device, on each kind of device', () => {
   const channel = (dict: PlistDict) =>
     parseCheckIn(buildPlist({ MessageType: 'UserAuthenticate', ...dict })).channel;
   expect(channel({ UDID, UserID: 'U1', UserShortName: 'ann', UserLongName: 'Ann' })).toEqual({
@@ -107,7 +107,7 @@ test('the channel of a user is told from that of the device, on each kind of dev
   expect(channel({ UDID: UDID.toLowerCase() }).deviceId).not.toBe(UDID);
 });
 
-test('what a request carries is told by its content type', () => {
+test('the content type tells what a request carries', () => {
   expect(isCheckIn('application/x-apple-aspen-mdm-checkin')).toBe(true);
   expect(isCheckIn('Application/X-Apple-Aspen-MDM-Checkin; charset=UTF-8')).toBe(true);
   expect(isCheckIn('application/x-apple-aspen-mdm; charset=UTF-8')).toBe(false);
@@ -117,7 +117,7 @@ test('what a request carries is told by its content type', () => {
 const report = (dict: PlistDict) => readReport(buildPlist({ UDID, ...dict }));
 const ofCommand = { channel: device, needSync: false, commandUuid: 'c-1', requestType: null };
 
-test('reports are told apart by their status', () => {
+test('reports are distinguished by their status', () => {
   expect(report({ Status: 'Idle' })).toEqual({
     ok: true,
     report: { status: 'Idle', channel: device, needSync: false },
@@ -143,7 +143,7 @@ test('reports are told apart by their status', () => {
   });
 });
 
-test('an error brings its chain, outermost first, and may have none', () => {
+test('an error has its chain, outermost first, which may be empty', () => {
   const link = { ErrorCode: 12021, ErrorDomain: 'MCMDMErrorDomain', LocalizedDescription: 'Unbekannt' };
   const chain = [link, { ...link, ErrorCode: 1, USEnglishDescription: 'Unknown' }, 'nonsense', {}];
   expect(report({ Status: 'Error', CommandUUID: 'c-1', RequestType: 'X', ErrorChain: chain })).toEqual({
@@ -167,7 +167,7 @@ test('an error brings its chain, outermost first, and may have none', () => {
 
 const nothing = { commandUuid: null, status: null, udid: null, enrollmentId: null, userId: null };
 
-test('a report that cannot be read gives up what is in it', () => {
+test('an unreadable report still yields what can be found in it', () => {
   const whole = buildPlist({ UDID, Status: 'Acknowledged', CommandUUID: 'c-1', Name: 'x' }).toString();
   const found = { ...nothing, commandUuid: 'c-1', status: 'Acknowledged', udid: UDID };
   for (const broken of [whole.slice(0, -20), whole.replace('>x<', '>\u0001<'), whole.replace('>x<', '>&x;<')])
@@ -179,7 +179,7 @@ test('a report that cannot be read gives up what is in it', () => {
   });
 });
 
-test('a name that means two things in a broken report means none', () => {
+test('an ambiguous key in a broken report is ignored', () => {
   const broken = '<key>CommandUUID</key><string>c-1</string><key>CommandUUID</key><string>c-2</string>';
   expect(readReport(Buffer.from(broken))).toMatchObject({ ok: false, salvaged: nothing });
   expect(readReport(Buffer.from('no plist'))).toMatchObject({ ok: false, salvaged: nothing });

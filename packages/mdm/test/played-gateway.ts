@@ -1,4 +1,4 @@
-/** The smallest gateway that can be made of this package: one device, a list of commands, no database. */
+/** A minimal gateway made of this package: one device, a list of commands, no database. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,7 +24,7 @@ export class PlayedGateway {
   readonly checkIns: { checkIn: CheckIn; identity: Identity; enrolment: string | null }[] = [];
   readonly reports: Report[] = [];
   readonly refusals: string[] = [];
-  /** The first is handed out again until somebody says something of it. */
+  /** The first is handed out again until the device answers it. */
   queue: { uuid: string; command: Command }[] = [];
   url = '';
   readonly #authority: Authority;

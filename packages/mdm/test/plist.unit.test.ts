@@ -39,7 +39,7 @@ test('a property list is read with all its kinds of values', () => {
   });
 });
 
-test('what is built is read as it was', () => {
+test('a built list is read back unchanged', () => {
   const value = {
     s: 'a & <b> ü 😀',
     n: 3,
@@ -68,7 +68,7 @@ test.each([
   ['an entity of its own', entity('<!ENTITY x "y">'), 'PLIST_ENTITIES'],
   ['an entity from a file', entity('<!ENTITY x SYSTEM "file:///etc/passwd">'), 'PLIST_ENTITIES'],
   ['a document type from elsewhere with a subset', entity(''), 'PLIST_ENTITIES'],
-  ['an entity that nobody declared', dict('<string>&x;</string>'), 'PLIST_ENTITIES'],
+  ['an undeclared entity', dict('<string>&x;</string>'), 'PLIST_ENTITIES'],
   ['a parameter entity', plist('<dict/>', '<!DOCTYPE plist SYSTEM "x" [ %remote; ]>'), 'PLIST_ENTITIES'],
   ['33 levels', nested(33), 'PLIST_TOO_DEEP'],
   ['20,000 levels', nested(20_000), 'PLIST_TOO_DEEP'],
@@ -86,9 +86,9 @@ test.each([
   ['a value that has no key', plist('<dict><string>b</string></dict>'), 'PLIST_MALFORMED'],
   ['a half of a document', dict('<string>x</string>').subarray(0, 150), 'PLIST_MALFORMED'],
   ['no base64', dict('<data>%%%</data>'), 'PLIST_MALFORMED'],
-  ['a number that is none', dict('<integer>many</integer>'), 'PLIST_MALFORMED'],
-  ['a date that is none', dict('<date>soon</date>'), 'PLIST_MALFORMED'],
-  ['a character that XML does not have', dict('<string>a\u0001b</string>'), 'PLIST_MALFORMED'],
+  ['a number that is not one', dict('<integer>many</integer>'), 'PLIST_MALFORMED'],
+  ['a date that is not one', dict('<date>soon</date>'), 'PLIST_MALFORMED'],
+  ['a character that XML does not allow', dict('<string>a\u0001b</string>'), 'PLIST_MALFORMED'],
   ['the same by its number', dict('<string>&#0;</string>'), 'PLIST_MALFORMED'],
   ['half a pair by its number', dict('<string>&#xd800;</string>'), 'PLIST_MALFORMED'],
   ['a comment that is not closed', dict('<!-- <string/>'), 'PLIST_MALFORMED'],
@@ -103,7 +103,7 @@ test.each([
   }
 });
 
-test('a document type that names itself oddly is no reason to print', () => {
+test('a document type with an odd name prints nothing', () => {
   const printed = vi.spyOn(console, 'error');
   expect(parsePlist(plist('<dict/>', '<!DOCTYPE plist PUBLIC "-//Äpple^" "x">'))).toEqual({});
   expect(printed).not.toHaveBeenCalled();
@@ -124,7 +124,7 @@ test('bytes and values have a limit each', () => {
   );
 });
 
-test('a property list goes through JSON and comes back as it was', () => {
+test('a property list survives a round trip through JSON', () => {
   const value = {
     s: 'x',
     n: 1,

@@ -12,15 +12,15 @@ const wish: EnrolmentProfile = {
   topic: 'com.apple.mgmt.External.test',
 };
 
-test('the enrolment profile is this one', async () => {
+test('the exact enrolment profile', async () => {
   await expect(buildEnrolmentProfile(wish).toString()).toMatchFileSnapshot('fixtures/enrolment.mobileconfig');
 });
 
-/** Of a value as a text, so that a part of it can be looked for. */
+/** A value as a text, to search for a part of it. */
 const asText = (more: Partial<EnrolmentProfile>) =>
   JSON.stringify(parsePlist(buildEnrolmentProfile({ ...wish, ...more })));
 
-test('its identifiers stay for the same enrolment and differ for another', () => {
+test('its identifiers are the same for one enrolment and differ for another', () => {
   const uuids = (text: string): string[] =>
     text.match(/[0-9A-F]{8}-[0-9A-F]{4}-8[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}/g) ?? [];
   const first = uuids(asText({}));
@@ -29,7 +29,7 @@ test('its identifiers stay for the same enrolment and differ for another', () =>
   expect(uuids(asText({ enrolmentId: 'enrolment-2' })).filter((uuid) => first.includes(uuid))).toEqual([]);
 });
 
-test('address and name carry the enrolment, whatever is in them', () => {
+test('address and name carry the enrolment, whatever characters they have', () => {
   const odd = { enrolmentId: 'a&b=c/ü', serverUrl: 'https://muster.example/mdm/t?x=1' };
   const { PayloadContent } = parsePlist(buildEnrolmentProfile({ ...wish, ...odd }));
   const [scep, mdm] = PayloadContent as { [key: string]: string & { Subject: unknown } }[];

@@ -54,7 +54,7 @@ async function ask(to: ScepServer, asked: RequestWish, now = NOW) {
 
 const FAIL = { badAlg: '0', badMessageCheck: '1', badRequest: '2', badTime: '3', badCertId: '4' };
 
-test('the authority says what it can and who it is', async () => {
+test('the authority reports its capabilities and its certificate', async () => {
   const caps = await answerScep(server(), { operation: 'GetCACaps' }, NOW);
   expect(caps.body.toString().trim().split('\n')).toEqual(
     expect.arrayContaining(['AES', 'DES3', 'POSTPKIOperation', 'Renewal', 'SHA-1', 'SHA-256']),
@@ -94,7 +94,7 @@ test('a message in the address, with a plus that became a space, is read as well
     expect(Buffer.from(decodeMessage(text)).equals(message)).toBe(true);
 });
 
-test('the same request sent again asks with the same key', async () => {
+test('a repeated request asks with the same key', async () => {
   const keys = new Set<string>();
   const scep = server((_secret, { keyHash }) => keys.add(keyHash).size === 1);
   expect((await ask(scep, wish())).reply.ok).toBe(true);
@@ -114,8 +114,8 @@ test.each<[string, () => Partial<RequestWish>, keyof typeof FAIL, number]>([
     'badMessageCheck',
     0,
   ],
-  ['GetCertInitial: nothing is ever pending', () => ({ messageType: '20' }), 'badRequest', 0],
-  ['a renewal by somebody unknown', () => ({ messageType: '17' }), 'badCertId', 0],
+  ['GetCertInitial: requests are never pending', () => ({ messageType: '20' }), 'badRequest', 0],
+  ['a renewal by an unknown device', () => ({ messageType: '17' }), 'badCertId', 0],
 ])('%s is refused in the words of SCEP', async (_what, more, failInfo, looks) => {
   const scep = server();
   const { answer, reply } = await ask(scep, wish(more()));
@@ -133,7 +133,7 @@ test('a request without a challenge asks with an empty one', async () => {
   expect(scep.checkChallenge).toHaveBeenCalledWith('', expect.anything());
 });
 
-test('an answer that nobody could read is refused before the challenge is used', async () => {
+test('a request whose answer could not be encrypted is refused before the challenge is used', async () => {
   const { message } = await scepRequest(wish({ signer: await testCertificate({ commonName: 'ec' }) }));
   const scep = server();
   expect(await answerScep(scep, { operation: 'PKIOperation', message }, NOW)).toMatchObject({
@@ -142,7 +142,7 @@ test('an answer that nobody could read is refused before the challenge is used',
   expect(scep.checkChallenge).not.toHaveBeenCalled();
 });
 
-test('a message for another authority, torn or no message at all gives no certificate and no error of ours', async () => {
+test('a message for another authority, a damaged one or none gets no certificate and no server error', async () => {
   const other = await testCertificate({ commonName: 'Muster CA', authority: true, keys: rsaKeys('device') });
   const { message } = await scepRequest(wish({ ca: other.certificate.raw }));
   expect(await answerScep(server(), { operation: 'PKIOperation', message }, NOW)).toMatchObject({

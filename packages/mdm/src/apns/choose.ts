@@ -3,13 +3,13 @@ export interface DuePush {
   readonly tenantId: string;
   /** Since when it is due, in milliseconds. */
   readonly dueAt: number;
-  /** Sent before without the device having come; nought for one that may be awake. */
+  /** How many were sent before without the device coming; 0 for one that may be awake. */
   readonly pushes: number;
 }
 
 /**
- * First pushes go first, so devices that sleep never hold up those that are awake; a quarter of the room is for the
- * others, so they are not forgotten either. In each part tenants take turns, the longest due first.
+ * First pushes go first, so sleeping devices never hold up awake ones; a quarter of the room is for the others, so they
+ * are not forgotten. Within each part tenants take turns, the longest due first.
  */
 export function choosePushes<Due extends DuePush>(due: readonly Due[], room: number): Due[] {
   const first = inTurns(due.filter(({ pushes }) => pushes === 0));

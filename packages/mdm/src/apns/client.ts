@@ -1,6 +1,6 @@
 /**
- * Pushes to APNs over HTTP/2 with a client certificate. Every push gets an outcome: nothing is thrown, nothing waits
- * for ever, and what waits is bounded. When to push again is not decided here.
+ * Pushes to APNs over HTTP/2 with a client certificate. Every push gets an outcome: nothing is thrown, no wait is
+ * endless, and the queue is bounded. When to push again is decided elsewhere.
  */
 import { Connection } from './connection.ts';
 import { again, outcomeOf, type PushOutcome } from './outcome.ts';
@@ -8,13 +8,13 @@ import type { Push } from './push.ts';
 import { type PushCertificate, type PushCertificateFiles, readPushCertificate } from './push-certificate.ts';
 
 export interface ApnsOptions extends PushCertificateFiles {
-  /** `https://api.push.apple.com`, port 443 or 2197; push certificates of device management know no other. */
+  /** `https://api.push.apple.com`, port 443 or 2197, the only ones for device management certificates. */
   readonly url: string;
-  /** Whom to believe besides the usual authorities. */
+  /** Certificate authorities to trust besides the usual ones. */
   readonly ca?: string;
-  /** On their way at once, if APNs allows it. */
+  /** In flight at once, if APNs allows it. */
   readonly maxStreams?: number;
-  /** Waiting for their turn; more are told to come again. */
+  /** Waiting for their turn; further pushes are told to try again. */
   readonly maxWaiting?: number;
   readonly maxWaitingBytes?: number;
   readonly connectWithinMs?: number;
@@ -28,7 +28,7 @@ export interface ApnsOptions extends PushCertificateFiles {
 interface Waiting {
   readonly push: Push;
   readonly resolve: (outcome: PushOutcome) => void;
-  /** Ends the wait for a turn that does not come. */
+  /** Ends the wait for a turn that never comes. */
   timer: NodeJS.Timeout | null;
   tries: number;
 }
@@ -42,7 +42,7 @@ export class ApnsClient {
   };
   #certificate: PushCertificate;
   #connection: Connection | null = null;
-  /** Retired ones with something still on its way. */
+  /** Retired connections with pushes still in flight. */
   readonly #leaving = new Set<Connection>();
   #line: Waiting[] = [];
   #lineBytes = 0;
@@ -70,7 +70,7 @@ export class ApnsClient {
     return this.#certificate.topic;
   }
 
-  /** When the push certificate ends, and with it every push. */
+  /** When the push certificate, and with it every push, expires. */
   get notAfter(): Date {
     return this.#certificate.notAfter;
   }
@@ -103,7 +103,7 @@ export class ApnsClient {
     }, this.#options.turnWithinMs);
   }
 
-  /** Out of the line, if it still stands there. */
+  /** Removes it from the line, if it is still there. */
   #take(waiting: Waiting): boolean {
     const at = this.#line.indexOf(waiting); // nearly always the first
     if (at === -1) return false;
@@ -118,12 +118,12 @@ export class ApnsClient {
     for (const waiting of [...this.#line]) if (this.#take(waiting)) waiting.resolve(outcome);
   }
 
-  /** Looks whether the connection still lives, as it does by itself now and then; a dead one is replaced by the next push. */
+  /** Checks whether the connection is alive, as happens periodically; the next push replaces a dead one. */
   ping(): void {
     this.#connection?.ping();
   }
 
-  /** A renewed certificate counts from the next push on; what is on its way ends with the old one. */
+  /** A renewed certificate applies from the next push on; pushes in flight finish with the old one. */
   useCertificate(files: PushCertificateFiles): void {
     this.#certificate = readPushCertificate(files);
     const old = this.#connection;
@@ -133,7 +133,7 @@ export class ApnsClient {
     this.#pump();
   }
 
-  /** Answers everybody: those who wait at once, those on their way when their answer comes, or after the grace. */
+  /** Answers all pushes: waiting ones at once, those in flight when their answer comes, or after the grace period. */
   async close(graceMs = 1_000): Promise<void> {
     this.#closed = true;
     this.#answerLine(again('closed'));
@@ -171,7 +171,10 @@ export class ApnsClient {
     return connection;
   }
 
-  /** One that never came to be answers those who wait for it: the next would fail in the same way, and they can come again. */
+  /**
+   * A connection that was never established answers all that wait for it: the next would fail the same way, and they
+   * can try again.
+   */
   #leave(connection: Connection): void {
     this.#connection = null;
     if (connection.active > 0) this.#leaving.add(connection);
@@ -185,7 +188,7 @@ export class ApnsClient {
     waiting.tries += 1;
     if ('answer' in exchange) {
       const outcome = outcomeOf(exchange.answer);
-      // APNs says good-bye in an answer too
+      // APNs may announce its shutdown in a response too
       if ('reason' in outcome && ['Shutdown', 'IdleTimeout'].includes(outcome.reason)) connection.retire();
       waiting.resolve(outcome);
     } else if (exchange.unseen && !connection.fault && waiting.tries < MOST_TRIES && !this.#closed) {

@@ -1,4 +1,4 @@
-/** One connection to APNs, until it is over. Knows streams, not pushes that wait. */
+/** One connection to APNs, until it is over. Knows streams, not waiting pushes. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { type ApnsAnswer, readBody } from './outcome.ts';
 import type { Push } from './push.ts';
@@ -16,7 +16,7 @@ export interface ConnectionOptions {
 
 export type Exchange =
   | { readonly answer: ApnsAnswer }
-  /** `unseen`: APNs says, or it is plain, that it was never looked at. */
+  /** `unseen`: APNs says, or it is certain, that it was never processed. */
   | { readonly lost: string; readonly unseen: boolean };
 
 const MOST_ANSWER_BYTES = 4_096;
@@ -67,22 +67,22 @@ export class Connection {
     this.#timers.push(setInterval(() => this.ping(), options.pingEveryMs).unref());
   }
 
-  /** Takes no more. */
+  /** Accepts no more pushes. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** Whether it ever came to be one. */
+  /** Whether it was ever established. */
   get wasReady(): boolean {
     return this.#ready;
   }
 
-  /** Why it is over, if somebody said so. */
+  /** Why it is over, if either side gave a reason. */
   get reason(): string | null {
     return this.#reason;
   }
 
-  /** Why it will be the same with the next one: the certificate of either side was not believed. */
+  /** Why the next one would fail too: one side's certificate was not trusted. */
   get fault(): string | null {
     return this.#fault;
   }
@@ -97,7 +97,7 @@ export class Connection {
     return Math.min(most, this.#session.remoteSettings?.maxConcurrentStreams ?? most) - this.#active;
   }
 
-  /** What is on its way may end; nothing new is sent. */
+  /** Pushes in flight may finish; nothing new is sent. */
   retire(): void {
     this.#over = true;
     this.#session.close();
@@ -152,7 +152,7 @@ export class Connection {
     stream.on('data', (chunk: string) => {
       if (body.length < MOST_ANSWER_BYTES) body += chunk;
     });
-    stream.on('error', () => {}); // 'close' follows and has the same to say
+    stream.on('error', () => {}); // 'close' follows and carries the same
     stream.on('close', () => {
       clearTimeout(timer);
       if (head !== undefined && stream.rstCode === constants.NGHTTP2_NO_ERROR)
@@ -165,7 +165,7 @@ export class Connection {
     });
   }
 
-  /** A connection that was idle for long may be dead without a word. */
+  /** A connection that was idle for long may be dead without notice. */
   ping(): void {
     if (this.#session.destroyed || !this.#ready) return;
     const timer = setTimeout(() => this.#session.destroy(), this.#options.pongWithinMs);

@@ -1,14 +1,17 @@
-/** What became of a push. Judged by status and reason, never by text. */
+/** The outcome of a push. Judged by status and reason, never by text. */
 export type PushOutcome =
-  /** APNs has it; whether the device gets it is another question. */
+  /** APNs accepted it; whether the device gets it is another question. */
   | { readonly kind: 'accepted'; readonly apnsId: string | null }
-  /** Said of one device, but also of all of them if certificate and topic do not fit: alert, do not forget tokens in masses. */
+  /**
+   * About one device, but also about all of them if certificate and topic do not match: raise an alert, do not delete
+   * tokens in masses.
+   */
   | { readonly kind: 'bad-token'; readonly reason: string }
-  /** Dead since then; a token that came later is another one. */
+  /** Dead since then; a later token is another one. */
   | { readonly kind: 'unregistered' | 'expired-token'; readonly reason: string; readonly at: Date | null }
-  /** Our set-up is wrong: nothing is wrong with the device, and trying again does not help. */
+  /** The configuration is wrong: nothing is wrong with the device, and trying again does not help. */
   | { readonly kind: 'provider-fault'; readonly status: number | null; readonly reason: string }
-  /** Nothing was decided. */
+  /** Undecided: try again. */
   | {
       readonly kind: 'again';
       readonly status: number | null;
@@ -36,7 +39,7 @@ export function outcomeOf({ status, apnsId, retryAfter, body }: ApnsAnswer): Pus
   return { kind: 'provider-fault', status, reason };
 }
 
-/** The `reason` of an answer or of a GOAWAY. */
+/** The `reason` of a response or of a GOAWAY. */
 export function readBody(text: string): { reason: string; timestamp: number | null } {
   try {
     const { reason, timestamp } = JSON.parse(text) ?? {};

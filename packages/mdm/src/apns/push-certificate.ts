@@ -9,7 +9,10 @@ export interface PushCertificateFiles {
 }
 
 export interface PushCertificate extends PushCertificateFiles {
-  /** Of a certificate for device management `com.apple.mgmt.…`; a renewal under another Apple ID changes it, and every device must enrol anew. */
+  /**
+   * For device management `com.apple.mgmt.…`; a renewal under another Apple ID changes it, and every device must enrol
+   * anew.
+   */
   readonly topic: string;
   readonly notAfter: Date;
 }

@@ -2,7 +2,7 @@
 import { MdmError } from '../mdm-error.ts';
 
 export interface Push {
-  /** In lower-case hex, as the address has it. */
+  /** In lower-case hex, as in the URL. */
   readonly token: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -12,21 +12,21 @@ interface Common {
   readonly token: Uint8Array;
   readonly topic: string;
   readonly now: Date;
-  /** A canonical UUID; APNs gives it back. */
+  /** A canonical UUID; APNs returns it. */
   readonly apnsId: string;
   readonly days?: number;
 }
 
-/** APNs keeps one for a device that is away; with a day it was lost on weekends. */
+/** APNs keeps a push for an absent device this long; with one day, pushes were lost over weekends. */
 const DAYS_KEPT = 7;
 const MOST_BYTES = 4_096;
 
-/** Wakes a device up: it comes and asks. Says nothing else, so sending it twice does no harm. */
+/** Wakes a device up: it connects and asks. It carries nothing else, so sending it twice does no harm. */
 export function mdmPush({ pushMagic, ...common }: Common & { readonly pushMagic: string }): Push {
   return push('mdm', common, { mdm: pushMagic });
 }
 
-/** Shows a message: a push for device management has no place for one, so it goes to an app with a token of its own. */
+/** Shows a message. A device management push cannot carry one, so it goes to an app with a token of its own. */
 export function alertPush({
   message,
   title,

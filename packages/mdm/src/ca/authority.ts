@@ -1,4 +1,4 @@
-/** An authority of our own, for fleets that have none: it issues the certificates that devices show. */
+/** Muster's own certificate authority, for fleets without one: it issues the certificates of devices. */
 import {
   createPrivateKey,
   generateKeyPair,

@@ -1,4 +1,4 @@
-/** Builds and signs one certificate. What may be in it is for the callers to know. */
+/** Builds and signs one certificate. Callers decide what it contains. */
 import { createHash, type webcrypto } from 'node:crypto';
 import * as asn1js from 'asn1js';
 import * as pkijs from 'pkijs';
@@ -18,7 +18,7 @@ export interface CertificateParts {
   readonly notBefore: Date;
   readonly notAfter: Date;
   readonly authority?: boolean;
-  /** What a client, a server or both may use it for; none for anything. */
+  /** Extended key usage: client, server or both; none for anything. */
   readonly purposes?: readonly string[];
   readonly dnsNames?: readonly string[];
 }
@@ -34,7 +34,7 @@ export async function buildCertificate(parts: CertificateParts): Promise<pkijs.C
   certificate.subjectPublicKeyInfo = parts.publicKey;
   certificate.extensions = extensionsOf(parts);
   await certificate.sign(parts.signingKey, 'SHA-256', engine);
-  // read anew, so that its names are the bytes that were signed
+  // parsed again, so that its names are the bytes that were signed
   return pkijs.Certificate.fromBER(certificate.toSchema(true).toBER());
 }
 
@@ -86,14 +86,17 @@ const extension = (extnID: string, critical: boolean, value: asn1js.AsnType) =>
 const keyId = (key: pkijs.PublicKeyInfo) =>
   copy(createHash('sha1').update(key.subjectPublicKey.valueBlock.valueHexView).digest());
 
-/** An integer that begins with a one is negative, and one with leading zeros not in DER. */
+/** In DER an integer whose first bit is set is negative, and leading zeros are not allowed. */
 function positive(serialNumber: Uint8Array): Uint8Array {
   const bytes = Uint8Array.from(serialNumber);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
   return bytes;
 }
 
-/** `[['2.5.4.10', 'Muster'], ['2.5.4.3', 'x']]`, the outermost first. The library itself would make all of them one part. */
+/**
+ * `[['2.5.4.10', 'Muster'], ['2.5.4.3', 'x']]`, the outermost first. The library itself would make all of them one
+ * part.
+ */
 export function nameOf(
   parts: readonly (readonly [oid: string, value: string])[],
 ): pkijs.RelativeDistinguishedNames {

@@ -12,10 +12,10 @@ export interface Wish {
 }
 
 const DAY = 24 * 60 * 60 * 1_000;
-/** Clocks of devices are not ours. */
+/** Clocks of devices differ from ours. */
 const SKEW = 60 * 60 * 1_000;
 
-/** A certificate of a client. Of a request only name and key are taken: what it may be used for is ours to say. */
+/** A client certificate. Only name and key are taken from a request; its permitted use is decided here. */
 export function issueCertificate(
   authority: Authority,
   { subject, publicKey, now, days }: Wish,

@@ -2,7 +2,7 @@ import { webcrypto } from 'node:crypto';
 import * as asn1js from 'asn1js';
 import * as pkijs from 'pkijs';
 
-/** The library leaves out the NULL that an algorithm of RSA has beside its name (RFC 4055), and strict readers want it. */
+/** The library omits the NULL parameter of RSA algorithms (RFC 4055), which strict readers require. */
 class Engine extends pkijs.CryptoEngine {
   override async getSignatureParameters(key: webcrypto.CryptoKey, hash?: string) {
     const found = await super.getSignatureParameters(key, hash);

@@ -1,6 +1,6 @@
 /**
- * CMS EnvelopedData for one reader with an RSA key, as SCEP has it. The library reads and writes the structure;
- * ciphers are Node's, because WebCrypto has neither the padding nor the older ciphers that clients still use.
+ * CMS EnvelopedData for one recipient with an RSA key, as in SCEP. The library reads and writes the structure; ciphers
+ * are Node's, because WebCrypto has neither the padding nor the older ciphers that clients still use.
  */
 import {
   constants,
@@ -33,7 +33,8 @@ const CIPHERS = {
   aes192: { oid: '2.16.840.1.101.3.4.1.22', name: 'aes-192-cbc', keyBytes: 24, ivBytes: 16 },
   aes256: { oid: '2.16.840.1.101.3.4.1.42', name: 'aes-256-cbc', keyBytes: 32, ivBytes: 16 },
   des3: { oid: '1.2.840.113549.3.7', name: 'des-ede3-cbc', keyBytes: 24, ivBytes: 8 },
-  // mdmb knows nothing else. OpenSSL 3 has hidden it, but three times the same key is what it was before
+  // the only cipher of mdmb. OpenSSL 3 has moved it to its legacy provider, but triple DES with one key three times is
+  // the same
   des: { oid: '1.3.14.3.2.7', name: 'des-ede3-cbc', keyBytes: 8, ivBytes: 8 },
 } as const satisfies Record<string, Cipher>;
 
@@ -42,7 +43,7 @@ export interface Opened {
   readonly cipher: CipherName;
 }
 
-/** Opens what was closed for the owner of the key. Why it could not be opened stays inside: it would help to guess. */
+/** Opens an envelope with the recipient's key. The reason of a failure is not reported: it would help an attacker. */
 export function openEnvelope(der: Uint8Array, certificate: pkijs.Certificate, key: KeyObject): Opened {
   const envelope = read(der);
   const { contentEncryptionAlgorithm, encryptedContent } = envelope.encryptedContentInfo;

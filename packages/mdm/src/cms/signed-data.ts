@@ -1,4 +1,4 @@
-/** CMS SignedData: what signed messages of devices and of SCEP are made of. */
+/** CMS SignedData: the form of signed messages from devices and in SCEP. */
 import { createHash, type webcrypto } from 'node:crypto';
 import * as asn1js from 'asn1js';
 import * as pkijs from 'pkijs';
@@ -7,14 +7,14 @@ import { engine } from './engine.ts';
 import { OID } from './oids.ts';
 
 export interface Signed {
-  /** The certificate of the one who signed. Whether it may be trusted is another question. */
+  /** The signer's certificate. Whether it may be trusted is another question. */
   readonly signer: pkijs.Certificate;
-  /** What was signed; null if it is not in the message. */
+  /** The signed content; null if it is not in the message. */
   readonly content: Uint8Array | null;
   readonly attributes: readonly pkijs.Attribute[];
 }
 
-/** Reads a message that exactly one has signed, and checks the signature. */
+/** Reads a message with exactly one signer, and checks the signature. */
 export async function verifySignedData(der: Uint8Array): Promise<Signed> {
   const signedData = read(der);
   const [signerInfo, ...more] = signedData.signerInfos;
@@ -54,7 +54,7 @@ async function verify(signedData: pkijs.SignedData): Promise<pkijs.Certificate> 
 
 export interface ToSign {
   readonly content: Uint8Array;
-  /** The content stays outside. */
+  /** The content is not included. */
   readonly detached?: boolean;
   readonly certificate: pkijs.Certificate;
   readonly key: webcrypto.CryptoKey;
@@ -100,7 +100,7 @@ export async function signData({
   return wrap(OID.signedData, signedData.toSchema(true));
 }
 
-/** Certificates and nothing else in the form of a signed message that nobody signed. */
+/** Certificates only, in the form of a signed message without signers. */
 export function bundleCertificates(certificates: pkijs.Certificate[]): Buffer {
   const signedData = new pkijs.SignedData({
     version: 1,
@@ -117,12 +117,12 @@ export function wrap(contentType: string, content: unknown): Buffer {
   return Buffer.from(new pkijs.ContentInfo({ contentType, content }).toSchema().toBER());
 }
 
-/** The library takes whole buffers; a view of Node's may be a part of a shared one. */
+/** The library takes whole buffers; a view of Node's may be part of a shared one. */
 export function copy(bytes: Uint8Array): ArrayBuffer {
   return Uint8Array.from(bytes).buffer;
 }
 
-/** Signed is the set as DER has it, sorted; others sort before they verify, and the library does not. */
+/** Signed is the set as DER requires it, sorted; others sort before they verify, and the library does not. */
 function inDerOrder(attributes: pkijs.Attribute[]): pkijs.Attribute[] {
   return attributes
     .map((one) => ({ one, der: Buffer.from(one.toSchema().toBER()) }))

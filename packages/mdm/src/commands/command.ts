@@ -6,14 +6,14 @@ import { checkKeys } from './known-commands.ts';
 
 export interface Command {
   readonly requestType: string;
-  /** What stands beside RequestType. */
+  /** The keys beside RequestType. */
   readonly keys: PlistDict;
 }
 
-/** The most that a profile in a command may take; devices read more, a queue should not. */
+/** The limit for a profile in a command; devices read more, but a queue should not hold it. */
 export const MOST_COMMAND_BYTES = 1024 * 1024;
 
-/** The body of the answer that hands the command out; `application/xml; charset=UTF-8`. */
+/** The response body that hands the command out; `application/xml; charset=UTF-8`. */
 export function buildCommand(commandUuid: string, command: Command, maxBytes = MOST_COMMAND_BYTES): Buffer {
   checkCommand(command);
   const bytes = buildPlist({
@@ -35,8 +35,8 @@ export function checkCommand({ requestType, keys }: Command): void {
 }
 
 /**
- * A command that somebody wrote as a property list, as operators of other servers do. The token of ClearPasscode is left out: it is a
- * secret, and the newest one is added when the command is handed out.
+ * A command written as a property list, as operators of other servers do. The token of ClearPasscode is left out: it is
+ * a secret, and the newest one is added when the command is handed out.
  */
 export function parseCommand(
   bytes: Uint8Array,

@@ -1,4 +1,4 @@
-/** What is known of the keys of some commands. Others, and further keys of these, are passed on as they are. */
+/** The known keys of some commands. Other commands, and further keys of these, are passed on unchanged. */
 import { MdmError } from '../mdm-error.ts';
 import { isDict, type PlistDict, type PlistValue } from '../plist/parse-plist.ts';
 
@@ -51,13 +51,11 @@ export function checkKeys(requestType: string, keys: PlistDict): void {
   }
 }
 
-/**
- * Whether a device may answer NotNow. These it always does at once, on iOS; whoever waits for them to be possible
- * waits in vain.
- */
+/** On iOS a device always executes these at once, so there is no better moment to wait for. */
 const NEVER_NOT_NOW = new Set([
   ...['DeviceInformation', 'ProfileList', 'DeviceLock', 'EraseDevice', 'ClearPasscode'],
   ...['ProvisioningProfileList', 'InstalledApplicationList', 'Restrictions'],
 ]);
 
+/** Whether a device may answer NotNow. */
 export const mayBeNotNow = (requestType: string) => !NEVER_NOT_NOW.has(requestType);

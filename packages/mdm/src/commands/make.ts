@@ -1,4 +1,4 @@
-/** The commands that actions of a fleet become. */
+/** The commands for the actions of a fleet. */
 import type { PlistDict, PlistValue } from '../plist/parse-plist.ts';
 import type { Command } from './command.ts';
 
@@ -19,7 +19,7 @@ export const deviceLock = (keys: { message?: string; phoneNumber?: string; pin?:
 /** The token is read when the command is handed out: it may have changed while the device was away. */
 export const clearPasscode = (unlockToken: Uint8Array) => make('ClearPasscode', { UnlockToken: unlockToken });
 
-/** With the identifier of the enrolment profile the device leaves. */
+/** With the identifier of the enrolment profile, the device leaves. */
 export const removeProfile = (identifier: string) => make('RemoveProfile', { Identifier: identifier });
 
 export const installProfile = (profile: Uint8Array) => make('InstallProfile', { Payload: profile });
@@ -28,9 +28,9 @@ export const deviceInformation = (queries: string[]) => make('DeviceInformation'
 
 export const profileList = () => make('ProfileList');
 
-/** Lets a device that stands in its Setup Assistant go on. */
+/** Lets a device in its Setup Assistant go on. */
 export const deviceConfigured = () => make('DeviceConfigured');
 
-/** Answered once or never: a device that was erased does not come back to say so. */
+/** Answered once or never: an erased device does not come back to report it. */
 export const eraseDevice = (keys: { pin?: string; preserveDataPlan?: boolean } = {}) =>
   make('EraseDevice', { PIN: keys.pin, PreserveDataPlan: keys.preserveDataPlan });

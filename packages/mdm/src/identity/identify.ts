@@ -5,11 +5,11 @@ import { verifyMdmSignature } from './mdm-signature.ts';
 import { readCertificateHeader } from './proxy-header.ts';
 import type { Trust } from './trust.ts';
 
-/** Where a certificate may come from. What cannot be trusted in an installation is not given. */
+/** Where a certificate may come from. Omit the sources that an installation cannot trust. */
 export interface Presented {
-  /** Of the TLS connection, in DER. */
+  /** From the TLS connection, in DER. */
   readonly tls?: Uint8Array | undefined;
-  /** Of a proxy that was made sure of. */
+  /** From a verified proxy. */
   readonly header?: string | undefined;
   /** `Mdm-Signature`, and the bytes that it signs. */
   readonly signature?: string | undefined;
@@ -22,7 +22,10 @@ export interface Identity {
   readonly by: 'tls' | 'header' | 'signature';
 }
 
-/** The first that is there decides: what is wrong with it is not mended by another. A signature that is there must be right in any case. */
+/**
+ * The first present source decides: another one does not correct its errors. A signature, if present, must be valid in
+ * any case.
+ */
 export async function identify(presented: Presented, trust: Trust, now: Date): Promise<Identity> {
   const [by, certificate] = await certificateOf(presented);
   if (by !== 'signature' && presented.signature)

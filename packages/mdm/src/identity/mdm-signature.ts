@@ -5,8 +5,8 @@ import { MdmError } from '../mdm-error.ts';
 const MOST_CHARACTERS = 32 * 1024;
 
 /**
- * Who signed a body, by its header `Mdm-Signature`. The bytes must be those of the wire, before anything has read
- * them as text. That the signer is one of ours is for `Trust` to say.
+ * The signer of a body, by its header `Mdm-Signature`. The bytes must be those of the wire, before any text decoding.
+ * `Trust` decides whether the signer is one of ours.
  */
 export function verifyMdmSignature(header: string, body: Uint8Array): X509Certificate {
   const base64 = header.replace(/\s+/g, '');

@@ -5,8 +5,8 @@ import { readCertificate } from './certificate.ts';
 const BYTE_SEQUENCE = /^:([A-Za-z0-9+/]+={0,2}):$/;
 
 /**
- * The certificate that a proxy has seen: `:base64 of DER:` (RFC 9440), else URL-escaped PEM as nginx writes it.
- * The header proves nothing by itself; whoever asks has made sure that it comes from the proxy.
+ * The certificate that a proxy has seen: `:base64 of DER:` (RFC 9440), else URL-escaped PEM as nginx writes it. The
+ * header proves nothing by itself; the caller must have verified that it comes from the proxy.
  */
 export function readCertificateHeader(value: string): X509Certificate {
   if (!value.startsWith(':')) return readCertificate(unescapePem(value));

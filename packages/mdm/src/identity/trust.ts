@@ -4,8 +4,9 @@ import { MdmError } from '../mdm-error.ts';
 import { readCertificates } from './certificate.ts';
 
 /**
- * Whom we believe: certificates that one of the given ones has issued itself. No path is searched for, and nothing
- * that a device brings along is on it; who has intermediate authorities puts them into the file.
+ * The trusted issuers: a certificate must be issued directly by one of the given ones. No path is searched for, and
+ * certificates that a device brings along are ignored; an installation with intermediate authorities puts them into the
+ * file.
  */
 export class Trust {
   readonly #issuers: readonly X509Certificate[];
@@ -26,7 +27,7 @@ export class Trust {
     for (const one of [certificate, issuer])
       if (now.getTime() < Date.parse(one.validFrom) || now.getTime() > Date.parse(one.validTo))
         throw new MdmError('CERTIFICATE_NOT_NOW_VALID', 'The certificate has expired or is not valid yet.');
-    // Node calls the extended key usage so; a certificate without it is for everything
+    // Node's name for the extended key usage; a certificate without it is for everything
     const purposes = certificate.keyUsage;
     if (
       certificate.ca ||

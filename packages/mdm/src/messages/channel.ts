@@ -1,9 +1,9 @@
-/** Who a message is from: a device, or a user of one. The certificate is the same, tokens and queues are not. */
+/** The sender of a message: a device, or a user of one. The certificate is the same, tokens and queues are not. */
 import type { PlistDict } from '../plist/parse-plist.ts';
 import { idOf, incomplete, textOf } from './fields.ts';
 
 export interface Channel {
-  /** The UDID, or the EnrollmentID if the device is somebody's own and gives no UDID. Opaque, as it came. */
+  /** The UDID, or the EnrollmentID of a personal device that does not reveal its UDID. Opaque, unchanged. */
   readonly deviceId: string;
   /** A user enrolment (BYOD): the id is a new one with each enrolment. */
   readonly byod: boolean;

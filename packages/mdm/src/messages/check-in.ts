@@ -1,4 +1,4 @@
-/** Check-in messages. What to answer to which: README.md of this package. */
+/** Check-in messages. How to answer each: README.md of this package. */
 import { MESSAGE_LIMITS, type PlistDict, type PlistLimits, parsePlist } from '../plist/parse-plist.ts';
 import { type Channel, readChannel } from './channel.ts';
 import { bytesOf, flagOf, incomplete, requiredText, textOf } from './fields.ts';
@@ -7,7 +7,7 @@ export type CheckIn =
   | Authenticate
   | TokenUpdate
   | { readonly type: 'CheckOut'; readonly channel: Channel; readonly topic: string }
-  /** Without a token the one that is kept is to be forgotten. */
+  /** Without a token, the stored one must be deleted. */
   | {
       readonly type: 'SetBootstrapToken';
       readonly channel: Channel;
@@ -15,7 +15,10 @@ export type CheckIn =
     }
   | { readonly type: 'GetBootstrapToken'; readonly channel: Channel }
   | { readonly type: 'UserAuthenticate'; readonly channel: Channel }
-  /** DeclarativeManagement, GetToken, ReturnToService and what Apple will add: only devices that were asked to send them do. */
+  /**
+   * DeclarativeManagement, GetToken, ReturnToService and future types of Apple: only devices that were asked to send
+   * them do.
+   */
   | { readonly type: 'Unknown'; readonly channel: Channel; readonly messageType: string };
 
 export interface Authenticate {
@@ -39,9 +42,9 @@ export interface TokenUpdate {
   readonly topic: string;
   readonly token: Uint8Array;
   readonly pushMagic: string;
-  /** Null says nothing about the one that is kept: a device may send it only once. */
+  /** Null does not change the stored one: a device may send it only once. */
   readonly unlockToken: Uint8Array | null;
-  /** The device stands in its Setup Assistant until it gets DeviceConfigured: the sign of a new life. */
+  /** The device stays in its Setup Assistant until it gets DeviceConfigured: the sign of a new life. */
   readonly awaitingConfiguration: boolean;
   readonly notOnConsole: boolean;
 }

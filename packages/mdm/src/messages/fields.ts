@@ -1,17 +1,17 @@
-/** Reads single keys of a message. Unknown keys are nobody's business: Apple adds some every year. */
+/** Reads single keys of a message. Unknown keys are ignored: Apple adds some every year. */
 import { MdmError } from '../mdm-error.ts';
 import type { PlistDict } from '../plist/parse-plist.ts';
 
 const MOST_CHARACTERS = 255;
 
-/** A text that decides something, so a wrong one is refused. Identifiers stay as they came, case included. */
+/** A text that decides something, so a wrong one is refused. Identifiers stay unchanged, case included. */
 export function requiredText(dict: PlistDict, key: string): string {
   const text = idOf(dict, key);
   if (text === null) throw incomplete(key);
   return text;
 }
 
-/** An identifier, or null if there is none; one that cannot be one is refused, not cut. */
+/** An identifier, or null if there is none; an invalid one is refused, not cut. */
 export function idOf(dict: PlistDict, key: string): string | null {
   const value = own(dict, key);
   if (value === undefined || value === '') return null;
@@ -20,7 +20,7 @@ export function idOf(dict: PlistDict, key: string): string | null {
   return value;
 }
 
-/** A text that only describes: of another type it is not there, too long it is cut. */
+/** A text that only describes: one of another type counts as missing, one that is too long is cut. */
 export function textOf(dict: PlistDict, key: string, most = MOST_CHARACTERS): string | null {
   const value = own(dict, key);
   return typeof value === 'string' && value !== '' ? value.slice(0, most) : null;

@@ -1,4 +1,7 @@
-/** Reports about commands. A report that cannot be read still gives up what can be found in it, so a queue goes on. */
+/**
+ * Reports about commands. From an unreadable report everything that can be found is still returned, so that a queue
+ * goes on.
+ */
 import { MdmError } from '../mdm-error.ts';
 import {
   isDict,
@@ -13,7 +16,7 @@ import { type Salvaged, salvage, salvageOuter } from './salvage.ts';
 
 interface OfChannel {
   readonly channel: Channel;
-  /** The login of a Mac waits for it: serve what there is in this session. */
+  /** The login of a Mac waits for it: serve everything waiting in this session. */
   readonly needSync: boolean;
 }
 
@@ -35,7 +38,7 @@ export type Report =
 
 /** The first one is the outermost. Codes may change: for people, not for branching. */
 export interface ErrorLink {
-  /** A text, if it is beyond what a number holds. */
+  /** A text, if a number cannot hold it. */
   readonly code: number | string | null;
   readonly domain: string | null;
   readonly description: string | null;
@@ -55,7 +58,7 @@ export function readReport(bytes: Uint8Array, limits?: PlistLimits): ReadReport 
   }
 }
 
-/** What a report says of itself and not of what the device answers. */
+/** The report's own keys, as opposed to the device's answer. */
 const ENVELOPE = new Set([
   ...['UDID', 'EnrollmentID', 'UserID', 'EnrollmentUserID', 'UserShortName', 'UserLongName'],
   ...['Status', 'CommandUUID', 'RequestType', 'NeedSyncResponse', 'NotOnConsole'],

@@ -1,4 +1,4 @@
-/** What can be found in a report that cannot be read, so that the command behind it is not asked about for ever. */
+/** What can be found in an unreadable report, so that the queue does not stop at its command for ever. */
 
 export interface Salvaged {
   readonly commandUuid: string | null;
@@ -23,8 +23,8 @@ export function salvage(bytes: Uint8Array): Salvaged {
 const TAG = /<(\/?)(dict|array|key|string)>/g;
 
 /**
- * The same of a report that is too large or too deep to be read: what stands in the outermost dictionary. 16 MiB take a tenth of a second; as
- * objects they would take some hundred megabytes.
+ * The same for a report that is too large or too deep to be read: the keys of the outermost dictionary. 16 MiB take a
+ * tenth of a second; as objects they would take some hundred megabytes.
  */
 export function salvageOuter(bytes: Uint8Array): Salvaged {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
@@ -61,7 +61,7 @@ function isStatus(word: string | null): word is (typeof STATUSES)[number] {
 
 const VALUE = /\s{0,20}<string>([^<>&]{1,255})<\/string>/y;
 
-/** The value of a key, if all places that have the key agree: an answer may hold the words of another one. */
+/** The value of a key, if all occurrences of the key agree: an answer may contain the words of another one. */
 function find(text: string, key: string): string | null {
   const tag = `<key>${key}</key>`;
   let found: string | null = null;

@@ -1,21 +1,22 @@
 /**
- * Looks at the XML of a property list before the parser does. The parser's own XML library repairs what is not
- * well-formed, prints about it, and follows nesting until the stack ends; what passes here has none of that.
+ * Checks the XML of a property list before the parser does. The parser's own XML library repairs XML that is not
+ * well-formed, prints about it, and follows nesting until the stack overflows; XML that passes here causes none of
+ * that.
  */
 import { MdmError } from '../mdm-error.ts';
 import { forbiddenIn } from './xml-characters.ts';
 
 export interface XmlLimits {
-  /** Dictionaries and arrays inside each other. */
+  /** The nesting of dictionaries and arrays. */
   readonly maxDepth: number;
-  /** A tag of seven bytes becomes an object of some hundred, so bytes alone do not bound the memory. */
+  /** A tag of seven bytes becomes an object of some hundred, so a limit of bytes alone does not bound the memory. */
   readonly maxElements: number;
 }
 
 const CONTAINERS = new Set(['plist', 'dict', 'array']);
 const LEAVES = new Set(['key', 'string', 'integer', 'real', 'data', 'date', 'true', 'false']);
 const DECLARATION = /<\?xml version="1\.[01]"(?: encoding="utf-8")?(?: standalone="(?:yes|no)")?\s*\?>/iy;
-// a quoted identifier is as far as a document type may go: what stands in brackets declares entities
+// a document type may only have a quoted identifier: brackets would declare entities
 const DOCTYPE = /<!DOCTYPE\s+plist(?:\s+(?:PUBLIC\s+"[^"<>[\]]*"|SYSTEM)\s+"[^"<>[\]]*")?\s*>/y;
 const TAG = /<(\/?)([a-z]+)((?:\s+version="[\d.]{1,8}")?)\s*(\/?)>/y;
 const REFERENCE = /&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));/y;
@@ -30,7 +31,7 @@ export interface LargeNumber {
   readonly text: string;
 }
 
-/** Gives back where the root begins (what stands before it nobody else has to read) and the numbers that would lose digits. */
+/** Returns where the root begins (nothing before it need be read again) and the numbers that would lose digits. */
 export function checkXml(
   text: string,
   { maxDepth, maxElements }: XmlLimits,
@@ -77,7 +78,7 @@ export function checkXml(
         elements += 1;
         if (elements > maxElements)
           throw new MdmError('PLIST_TOO_LARGE', 'The property list has too many values.');
-        // what is open are containers, and the plist tag does not count
+        // open elements are containers, and the plist tag does not count
         if (CONTAINERS.has(name) && open.length > maxDepth)
           throw new MdmError('PLIST_TOO_DEEP', `The property list is nested deeper than ${maxDepth}.`);
         leaf = { from: at, inner: at + tag.length };
@@ -91,7 +92,7 @@ export function checkXml(
   return { root, large };
 }
 
-/** Anything else that is no number is left to the parser. */
+/** Anything else that is not a number is left to the parser. */
 const isLarge = (text: string) =>
   /^[+-]?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|infinity)$/i.test(text) &&
   !(Math.abs(Number(text)) <= Number.MAX_SAFE_INTEGER);

@@ -9,7 +9,7 @@ export interface PlistDict {
 
 export interface PlistLimits extends XmlLimits {
   readonly maxBytes: number;
-  /** Numbers beyond 2^53 are texts with all their digits; otherwise they are refused by whoever stores them. */
+  /** Numbers beyond 2^53 become texts with all their digits; otherwise the code that stores them refuses them. */
   readonly largeNumbersAsText?: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface PlistLimits extends XmlLimits {
  */
 export const PLIST_LIMITS: PlistLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 32, maxElements: 50_000 };
 
-/** What phones send: whatever they count must not keep them from being heard. */
+/** For phones: a message must be heard, whatever numbers it has. */
 export const MESSAGE_LIMITS: PlistLimits = { ...PLIST_LIMITS, largeNumbersAsText: true };
 
 /** Bytes in XML to a dictionary, or an MdmError. */
@@ -27,7 +27,7 @@ export function parsePlist(bytes: Uint8Array, limits: PlistLimits = PLIST_LIMITS
   if (bytes.byteLength > limits.maxBytes)
     throw new MdmError('PLIST_TOO_LARGE', `The property list is longer than ${limits.maxBytes} bytes.`);
   const text = decode(bytes).trim();
-  // the parser would take other notations too, by the first character
+  // the parser would accept other notations too, by the first character
   if (!text.startsWith('<')) throw new MdmError('PLIST_NOT_XML', 'The body is not a property list in XML.');
   const { root, large } = checkXml(text, limits);
   let value: unknown;
@@ -68,7 +68,7 @@ export function isDict(value: unknown): value is PlistDict {
   );
 }
 
-/** What is no number or no date comes out of the parser as one that compares with nothing. */
+/** The parser returns an invalid number or date as a value that compares with nothing. */
 function checkNumbers(value: PlistValue): void {
   if (Array.isArray(value)) for (const item of value) checkNumbers(item);
   else if (isDict(value)) for (const item of Object.values(value)) checkNumbers(item);

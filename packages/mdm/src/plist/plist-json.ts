@@ -1,6 +1,7 @@
 /**
- * Property lists in JSON, for what stores and shows them: bytes are `{"$data": base64}`, dates `{"$date": ISO}`.
- * A dictionary with such a key is nothing else, so whatever looks almost like one is refused; no key of the protocol begins with a dollar.
+ * Property lists in JSON, to store and show them: bytes are `{"$data": base64}`, dates `{"$date": ISO}`. A dictionary
+ * with such a key has no other meaning, so anything that almost looks like one is refused; no key of the protocol
+ * begins with a dollar.
  */
 import { MdmError } from '../mdm-error.ts';
 import { checkString } from './build-plist.ts';

@@ -1,4 +1,4 @@
-/** The profile that makes a device ours: a certificate by SCEP, and where to report with it. */
+/** The profile that enrols a device: a certificate by SCEP, and the address to report to with it. */
 import { createHash } from 'node:crypto';
 import { MdmError } from '../mdm-error.ts';
 import { buildPlist } from '../plist/build-plist.ts';
@@ -14,13 +14,13 @@ export interface EnrolmentProfile {
   readonly enrolmentId: string;
   /** `https://…/mdm/<tenant>`; must not change in the life of an enrolment. */
   readonly serverUrl: string;
-  /** The same if there is none. */
+  /** The server URL by default. */
   readonly checkInUrl?: string;
   readonly scep: {
     readonly url: string;
     readonly challenge: string;
     readonly name?: string;
-    /** Of the certificate of the authority, for addresses without TLS. */
+    /** The fingerprint of the authority's certificate, for addresses without TLS. */
     readonly fingerprint?: Uint8Array;
   };
   /** Of the push certificate. */
@@ -101,7 +101,7 @@ function addressed(address: string, enrolmentId: string): string {
   return url.href;
 }
 
-/** The same for the same enrolment, whoever asks and how often: a UUID of version 8, made of a hash. */
+/** Always the same for the same enrolment: a UUID of version 8, made of a hash. */
 function uuidOf({ identifier, enrolmentId }: EnrolmentProfile, role: string): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([identifier, enrolmentId, role]))

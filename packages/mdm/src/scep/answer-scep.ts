@@ -17,11 +17,11 @@ export interface ScepServer {
   /** How long a certificate of a device is valid. */
   readonly days: number;
   /**
-   * Whether this secret may be used for this name. It is asked last, when nothing else can fail, and once per request:
-   * the answer may be lost on the way, so let the same key use the same secret again.
+   * Whether this secret may be used for this name. Called last, when nothing else can fail, and once per request. The
+   * answer may be lost on the way, so let the same key use the same secret again.
    */
   checkChallenge(challenge: string, asked: Asked): Promise<boolean>;
-  /** Whether the owner of this certificate of ours, still valid, may have the next one, of the same name. */
+  /** Whether the owner of this still valid certificate of ours may have the next one, under the same name. */
   checkRenewal(certificateHash: string, asked: Asked): Promise<boolean>;
 }
 
@@ -68,7 +68,7 @@ async function pkiOperation(server: ScepServer, bytes: Uint8Array, now: Date): P
     if (bytes.byteLength > MOST_BYTES) throw new MdmError('REQUEST_UNREADABLE', 'The message is too long.');
     message = await readPkiMessage(bytes);
   } catch (error) {
-    // without a transaction there is nothing that an answer could be about
+    // without a transaction an answer could not refer to anything
     if (error instanceof MdmError) return refused(error);
     throw error;
   }
@@ -166,7 +166,7 @@ const refused = ({ code, message }: MdmError): ScepAnswer => ({
   refusal: { code, message },
 });
 
-/** The parameter `message` of a GET: base64 in either alphabet, and a plus that has become a space. */
+/** The parameter `message` of a GET: base64 in either alphabet, where a plus may have become a space. */
 export function decodeMessage(parameter: string): Uint8Array {
   return Buffer.from(parameter.replaceAll(' ', '+'), 'base64');
 }

@@ -9,13 +9,13 @@ import { readSubject, type SubjectName } from './subject.ts';
 export interface CertificateRequest {
   readonly pki: pkijs.CertificationRequest;
   readonly subject: SubjectName;
-  /** SHA-256 of the public key, in hex: the same request sent again has the same. */
+  /** SHA-256 of the public key, in hex: a repeated request has the same. */
   readonly keyHash: string;
   /** Empty if there is none. */
   readonly challenge: string;
 }
 
-/** PKCS #10, signed by its own key, which must be one that is worth a certificate. */
+/** PKCS #10, signed by its own key, which must be strong enough for a certificate. */
 export async function readCertificateRequest(der: Uint8Array): Promise<CertificateRequest> {
   const pki = read(der);
   if (!(await verified(pki)))

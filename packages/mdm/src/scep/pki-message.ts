@@ -1,4 +1,4 @@
-/** The outer shell of SCEP's messages: signed, with what they are about in attributes, and something encrypted inside. */
+/** The outer shell of SCEP's messages: signed, with attributes that say what they are about and an encrypted content. */
 import { randomBytes } from 'node:crypto';
 import * as asn1js from 'asn1js';
 import type * as pkijs from 'pkijs';
@@ -17,7 +17,7 @@ export const ATTRIBUTE = {
 
 export const MESSAGE = { certRep: '3', renewalReq: '17', pkcsReq: '19' } as const;
 
-/** Why a request got no certificate, in the five words that SCEP has for it. */
+/** Why a request got no certificate, in SCEP's five words. */
 export const FAIL = {
   badAlg: '0',
   badMessageCheck: '1',
@@ -58,7 +58,7 @@ function textOf(value: unknown): string | null {
   return text.length > 0 && text.length <= 255 ? text : null;
 }
 
-/** The answer, with what is encrypted for whoever asked, or with why not. */
+/** The answer: encrypted content for the requester, or the reason of a refusal. */
 export function certRep(
   authority: Authority,
   request: PkiMessage,

@@ -1,4 +1,4 @@
-/** Certificates as tests need them, wrong ones included. */
+/** Certificates for tests, wrong ones included. */
 import { createPrivateKey, createPublicKey, randomBytes, X509Certificate } from 'node:crypto';
 import * as pkijs from 'pkijs';
 import { signingKeyOf } from '../ca/authority.ts';
@@ -18,12 +18,12 @@ export interface TestCertificate {
 
 export interface CertificateWish {
   readonly commonName: string;
-  /** Signed by itself without one. */
+  /** Self-signed without one. */
   readonly issuer?: TestCertificate;
   readonly keys?: KeyPair;
   readonly authority?: boolean;
   readonly purposes?: readonly ('clientAuth' | 'serverAuth')[];
-  /** As in a push certificate, the topic. */
+  /** The topic, as in a push certificate. */
   readonly userId?: string;
   readonly dnsNames?: readonly string[];
   readonly notBefore?: Date;
@@ -65,7 +65,7 @@ export function certificateWith(keys: KeyPair, pki: pkijs.Certificate): TestCert
   };
 }
 
-/** An authority of a server under test as one that tests can issue with: a thousand devices need no thousand requests. */
+/** The authority of a server under test, for tests to issue with: a thousand devices need no thousand requests. */
 export function issuerOf(files: { readonly certificate: string; readonly key: string }): TestCertificate {
   const privateKey = createPrivateKey(files.key);
   const { raw } = new X509Certificate(files.certificate);

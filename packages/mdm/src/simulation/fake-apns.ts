@@ -1,6 +1,6 @@
 /**
  * APNs as far as it is documented: real HTTP/2 and TLS, client certificates, all answers, GOAWAY. Slow answers are
- * gates that the test opens. Devices of a test hear their pushes; one that is away gets the last one when it comes.
+ * gates that the test opens. Devices of a test receive their pushes; an absent one gets the last one when it comes.
  */
 import { once } from 'node:events';
 import {
@@ -83,12 +83,12 @@ export class FakeApns {
     return apns;
   }
 
-  /** Whom a client of this server has to believe. */
+  /** The authority that clients of this server must trust. */
   get ca(): string {
     return this.#authority.pem;
   }
 
-  /** How many connections there were, gone ones included. */
+  /** How many connections there were, closed ones included. */
   get connections(): number {
     return this.#connections;
   }
@@ -104,7 +104,7 @@ export class FakeApns {
     return { certificate: pem, key: keyPem };
   }
 
-  /** Answers pushes for this token, or for all, from now on so; null for what is right. */
+  /** Answers pushes for this token, or for all, like this from now on; null: correctly. */
   answer(token: string | 'all', answer: FakeAnswer | null): void {
     if (answer) this.#answers.set(token, answer);
     else this.#answers.delete(token);
@@ -122,18 +122,18 @@ export class FakeApns {
     return open;
   }
 
-  /** Says good-bye on every connection; streams above `lastStreamId` were not looked at. */
+  /** Sends GOAWAY on every connection; streams above `lastStreamId` were not processed. */
   goAway(reason: string, { code = 0, lastStreamId = 0 } = {}): void {
     for (const session of this.#sessions)
       session.goaway(code, lastStreamId, Buffer.from(JSON.stringify({ reason })));
   }
 
-  /** Breaks every connection without a word. */
+  /** Breaks every connection without notice. */
   cut(): void {
     for (const session of this.#sessions) session.destroy();
   }
 
-  /** A device listens; what it missed it hears at once, but only the last. Gives back how to stop. */
+  /** A device listens; of the pushes it missed it gets only the last, at once. Returns how to stop. */
   listen(token: Uint8Array, listener: Listener): () => void {
     const key = Buffer.from(token).toString('hex');
     const listeners = this.#listeners.get(key) ?? new Set();
@@ -144,12 +144,12 @@ export class FakeApns {
     return () => listeners.delete(listener);
   }
 
-  /** Until so many pushes have arrived, answered or not. */
+  /** Until this many pushes have arrived, answered or not. */
   async arrived(count: number): Promise<void> {
     await this.#until(() => this.pushes.length >= count);
   }
 
-  /** For the next test: a server costs more than a test. */
+  /** Resets it for the next test: a server costs more than a test. */
   forget(): void {
     this.cut();
     this.#gate = null;

@@ -1,4 +1,4 @@
-/** A phone, an APNs and certificates to play with: for tests, and for the simulated fleet. */
+/** A phone, an APNs and certificates for tests, and for the simulated fleet. */
 export {
   type CertificateWish,
   issuerOf,

@@ -7,7 +7,7 @@ export interface KeyPair {
 
 const made = new Map<string, KeyPair>();
 
-/** An RSA key costs a tenth of a second: those of a name are made once in a process and shared by whoever needs one. */
+/** An RSA key costs a tenth of a second: each named one is made once per process and shared. */
 export function rsaKeys(name: string, modulusLength = 2_048): KeyPair {
   const keys = made.get(`${name} ${modulusLength}`) ?? generateKeyPairSync('rsa', { modulusLength });
   made.set(`${name} ${modulusLength}`, keys);

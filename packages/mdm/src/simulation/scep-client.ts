@@ -1,4 +1,4 @@
-/** The device's side of SCEP: asks for a certificate and reads what comes. */
+/** The device's side of SCEP: asks for a certificate and reads the answer. */
 import { createHash, randomBytes } from 'node:crypto';
 import * as asn1js from 'asn1js';
 import * as pkijs from 'pkijs';
@@ -19,12 +19,15 @@ export interface RequestWish {
   readonly subject: readonly (readonly [oid: string, value: string])[];
   readonly keys: KeyPair;
   readonly challenge?: string;
-  /** Who signs the message and can read the answer: for a new certificate signed by itself, else the current one. */
+  /** Signs the message and can read the answer: self-signed for a new certificate, else the current one. */
   readonly signer: TestCertificate;
   readonly messageType?: string;
   readonly cipher?: CipherName;
   readonly digest?: 'SHA-256' | 'SHA-1';
-  /** For what no client would send: changes the request before it is encrypted, or the envelope before it is signed. */
+  /**
+   * For requests that no client would send: changes the request before it is encrypted, or the envelope before it is
+   * signed.
+   */
   readonly damageRequest?: (csr: Buffer) => Buffer;
   readonly damageEnvelope?: (envelope: Buffer) => Buffer;
 }
@@ -70,7 +73,8 @@ export type ScepReply =
 /** Reads an answer, which must be signed by the authority and meant for the signer of the request. */
 export async function readScepReply(body: Uint8Array, { ca, keys, signer }: RequestWish): Promise<ScepReply> {
   const { attributes, content, signer: answering } = await verifySignedData(body);
-  if (!Buffer.from(answering.toSchema().toBER()).equals(ca)) throw new Error('Somebody else answered.');
+  if (!Buffer.from(answering.toSchema().toBER()).equals(ca))
+    throw new Error('The answer is not signed by the authority.');
   const textOf = (type: string) =>
     String(attributes.find((one) => one.type === type)?.values[0].valueBlock.value ?? '');
   const transactionId = textOf(ATTRIBUTE.transactionId);

@@ -4,7 +4,7 @@ import { type PlistDict, parsePlist } from '../../plist/parse-plist.ts';
 export interface ReceivedCommand {
   readonly commandUuid: string;
   readonly requestType: string;
-  /** What stands beside RequestType. */
+  /** The keys beside RequestType. */
   readonly keys: PlistDict;
 }
 
@@ -37,14 +37,14 @@ export interface DeviceState {
   message: string | null;
   configured: boolean;
   erased: boolean;
-  /** Says NotNow to these. */
+  /** Answers NotNow to these. */
   readonly busyFor: Set<string>;
   readonly unlockToken: Uint8Array;
   readonly profileIdentifier: string | null;
   readonly facts: PlistDict;
 }
 
-/** As a device that works. Changes the state. */
+/** The answer of a working device. Changes the state. */
 export function obey(state: DeviceState, { requestType, keys }: ReceivedCommand): Answer {
   if (state.busyFor.has(requestType)) return { status: 'NotNow' };
   switch (requestType) {
@@ -80,7 +80,7 @@ export function obey(state: DeviceState, { requestType, keys }: ReceivedCommand)
   }
 }
 
-/** Questions that are not known are left out without a word, as devices do. */
+/** Unknown queries are left out silently, as devices do. */
 function pick(facts: PlistDict, queries: unknown): PlistDict {
   return Object.fromEntries(
     Object.entries(facts).filter(([key]) => Array.isArray(queries) && queries.includes(key)),

@@ -6,7 +6,7 @@ import { type Answer, type ReceivedCommand, readCommand, reportOf } from './answ
 import type { ReadProfile } from './read-profile.ts';
 import { Dropped, Refused, type Reply } from './send.ts';
 
-/** The device that a channel is one of. */
+/** The device that a channel belongs to. */
 export interface ChannelOwner {
   readonly ids: PlistDict;
   readonly profile: ReadProfile | null;
@@ -20,15 +20,15 @@ export interface ChannelOwner {
 export class DeviceChannel {
   readonly #phone: ChannelOwner;
   readonly #user: PlistDict;
-  /** Everything it was given, repetitions included. */
+  /** Every command it received, repetitions included. */
   readonly received: ReceivedCommand[] = [];
-  /** Everything it has said about commands, in the words of `Status`. */
+  /** Everything it has answered to commands, in the words of `Status`. */
   readonly said: string[] = [];
   token: Uint8Array = randomBytes(32);
   pushMagic: string = randomUUID().toUpperCase();
   /** A result that the server did not get: a device sends it first when it comes again. */
   unsent: PlistDict | null = null;
-  /** Breaks the connection while the next so many results are sent. */
+  /** Breaks the connection while this many results are sent. */
   dropNext = 0;
   /** Sends each result twice. */
   duplicates = false;
@@ -38,7 +38,7 @@ export class DeviceChannel {
     this.#user = user;
   }
 
-  /** As a device does whenever it likes; the server keeps the last. */
+  /** As a device may do at any time; the server keeps the last. */
   rotateToken(): void {
     this.token = randomBytes(32);
     this.pushMagic = randomUUID().toUpperCase();
@@ -70,7 +70,7 @@ export class DeviceChannel {
     return this.#say({ Status: 'Idle' });
   }
 
-  /** Says what became of a command, and gets the next. An erased device says it once and is gone. */
+  /** Reports the outcome of a command, and gets the next. An erased device reports it once and is gone. */
   async report(command: ReceivedCommand, answer: Answer): Promise<ReceivedCommand | null> {
     const report = reportOf(command, answer);
     // a refusal is not kept: the server asks again
@@ -100,8 +100,8 @@ export class DeviceChannel {
   }
 
   /**
-   * Comes whenever it is pushed with its own magic word. What goes wrong with the network is left to the next push; the
-   * rest is thrown by `stop`, which waits for the last conversation.
+   * Connects whenever it is pushed with its own magic word. Network failures are left to the next push; other errors
+   * are thrown by `stop`, which waits for the last conversation.
    */
   listen(apns: FakeApns): { stop: () => Promise<void> } {
     let talking: Promise<unknown> = Promise.resolve();

@@ -4,7 +4,7 @@ import { readScepReply, scepRequest } from '../scep-client.ts';
 import type { ReadProfile } from './read-profile.ts';
 import { type Sent, send } from './send.ts';
 
-/** Thrown with the five numbers of SCEP, or the status. */
+/** Thrown with one of SCEP's five numbers, or the status. */
 export class ScepRefused extends Error {}
 
 let signer: Promise<TestCertificate> | null = null;

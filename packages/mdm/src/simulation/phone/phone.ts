@@ -1,6 +1,6 @@
 /**
- * A device in our own code: enrols with a profile, signs, answers, refuses, and does what the network and its users
- * make of it. Speaks HTTP to whatever address the profile names.
+ * A simulated device: enrols with a profile, signs, answers, refuses, and suffers from its network and its users.
+ * Speaks HTTP to whatever address the profile names.
  */
 import { type KeyObject, randomBytes, randomUUID, type webcrypto } from 'node:crypto';
 import { signingKeyOf } from '../../ca/authority.ts';
@@ -17,17 +17,17 @@ import { Dropped, Refused, type Reply, type Sent, send } from './send.ts';
 
 export interface PhoneOptions {
   readonly udid?: string;
-  /** Somebody's own device: it has this and no UDID. */
+  /** A personal device: it has this and no UDID. */
   readonly enrollmentId?: string;
   readonly serial?: string;
   readonly productName?: string;
   readonly osVersion?: string;
-  /** How it shows its certificate; `header` plays the proxy too. */
+  /** How it presents its certificate; `header` plays the proxy too. */
   readonly by?: 'signature' | 'tls' | { readonly header: string };
   readonly digest?: 'SHA-256' | 'SHA-1';
   /** All devices share one by default: only certificates must differ. */
   readonly keys?: KeyPair;
-  /** Whom to believe, in PEM. */
+  /** Trusted authorities, in PEM. */
   readonly ca?: string;
   /** Sent with every message. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -77,7 +77,7 @@ export class Phone implements DeviceState, ChannelOwner {
     return this.profile?.identifier ?? null;
   }
 
-  /** Its own channel: tokens, connections, what it was given. */
+  /** Its own channel: tokens, connections, received commands. */
   get channel(): DeviceChannel {
     return this.#channel;
   }
@@ -92,8 +92,9 @@ export class Phone implements DeviceState, ChannelOwner {
   }
 
   /**
-   * All of it: the profile from its address or as it is, the certificate, Authenticate, TokenUpdate. With an identity that
-   * the test has made (`testCertificate`, `issuerOf`) SCEP is left out, which is most of what a device costs.
+   * The whole enrolment: the profile from its address or as given, the certificate, Authenticate, TokenUpdate. With an
+   * identity that the test has made (`testCertificate`, `issuerOf`) SCEP is skipped, which is most of what a device
+   * costs.
    */
   async enrol(
     profile: string | Uint8Array,
@@ -108,7 +109,10 @@ export class Phone implements DeviceState, ChannelOwner {
     await this.tokenUpdate({ UnlockToken: this.unlockToken, ...tokenUpdate });
   }
 
-  /** Another certificate, by the one that it has; the profile's renewal goes on with Authenticate and TokenUpdate. */
+  /**
+   * A new certificate, requested with the current one; the profile's renewal continues with Authenticate and
+   * TokenUpdate.
+   */
   async renewCertificate(): Promise<void> {
     const { identity, profile } = this.#ready();
     this.identity = await enrolByScep(profile, this.#keys(), { tls: this.#trust(), current: identity });
@@ -128,7 +132,7 @@ export class Phone implements DeviceState, ChannelOwner {
     this.enrolled = true;
   }
 
-  /** Once and with the best of intentions: whether it arrives, nobody asks. */
+  /** Sent once, on a best effort: no one checks whether it arrives. */
   async checkOut(): Promise<void> {
     const { topic, checkOutWhenRemoved } = this.#ready().profile.mdm;
     this.enrolled = false;
@@ -138,12 +142,12 @@ export class Phone implements DeviceState, ChannelOwner {
     });
   }
 
-  /** Idle, then command after command until there is nothing left. */
+  /** Idle, then command after command until none is left. */
   connect(): Promise<ReceivedCommand[]> {
     return this.#channel.connect();
   }
 
-  /** What it does with a command; a test may put another in its place. */
+  /** What it does with a command; a test may replace it. */
   answer = (command: ReceivedCommand) => obey(this, command);
 
   async checkIn(message: PlistDict): Promise<Reply> {
@@ -154,7 +158,7 @@ export class Phone implements DeviceState, ChannelOwner {
     return reply;
   }
 
-  /** A signed message; what a 401 does is what it does to devices. */
+  /** A signed message; a 401 has the effect it has on real devices. */
   async put(url: string, message: PlistDict, more: Pick<Sent, 'headers' | 'drop'> = {}): Promise<Reply> {
     const body = buildPlist(message);
     const { headers, tls } = await this.#show(body);

@@ -6,7 +6,7 @@ export interface Sent {
   readonly method?: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** For TLS: whom to believe, and who one is. */
+  /** For TLS: trusted authorities, and the own identity. */
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   /** The connection breaks when everything is sent and nothing is answered. */
   readonly drop?: boolean;
@@ -18,10 +18,10 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-/** The network was at fault, not the server. */
+/** The network failed, not the server. */
 export class Dropped extends Error {}
 
-/** One request over a connection of its own, as a device that just woke up. */
+/** One request over its own connection, as from a device that just woke up. */
 export function send({
   url,
   method = 'GET',
@@ -51,7 +51,7 @@ export function send({
   });
 }
 
-/** The server said something that a device does not go on with. */
+/** An answer of the server that a device cannot continue with. */
 export class Refused extends Error {
   readonly reply: Reply;
 
