@@ -16,7 +16,7 @@ export interface AgentOptions extends Omit<LoopSettings, 'maxRunning'> {
 
 export type Agent = WorkLoop;
 
-/** As long as a request may wait at the server. */
+/** How long a request may wait at the server. */
 const LONGEST_BEAT_MS = 25_000;
 const SHORTEST_BEAT_MS = 300;
 
@@ -53,7 +53,7 @@ export function createAgent(options: AgentOptions): Agent {
   );
 }
 
-/** Three times per lease or more: a heartbeat keeps what is held. */
+/** At least three times per lease: a heartbeat keeps what is held. */
 function beatMs(held: readonly AgentAction[]): number {
   const third =
     Math.min(...held.map(({ leaseUntil, startedAt }) => Date.parse(leaseUntil) - Date.parse(startedAt))) / 3;

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
 /**
- * The units that this host lets itself be told about, whatever the server says: one name per line, `#` for remarks. Read
- * for every action, so a change counts at once; without the file nothing is allowed.
+ * The units that this host allows, whatever the server asks for: one name per line, `#` for comments. Read for every
+ * action, so a change applies at once; without the file nothing is allowed.
  */
 export class AllowList {
   readonly #file: string;
@@ -17,13 +17,13 @@ export class AllowList {
     return unit !== '' && units.some((one) => full(one) === wanted);
   }
 
-  /** A sentence, if there is no unit that is allowed at the moment. */
+  /** A sentence, if no unit is allowed at the moment. */
   async whyNothing(): Promise<string | null> {
     const units = await this.#read().catch((error: Error) => error);
     if (units instanceof Error) return `No unit is allowed: the list cannot be read: ${units.message}.`;
     if (units && units.length > 0) return null;
     const what = units === null ? 'there is no list' : 'nothing is on the list';
-    return `No unit is allowed: ${what} ${this.#file}. It has one unit per line, and a change counts at once.`;
+    return `No unit is allowed: ${what} ${this.#file}. Write one unit per line; a change counts at once.`;
   }
 
   /** Null: there is no such file. */

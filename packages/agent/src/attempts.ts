@@ -8,7 +8,7 @@ export const CANCELLED = 'CANCELLED: an operator cancelled it.';
 export const GIVEN_UP = 'GIVEN_UP: the server no longer waits for this attempt.';
 
 /**
- * The attempts that are here, from the moment they came until the server has their results:
+ * The attempts of this process, from their arrival until the server has their results:
  *
  *   came ──lane free, slot free──► started (on disk) ──► running ──► result (on disk) ──► delivered
  *     └─ cancelled, or the process stops ──► never started
@@ -30,13 +30,13 @@ export interface AttemptsOptions<W extends Work> {
   readonly laneOf: (work: W) => string;
   /** For the log. */
   readonly nameOf: (work: W) => string;
-  /** What the processes of an attempt have in their environment. */
+  /** The environment variables of an attempt's processes. */
   readonly marksOf: (work: W) => Readonly<Record<string, string>>;
-  /** What is reported of those that a stop has ended. */
+  /** The report of an attempt that a stop has ended. */
   readonly stoppedMessage: string;
-  /** It is on the disk that it was begun. */
+  /** Its start is on the disk. */
   readonly onStarted?: ((work: W) => void) | undefined;
-  /** When it was over, of `performance.now()`: writing it down may take a while. */
+  /** When it ended, by `performance.now()`: writing it down may take a while. */
   readonly onResult: (report: Report, endedAt: number) => void;
 }
 
@@ -44,7 +44,7 @@ export class Attempts<W extends Work> {
   readonly #options: AttemptsOptions<W>;
   /** Until their results are delivered. */
   readonly #held = new Map<string, Held<W>>();
-  /** The last one of each lane, to wait for. */
+  /** The last attempt of each lane, to wait for. */
   readonly #byLane = new Map<string, Promise<void>>();
   readonly #work = new Set<Promise<void>>();
   readonly #waitingForSlot: (() => void)[] = [];
@@ -57,12 +57,12 @@ export class Attempts<W extends Work> {
     this.#options = options;
   }
 
-  /** How many more can be begun at once. */
+  /** How many more can start now. */
   get free(): number {
     return this.#options.most - this.#work.size;
   }
 
-  /** Resolves when there may be room for one more, or when somebody wakes it. */
+  /** Resolves when there may be room for one more, or when another event wakes it. */
   room(): Promise<void> {
     if (this.free > 0) return Promise.resolve();
     return new Promise((resolve) => this.#waitingForRoom.push(resolve));
@@ -72,7 +72,7 @@ export class Attempts<W extends Work> {
     for (const resolve of this.#waitingForRoom.splice(0)) resolve();
   }
 
-  /** Those without a result, and those whose result the server does not have yet. */
+  /** Attempts without a result, and those whose result the server does not have yet. */
   get held(): W[] {
     return [...this.#held.values()].map(({ work }) => work);
   }
@@ -81,7 +81,7 @@ export class Attempts<W extends Work> {
     return [...this.#held.values()].filter(({ isOver }) => !isOver).map(({ work }) => work);
   }
 
-  /** Begins an attempt, unless it was begun before. */
+  /** Starts an attempt, unless it was started before. */
   accept(work: W): void {
     const key = keyOf(work);
     if (this.#stopping || this.#held.has(key) || this.#options.journal.knows(work)) return;
@@ -101,13 +101,13 @@ export class Attempts<W extends Work> {
     });
   }
 
-  /** Calls back whenever an attempt is accepted, until what it returns is called. */
+  /** Calls back whenever an attempt is accepted, until the returned function is called. */
   onAccepted(tell: () => void): () => void {
     this.#waitingForWork.add(tell);
     return () => this.#waitingForWork.delete(tell);
   }
 
-  /** Says whether that was news: it runs, and nobody had said so before. */
+  /** Asks it to stop; returns true if it was running and had not been asked before. */
   cancel(of: { id: string; attempt: number }, why: string): boolean {
     const held = this.#held.get(keyOf(of));
     if (!held || held.isOver || held.controller.signal.aborted) return false;
@@ -126,13 +126,13 @@ export class Attempts<W extends Work> {
     this.#held.delete(keyOf(of));
   }
 
-  /** Whatever runs is ended and reported as such. */
+  /** All running attempts are ended and reported as such. */
   endAll(): void {
     for (const { controller } of this.#held.values())
       controller.abort(new Error(this.#options.stoppedMessage));
   }
 
-  /** Nothing new is begun; what runs may finish, and is ended when the time is over. */
+  /** Starts nothing new; running attempts may finish, and are ended when the time is over. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     for (const next of this.#waitingForSlot.splice(0)) next();
@@ -145,7 +145,7 @@ export class Attempts<W extends Work> {
     const { journal, log, onResult } = this.#options;
     await this.#slot();
     try {
-      // Nothing was begun: the server still holds it for this process, and the next start finds it.
+      // Nothing was started: the server still holds it for this process, and the next start finds it.
       if (this.#stopping) return;
       const { id: actionId, attempt } = held.work;
       const report = { actionId, attempt, ...(await this.#run(held)) };
@@ -179,7 +179,7 @@ export class Attempts<W extends Work> {
     }
   }
 
-  /** As many run at once as was said; others wait in the order they came. */
+  /** Up to the limit run at once; others wait in order of arrival. */
   async #slot(): Promise<void> {
     if (this.#running >= this.#options.most && !this.#stopping)
       await new Promise<void>((resolve) => this.#waitingForSlot.push(resolve));

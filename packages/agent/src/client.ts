@@ -48,7 +48,7 @@ export class Client implements WorkServer<AgentAction> {
     const stops: Stop[] = [];
     for (let from = 0; from < held.length; from += MOST_PER_HEARTBEAT) {
       const actions = held.slice(from, from + MOST_PER_HEARTBEAT);
-      // only the last one waits: the others have been kept by then
+      // only the last one waits: the others have been extended by then
       const isLast = from + MOST_PER_HEARTBEAT >= held.length;
       const wait = isLast && stops.length === 0 ? waitSeconds : 0;
       const response = await this.#requests.ask(
@@ -64,7 +64,7 @@ export class Client implements WorkServer<AgentAction> {
   }
 }
 
-/** `after=0, wait=25`; whatever else it may be is no advice. */
+/** `after=0, wait=25`; any other content is ignored. */
 function readAdvice(header: string | null): Advice {
   const [, after, wait] = /^after=(\d{1,4}), wait=(\d{1,2})$/.exec(header ?? '') ?? [];
   return after === undefined || wait === undefined

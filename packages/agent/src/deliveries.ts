@@ -7,7 +7,7 @@ import type { Report } from './report.ts';
 import { retryAfter, ServerRefused } from './requests.ts';
 import type { Work, WorkServer } from './work.ts';
 
-/** Brings results to the server for as long as it takes; the journal forgets each once the server has it. */
+/** Delivers results to the server for as long as it takes; the journal forgets each once the server has it. */
 export interface DeliveriesOptions {
   readonly server: Pick<WorkServer<Work>, 'report'>;
   readonly journal: Journal;
@@ -17,17 +17,17 @@ export interface DeliveriesOptions {
   readonly backoff: { readonly firstMs: number; readonly mostMs: number };
   /** For the log. */
   readonly noun: string;
-  /** Of a report that the server will not take, less, which it may take; null: there is no less. */
+  /** A smaller version of a report that the server refused; null: it cannot be reduced. */
   readonly reduce: (report: Report, status: number) => Report | null;
   readonly outage: Outage;
   readonly onDelivered: (report: Report) => void;
-  /** No request goes on after it. */
+  /** Ends every request. */
   readonly signal: AbortSignal;
 }
 
 interface Waiting {
   readonly report: Report;
-  /** Undefined: of an earlier start, so nobody knows. */
+  /** Undefined for an attempt of an earlier start, whose end is unknown. */
   readonly endedAt: number | undefined;
   isLate: boolean;
 }
@@ -43,7 +43,7 @@ export class Deliveries {
     this.#options = options;
   }
 
-  /** It is in the journal already. `endedAt`, of `performance.now()`: when the attempt was over. */
+  /** It is in the journal already. `endedAt`, by `performance.now()`: when the attempt was over. */
   add(report: Report, endedAt?: number): void {
     const waiting: Waiting = { report, endedAt, isLate: false };
     this.#waiting.push(waiting);
@@ -54,12 +54,12 @@ export class Deliveries {
     this.#working.add(working);
   }
 
-  /** Resolves when everything is delivered, or when the signal ended it; what is left stays in the journal. */
+  /** Resolves when everything is delivered, or when the signal ended it; the rest stays in the journal. */
   async drained(): Promise<void> {
     while (this.#working.size > 0) await Promise.all(this.#working);
   }
 
-  /** No more second tries: whatever does not get through now is delivered after the next start. */
+  /** No more second tries: results that do not get through now are delivered after the next start. */
   giveUp(): void {
     this.#hurrying.abort();
   }
@@ -69,11 +69,11 @@ export class Deliveries {
     const backoff = new Backoff(firstMs, mostMs);
     for (let one = this.#waiting.shift(); one; one = this.#waiting.shift())
       if (!(await this.#deliver(one, backoff))) break;
-    // In the same breath as the last look at the list: whoever comes now starts the next round.
+    // In the same turn as the last look at the list: a later call starts the next round.
     this.#active -= 1;
   }
 
-  /** Whether the server has it, or never will. */
+  /** True if the server has it, or never will. */
   async #deliver(one: Waiting, backoff: Backoff): Promise<boolean> {
     const { journal, log, onDelivered, outage, server, signal } = this.#options;
     const { report: of } = one;
@@ -110,7 +110,7 @@ export class Deliveries {
     return true;
   }
 
-  /** Once of each, so that the log has the end of what it has the beginning of. */
+  /** Once per attempt, so that the log has the end of everything that it has the start of. */
   #sayLate(one: Waiting): void {
     if (one.isLate) return;
     one.isLate = true;
@@ -124,7 +124,7 @@ export class Deliveries {
   }
 }
 
-/** How long it had to wait itself; the outage may be much longer. */
+/** How long this result waited; the outage may be much longer. */
 function lateness({ endedAt, isLate }: Waiting): string {
   if (!isLate) return '';
   const after = endedAt === undefined ? '' : `, ${duration(performance.now() - endedAt)} after its end`;

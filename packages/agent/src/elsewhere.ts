@@ -1,6 +1,6 @@
 import type { Elsewhere } from './work.ts';
 
-/** What an answer says of another instance with the same token, and the sentence about it, once for each attempt. */
+/** What an answer says about another instance with the same token, and the sentence about it, once for each attempt. */
 export function readElsewhere(header: string | null): Elsewhere | null {
   const [, id, attempt, instance, since, until] =
     /^id=(\d+), attempt=(\d+), instance=([\w-]+), since=([\w:.-]+), until=([\w:.-]+)$/.exec(header ?? '') ??

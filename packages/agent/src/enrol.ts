@@ -4,8 +4,8 @@ import { keptRandom, writeSynced } from './kept-text.ts';
 import { refusal, sentenceOf } from './requests.ts';
 
 /**
- * A host registers itself with an enrolment token and keeps the token it gets. The secret it makes up first, and keeps
- * too, lets it ask again as the same host if the answer is lost.
+ * A host registers itself with an enrolment token and keeps the token it gets. It first generates and keeps a secret,
+ * with which it can ask again as the same host if the answer is lost.
  */
 export async function enrol(options: {
   readonly server: string;

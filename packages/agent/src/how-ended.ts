@@ -2,8 +2,9 @@ import { CANCELLED, GIVEN_UP } from './attempts.ts';
 import type { Report } from './report.ts';
 
 /**
- * The end of an attempt as a sentence for the log, with the first line of the reason of a failure. What a command printed is in
- * the lines below and in the output, goes to the server alone, and may hold secrets. What the server had asked for is no failure.
+ * The end of an attempt as a sentence for the log, with the first line of a failure's reason. A command's output is in
+ * the lines below and in `output`; it only goes to the server, because it may hold secrets. What the server asked for
+ * is not a failure.
  */
 const MOST = 200;
 

@@ -5,15 +5,14 @@ import type { Report } from './report.ts';
 import { keyOf } from './work.ts';
 
 /**
- * What must survive a crash: which attempts were begun, and results that the server does not have yet. One JSON line per
+ * What must survive a crash: which attempts were started, and results that the server does not have yet. One JSON line per
  * fact, appended and flushed to the disk:
  *
  *   started ──────────► result ──────────► delivered
  *   (before the         (before it         (forgotten at the
  *    command runs)       is sent)           next start)
  *
- * A line that a crash cut off was never waited for, so it is as if it had not been written. Who opens the journal has the
- * folder for himself.
+ * A line that a crash cut off was never waited for, so it counts as not written. An open journal has its folder to itself.
  */
 type Line =
   | { readonly t: 'started'; readonly id: string; readonly attempt: number; readonly at: string }
@@ -22,7 +21,7 @@ type Line =
 
 const FILE = 'journal.ndjson';
 const REWRITE_AT_BYTES = 4_194_304;
-/** Attempts that are over are remembered for a while: an answer that lists them may still be on its way. */
+/** Finished attempts are remembered for a while: an answer that lists them may still be on its way. */
 const REMEMBERED = 10_000;
 
 export class Journal {
@@ -34,7 +33,7 @@ export class Journal {
   #bytes = 0;
   #waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = [];
   #isWriting = false;
-  /** A write failed half way: what is appended to half a line is lost with it, so the next write makes a new file. */
+  /** A write failed half way: text appended to half a line would be lost, so the next write makes a new file. */
   #isTorn = false;
   #writing: Promise<void> = Promise.resolve();
 
@@ -56,7 +55,7 @@ export class Journal {
     return journal;
   }
 
-  /** Begun, and without a result: nobody knows how far they came. */
+  /** Started, and without a result: it is unknown how far they came. */
   get interrupted(): { id: string; attempt: number }[] {
     return [...this.#started.values()].filter((one) => !this.#results.has(keyOf(one)));
   }
@@ -66,7 +65,7 @@ export class Journal {
     return [...this.#results.values()];
   }
 
-  /** Whether this attempt was begun, however it went on. */
+  /** Whether this attempt was started, however it went on. */
   knows(of: { id: string; attempt: number }): boolean {
     const key = keyOf(of);
     return this.#started.has(key) || this.#results.has(key) || this.#over.has(key);
@@ -85,7 +84,7 @@ export class Journal {
     return this.#append({ t: 'delivered', id, attempt });
   }
 
-  /** Resolves if it can be written again. */
+  /** Tries to write again; rejects if that is still impossible. */
   mend(): Promise<void> {
     return this.#isTorn ? this.#flushed('') : Promise.resolve();
   }
@@ -128,7 +127,7 @@ export class Journal {
     if (oldest !== undefined) this.#over.delete(oldest);
   }
 
-  /** Lines that come while a flush is under way share the next one. */
+  /** Lines that arrive during a flush share the next one. */
   #append(line: Line): Promise<void> {
     this.#apply(line);
     return this.#flushed(`${JSON.stringify(line)}\n`);
@@ -155,7 +154,7 @@ export class Journal {
         for (const { failed } of batch) failed(error);
       }
     }
-    // In the same breath as the last look at the list: whoever comes now starts the next round.
+    // In the same turn as the last look at the list: a later call starts the next round.
     this.#isWriting = false;
   }
 
@@ -167,7 +166,7 @@ export class Journal {
     if (this.#bytes > REWRITE_AT_BYTES) await this.#rewrite();
   }
 
-  /** Only what is still needed, in a new file that takes the place of the old one in one step. */
+  /** Only what is still needed, in a new file that replaces the old one in one step. */
   async #rewrite(): Promise<void> {
     const lines: Line[] = [
       ...this.#started.values(),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Something random that is made up once and kept in a file of the state folder. */
+/** A random text, generated once and kept in a file of the state folder. */
 const LEAST = 32;
 
 export async function keptRandom(file: string, encoding: 'base64url' | 'hex'): Promise<string> {
@@ -17,7 +17,7 @@ export async function keptRandom(file: string, encoding: 'base64url' | 'hex'): P
   return made;
 }
 
-/** All of it or nothing, whenever the machine goes down, and on the disk before it returns. */
+/** All or nothing, whenever the machine goes down, and on the disk before it returns. */
 export async function writeSynced(file: string, text: string): Promise<void> {
   const handle = await open(`${file}.new`, 'w', 0o600);
   try {

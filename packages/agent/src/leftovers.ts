@@ -3,8 +3,8 @@ import { pause } from './backoff.ts';
 
 /**
  * Processes of attempts that a killed agent or runner has left behind: they run on, and a service or a device must not
- * do two things at once. They are known by their environment, never by a number that may be another's by now; children
- * of a script have it too. Only Linux tells it; elsewhere nothing is found.
+ * do two things at once. They are recognised by their environment, never by a process id, which another process may
+ * have by now; children of a script have it too. Only Linux exposes it; elsewhere nothing is found.
  */
 const LOOK_AGAIN_MS = 20;
 const never = new AbortController().signal;

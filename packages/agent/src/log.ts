@@ -1,4 +1,4 @@
-/** Where the agent says what it does; sentences for people. */
+/** Where the agent logs what it does, in sentences for people. */
 export interface AgentLog {
   info(sentence: string): void;
   warn(sentence: string): void;

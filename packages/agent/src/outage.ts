@@ -3,15 +3,19 @@ import type { AgentLog } from './log.ts';
 import { isAway, NoToken, ServerRefused, sentenceOf } from './requests.ts';
 
 /**
- * What all loops of a process know of a server that cannot be reached or does not help. Each waits by itself; the first answer
- * that one of them gets wakes the others. In the log it is told of once, then at growing intervals, and once when it is over.
+ * What all loops of a process know about a server that is unreachable or fails. Each waits by itself; the first answer
+ * that one of them gets wakes the others. The log has one line when it starts, then more at growing intervals, and one
+ * when it is over.
  */
 const FIRST_MS = 60_000;
 const MOST_MS = 3_600_000;
-/** A server that answers one request and fails another would otherwise be asked without a rest. */
+/** A server that answers one request and fails another would otherwise be asked without a pause. */
 const LEAST_WAIT_MS = 500;
 
-/** One kind of trouble. When it was last told outlives its end: what comes and goes fills no log. */
+/**
+ * One kind of trouble. The time of its last line outlives its end, so that trouble that comes and goes does not fill
+ * the log.
+ */
 interface Trouble {
   since: number | undefined;
   told: number;
@@ -36,10 +40,10 @@ export class Outage {
     return this.#since !== undefined;
   }
 
-  /** What got no answer, or not the one that was hoped for: `a heartbeat`. */
+  /** The request that failed: `a heartbeat`. */
   failed(what: string, error: unknown): void {
     const now = this.#now();
-    // another kind of trouble is news: a server that is there again and refuses
+    // another kind of trouble is news: for example a server that is back and refuses
     const kind = kindOf(error);
     const trouble = this.#troubles.get(kind) ?? {
       since: undefined,
@@ -66,7 +70,9 @@ export class Outage {
     this.#over = new AbortController();
   }
 
-  /** After a failure: as long as that, or until somebody gets an answer, but not shorter than the server has asked for. */
+  /**
+   * After a failure: waits this long, or until another loop gets an answer, but not less than the server has asked for.
+   */
   async pause(ms: number, askedMs: number, signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([signal, this.#over.signal]);
     const began = this.#now();
@@ -87,7 +93,7 @@ function kindOf(error: unknown): string {
 
 function sentence(kind: string, what: string, error: unknown, ms: number): string {
   const reason = sentenceOf(error);
-  // one that came back soon was not told at once
+  // one that came back soon was not logged at once
   const isNew = ms < 1_000;
   const time = duration(ms);
   if (error instanceof NoToken)

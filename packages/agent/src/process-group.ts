@@ -1,7 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { pause } from './backoff.ts';
 
-/** Asks a whole group to end, and ends what is left of it after a while: a child may outlive the program that began it. */
+/**
+ * Asks a whole group to end, and kills what is left of it after a while: a child may outlive the program that started
+ * it.
+ */
 const LOOK_AGAIN_MS = 20;
 const never = new AbortController().signal;
 
@@ -14,7 +17,7 @@ export async function endGroup(group: number, killAfterMs: number): Promise<void
     }
 }
 
-/** Whether there is anybody left in the group, be it one who is dead and whom nobody has buried. */
+/** Whether any process is left in the group, including zombies. */
 function sendTo(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, signal);
@@ -23,7 +26,7 @@ function sendTo(group: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** The dead stay until process 1 takes note of them, which takes seconds in some containers. Only Linux tells. */
+/** Zombies stay until process 1 reaps them, which takes seconds in some containers. Only Linux tells. */
 async function hasLiving(group: number): Promise<boolean> {
   if (!sendTo(group, 0)) return false;
   const names = await readdir('/proc').catch(() => null);
@@ -34,7 +37,7 @@ async function hasLiving(group: number): Promise<boolean> {
     const text = await readFile(`/proc/${name}/stat`, 'utf8').catch((error: NodeJS.ErrnoException) =>
       ['ENOENT', 'ESRCH'].includes(error.code ?? '') ? '' : null,
     );
-    if (text === null) return true; // it cannot be looked at, so it counts as living
+    if (text === null) return true; // it cannot be read, so it counts as living
     const [state, , its] = text.slice(text.lastIndexOf(')') + 2).split(' ');
     if (Number(its) === group && state !== 'Z' && state !== 'X') return true;
   }

@@ -8,7 +8,7 @@ export interface Report
   readonly timedOut?: true | undefined;
 }
 
-/** Whichever door it was told to. */
+/** For either door. */
 export type ReportAnswer = Readonly<
   Pick<HostReported | TaskDeviceReported, 'accepted' | 'status' | 'reason'>
 >;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Requests to the server, with a token that is read before each. What has no answer throws, and so does a refusal. */
+/** Requests to the server, with a token that is read before each. A refusal or a missing answer throws. */
 export class ServerRefused extends Error {
   readonly status: number;
   readonly code: string | null;
@@ -15,7 +15,7 @@ export class ServerRefused extends Error {
   }
 }
 
-/** There is none to be had, so nothing was asked. */
+/** There is no token, so nothing was sent. */
 export class NoToken extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
@@ -24,7 +24,7 @@ export class NoToken extends Error {
 }
 
 const ANSWER_MS = 30_000;
-/** How much later than asked an answer may come before the connection counts as dead. */
+/** How much later than requested an answer may come before the connection counts as dead. */
 const GRACE_MS = 15_000;
 
 const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
@@ -41,12 +41,12 @@ export class Requests {
     this.#program = program;
   }
 
-  /** From now on every request says which of several with one token it is from. */
+  /** From now on every request names the instance, of several with one token. */
   introduce(instance: string): void {
     this.#instance = instance;
   }
 
-  /** Gets, or posts if there is a body. */
+  /** Sends GET, or POST if there is a body. */
   async ask(
     path: string,
     body: object | undefined,
@@ -89,7 +89,7 @@ export function retryAfter(error: unknown): number {
   return error instanceof ServerRefused ? error.retryAfterMs : 0;
 }
 
-/** Nothing came back, or only half of it: of fetch a TypeError with a cause, or that its time was over. */
+/** No answer, or only half of one: fetch throws a TypeError with a cause, or a timeout. */
 export function isAway(error: unknown): boolean {
   return (
     error instanceof Error &&
@@ -97,12 +97,12 @@ export function isAway(error: unknown): boolean {
   );
 }
 
-/** fetch says only "fetch failed"; what failed is in the cause. */
+/** fetch only says "fetch failed"; the cause says what failed. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === 'TimeoutError') return 'no answer came in time';
   let { cause } = error as { cause?: unknown };
-  if (cause instanceof AggregateError) [cause] = cause.errors; // IPv6, IPv4: the first says enough
+  if (cause instanceof AggregateError) [cause] = cause.errors; // IPv6, IPv4: the first one is enough
   return isAway(error) && cause instanceof Error && cause.message !== '' ? cause.message : error.message;
 }
 

@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 import { endGroup } from './process-group.ts';
 
-/** Runs a program without a shell, with a limit to its time, and ends it and its children when it is to be stopped. */
+/** Runs a program without a shell, with a time limit, and ends it and its children on request. */
 export interface ProcessOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Between asking it to stop and stopping it; 5 seconds by default. */
+  /** Between asking it to stop and killing it; 5 seconds by default. */
   readonly killAfterMs?: number | undefined;
   readonly stdin?: string | undefined;
-  /** There is a process now. */
+  /** Called once the process exists. */
   readonly begins?: (() => void) | undefined;
   readonly onStdout: (chunk: Buffer) => void;
   readonly onStderr: (chunk: Buffer) => void;
@@ -19,7 +19,7 @@ export interface Ended {
   readonly code: number | null;
   /** Null: it ended by itself, with a code. */
   readonly why: string | null;
-  /** Its time was over, and that is why. */
+  /** It was stopped because its time was over. */
   readonly timedOut?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function runProcess(
     if (child.pid !== undefined) options.begins?.();
     child.stdout?.on('data', options.onStdout);
     child.stderr?.on('data', options.onStderr);
-    child.stdin?.on('error', () => {}); // it need not read what it is given
+    child.stdin?.on('error', () => {}); // it need not read its input
     child.stdin?.end(stdin);
 
     let why: string | null = null;
@@ -56,7 +56,7 @@ export function runProcess(
       if (child.pid !== undefined) groupEnded = endGroup(child.pid, killAfterMs);
     };
     const cancel = () => end(stopped(signal));
-    // A longer time than a timer can have never ends here.
+    // A time longer than a timer can hold never ends here.
     const timer = setTimeout(
       () => {
         timedOut = why === null;

@@ -2,7 +2,7 @@ import type { Outcome } from './executor.ts';
 import { type ProcessOptions, runProcess } from './run-process.ts';
 import { Tail } from './tail.ts';
 
-/** Runs a program without a shell; its outcome has the last 64 KiB of what it said, both streams together. */
+/** Runs a program without a shell; the outcome has the last 64 KiB of its output, both streams together. */
 export type ProgramOptions = Pick<ProcessOptions, 'timeoutMs' | 'signal' | 'environment' | 'begins'>;
 
 export const MOST_OUTPUT = 65_536;

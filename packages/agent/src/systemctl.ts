@@ -4,7 +4,7 @@ import { runProgram } from './run-program.ts';
 
 /** Runs `systemctl <kind> -- <unit>`: without a shell, for units that the host itself allows. */
 const KINDS = ['start', 'stop', 'restart'];
-/** The same form that the server asks for; a server that was taken over may send anything. */
+/** The form that the server requires; a compromised server may send anything. */
 const UNIT = /^(?:[A-Za-z0-9_]|\\x[0-9a-f]{2})(?:[A-Za-z0-9:_.@-]|\\x[0-9a-f]{2}){0,250}$/;
 
 export function systemctl(options: {
@@ -19,7 +19,7 @@ export function systemctl(options: {
       return failed(`UNKNOWN_KIND: this agent cannot ${action.kind} a service.`);
     if (!UNIT.test(unit)) return failed('BAD_UNIT: this is not a unit name.');
     if (!(await options.allowed.allows(unit)))
-      // Only somebody at the host can change that, and whoever asked is to hear of it now.
+      // Only an administrator of the host can change that, so the caller is told at once.
       return {
         ...failed(`NOT_ALLOWED: the unit ${unit} is not on the allow list of this host.`),
         final: true,

@@ -28,7 +28,7 @@ export class Tail {
   }
 }
 
-/** NUL cannot be stored; bytes that are no text become longer when they are shown; a cut may have split a character. */
+/** NUL cannot be stored; bytes that are not text get longer when they are shown; a cut may have split a character. */
 export function lastBytes(bytes: Buffer, most: number): string {
   const text = bytes.subarray(-most).toString('utf8').replaceAll('\u0000', '?');
   return Buffer.from(text)

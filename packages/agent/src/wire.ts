@@ -1,12 +1,12 @@
 import type { LockedAction } from '@muster/contracts';
 import type { Work } from './work.ts';
 
-/** What goes over the wire, as far as the agent looks at it. What it does not know it ignores. */
+/** The fields on the wire that the agent reads. It ignores all others. */
 export interface AgentAction
   extends Work,
     Readonly<Pick<LockedAction, 'hostId' | 'serviceId' | 'kind' | 'startedAt' | 'leaseUntil' | 'service'>> {}
 
-/** The actions of an answer. Throws if the server speaks another language. */
+/** The actions of an answer. Throws if the answer has another form. */
 export function readActions(body: unknown): AgentAction[] {
   const { actions } = (body ?? {}) as { actions?: unknown };
   if (!Array.isArray(actions) || !actions.every(isAction))

@@ -14,11 +14,11 @@ import { retryAfter, ServerRefused, sentenceOf } from './requests.ts';
 import type { Work, WorkServer } from './work.ts';
 
 /**
- * What the agent of a host and the runner of a PC have in common: asks for work with a long poll, runs each attempt at
- * most once, gives signs of life, and brings every result to the server, over crashes and outages of both.
+ * The common part of the agent of a host and the runner of a PC: asks for work with a long poll, runs each attempt at
+ * most once, sends heartbeats, and delivers every result to the server, across crashes and outages of both.
  */
 export interface LoopSettings {
-  /** For the journal; nobody else may use it at the same time. */
+  /** For the journal; no other process may use it at the same time. */
   readonly folder: string;
   readonly maxRunning: number;
   /** How long a poll waits. */
@@ -32,7 +32,7 @@ export interface LoopSettings {
     | undefined;
 }
 
-/** What is different between the two. */
+/** The differences between the two. */
 export interface LoopKind<W extends Work> {
   readonly server: WorkServer<W>;
   readonly execute: Executor<W>;
@@ -42,29 +42,29 @@ export interface LoopKind<W extends Work> {
   readonly laneOf: (work: W) => string;
   readonly nameOf: (work: W) => string;
   readonly reduce: (report: Report, status: number) => Report | null;
-  /** What is reported of attempts that a crash, and a stop, has cut off. */
+  /** The reports of attempts that a crash or a stop has cut off. */
   readonly interruptedMessage: string;
   readonly stoppedMessage: string;
-  /** For whom a sign of life is given, and how often. */
+  /** For what it sends heartbeats, and how often. */
   readonly alive: (attempts: Attempts<W>) => W[];
   readonly beatMs: (alive: readonly W[]) => number;
-  /** What the processes of an attempt have in their environment, and no other process has. */
+  /** The environment of an attempt's processes, which no other process has. */
   readonly marksOf: (of: { id: string; attempt: number }) => Readonly<Record<string, string>>;
-  /** Between asking what a crash has left behind to end, and ending it. */
+  /** Between asking leftover processes of a crash to end, and killing them. */
   readonly killAfterMs?: number | undefined;
   readonly onStarted?: (work: W) => void;
   /** A sentence, if nothing can be run at the moment: then nothing is taken. */
   readonly obstacle?: () => Promise<string | null>;
   /** For the log: `agent`. */
   readonly program: string;
-  /** Of the very first request: answers of a server that will not have this token. Later it is asked again. */
+  /** Refusals of the very first request that mean the token is wrong. Later ones are tried again. */
   readonly refusals: readonly number[];
 }
 
 export interface WorkLoop {
   /**
-   * Resolves after a stop, with the number of results that the server does not have yet. Rejects with a `ServerRefused` if the
-   * token is refused at the start.
+   * Resolves after a stop, with the number of results that the server does not have yet. Rejects with a `ServerRefused`
+   * if the token is refused at the start.
    */
   run(): Promise<{ undelivered: number }>;
   /** Lets running commands finish for a while, delivers what it can, and ends. With `now` they are ended at once. */
@@ -106,7 +106,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
     });
 
     const { interrupted } = journal;
-    // Before anything is begun or reported: what a crash has cut off may not have ended by itself.
+    // Before anything is started or reported: processes of before a crash may not have ended by themselves.
     const left = await endLeftovers(interrupted.map(kind.marksOf), kind.killAfterMs);
     if (left > 0) log.warn(`Interrupted attempts had left processes behind (${left}); they were stopped.`);
     for (const { id: actionId, attempt } of interrupted)
@@ -134,8 +134,8 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
   }
 
   /**
-   * Polls until the stop, or until the first request is refused. At the start, and after a request that broke, it first
-   * asks what it holds already.
+   * Polls until the stop, or until the first request is refused. At the start, and after a failed request, it first
+   * asks what it already holds.
    */
   async function poll(attempts: Attempts<W>, journal: Journal): Promise<ServerRefused | null> {
     const { signal } = stopping;
@@ -171,7 +171,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
         for (const one of work) attempts.accept(one);
         for (const stop of polled.stops) attempts.cancel(stop, stop.why);
         sayElsewhere(polled.elsewhere);
-        // After a full wait it asks again at once; a server that did not wait is given a rest.
+        // After a full wait it asks again at once; a server that did not wait is given a pause.
         const waited = wait > 0 && performance.now() - asked > wait * 500;
         if (work.length === 0 && !waited) await pause(nothing.next(), signal);
         else nothing.reset();
@@ -188,14 +188,17 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
     return null;
   }
 
-  /** By the server itself: a proxy that says the same has no code, and may have lost the server for a moment. */
+  /**
+   * Refused by the server itself: a proxy with the same status sends no code, and may have lost the server for a
+   * moment.
+   */
   function isRefusal(error: unknown): error is ServerRefused {
     return error instanceof ServerRefused && error.code !== null && kind.refusals.includes(error.status);
   }
 
   /**
-   * Also while it is stopping: what still runs may be cancelled. The request waits at the server for that; it is begun anew if
-   * something is accepted that must be kept sooner than the wait would end.
+   * Runs during a stop too: running attempts may be cancelled. The request waits at the server for that; it is sent
+   * anew if an accepted attempt must be extended before the wait would end.
    */
   async function beat(attempts: Attempts<W>): Promise<void> {
     const { signal } = ended;
@@ -232,7 +235,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
     signal: AbortSignal,
   ): Promise<void> {
     const began = performance.now();
-    // After a failure it does not wait: that the server is back is to be known at once, and who waits is in the next one.
+    // After a failure it does not wait, to notice at once that the server is back; the next request waits again.
     const wait = isSure ? Math.min(waitSeconds, Math.floor(ms / 1_000)) : 0;
     const named = alive.map(({ id, attempt }) => ({
       id,
@@ -242,7 +245,7 @@ export function createWorkLoop<W extends Work>(settings: LoopSettings, kind: Loo
     const stops = await server.beat(named, wait, signal);
     outage.answered();
     const news = stops.filter((stop) => attempts.cancel(stop, stop.why));
-    // After a full wait it asks again at once; a server that did not wait, and had no news, is given a rest.
+    // After a full wait it asks again at once; a server that did not wait, and had no news, is given a pause.
     const waited = wait > 0 && performance.now() - began > wait * 500;
     if (isSure && news.length === 0 && !waited) await pause(began + ms - performance.now(), signal);
   }
@@ -261,7 +264,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** On a full disk nothing can be begun, so nothing is taken: it would fail device by device. */
+/** On a full disk nothing can be started, so nothing is taken: it would fail device by device. */
 function unwritable(journal: Journal): Promise<string | null> {
   return journal.mend().then(
     () => null,

@@ -1,26 +1,26 @@
 import type { Report, ReportAnswer } from './report.ts';
 
-/** One attempt of something to do, whatever it is: the loop knows no more of it than this. */
+/** One attempt of anything to do: the loop knows no more of it than this. */
 export interface Work {
   readonly id: string;
   readonly attempt: number;
   readonly cancelRequested?: boolean;
 }
 
-/** An attempt that was begun; `stopping`: nobody has to say that it is to be stopped. */
+/** A started attempt; `stopping`: the server need not repeat that it must stop. */
 export interface Alive {
   readonly id: string;
   readonly attempt: number;
   readonly stopping: boolean;
 }
 
-/** What the server says about when to come next. */
+/** The server's advice on when to ask next. */
 export interface Advice {
   readonly afterMs: number;
   readonly waitSeconds: number | null;
 }
 
-/** An attempt that is to be stopped, and a sentence about it. */
+/** An attempt that must stop, and a sentence about it. */
 export interface Stop {
   readonly id: string;
   readonly attempt: number;
@@ -40,20 +40,20 @@ export interface Polled<W extends Work> {
   readonly work: W[];
   readonly advice: Advice;
   readonly elsewhere: Elsewhere | null;
-  /** What is to be stopped: the answer came for that. */
+  /** The attempts to stop: the answer came for these. */
   readonly stops: readonly Stop[];
 }
 
-/** The server, as whoever works for it sees it. A request without an answer throws, and so does a refusal. */
+/** The server, as a worker sees it. A refusal or a missing answer throws. */
 export interface WorkServer<W extends Work> {
-  /** Said once, before anything is asked: which instance this is, of several with one token. */
+  /** Called once, before any request: names this instance, of several with one token. */
   introduce(instance: string): void;
   /** Takes new work, and waits for it if there is none. */
   poll(max: number, waitSeconds: number, signal: AbortSignal): Promise<Polled<W>>;
-  /** Everything that is handed out to this instance and not reported. */
+  /** Everything handed out to this instance and not reported. */
   running(signal: AbortSignal): Promise<{ work: W[]; elsewhere: Elsewhere | null }>;
   report(report: Report, signal: AbortSignal): Promise<ReportAnswer>;
-  /** A sign of life for these; waits so long for something that is to be stopped, and tells of it. */
+  /** A heartbeat for these; waits this long for attempts that must stop, and returns them. */
   beat(work: readonly Alive[], waitSeconds: number, signal: AbortSignal): Promise<Stop[]>;
 }
 

@@ -52,7 +52,7 @@ const action = (id: string, attempt = 1): AgentAction => ({
   service: { id, unitName: 'x', displayName: 'x', description: '' },
 });
 
-it('asks what it holds at the start and after a broken request, and runs each attempt once', async () => {
+it('asks what it holds at the start and after a failed request, and runs each attempt once', async () => {
   let polls = 0;
   let done: () => void = () => {};
   const over = new Promise<void>((resolve) => {
@@ -99,7 +99,7 @@ it('runs an attempt once however often it is listed, and another attempt of the 
   expect(reports).toEqual(['1:1', '1:2']);
 });
 
-it('delivers a result again until the server has it, and drops one that it will never take', async () => {
+it('delivers a result again until the server has it, and drops one that is refused for good', async () => {
   const answers = [500, 401, 503, 404, 200];
   const reports: string[] = [];
   const played = await scene((request, response, body) => {
@@ -142,7 +142,7 @@ it('issue 11: one answer wakes the loops that wait after an outage, and each lin
       }
     },
     {
-      // by itself none of them would come back while the test is there to see it
+      // by themselves none of them would come back during the test
       backoff: { firstMs: 3_600_000, mostMs: 3_600_000, leastMs: 1 },
       execute: ({ id }) =>
         new Promise((resolve) => ends.set(id, () => resolve({ status: 'failed', message: CANCELLED }))),
@@ -185,7 +185,7 @@ it('issue 11: one answer wakes the loops that wait after an outage, and each lin
   ]);
 });
 
-it('issue 11: ends if the first request is refused, not if a proxy does it or a later one is', async () => {
+it('issue 11: ends if the server refuses the first request, but not a proxy, nor a later one', async () => {
   const refused = await scene((_request, response) =>
     json(response, { error: 'Who is that?', code: 'X' }, 401),
   );

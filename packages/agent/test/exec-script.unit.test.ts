@@ -38,7 +38,7 @@ function run(words: string, more: Partial<TaskDevice> = {}, signal = never) {
   return execute(device(more), { signal, marks: {}, begins: () => {} });
 }
 
-it('gives the payload as input and the names as variables', async () => {
+it('passes the payload as input and the names as variables', async () => {
   const names = [
     'TASK_ID',
     'TASK_DEVICE_ID',
@@ -78,18 +78,18 @@ it.each([
   expect(outcome.result).toEqual(result);
 });
 
-it('keeps the end of an output that is too long, so that it fits as JSON', async () => {
+it('keeps the end of an output that is too long, cut to fit as JSON', async () => {
   const { result } = await run(`yes '"€"' | head -c 1000001; echo the end`);
   const text = result as string;
   expect(text.endsWith('the end')).toBe(true);
   expect(Buffer.byteLength(JSON.stringify(text))).toBeLessThanOrEqual(65_536);
   expect(Buffer.byteLength(JSON.stringify(text))).toBeGreaterThan(40_000);
   expect(fitting('\u0001'.repeat(100_000)).length).toBeGreaterThan(10_000);
-  // a list that was cut off is a text, even if its end looks like JSON
+  // a cut list is a text, even if its end looks like JSON
   expect(typeof (await run('yes 1111111 | head -c 800000 | tr "\\n" "1"')).result).toBe('string');
 });
 
-it('says how it failed: the code, and the end of what it said', async () => {
+it('reports how it failed: the code, and the end of its output', async () => {
   expect(await run('echo out; echo err >&2; exit 3')).toEqual({
     status: 'failed',
     exitCode: 3,
@@ -100,7 +100,7 @@ it('says how it failed: the code, and the end of what it said', async () => {
   expect((await run('yes long | head -c 100000 >&2; exit 1')).message?.length).toBeLessThan(9_000);
 });
 
-it('ends a script and its children when the time is over, also those that do not listen', async () => {
+it('ends a script and its children when the time is over, even if they ignore SIGTERM', async () => {
   const words = `trap '' TERM; echo begun >&2; sh -c 'trap "" TERM; sleep 600; touch $FOLDER/late' & wait; sleep 600`;
   const outcome = await run(words, { endsAt: performance.now() + 200 });
   expect(outcome).toMatchObject({ status: 'failed', timedOut: true });
@@ -112,14 +112,14 @@ it('ends a script and its children when the time is over, also those that do not
   });
 });
 
-it('ends a script that is cancelled', async () => {
+it('ends a cancelled script', async () => {
   const controller = new AbortController();
   const running = run('sleep 600', {}, controller.signal);
   controller.abort(new Error('CANCELLED: an operator cancelled it.'));
   expect(await running).toMatchObject({ status: 'failed', message: 'CANCELLED: an operator cancelled it.' });
 });
 
-it('makes less of a report that the server will not take, until there is no less', () => {
+it('reduces a report that the server refuses, until it cannot be smaller', () => {
   const report = {
     actionId: '1',
     attempt: 1,

@@ -21,7 +21,7 @@ const fileIn = (folder: string) => path.join(folder, 'journal.ndjson');
 const one = { id: '1', attempt: 1 };
 const result = { actionId: '1', attempt: 1, status: 'succeeded' as const };
 
-/** The next line that is appended gets as far as its tenth character. */
+/** The next appended line is cut at its tenth character. */
 async function fullDisk(folder: string) {
   const file = await open(fileIn(folder), 'a');
   const handle = Object.getPrototypeOf(file);
@@ -39,7 +39,7 @@ async function fullDisk(folder: string) {
   };
 }
 
-it('knows after a crash what was begun and what is not delivered', async () => {
+it('knows after a crash which attempts were started and which results are not delivered', async () => {
   const folder = newFolder();
   const before = await openJournal(folder);
   await before.started(one);
@@ -56,14 +56,14 @@ it('knows after a crash what was begun and what is not delivered', async () => {
   expect(after.knows({ id: '1', attempt: 2 })).toBe(false);
 });
 
-it('has "started" on the disk when it says so', async () => {
+it('has "started" on the disk when it resolves', async () => {
   const folder = newFolder();
   const journal = await openJournal(folder);
   await journal.started(one);
   expect(readFileSync(fileIn(folder), 'utf8')).toContain('"started"');
 });
 
-it('takes a line that a crash cut off as not written', async () => {
+it('ignores a line that a crash cut off', async () => {
   const folder = newFolder();
   const journal = await openJournal(folder);
   await journal.started(one);
@@ -76,7 +76,7 @@ it('takes a line that a crash cut off as not written', async () => {
   expect((await openJournal(folder)).undelivered).toEqual([result]);
 });
 
-it('forgets on the disk what is delivered, and still knows it', async () => {
+it('forgets delivered results on the disk, and still knows them', async () => {
   const folder = newFolder();
   const journal = await openJournal(folder);
   await journal.started(one);
@@ -89,7 +89,7 @@ it('forgets on the disk what is delivered, and still knows it', async () => {
   expect(readFileSync(fileIn(folder), 'utf8')).toBe('');
 });
 
-it('writes a file that has grown anew while it is in use', async () => {
+it('rewrites a file that has grown while it is in use', async () => {
   const folder = newFolder();
   const journal = await openJournal(folder);
   const output = 'x'.repeat(60_000);
@@ -102,7 +102,7 @@ it('writes a file that has grown anew while it is in use', async () => {
   expect((await openJournal(folder)).undelivered.map(({ actionId }) => actionId)).toEqual(['1']);
 });
 
-it('flushes lines that come together together, in their order', async () => {
+it('flushes simultaneous lines together, in their order', async () => {
   const folder = newFolder();
   const journal = await openJournal(folder);
   await Promise.all(Array.from({ length: 50 }, (_, n) => journal.started({ id: String(n), attempt: 1 })));
@@ -110,7 +110,7 @@ it('flushes lines that come together together, in their order', async () => {
   expect(lines.map((line) => JSON.parse(line).id)).toEqual(Array.from({ length: 50 }, (_, n) => String(n)));
 });
 
-it('loses nothing to a line that was written half way', async () => {
+it('loses nothing after a half-written line', async () => {
   const folder = newFolder();
   const journal = await openJournal(folder);
   const disk = await fullDisk(folder);
@@ -121,7 +121,7 @@ it('loses nothing to a line that was written half way', async () => {
   expect((await openJournal(folder)).interrupted.map(({ id }) => id)).toEqual(['1', '2']);
 });
 
-it('is mended by the next line too, and not before there is room', async () => {
+it('is repaired by the next line too, and not before there is room', async () => {
   const folder = newFolder();
   const journal = await openJournal(folder);
   const disk = await fullDisk(folder);

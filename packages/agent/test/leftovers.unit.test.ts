@@ -8,7 +8,7 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
-/** A process with these variables, which has said that it is there. */
+/** A process with these variables, which has reported that it runs. */
 async function marked(marks: Record<string, string>, words = 'echo there; exec sleep 600') {
   const child = spawn('sh', ['-c', words], { env: { PATH: process.env.PATH, ...marks } });
   children.push(child);
@@ -38,7 +38,7 @@ it('ends the processes of the attempt, and none that has only some of its marks'
   expect(await endLeftovers([marks()])).toBe(0);
 });
 
-it('ends one that does not listen as well', async () => {
+it('ends one that ignores SIGTERM', async () => {
   const deaf = await marked(marks(), `trap '' TERM; echo there; while :; do sleep 0.01; done`);
   const gone = once(deaf, 'exit');
   expect(await endLeftovers([marks()], 50)).toBeGreaterThan(0);

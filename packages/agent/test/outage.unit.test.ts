@@ -6,7 +6,7 @@ import { NoToken, ServerRefused } from '../src/requests.ts';
 const away = new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') });
 const refused = (status: number, text: string) => new ServerRefused(status, 'X', text, 0);
 
-/** An outage whose clock is the test's; what it says begins with the minute. */
+/** An outage with the test's clock; each log line begins with the minute. */
 function scene() {
   const said: string[] = [];
   const clock = { now: 0 };
@@ -14,7 +14,7 @@ function scene() {
   return { said, clock, outage: new Outage({ info: log, warn: log }, 1, () => clock.now) };
 }
 
-it('says once that the server is away, then at growing intervals, and once that it is back', () => {
+it('logs once that the server is away, then at growing intervals, and once that it is back', () => {
   const { said, clock, outage } = scene();
   outage.answered();
   for (; clock.now < 11 * 60_000; clock.now += 20_000) outage.failed('a heartbeat', away);
@@ -37,7 +37,7 @@ it('says once that the server is away, then at growing intervals, and once that 
   ]);
 });
 
-it('issue 11: does not fill the log with a server that helps one loop and not another, or comes and goes', () => {
+it('issue 11: does not fill the log when a server answers one loop and not another, or comes and goes', () => {
   const { said, clock, outage } = scene();
   for (; clock.now < 150_000; clock.now += 10_000) {
     outage.failed('a request for work', refused(500, 'Broken'));
@@ -58,7 +58,7 @@ it('issue 11: does not fill the log with a server that helps one loop and not an
   ]);
 });
 
-it('issue 11: calls a refused or missing token what it is, and an answer that is none', () => {
+it('issue 11: names a refused token, a missing token, and an invalid answer', () => {
   const { said, clock, outage } = scene();
   outage.failed('a heartbeat', refused(401, 'Unauthorized'));
   clock.now += 60_000;
@@ -108,7 +108,7 @@ it('writes durations in two units', () => {
   ]);
 });
 
-it('says once of each attempt that another instance holds it', () => {
+it('logs once per attempt that another instance holds it', () => {
   const said: string[] = [];
   const say = elsewhereLog((sentence) => void said.push(sentence), { noun: 'Action', program: 'agent' });
   const held = readElsewhere(

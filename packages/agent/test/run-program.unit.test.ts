@@ -9,14 +9,14 @@ const never = new AbortController().signal;
 const run = (script: string, more: { timeoutMs?: number; signal?: AbortSignal } = {}) =>
   runProgram('sh', ['-c', script], { timeoutMs: 60_000, signal: never, environment, ...more });
 
-it('tells exit code and output, both streams', async () => {
+it('reports exit code and output, both streams', async () => {
   expect(await run('echo out; echo err >&2; exit 3')).toMatchObject({ status: 'failed', exitCode: 3 });
   const { output, ...outcome } = await run('echo out; echo err >&2');
   expect(outcome).toEqual({ status: 'succeeded', exitCode: 0 });
   expect(output?.split('\n').sort()).toEqual(['', 'err', 'out']);
 });
 
-it('says that it begins when there is a process, and only then', async () => {
+it('reports the start when there is a process, and only then', async () => {
   const begun: string[] = [];
   const say = (program: string) =>
     runProgram(program, [], {
@@ -30,7 +30,7 @@ it('says that it begins when there is a process, and only then', async () => {
   expect(begun).toEqual(['true']);
 });
 
-it('hands arguments over as they are, without a shell', async () => {
+it('passes arguments unchanged, without a shell', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-run-'));
   const word = `; touch ${folder}/oops; $(touch ${folder}/oops) \`touch ${folder}/oops\``;
   const { output } = await runProgram('echo', [word], { timeoutMs: 60_000, signal: never, environment });
@@ -51,7 +51,7 @@ it('ends a program that takes too long, with its children', async () => {
   expect(outcome.message).toMatch(/^TIMEOUT/);
 });
 
-it('ends a program when it is told to, and says why', async () => {
+it('ends a program on request, and says why', async () => {
   const controller = new AbortController();
   const running = run('echo begun; sleep 600', { signal: controller.signal });
   controller.abort(new Error('CANCELLED: an operator cancelled it.'));
@@ -63,7 +63,7 @@ it('does not wait for a child that keeps the output open', async () => {
   expect(await run('sleep 600 & echo $! ; exit 0')).toMatchObject({ status: 'succeeded' });
 });
 
-it('says that a program is not there', async () => {
+it('reports a missing program', async () => {
   const outcome = await runProgram('no-such-program-here', [], {
     timeoutMs: 1_000,
     signal: never,

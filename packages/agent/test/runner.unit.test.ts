@@ -59,7 +59,7 @@ const until = async (look: () => boolean) => {
   while (!look()) await new Promise((resolve) => setTimeout(resolve, 2));
 };
 
-it('asks what it holds at the start and after a broken request, and runs it once', async () => {
+it('asks what it holds at the start and after a failed request, and runs it once', async () => {
   let claims = 0;
   const played = await scene((request, response) => {
     if (request.url === '/api/pcs/2/running') list(response, ...(claims === 0 ? [] : [given('7')]));
@@ -100,7 +100,7 @@ it('repeats a report until it is answered, reduces one that is refused, and repo
     }
   }, `echo '{"a": 1}'`);
   await until(() => ack !== undefined && claim !== undefined && played.journal().includes('"result"'));
-  // one that comes later is acknowledged, and so reported earlier
+  // a later one is acknowledged, and so reported, earlier
   list(claim as unknown as ServerResponse, given('2'));
   await until(() => other === 1);
   expect(said).toEqual([]);
@@ -111,7 +111,7 @@ it('repeats a report until it is answered, reduces one that is refused, and repo
   expect(said[4]).toBe(JSON.stringify({ attempt: 1, result: '{"a":1}' }));
 });
 
-it('says that the time of an attempt was over, not that it failed', async () => {
+it('reports a timeout as such, not as a failure', async () => {
   let failed: object | undefined;
   const played = await scene((request, response, body) => {
     if (request.url === '/api/pcs/2/running')
@@ -206,7 +206,7 @@ it('with a second stop ends what runs, and keeps the report that it cannot deliv
   await played.close();
 });
 
-it('begins the next attempt for a device when the one before is gone, not earlier', async () => {
+it('starts the next attempt for a device once the previous one is gone, not earlier', async () => {
   const calls = path.join(mkdtempSync(path.join(tmpdir(), 'muster-calls-')), 'calls');
   const words = `trap 'sleep 0.02; echo "end $MUSTER_ATTEMPT" >> ${calls}; exit 1' TERM
     echo "begin $MUSTER_ATTEMPT" >> ${calls}
@@ -236,7 +236,7 @@ it('begins the next attempt for a device when the one before is gone, not earlie
   expect(read()).toEqual(['begin 1', 'end 1', 'begin 2']);
 });
 
-it('hears of a cancel while its heartbeat waits, names what it is stopping, and keeps its instance over restarts', async () => {
+it('learns of a cancel while its heartbeat waits, names what it is stopping, and keeps its instance over restarts', async () => {
   const beats: { taskDevices: object[]; wait: number }[] = [];
   const instances = new Set<unknown>();
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-runner-'));
@@ -267,7 +267,7 @@ it('hears of a cancel while its heartbeat waits, names what it is stopping, and 
   expect([...instances]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
 });
 
-it('issue 11: an answered claim wakes the heartbeat that waits after an outage, and that does not wait at the server', async () => {
+it('issue 11: an answered claim wakes the heartbeat that waits after an outage, which then does not wait at the server', async () => {
   const said: string[] = [];
   const waits: number[] = [];
   let claim: ServerResponse | undefined;

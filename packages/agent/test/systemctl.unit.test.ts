@@ -18,10 +18,10 @@ const action = (kind: string, unitName: string): AgentAction => ({
   leaseUntil: '',
   service: { id: '1', unitName, displayName: '', description: '' },
 });
-// An empty PATH: whatever gets so far that it would be run, fails with a message of its own.
+// An empty PATH: a unit that passes the checks fails with another message.
 const execute = systemctl({ allowed: new AllowList(file), timeoutMs: 1_000, environment: { PATH: '' } });
 
-it('allows what is on the list, with or without .service, and reads the list anew each time', async () => {
+it('allows units on the list, with or without .service, and reads the list anew each time', async () => {
   const list = new AllowList(path.join(folder, 'missing'));
   expect(await list.allows('nginx.service')).toBe(false);
   writeFileSync(path.join(folder, 'missing'), '# web\nnginx # the server\n\n  db.service\nx.timer\n');

@@ -1,6 +1,6 @@
 import type { AnswerOf, BodyOf, Endpoint, ParamsOf, QueryOf } from '@muster/contracts';
 
-/** What a call takes and gives, read off its endpoint: what the endpoint does not have cannot be said. */
+/** The arguments and the result of a call, derived from its endpoint: other arguments do not compile. */
 export interface Sending {
   /** Ends the call, a long poll too. */
   readonly signal?: AbortSignal;
@@ -9,7 +9,7 @@ export interface Sending {
 
 type Nothing = Record<never, never>;
 
-/** A part that may be left out altogether does not have to be named. */
+/** A part whose fields are all optional may be left out. */
 type Part<Name extends string, Value> = Nothing extends Value
   ? { readonly [N in Name]?: Value }
   : { readonly [N in Name]: Value };
@@ -24,7 +24,7 @@ export type Input<E extends Endpoint> = Sending &
   (E extends { query: object } ? Part<'query', QueryOf<E>> : unknown) &
   BodyPart<E>;
 
-/** Told apart by their status: `if (answer.status === 204) …`. */
+/** Distinguished by status: `if (answer.status === 204) …`. */
 export type Answered<E extends Endpoint> = AnswerOf<E> & { readonly headers: Headers };
 
 export type Call<E extends Endpoint> =

@@ -12,13 +12,13 @@ export type Client = {
 export interface ClientOptions {
   /** `https://muster.example` */
   readonly url: string;
-  /** Asked before each request if it is a function, so that a rotated token needs no new client. */
+  /** A function is called before each request, so that a rotated token needs no new client. */
   readonly token?: string | (() => string | Promise<string>);
-  /** For tests, proxies and other ways out. */
+  /** For tests and proxies. */
   readonly fetch?: typeof fetch;
 }
 
-/** Whatever a call was given; the types of `Call` say what that may be. */
+/** The arguments of any call; the types of `Call` say what they may be. */
 interface Given extends Sending {
   readonly params?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ interface Given extends Sending {
   readonly contentType?: string;
 }
 
-/** `client.actions.claim({ params: { lane }, body: { worker } })`: a refusal is thrown as a MusterError. */
+/** `client.actions.claim({ params: { lane }, body: { worker } })`; a refusal is thrown as a MusterError. */
 export function createClient(options: ClientOptions): Client {
   const callsOf = (calls: Readonly<Record<string, Endpoint>>) =>
     Object.fromEntries(
@@ -35,7 +35,7 @@ export function createClient(options: ClientOptions): Client {
         (given: Given = {}) => send(options, endpoint, given),
       ]),
     );
-  // Each call is made from the endpoint that gives it its type.
+  // each call is made from the endpoint that gives it its type
   return Object.fromEntries(
     Object.entries(api).map(([door, calls]) => [door, callsOf(calls)]),
   ) as unknown as Client;
@@ -53,7 +53,7 @@ async function send({ url, token, fetch: ask = fetch }: ClientOptions, endpoint:
       ...headers,
     },
     ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
-    // Node wants it said that a stream is sent before the answer is read
+    // Node requires this for a streamed body
     ...(isRaw ? { duplex: 'half' as const } : {}),
     ...(signal ? { signal } : {}),
   });

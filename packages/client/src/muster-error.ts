@@ -1,11 +1,11 @@
 import type { ErrorCode } from '@muster/contracts';
 
-/** A refusal. Requests that got no answer at all fail as `fetch` does, and an ended signal with its own reason. */
+/** A refusal. Requests without an answer fail as `fetch` does, and an aborted signal with its own reason. */
 export class MusterError extends Error {
-  /** What a program goes by; `null`: whoever answered is not Muster, perhaps a proxy before it. */
+  /** For programs to branch on; `null`: the answer did not come from Muster, but perhaps from a proxy. */
   readonly code: ErrorCode | null;
   readonly status: number;
-  /** Seconds, if the server said when to come again. */
+  /** Seconds, if the server said when to try again. */
   readonly retryAfter: number | null;
 
   constructor(refusal: {
@@ -38,7 +38,7 @@ export async function refusalOf(response: Response): Promise<MusterError> {
 function readRefusal(text: string): { error: string; code: ErrorCode } | null {
   try {
     const { error, code } = JSON.parse(text) as { error?: unknown; code?: unknown };
-    // a newer server may have codes that this version does not know: they are passed on all the same
+    // a newer server may have codes that this version does not know: they are passed on
     return typeof error === 'string' && typeof code === 'string' && code.startsWith('MUSTER_')
       ? { error, code: code as ErrorCode }
       : null;

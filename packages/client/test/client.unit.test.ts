@@ -39,13 +39,16 @@ test('a call fills in the path, the query, the token and the body of its endpoin
   expect(asked[2]?.init.headers).not.toHaveProperty('content-type');
 });
 
-test.each(['.', '..', ''])('a name that every address collapses (%j) reaches nothing else', async (lane) => {
-  const { asked, client } = playing(() => json({}));
-  await expect(client.actions.pauseLane({ params: { lane }, body: {} })).rejects.toThrow('lane cannot be');
-  expect(asked).toEqual([]);
-});
+test.each(['.', '..', ''])(
+  'a name that every URL collapses (%j) cannot reach another endpoint',
+  async (lane) => {
+    const { asked, client } = playing(() => json({}));
+    await expect(client.actions.pauseLane({ params: { lane }, body: {} })).rejects.toThrow('lane cannot be');
+    expect(asked).toEqual([]);
+  },
+);
 
-test('a token that is a function is asked before each request', async () => {
+test('a token function is called before each request', async () => {
   let n = 0;
   const { asked, client } = playing(
     () => json({}),
@@ -56,7 +59,7 @@ test('a token that is a function is asked before each request', async () => {
   expect(asked.map(({ init }) => init.headers.authorization)).toEqual(['Bearer secret 1', 'Bearer secret 2']);
 });
 
-test('a refusal is thrown with its code, its status, its sentence and when to come again', async () => {
+test('a refusal is thrown with its code, its status, its sentence and when to try again', async () => {
   const { client } = playing(() =>
     json(
       { error: 'Too much waits.', code: 'MUSTER_OVERLOADED' },
@@ -78,7 +81,7 @@ test.each([
   ['{"message":"no route"}', {}],
   ['null', {}],
   ['', { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }],
-])('an answer of something that is not Muster has no code: %s', async (text, headers) => {
+])('an answer that is not from Muster has no code: %s', async (text, headers) => {
   const { client } = playing(() => new Response(text, { status: 502, headers }));
   await expect(client.actions.counts()).rejects.toMatchObject({ code: null, status: 502, retryAfter: null });
 });
@@ -91,7 +94,7 @@ test('a request without an answer fails as fetch does', async () => {
   await expect(client.actions.counts()).rejects.toBeInstanceOf(TypeError);
 });
 
-test('the types are those of the endpoint: what it does not have cannot be said', () => {
+test('the types are those of the endpoint: other fields do not compile', () => {
   expectTypeOf<Client['actions']['counts']>().parameter(0).not.toHaveProperty('params');
   expectTypeOf<Parameters<Client['actions']['claim']>[0]['body']>().toHaveProperty('worker');
   expectTypeOf<Parameters<Client['devices']['import']>[0]['contentType']>().toExtend<string>();

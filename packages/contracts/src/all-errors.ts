@@ -18,7 +18,7 @@ import { TOKEN_ERRORS } from './tokens/errors.ts';
 import { WEBHOOK_ERRORS } from './webhooks/errors.ts';
 import { WORKFLOW_ERRORS } from './workflows/errors.ts';
 
-/** Every code that a refusal may carry, whichever door it is of. The server does not start with one declared twice. */
+/** Every code that a refusal of any door may carry. The server does not start if a code is declared twice. */
 export const ERRORS = {
   ...ACTION_ERRORS,
   ...BATCH_ERRORS,

@@ -1,33 +1,36 @@
 import type { z } from 'zod';
 
 /**
- * One request and what may be answered to it. The server joins it with who may ask and what happens (`defineRoute`), the
- * client with an address and a token; the published description is made from it. Schemas carry no transforms and no
- * defaults: what passes is what came.
+ * One request and its possible responses. The server adds access and a handler (`defineRoute`), the client an address
+ * and a token; the published description is made from it. Schemas carry no transforms and no defaults: values pass
+ * unchanged.
  */
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** `/api/lanes/:lane/claim` */
   readonly path: string;
   readonly summary: string;
-  /** HEAD answers as GET does, without the body. Only for what changes nothing: some GET endpoints claim. */
+  /** HEAD answers as GET does, without the body. Only for endpoints that change nothing: some GET endpoints claim. */
   readonly head?: true;
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
-  /** Content types of a body that is not JSON: it is read as it comes, however long it is. */
+  /** Content types of a body that is not JSON: it is streamed, without a length limit. */
   readonly takes?: readonly string[];
-  /** The body is bytes, of these content types as a rule; any other, or none, is taken as well. Bounded as JSON is. */
+  /**
+   * The body is bytes, usually of these content types; any other, or none, is accepted as well. The length limit of
+   * JSON applies.
+   */
   readonly bytes?: readonly string[];
-  /** Request headers that mean something here. */
+  /** Request headers that this endpoint reads. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Statuses of success and what they answer; refusals are the same everywhere. */
+  /** Success statuses and their responses; refusals are the same everywhere. */
   readonly responses: Readonly<Record<number, { readonly description: string; readonly schema?: z.ZodType }>>;
-  /** What is answered if it is not JSON. */
+  /** The content type of a response that is not JSON. */
   readonly produces?: string;
 }
 
-/** Keeps the exact types of what it is given, which an annotation would widen. */
+/** Keeps the exact types of its argument, which an annotation would widen. */
 export function endpoint<const E extends Endpoint>(facts: E): E {
   return facts;
 }
@@ -46,5 +49,5 @@ type Answers<R extends Responses> = {
       : undefined;
   };
 };
-/** One of what may be answered if nothing is refused, told apart by its status. */
+/** One of the successful responses, distinguished by status. */
 export type AnswerOf<E extends Endpoint> = Answers<E['responses']>[keyof E['responses'] & number];

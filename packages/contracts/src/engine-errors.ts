@@ -1,6 +1,6 @@
 import type { ErrorCatalogue } from './error-catalogue.ts';
 
-/** What the engine's refusals become. The server does not compile if one is missing here. */
+/** The HTTP form of the engine's errors. The server does not compile if one is missing here. */
 export const ENGINE_ERRORS = {
   MUSTER_BAD_TEXT: {
     status: 400,

@@ -1,4 +1,4 @@
-/** What can happen to an action; NOTED is what a door tells of its own. */
+/** What can happen to an action; NOTED is a door's own event. */
 export const EVENT_TYPES = [
   'CREATED',
   'SENT',

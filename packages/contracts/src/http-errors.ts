@@ -1,6 +1,6 @@
 import type { ErrorCatalogue } from './error-catalogue.ts';
 
-/** What can go wrong before a request reaches a feature, and what all of them refuse alike. */
+/** What can go wrong before a request reaches a feature, and refusals that all features share. */
 export const HTTP_ERRORS = {
   MUSTER_BAD_BODY: {
     status: 400,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What every refusal looks like. */
+/** The form of every refusal. */
 export const refusal = z
   .strictObject({
     error: z.string().describe('A sentence for people.'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Values that many requests and answers have, with the sentence for a wrong one in their description. */
+/** Values that many requests and responses share; their descriptions are the sentences for wrong ones. */
 const LONGEST_NAME = 200;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it is about
@@ -13,14 +13,14 @@ export const name = z
   .regex(VISIBLE)
   .describe('text without control characters')
   .meta({ id: 'Name' });
-/** Lists go on behind the last id of the page before. A cursor of another form is refused everywhere alike. */
+/** Lists continue after the last id of the previous page. A cursor of another form is refused everywhere alike. */
 const A_CURSOR = 'a cursor from this list';
 export const cursor = z
   .string()
   .regex(/^[1-9]\d{0,17}$/)
   .describe(A_CURSOR)
   .meta({ id: 'Cursor' });
-/** Of a list that goes on behind a place in it: an integer of the database. */
+/** For a list that continues after a position in it: an integer of the database. */
 export const placeCursor = z
   .string()
   .regex(/^[1-9]\d{0,8}$/)
@@ -34,15 +34,15 @@ export const wait = z.number().min(0).max(25).describe('Seconds to wait for work
 export const reason = z.string().max(2_000);
 export const priority = z.enum(['normal', 'urgent']).meta({ id: 'Priority' });
 export const headOfLine = z.enum(['skip', 'hold']);
-/** What is for a device in error is redriven only so. */
+/** Dead letters of a device in error are only redriven with this. */
 export const clearError = z.boolean().optional().describe('Also clear the error of the device.');
 /** The fence: a report, an extension or a release names the attempt that was handed out. */
 export const attempt = z.int().min(1).describe('The attempt number that was handed out: the fence.');
 
-/** Ids are opaque: one that is not ours is unknown, not wrong. */
+/** Ids are opaque: an invalid one is unknown, not wrong. */
 export const idParams = z.strictObject({ id: z.string() });
 export const pageQuery = z.strictObject({ cursor: cursor.optional(), limit: limit.optional() });
-/** Of a list of targets that have a name and are online or not. */
+/** For a list of targets that have a name and are online or not. */
 export const targetQuery = z.strictObject({
   ...pageQuery.shape,
   text: z.string().min(1).max(200).optional().describe('Part of the name.'),
@@ -50,7 +50,7 @@ export const targetQuery = z.strictObject({
 });
 export const emptyBody = z.strictObject({});
 export const reasonBody = z.strictObject({ reason: reason.optional() }).meta({ id: 'WithReason' });
-/** A client that speaks for a target with the target's token. */
+/** A client that acts for a target with the target's token. */
 export const instance = z
   .strictObject({ id: z.string(), version: z.string().nullable(), lastSeenAt: time })
   .meta({ id: 'Instance' });

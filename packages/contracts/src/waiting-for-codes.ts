@@ -1,4 +1,4 @@
-/** Why has this not run yet? The codes that a program can go by; the text beside one is for people. */
+/** Why has this not run yet? The codes for programs; the accompanying text is for people. */
 export const WAITING_FOR_CODES = [
   // of every door
   'BEHIND',

@@ -23,7 +23,7 @@ test.each(endpoints)('%s names each part of its path in its parameters', (_name,
   expect(Object.keys(properties).sort()).toEqual(inPath.sort());
 });
 
-/** A default behind an optional shows nowhere but in itself. */
+/** A default behind an optional only shows in itself. */
 function isAsItCame(schema: z.ZodType): boolean {
   try {
     const [input, output] = [
@@ -34,15 +34,15 @@ function isAsItCame(schema: z.ZodType): boolean {
       JSON.stringify(input) === JSON.stringify(output) && !/"default":(?!\{)/.test(JSON.stringify(input))
     );
   } catch {
-    return false; // a transform has no schema of what it gives
+    return false; // a transform has no schema of its output
   }
 }
 
-test.each(endpoints)('%s has no transform and no default: what passes is what came', (_name, one) => {
+test.each(endpoints)('%s has no transform and no default: values pass unchanged', (_name, one) => {
   for (const schema of schemasOf(one)) expect(isAsItCame(schema)).toBe(true);
 });
 
-test('a default or a transform would be noticed, wherever it hides', () => {
+test('a default or a transform is found, wherever it hides', () => {
   for (const n of [
     z.int().default(1),
     z.int().default(1).optional(),
@@ -52,7 +52,7 @@ test('a default or a transform would be noticed, wherever it hides', () => {
     expect(isAsItCame(z.strictObject({ n }))).toBe(false);
 });
 
-/** What an operator or a worker may send twice without queueing twice, and why. All others that are sent take a key. */
+/** Requests that an operator or a worker may repeat without queueing twice, and why. All other requests take a key. */
 const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
   'has the key in its document': ['pipeline.graphql'],
   'makes no action': [
@@ -86,7 +86,7 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
     'workflows.create',
   ],
   'changes nothing': ['actions.count', 'actions.reveal', 'devices.count'],
-  'changes what is there already, and finds it changed the second time': [
+  'changes existing things, and finds them changed the second time': [
     'actions.cancel',
     'actions.cancelMatching',
     'actions.makeDue',
@@ -112,9 +112,9 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
     'webhooks.resume',
     'workflows.cancelRun',
   ],
-  'sends again what its receiver knows by its id': ['webhooks.replay', 'webhooks.replayOne'],
+  'sends messages again that the receiver knows by their ids': ['webhooks.replay', 'webhooks.replayOne'],
   'has a deduplication id, as QStash has': ['callbacks.batch', 'callbacks.publish'],
-  'takes work or tells of it; the attempt is the fence': [
+  'takes work or reports it; the attempt is the fence': [
     'actions.claim',
     'actions.extend',
     'actions.release',
@@ -132,7 +132,7 @@ const QUEUES_NOTHING_NEW: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-test('whatever queues something takes an Idempotency-Key', () => {
+test('every endpoint that queues something takes an Idempotency-Key', () => {
   const without = endpoints.flatMap(([name, { headers = {}, method }]) =>
     method === 'POST' && !('Idempotency-Key' in headers) ? [name] : [],
   );

@@ -23,7 +23,7 @@ type Verdict = Pick<TaskDeviceReported, 'accepted' | 'status' | 'reason'>;
 export class RunnerClient implements WorkServer<TaskDevice> {
   readonly #requests: Requests;
   readonly #pc: string;
-  /** What is said about an attempt at the moment. Its result comes after it, or the server would write it down as late. */
+  /** What is being sent about an attempt. Its result waits for it, or the server would record it as late. */
   readonly #talks = new Map<string, Promise<void>>();
 
   constructor(server: string, token: () => Promise<string>, pcId: string) {
@@ -63,7 +63,7 @@ export class RunnerClient implements WorkServer<TaskDevice> {
       : this.#say('fail', { id, attempt }, { error: message, ...(timedOut ? { timedOut } : {}) }, signal);
   }
 
-  /** It has been begun. Nothing depends on it but the history. */
+  /** It has started. Only the history depends on it. */
   acknowledge(of: Work, signal: AbortSignal): Promise<void> {
     return this.#talk(of, () => this.#say('ack', of, {}, signal)).then(() => {});
   }

@@ -7,7 +7,7 @@ import type { TaskDevice } from './wire.ts';
 
 /** Runs a script for a device: the payload is its input, its output is the result, its exit code the verdict. */
 export interface ScriptOptions {
-  /** A path; it is run as it is, without a shell. */
+  /** A path, run as it is, without a shell. */
   readonly script: string;
   /** For the script, beside MUSTER_TASK_ID and the like. */
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,9 @@
 import type { Report } from '../report.ts';
 import { lastBytes, type Tail } from '../tail.ts';
 
-/** What a script printed, as the result of a device: JSON if it is JSON, else text, never more than the server takes. */
+/**
+ * What a script printed, as the result of a device: JSON if it is JSON, else text, never more than the server accepts.
+ */
 const MOST_RESULT = 65_536;
 const LEAST = 1_000;
 
@@ -15,7 +17,7 @@ export function resultOf(stdout: Tail): { result?: unknown } {
   return { result: fitting(text) };
 }
 
-/** The end of a text, so that it fits as JSON, where quotes and line ends are longer than they were. */
+/** The end of a text, cut to fit as JSON, where quotes and line ends take more space. */
 export function fitting(text: string, most = MOST_RESULT): string {
   let kept = lastBytes(Buffer.from(text), most - 2);
   for (let over = excess(kept, most); over > 0; over = excess(kept, most))
@@ -23,7 +25,7 @@ export function fitting(text: string, most = MOST_RESULT): string {
   return kept;
 }
 
-/** A result that the server will not have as it is (too deep, too large) is better than an attempt without an end. */
+/** A result that the server refuses (too deep, too large) is replaced: an attempt must not stay without an end. */
 export function reduceReport(report: Report, status: number): Report | null {
   if (![400, 413].includes(status)) return null;
   const { message = '', result } = report;
@@ -45,7 +47,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** NUL and halves of characters cannot be stored, and written anew it may be longer than it was. */
+/** NUL and half characters cannot be stored, and the replacement may be longer. */
 function isStorable(json: unknown): boolean {
   const text = JSON.stringify(json);
   return Buffer.byteLength(text) <= MOST_RESULT && !/\\u(?:0000|d[89a-f])/i.test(text);

@@ -6,19 +6,19 @@ import { reduceReport } from './result.ts';
 import type { TaskDevice } from './wire.ts';
 
 /**
- * The runner of a PC: keeps its slots full, with one process per device. How many slots there are the server says: it
- * hands out no more than are free, and a claim that waits is answered when one gets free.
+ * The runner of a PC: keeps its slots full, with one process per device. The server decides how many slots there are:
+ * it hands out no more than are free, and a claim that waits is answered when one is freed.
  */
 export interface RunnerOptions extends Omit<LoopSettings, 'maxRunning'>, ScriptOptions {
   readonly server: string;
   /** Read before every request, so a rotated token needs no restart. */
   readonly token: () => Promise<string>;
   readonly pcId: string;
-  /** How many devices at once, whatever the server would give; 1000 by default. */
+  /** The most devices at once, whatever the server would give; 1000 by default. */
   readonly maxRunning?: number;
-  /** How often it asks whether what runs is still wanted; every 15 seconds by default. */
+  /** How often it asks whether running attempts are still wanted; every 15 seconds by default. */
   readonly heartbeatMs?: number;
-  /** A sentence, if the script cannot be run at the moment: then nothing is taken. */
+  /** A sentence, if the script cannot be run at the moment: then it claims nothing. */
   readonly obstacle?: () => Promise<string | null>;
 }
 

@@ -1,7 +1,7 @@
 import type { ClaimedDevice } from '@muster/contracts';
 import type { Work } from '../work.ts';
 
-/** What a runner is given, as far as it looks at it. What it does not know it ignores. */
+/** The fields of an answer that a runner reads. It ignores all others. */
 export interface TaskDevice
   extends Work,
     Readonly<
@@ -10,11 +10,11 @@ export interface TaskDevice
         'taskId' | 'deviceId' | 'pcId' | 'kind' | 'maxAttempts' | 'startedAt' | 'timeoutAt' | 'payload'
       >
     > {
-  /** When its time is over, on the clock of `performance.now()`: clocks of two machines differ. */
+  /** When its time is over, on the clock of `performance.now()`, because clocks of two machines differ. */
   readonly endsAt: number;
 }
 
-/** The task-devices of an answer. Throws if the server speaks another language. */
+/** The task-devices of an answer. Throws if the answer has another form. */
 export function readTaskDevices(body: unknown, serverNow: number): TaskDevice[] {
   const { taskDevices } = (body ?? {}) as { taskDevices?: unknown };
   if (!Array.isArray(taskDevices) || !taskDevices.every(isTaskDevice))
@@ -23,7 +23,7 @@ export function readTaskDevices(body: unknown, serverNow: number): TaskDevice[] 
   return taskDevices.map((one) => ({ ...one, endsAt: here + timeLeft(one, serverNow) }));
 }
 
-/** By the server's own clock; one that says nonsense about itself still said how long an attempt may take. */
+/** By the server's own clock: even a wrong one still tells how long an attempt may take. */
 function timeLeft({ startedAt, timeoutAt }: TaskDevice, serverNow: number): number {
   const whole = Date.parse(timeoutAt) - Date.parse(startedAt);
   const left = Date.parse(timeoutAt) - serverNow;

@@ -5,7 +5,7 @@ import { attempt, headOfLine, nextCursor, priority, time } from '../values.ts';
 import { waitingFor } from '../waiting-for.ts';
 import { state } from './requests.ts';
 
-/** What goes out; a test compares every answer with it. */
+/** Response schemas; a test compares every response with them. */
 const fields = {
   id: z.string(),
   lane: z.string().nullable(),

@@ -35,7 +35,7 @@ import {
   reportBody,
 } from './requests.ts';
 
-/** Generic lanes for anybody, and the operator's hand on the actions of every door. */
+/** Generic lanes for any worker, and operator actions for every door. */
 const asItIsNow = { 200: { description: 'The action.', schema: actionWithOutcome } };
 
 export const actions = {

@@ -12,7 +12,7 @@ import {
   wait,
 } from '../values.ts';
 
-/** What comes in. Names and bounds are those of the engine; the sentences for wrong values come from here. */
+/** Request schemas. Names and bounds are the engine's; the sentences for wrong values come from here. */
 const leaseSeconds = z
   .number()
   .min(1)
@@ -22,7 +22,7 @@ export const state = z
   .enum(['pending', 'claimed', 'succeeded', 'failed', 'cancelled', 'expired'])
   .meta({ id: 'ActionState' });
 
-/** In an address a name of dots alone leads elsewhere: every client collapses it. */
+/** A name of dots alone would lead elsewhere in a URL: every client collapses it. */
 const laneName = name.regex(/^(?!\.\.?$)/u);
 export const laneParams = z.strictObject({ lane: laneName });
 
@@ -93,7 +93,7 @@ const internal = { internal: z.boolean().optional().describe(WITHOUT_INTERNAL) }
 const anyState = z.enum([...state.options, 'unfinished', 'finished']);
 const created = { createdBefore: time.optional(), createdAfter: time.optional() };
 const ended = { endedBefore: time.optional(), endedAfter: time.optional() };
-/** What no index is for: looked for among the newest 10,000 that match the rest, as are kind and channel without a lane. */
+/** Filters without an index: they scan the newest 10,000 that match the rest, as do kind and channel without a lane. */
 const looked = {
   source: name.optional().describe('Who queued it, as in createdBy.'),
   error: z
@@ -159,7 +159,7 @@ export const redriveFilterBody = z
   .meta({ id: 'RedriveFilter' });
 export type RedriveFilter = z.infer<typeof redriveFilterBody>;
 
-/** Of the actions of one target. */
+/** For the actions of one target. */
 export const targetActionsQuery = z.strictObject({
   state: z
     .enum([...state.options, 'running', 'unfinished', 'finished'])

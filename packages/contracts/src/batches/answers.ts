@@ -4,7 +4,7 @@ import { waitingFor } from '../waiting-for.ts';
 import { batchBody } from './requests.ts';
 import { BATCH_STATUSES, COUNTED } from './statuses.ts';
 
-/** What goes out; a test compares every answer with it. */
+/** Response schemas; a test compares every response with them. */
 const counts = z
   .strictObject(
     Object.fromEntries(COUNTED.map((word) => [word, z.int().min(0)])) as Record<

@@ -3,7 +3,7 @@ import { IDEMPOTENCY_KEY, idParams, pageQuery } from '../values.ts';
 import { accepted, batch, batchPage, retried, targetPage } from './answers.ts';
 import { batchBody, retryBody, targetsQuery } from './requests.ts';
 
-/** One action for many devices, at a pace. */
+/** One action for many devices, at a limited rate. */
 export const batches = {
   create: endpoint({
     method: 'POST',

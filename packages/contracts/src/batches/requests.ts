@@ -3,7 +3,7 @@ import { deviceAction, targets } from '../fleet/requests.ts';
 import { clearError, limit, name, placeCursor } from '../values.ts';
 import { COUNTED } from './statuses.ts';
 
-/** What comes in. */
+/** Request schemas. */
 const perMinute = z.int().min(1).max(1_000_000);
 
 export const batchBody = z

@@ -8,7 +8,7 @@ export const BATCH_STATUSES = [
   'completed',
 ] as const;
 
-/** What became of a device of a batch. */
+/** The outcome for a device of a batch. */
 export const COUNTED = [
   'waiting',
   'pending',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CALLBACK_STATES } from './states.ts';
 
-/** What goes out, in the shapes that the client of QStash reads. Times are milliseconds since 1970. */
+/** Response schemas, in the shapes that the client of QStash reads. Times are milliseconds since 1970. */
 const millis = z.int();
 const manyValues = z.record(z.string(), z.array(z.string()));
 

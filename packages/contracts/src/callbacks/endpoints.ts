@@ -4,7 +4,7 @@ import { idParams } from '../values.ts';
 import { cancelled, dismissed, eventPage, keys, letterPage, message, published, retried } from './answers.ts';
 import { batchBody, cancelBody, cancelQuery, eventQuery, letterBody, letterQuery } from './requests.ts';
 
-/** The part of QStash's interface that Muster has, under QStash's paths: its client is used as it is. */
+/** The part of QStash's interface that Muster supports, under QStash's paths, for QStash's unchanged client. */
 const OPTIONS = {
   'Upstash-Method': 'The method of the callback; POST by default.',
   'Upstash-Delay': 'How long to wait before sending: 10s, 5m, 1d12h.',

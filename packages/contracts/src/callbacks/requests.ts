@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { cursor } from '../values.ts';
 import { CALLBACK_STATES } from './states.ts';
 
-/** What comes in, as the client of QStash sends it. */
+/** Request schemas, as the client of QStash sends them. */
 export const batchBody = z
   .array(
     z.looseObject({
@@ -33,7 +33,7 @@ export const eventQuery = z.strictObject({
   cursor: cursor.optional(),
 });
 
-/** Older clients (2.8) name ids in the body; nothing else is understood there, and an empty list means none. */
+/** Older clients (2.8) name ids in the body; no other field is understood there, and an empty list means none. */
 const inBody = z.array(id).max(1_000).optional();
 export const cancelBody = z.strictObject({ messageIds: inBody }).meta({ id: 'CancelCallbacks' });
 export const letterBody = z.strictObject({ dlqIds: inBody }).meta({ id: 'DeadLetters' });

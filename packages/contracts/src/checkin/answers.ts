@@ -3,7 +3,7 @@ import { origin, source } from '../fleet/answers.ts';
 import { priority, time } from '../values.ts';
 import { waitingFor } from '../waiting-for.ts';
 
-/** What goes out; a test compares every answer with it. */
+/** Response schemas; a test compares every response with them. */
 export const status = z
   .enum(['pending', 'sent', 'done', 'failed', 'cancelled', 'expired'])
   .meta({ id: 'DeviceActionStatus' });

@@ -6,7 +6,7 @@ import { IDEMPOTENCY_KEY, INSTANCE, idParams } from '../values.ts';
 import { assigned, checkedIn, queue } from './answers.ts';
 import { checkinBody } from './requests.ts';
 
-/** What waits for a device, and what it gets when it comes. */
+/** What waits for a device, and what it gets at a check-in. */
 export const checkin = {
   checkIn: endpoint({
     method: 'POST',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { wait } from '../values.ts';
 
-/** What comes in. */
+/** Request schemas. */
 export const checkinBody = z
   .strictObject({
     result: z

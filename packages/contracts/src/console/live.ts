@@ -4,7 +4,7 @@ import { feedCursor } from '../feed/endpoints.ts';
 import { time } from '../values.ts';
 import { MUSTER_TENANT } from './session.ts';
 
-/** Hints of what has changed, so that a page asks the ordinary routes for what it shows. */
+/** Hints about changes, after which a page reads the ordinary routes. */
 const liveChanged = z
   .strictObject({
     actions: z.array(z.string()).describe('Their ids.'),

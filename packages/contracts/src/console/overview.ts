@@ -4,7 +4,7 @@ import { name, time } from '../values.ts';
 import { WAITING_FOR_CODES } from '../waiting-for-codes.ts';
 import { PROBLEM_CODES, SEARCHED } from './words.ts';
 
-/** What a person wants to know first, from tables that are kept for it: nothing here counts by a scan. */
+/** What an operator wants to know first, from tables kept for it: no count here scans. */
 const count = z.int().min(0);
 
 const statsRow = z

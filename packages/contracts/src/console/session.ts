@@ -4,8 +4,8 @@ import { ROLES } from '../tokens/kinds.ts';
 import { time } from '../values.ts';
 
 /**
- * Sign-ins of a browser. Each is an HttpOnly cookie, one per tenant, and is worth as much as the operator token that it was
- * made with, and no longer. Which of them a request is made with says the header Muster-Tenant; without it the default tenant's.
+ * Browser sign-ins. Each is an HttpOnly cookie, one per tenant, with the rights and the lifetime of the operator token
+ * that it was made with. The header Muster-Tenant chooses one for a request; the default is the default tenant's.
  */
 export const MUSTER_TENANT = {
   'Muster-Tenant':

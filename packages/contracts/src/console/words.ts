@@ -1,4 +1,4 @@
-/** What a person should look at. */
+/** Problems that need an operator's attention. */
 export const PROBLEM_CODES = [
   'DEAD_LETTERS',
   'DEVICES_IN_ERROR',

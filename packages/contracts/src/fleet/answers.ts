@@ -3,13 +3,13 @@ import { POLICIES } from '../pipeline/policies.ts';
 import { instances, nextCursor, time } from '../values.ts';
 import { MILESTONE_TYPES } from './milestone-types.ts';
 
-/** What goes out; a test compares every answer with it. */
+/** Response schemas; a test compares every response with them. */
 export const source = z
   .enum(['assign', 'workflow', 'batch', 'task', 'pipeline', 'mdm', 'sql'])
   .meta({ id: 'ActionSource' });
 export type ActionSource = z.infer<typeof source>;
 
-/** What made an action of a device, where that is not an operator. */
+/** What created an action of a device, if it was not an operator. */
 export const origin = {
   workflow: z
     .strictObject({ id: z.string(), name: z.string(), runId: z.string() })

@@ -4,11 +4,11 @@ import { idParams, pageQuery, reasonBody } from '../values.ts';
 import { countedDevices, device, devicePage, deviceWithToken, milestonePage, newToken } from './answers.ts';
 import { countBody, enrolBody, listQuery, newDevice, updateBody } from './requests.ts';
 
-/** What an import may be. */
+/** The content types of an import. */
 const CSV = 'text/csv';
 const JSON_LINES = ['application/x-ndjson', 'application/jsonl', 'application/json-lines'];
 
-/** Devices themselves: which there are, how they come, what happened to them. */
+/** Devices themselves: their registration, properties and history. */
 export const devices = {
   create: endpoint({
     method: 'POST',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cursor, headOfLine, limit, name, priority, time } from '../values.ts';
 
-/** What comes in. Also what batches and workflows say about targets and actions. */
+/** Request schemas, also for the targets and actions of batches and workflows. */
 export const tags = z.array(name).max(100);
 const pcId = z
   .string()

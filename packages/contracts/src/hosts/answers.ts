@@ -4,7 +4,7 @@ import { headOfLine, heldElsewhere, instances, nextCursor, priority, time } from
 import { waitingFor } from '../waiting-for.ts';
 import { HOST_STATUSES } from './statuses.ts';
 
-/** What goes out; a test compares every answer with it. */
+/** Response schemas; a test compares every response with them. */
 const status = z.enum(HOST_STATUSES).meta({ id: 'HostActionStatus' });
 
 export const host = z

@@ -3,7 +3,7 @@ import { INSTANCE } from '../values.ts';
 import { heartbeatAnswer, heldActions, lockedActions, reportAnswer } from './answers.ts';
 import { heartbeatBody, pollQuery, reportBody } from './requests.ts';
 
-/** What agents do. */
+/** The requests of agents. */
 export const control = {
   poll: endpoint({
     method: 'GET',

@@ -3,7 +3,7 @@ import { IDEMPOTENCY_KEY, reasonBody } from '../values.ts';
 import { action, actionPage, actionWithEvents } from './answers.ts';
 import { actionParams, actionQuery, hostParams, newAction } from './requests.ts';
 
-/** What operators want of the services of a host. */
+/** Operators' requests for the services of a host. */
 export const hostActions = {
   enqueue: endpoint({
     method: 'POST',

@@ -3,7 +3,10 @@ import { targetActionsQuery } from '../actions/requests.ts';
 import { attempt, cursor, headOfLine, limit, name, priority, targetQuery, time, wait } from '../values.ts';
 import { HOST_STATUSES } from './statuses.ts';
 
-/** What comes in. A unit is named as systemd allows it, without globs; an escape (\x2d) is written with two lower-case digits. */
+/**
+ * Request schemas. A unit is named as systemd allows it, without globs; an escape (\x2d) is written with two lower-case
+ * digits.
+ */
 const UNIT = /^(?:[A-Za-z0-9_]|\\x[0-9a-f]{2})(?:[A-Za-z0-9:_.@-]|\\x[0-9a-f]{2}){0,250}$/;
 
 const description = z.string().max(2_000);
@@ -92,7 +95,7 @@ export const statsQuery = z.strictObject({
   ...targetQuery.shape,
 });
 
-/** The sentences for wrong values are fixed, so they are read by poll-parameters.ts and not by this schema. */
+/** The sentences for wrong values are fixed, so poll-parameters.ts parses the values, not this schema. */
 export const pollQuery = z.looseObject({
   max: z
     .unknown()

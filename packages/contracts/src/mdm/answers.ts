@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nextCursor, time } from '../values.ts';
 
-/** What goes out; a test compares every answer with it. */
+/** Response schemas; a test compares every response with them. */
 export const enrolment = z
   .strictObject({
     id: z.string().describe('The id of the device.'),

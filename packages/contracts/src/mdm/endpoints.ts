@@ -20,7 +20,7 @@ const CERTIFICATES = {
   responses: { 200: { description: 'The response of the authority.', schema: z.string() } },
 } as const;
 
-/** Phones over Apple's protocol, and those who manage them. */
+/** Phones over Apple's protocol, and their management. */
 export const mdm = {
   message: endpoint({
     method: 'PUT',

@@ -1,6 +1,6 @@
 import type { ErrorCatalogue } from '../error-catalogue.ts';
 
-/** Of phones and of those who manage them. To a phone nothing is ever answered with 401: it would leave. */
+/** For phones and their management. A phone is never answered with 401: it would leave. */
 export const MDM_ERRORS = {
   MUSTER_BAD_COMMAND: {
     status: 400,

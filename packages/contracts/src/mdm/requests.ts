@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What comes in from those who manage phones. */
+/** Request schemas for the management of phones. */
 export const rawCommand = z
   .strictObject({
     requestType: z

@@ -3,7 +3,7 @@ import { refusal } from '../refusal.ts';
 import { nextCursor, time } from '../values.ts';
 import { BOT_STATUSES, COMPLETION_REASONS, ORDER_STATUSES, ORDER_TYPES } from './statuses.ts';
 
-/** What goes out; a test compares every answer with it. */
+/** Response schemas; a test compares every response with them. */
 export const order = z
   .strictObject({
     id: z.string(),

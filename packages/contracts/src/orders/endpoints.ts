@@ -15,7 +15,7 @@ import { botListQuery, botPatch, noFields, orderBody, orderListQuery, orderPatch
 
 const clear = { summary: 'Delete all orders and free their bots; numbering continues' } as const;
 
-/** Orders, of which bots process one at a time. */
+/** Orders, which bots process one at a time. */
 export const orders = {
   create: endpoint({
     method: 'POST',
@@ -83,7 +83,7 @@ export const orders = {
   }),
 };
 
-/** Who processes orders. */
+/** The bots that process orders. */
 export const bots = {
   create: endpoint({
     method: 'POST',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pageQuery } from '../values.ts';
 import { BOT_STATUSES, ORDER_STATUSES, ORDER_TYPES } from './statuses.ts';
 
-/** What comes in. */
+/** Request schemas. */
 const uuid = z
   .string()
   .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/)
@@ -27,10 +27,10 @@ export const orderPatch = z
   .meta({ id: 'OrderPatch' });
 export type OrderPatch = z.infer<typeof orderPatch>;
 
-/** What takes no fields refuses them: whoever sends some expects something of them. */
+/** An endpoint without fields refuses any, because a client that sends some expects an effect. */
 export const noFields = z.strictObject({}).meta({ id: 'NoFields' });
 
-/** Of orders and of bots alike. */
+/** For orders and bots alike. */
 export const listQuery = z.strictObject({
   ...pageQuery.shape,
   deleted: z.boolean().optional().describe('Only deleted ones that can still be restored.'),
@@ -46,7 +46,7 @@ export const orderListQuery = z.strictObject({
 
 export const botListQuery = z.strictObject({ ...listQuery.shape, status: z.enum(BOT_STATUSES).optional() });
 
-/** Of which claim it is: an earlier one changes nothing. */
+/** The attempt it is about: an earlier one changes nothing. */
 export const completion = z.strictObject({ orderId: z.string(), botId: z.string(), attempt: z.int().min(1) });
 
 export const botPatch = z

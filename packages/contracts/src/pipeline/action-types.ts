@@ -4,11 +4,11 @@ import type { Policy } from './policies.ts';
 export interface ActionType {
   readonly id: number;
   readonly name: string;
-  /** The policies from which it is allowed. None: only by creating the device. */
+  /** The policies in which it is allowed. None: only by creating the device. */
   readonly from: readonly Policy[];
   /** The policy that it leads to; null: it changes none. */
   readonly to: Policy | null;
-  /** database: nobody but us takes part; device: the device does it of its own accord; command: it is told to. */
+  /** database: only Muster takes part; device: the device does it on its own; command: the device is told to. */
   readonly way: 'database' | 'device' | 'command';
   /** What the maker's layer is asked for. */
   readonly requestType: string | null;

@@ -1,6 +1,6 @@
 import type { ErrorCatalogue } from '../error-catalogue.ts';
 
-/** In `extensions.code` of an error of GraphQL, in `failed` of a bulk, in the rows of a batch. */
+/** Codes in `extensions.code` of a GraphQL error, in `failed` of a bulk, in the rows of a batch. */
 export const PIPELINE_ERRORS = {
   ACTION_NOT_FOUND: { status: 404, meaning: 'There is no action type with this number; they are 1 to 10.' },
   DEVICE_BUSY: {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { FAILED_REASONS } from './statuses.ts';
 
 /**
- * What the pipeline and a maker's layer say to each other, on two topics of the bus. The key of every message on both is the UDID
- * of its device, so what concerns one device is taken in order. The tenant is the bus message's.
+ * The messages between the pipeline and a maker's layer, on two topics of the bus. The key of every message on both is
+ * the UDID of its device, so messages about one device are taken in order. The tenant is the bus message's.
  */
 export const COMMAND_TOPIC = 'command';
 export const CHECKIN_TOPIC = 'checkin';
@@ -25,11 +25,11 @@ export const commandMessage = z.strictObject({
     PhoneNumber: z.string().optional(),
   }),
   /**
-   * Not to be served from then on: its execution ends two seconds later. The same command again with an earlier time was cancelled:
-   * what was not handed out yet is not handed out any more.
+   * Not to be served from then on: its execution ends two seconds later. The same command again with an earlier time
+   * was cancelled: what was not handed out yet must not be handed out.
    */
   expires_at: z.iso.datetime(),
-  /** Nobody waits for the device: a layer that knows that it cannot be reached says so at once. */
+  /** The sender does not wait for the device: a layer that knows that it cannot reach it says so at once. */
   fail_if_unreachable: z.boolean().optional(),
 });
 export type CommandMessage = z.infer<typeof commandMessage>;
@@ -37,7 +37,7 @@ export type CommandMessage = z.infer<typeof commandMessage>;
 const authenticated = z.object({
   /** The device whose enrolment it was. */
   device_id: z.string(),
-  /** A device that was released comes back with a new enrolment: what was unfinished ends. */
+  /** A released device comes back with a new enrolment: its unfinished actions end. */
   new_life: z.boolean().optional(),
   serial: z.string().nullish(),
   model: z.string().nullish(),
@@ -46,19 +46,19 @@ const authenticated = z.object({
 const tokenUpdate = z.object({
   /** It awaits configuration, so it was wiped. */
   new_life: z.boolean().optional(),
-  /** It stands in its Setup Assistant: another such event tells that it has left it. */
+  /** It is in its Setup Assistant; another such event reports that it has left it. */
   awaits_configuration: z.boolean().optional(),
   has_unlock_token: z.boolean().optional(),
 });
 const actionFailed = z.object({
   reason: z.enum(FAILED_REASONS),
-  /** What the device said, as it said it. */
+  /** The device's own words. */
   error_chain: z.array(z.unknown()).nullish(),
-  /** Of a timeout: false if the device never fetched the command, which counts as no attempt. */
+  /** For a timeout: false if the device never fetched the command, which does not count as an attempt. */
   fetched: z.boolean().optional(),
-  /** Of a timeout: it fetched the command and said that it cannot now. */
+  /** For a timeout: the device fetched the command and answered NotNow. */
   not_now: z.boolean().optional(),
-  /** A code of ours (NO_UNLOCK_TOKEN, MESSAGE_PUSH_NOT_CONFIGURED): trying again would not help. */
+  /** One of Muster's codes (NO_UNLOCK_TOKEN, MESSAGE_PUSH_NOT_CONFIGURED): trying again would not help. */
   code: z.string().nullish(),
 });
 
@@ -68,7 +68,7 @@ const event = <Type extends string, Uuid extends z.ZodType, Payload extends z.Zo
   payload: Payload,
 ) => z.strictObject({ event_type: z.literal(type), command_uuid, udid, payload });
 
-/** Maker's layer → pipeline: this is what the device said or did. */
+/** Maker's layer → pipeline: what the device said or did. */
 export const checkinEvent = z.discriminatedUnion('event_type', [
   event('ACTION_COMPLETED', uuid, z.object({})),
   event('ACTION_FAILED', uuid, actionFailed),

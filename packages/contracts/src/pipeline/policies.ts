@@ -1,4 +1,7 @@
-/** Where a device is in its life, as far as the pipeline has brought it. `state` (ok, error) and `online` are other facts. */
+/**
+ * Where a device is in its life, as far as the pipeline has brought it. `state` (ok, error) and `online` are
+ * independent of it.
+ */
 export const POLICIES = [
   'uploaded',
   'registered',

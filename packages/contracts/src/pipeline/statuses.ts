@@ -2,7 +2,7 @@
 export const EXECUTION_STATUSES = ['ACTION_PENDING', 'ACTION_COMPLETED', 'ACTION_FAILED'] as const;
 export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number];
 
-/** Why an execution failed; others are codes of ours (INVALID_TRANSITION, CANCELLED, …). */
+/** Why an execution failed; others are Muster's codes (INVALID_TRANSITION, CANCELLED, …). */
 export const FAILED_REASONS = [
   'device_timeout',
   'apns_bad_token',
@@ -12,6 +12,6 @@ export const FAILED_REASONS = [
 ] as const;
 export type FailedReason = (typeof FAILED_REASONS)[number];
 
-/** Of a batch and of its rows: they tell what became of the dispatch, not of the device's answer. */
+/** For a batch and its rows: the outcome of the dispatch, not the device's answer. */
 export const DISPATCH_STATUSES = ['IN_PROGRESS', 'COMPLETED'] as const;
 export const DISPATCH_ROW_STATUSES = ['PENDING', 'SUCCESS', 'FAILED'] as const;

@@ -27,7 +27,7 @@ const enqueued = z
   .meta({ id: 'NanoEnqueued' });
 const SOME = 'Not all succeeded; each failure has its own error.';
 
-/** What people and programs that come from NanoMDM send; a token is the password of Basic. */
+/** Requests of people and programs that come from NanoMDM; a token is the password of Basic. */
 export const nanomdm = {
   enqueue: endpoint({
     method: 'PUT',

@@ -3,7 +3,7 @@ import { heldElsewhere, instances, nextCursor, time } from '../values.ts';
 import { waitingFor } from '../waiting-for.ts';
 import { DEVICE_STATUSES, TASK_REASONS, TASK_STATUSES } from './statuses.ts';
 
-/** What goes out; a test compares every answer with it. */
+/** Response schemas; a test compares every response with them. */
 const count = z.int().min(0);
 export const pc = z
   .strictObject({

@@ -3,7 +3,7 @@ import { IDEMPOTENCY_KEY, idParams, reasonBody } from '../values.ts';
 import { task, taskDevice, taskDeviceEvents, taskDevicePage, taskPage } from './answers.ts';
 import { newTask, taskDeviceQuery, taskQuery } from './requests.ts';
 
-/** What is to be done by many devices, through their PCs. */
+/** Work for many devices, done through their PCs. */
 export const tasks = {
   create: endpoint({
     method: 'POST',

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { cursor, limit, name, time, wait } from '../values.ts';
 import { DEVICE_WORDS, TASK_WORDS } from './statuses.ts';
 
-/** What comes in. */
+/** Request schemas. */
 const anId = z
   .string()
   .regex(/^[1-9]\d{0,17}$/)
   .describe('an id');
-/** The upper limit is a setting, and pcs.ts says so. */
+/** The upper limit is a setting, which pcs.ts checks. */
 const slots = z
   .int()
   .min(1)

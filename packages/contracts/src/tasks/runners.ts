@@ -3,7 +3,7 @@ import { INSTANCE, idParams } from '../values.ts';
 import { acknowledged, claimed, heartbeat, heldDevices, pcHeartbeat, reported } from './answers.ts';
 import { attemptBody, claimBody, completeBody, failBody, pcHeartbeatBody } from './requests.ts';
 
-/** What runners do. */
+/** The requests of runners. */
 export const runners = {
   claim: endpoint({
     method: 'POST',

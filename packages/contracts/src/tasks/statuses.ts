@@ -7,7 +7,9 @@ export type TaskReason = (typeof TASK_REASONS)[number];
 export const DEVICE_STATUSES = ['pending', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
 
-/** What may be asked for: also the words of older systems for the same things, and those that were never handed out. */
+/**
+ * Accepted in filters: also older systems' words for the same states, and those of devices that were never handed out.
+ */
 export const TASK_WORDS = [...TASK_STATUSES, 'completed', 'claimed', 'retrying'] as const;
 export const DEVICE_WORDS = [...DEVICE_STATUSES, 'success', 'claimed', 'retrying', 'unsupplied'] as const;
 export type DeviceWord = (typeof DEVICE_WORDS)[number];

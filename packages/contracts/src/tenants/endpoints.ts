@@ -5,7 +5,7 @@ import { newToken } from '../tokens/requests.ts';
 import { idParams, limit, nextCursor, placeCursor, time } from '../values.ts';
 import { TENANT_NAME } from './name.ts';
 
-/** Tenants share an installation and nothing else; admins of the default one make them. */
+/** Tenants share an installation and nothing else; admins of the default one create them. */
 export const newTenant = z
   .strictObject({
     name: z.string().min(1).max(TENANT_NAME.longest).regex(TENANT_NAME.form).describe(TENANT_NAME.described),

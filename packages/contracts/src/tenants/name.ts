@@ -1,4 +1,4 @@
-/** What a tenant may be called, over HTTP and at the command line. */
+/** The form of a tenant's name, over HTTP and at the command line. */
 export const TENANT_NAME = {
   form: /^[\p{L}\p{N}][\p{L}\p{N} ._-]*$/u,
   longest: 100,

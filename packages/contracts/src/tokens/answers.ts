@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nextCursor, time } from '../values.ts';
 import { ROLES } from './kinds.ts';
 
-/** What goes out; a test compares every answer with it. */
+/** Response schemas; a test compares every response with them. */
 const fields = {
   id: z.string(),
   kind: z.string(),

@@ -3,7 +3,7 @@ import { emptyBody, idParams } from '../values.ts';
 import { issuedToken, tokenPage } from './answers.ts';
 import { listQuery, newToken } from './requests.ts';
 
-/** Admins manage the tokens of their tenant. A secret is in the answer to its creation and nowhere else. */
+/** Admins manage the tokens of their tenant. A secret is only in the response to its creation. */
 export const tokens = {
   create: endpoint({
     method: 'POST',

@@ -1,6 +1,6 @@
 /**
  * The kinds of tokens. Each token is of one kind and opens only the routes that name it. A feature with clients of its
- * own adds a line here; `byHand` is for kinds that an admin issues himself, others are issued by their feature.
+ * own adds a line here; `byHand` marks kinds that admins issue, and the others are issued by their feature.
  */
 export const TOKEN_KINDS = {
   operator: { byHand: true, meaning: 'a person or an application, with a role' },
@@ -17,7 +17,7 @@ export const TOKEN_KINDS = {
 
 export type TokenKind = keyof typeof TOKEN_KINDS;
 
-/** A fleet has one for each device: lists show those that people made, unless they are asked for others. */
+/** A fleet has one for each device: lists show those created by hand, unless a kind is given. */
 export const KINDS = Object.keys(TOKEN_KINDS) as TokenKind[];
 export const KINDS_BY_HAND = KINDS.filter((kind) => TOKEN_KINDS[kind].byHand);
 
@@ -25,7 +25,7 @@ export function isTokenKind(text: string): text is TokenKind {
   return Object.hasOwn(TOKEN_KINDS, text);
 }
 
-/** Each role may do what the one before it may. */
+/** Each role may do everything that the previous one may. */
 export const ROLES = ['viewer', 'operator', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 

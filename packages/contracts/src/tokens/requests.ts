@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { cursor, limit, name } from '../values.ts';
 import { KINDS, KINDS_BY_HAND, ROLES } from './kinds.ts';
 
-/** What comes in. */
+/** Request schemas. */
 export const newToken = z
   .strictObject({
     kind: z.enum(KINDS_BY_HAND),

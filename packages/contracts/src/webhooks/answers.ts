@@ -3,7 +3,7 @@ import { nextCursor, time } from '../values.ts';
 import { DELIVERY_STATES, WEBHOOK_EVENTS, WEBHOOK_WILDCARDS } from './events.ts';
 import { webhookFilter } from './requests.ts';
 
-/** What goes out; a test compares every answer with it. */
+/** Response schemas; a test compares every response with them. */
 const lastTry = z
   .strictObject({
     at: time,

@@ -23,7 +23,7 @@ import {
 
 const asItIs = { 200: { description: 'The webhook.', schema: webhook } } as const;
 
-/** What happens, sent to whoever wants to know of it. */
+/** Events sent to other systems. */
 export const webhooks = {
   create: endpoint({
     method: 'POST',

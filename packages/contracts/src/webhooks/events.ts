@@ -1,4 +1,4 @@
-/** What webhooks can tell of, in the words of docs/webhooks.md. */
+/** The events of webhooks, in the words of docs/webhooks.md. */
 export const WEBHOOK_EVENTS = [
   'action.created',
   'action.started',
@@ -18,10 +18,10 @@ export const WEBHOOK_EVENTS = [
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** All of a noun. */
+/** All events of a noun. */
 export const WEBHOOK_WILDCARDS = ['action.*', 'order.*'] as const;
 export type WebhookWildcard = (typeof WEBHOOK_WILDCARDS)[number];
 
-/** A delivery is as its action is: waiting, under way, or ended. */
+/** A delivery has the state of its action: waiting, under way, or ended. */
 export const DELIVERY_STATES = ['waiting', 'sending', 'delivered', 'failed', 'cancelled'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];

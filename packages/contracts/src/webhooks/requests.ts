@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { cursor, limit, name, reason, time } from '../values.ts';
 import { DELIVERY_STATES, WEBHOOK_EVENTS, WEBHOOK_WILDCARDS } from './events.ts';
 
-/** What comes in. */
+/** Request schemas. */
 const url = z.string().min(1).max(2_000).describe('a URL that begins with https:// or http://');
 const ids = z
   .array(

@@ -3,7 +3,7 @@ import { deviceAction, targets } from '../fleet/requests.ts';
 import { nextCursor, time } from '../values.ts';
 import { schedule } from './requests.ts';
 
-/** What goes out; a test compares every answer with it. */
+/** Response schemas; a test compares every response with them. */
 export const run = z
   .strictObject({
     id: z.string(),
