@@ -10,7 +10,7 @@ export const actionEvent = z
     attempt: z.int().min(0),
     at: time,
     worker: z.string().optional(),
-    workerName: z.string().optional().describe('What people call the worker, if its door knows it.'),
+    workerName: z.string().optional().describe('The name of the worker, if its door knows it.'),
     reason: z.string().optional(),
   })
   .meta({ id: 'ActionEvent' });

@@ -11,7 +11,7 @@ export const refusal = z
     errors: z
       .array(z.strictObject({ message: z.string(), extensions: z.strictObject({ code: z.string() }) }))
       .optional()
-      .describe('Only at /graphql: the same as clients of GraphQL read it.'),
+      .describe('Only at /graphql: the same error in the form that GraphQL clients read.'),
   })
   .meta({ id: 'Error' });
 export type Refusal = z.infer<typeof refusal>;

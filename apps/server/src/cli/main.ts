@@ -59,8 +59,8 @@ program
     'a file with the units the agent may control, one per line',
     '/etc/muster-agent/units',
   )
-  .option('--state-dir <folder>', 'where it keeps what must survive a crash', '/var/lib/muster-agent')
-  .option('--max-running <n>', 'how many commands run at once', '10')
+  .option('--state-dir <folder>', 'the folder for what must survive a crash', '/var/lib/muster-agent')
+  .option('--max-running <n>', 'the most commands at once', '10')
   .option('--timeout <seconds>', 'the time limit of a command', '600')
   .option('--grace <seconds>', 'how long commands may keep running after a stop', '30')
   .option(
@@ -80,9 +80,9 @@ program
     '--exec <file>',
     'the program to run for each device; receives the payload as JSON on stdin',
   )
-  .option('--state-dir <folder>', 'where it keeps what must survive a crash', '/var/lib/muster-runner')
-  .option('--max-running <n>', 'how many devices at once, within the slots of the PC', '1000')
-  .option('--heartbeat <seconds>', 'how often to check for cancellations', '15')
+  .option('--state-dir <folder>', 'the folder for what must survive a crash', '/var/lib/muster-runner')
+  .option('--max-running <n>', 'the most devices at once, within the slots of the PC', '1000')
+  .option('--heartbeat <seconds>', 'how long each check for cancelled work waits at the server', '15')
   .option('--grace <seconds>', 'how long running devices may continue after a stop', '30')
   .addHelpText('after', '\nInput, output and exit codes of the program: docs/runner.md.')
   .action(command((flags: RunnerFlags) => runner(flags)));
@@ -103,7 +103,7 @@ migrate
   .action(command(() => runCommand('migrate list', {})));
 migrate
   .command('validate')
-  .description('Compare the schema with the expected one')
+  .description('Compare the schema with that of this version; exits with 1 on a difference')
   .action(command(() => runCommand('migrate validate', {})));
 
 const token = program.command('token').description('Manage tokens; secrets are shown once');
@@ -125,7 +125,7 @@ token
 token
   .command('list')
   .description('List the tokens created by hand, without secrets')
-  .option('--kind <kind>', `others: ${KINDS.join(', ')}`)
+  .option('--kind <kind>', `only of this kind, also issued by the server: ${KINDS.join(', ')}`)
   .option(...TENANT)
   .action(command((options: object) => runCommand('token list', options)));
 token
@@ -139,7 +139,7 @@ token
   .option(...TENANT)
   .action(command((id: string, options: object) => runCommand('token rotate', { ...options, id })));
 
-const tenant = program.command('tenant').description('Tenants');
+const tenant = program.command('tenant').description('Manage tenants');
 tenant
   .command('create <name>')
   .description('Add a tenant')

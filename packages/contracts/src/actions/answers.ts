@@ -12,7 +12,7 @@ const fields = {
   space: z.string().nullable(),
   channel: z.string(),
   kind: z.string(),
-  name: z.string().optional().describe('What it is called, if not by its kind: the command of a phone.'),
+  name: z.string().optional().describe('The display name, if it is not the kind: the command of a phone.'),
   payload: z.unknown(),
   state,
   priority,
@@ -47,15 +47,15 @@ const fields = {
   fixed: z
     .array(z.enum(['place', 'time', 'copy']))
     .optional()
-    .describe('What its door does not let operators do: move-to-front, make-due or copy would be refused.'),
+    .describe('What its door does not allow: place (move-to-front), time (make-due), copy.'),
   targetName: z
     .string()
     .optional()
-    .describe('What people call the target of its lane: a device, or a service and its host.'),
+    .describe('The name of its target: a device, or a service and its host.'),
   workerName: z
     .string()
     .optional()
-    .describe('What people call the worker that has it: a device, host, PC or bot.'),
+    .describe('The name of the worker that has it: a device, host, PC or bot.'),
   ...origin,
 };
 
@@ -81,7 +81,7 @@ export const page = z
       .min(0)
       .optional()
       .describe(
-        'How many actions were searched, with source, error, text, endedAfter or endedBefore, and with kind, channel or internal=false unless lane or tag is given; with a tag also if 10,000 were searched without filling the page. The cursor continues behind them, also from a page that is not full.',
+        'How many actions were searched. Set with source, error, text, endedAfter or endedBefore; with kind, channel or internal=false unless lane or tag is given; and with a tag if 10,000 were searched without filling the page. The cursor continues behind them, also from a page that is not full.',
       ),
   })
   .meta({ id: 'ActionPage' });
@@ -98,7 +98,7 @@ export type CountedActions = z.infer<typeof counted>;
 const failureGroup = z
   .strictObject({
     kind: z.string(),
-    name: z.string().optional().describe('What it is called, if not by its kind: the command of a phone.'),
+    name: z.string().optional().describe('The display name, if it is not the kind: the command of a phone.'),
     error: z.string().describe('The error without its variable parts: numbers, ids, quoted names.'),
     count: z.int().min(1),
     firstEndedAt: time,

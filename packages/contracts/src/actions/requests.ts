@@ -87,7 +87,7 @@ const filters = {
 };
 
 const WITHOUT_INTERNAL =
-  'false: without what the server queues for itself (messages between its parts, callbacks, deliveries of webhooks), unless ids, lane, channel, kind or tag name it.';
+  "false: leaves out the server's own actions (messages between its parts, callbacks, webhook deliveries), unless ids, lane, channel, kind or tag is given.";
 const internal = { internal: z.boolean().optional().describe(WITHOUT_INTERNAL) };
 
 const anyState = z.enum([...state.options, 'unfinished', 'finished']);
@@ -101,14 +101,14 @@ const looked = {
     .min(1)
     .max(200)
     .optional()
-    .describe('Part of the error that the worker reported, of a finished action.'),
+    .describe('Part of the error that the worker reported; only finished actions have one.'),
   text: z
     .string()
     .min(1)
     .max(200)
     .optional()
     .describe(
-      'Part of the payload; quotes, and blanks beside marks of JSON, do not count. Needs kind, tag or lane too, or createdAfter within the last 24 hours.',
+      'Part of the payload; quotes, and blanks around JSON punctuation, are ignored. Needs kind, tag or lane too, or createdAfter within the last 24 hours.',
     ),
 };
 

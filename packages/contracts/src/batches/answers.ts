@@ -57,7 +57,7 @@ export const batchTarget = z
     error: z
       .string()
       .optional()
-      .describe('Why it was refused, failed, expired or was cancelled: what was said, or a code.'),
+      .describe('Why it was refused, failed, expired or was cancelled: the reported text, or a code.'),
     actionId: z.string().optional(),
     waitingFor: waitingFor.optional().describe('If pending or sent: why it has not ended yet.'),
   })

@@ -23,7 +23,7 @@ export const queuedAction = z
   .strictObject({
     id: z.string(),
     kind: z.string(),
-    name: z.string().optional().describe('What it is called, if not by its kind: the command of a phone.'),
+    name: z.string().optional().describe('The display name, if it is not the kind: the command of a phone.'),
     payload: z.unknown(),
     status,
     source,

@@ -18,7 +18,7 @@ export type LiveChanged = z.infer<typeof liveChanged>;
 const liveNothing = z
   .strictObject({})
   .describe(
-    'event: many, more changed than a message can name; or event: resync, too much was missed: read everything again.',
+    'event: many: more changed than one message can name. event: resync: too many events were missed; read everything again.',
   )
   .meta({ id: 'LiveNothing' });
 

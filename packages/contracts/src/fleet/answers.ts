@@ -22,7 +22,7 @@ const currentAction = z
   .strictObject({
     id: z.string(),
     kind: z.string(),
-    name: z.string().optional().describe('What its door calls it, if not by its kind; as in /api/actions.'),
+    name: z.string().optional().describe('The display name, if it is not the kind; as in /api/actions.'),
     attempt: z.int(),
     sentAt: time,
     leaseUntil: time,

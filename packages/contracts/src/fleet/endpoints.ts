@@ -27,14 +27,14 @@ export const devices = {
   count: endpoint({
     method: 'POST',
     path: '/api/devices/count',
-    summary: 'Count the devices that a batch or workflow with these targets would be for now',
+    summary: 'Count the devices that the targets of a batch or workflow match now',
     body: countBody,
     responses: { 200: { description: 'As of now.', schema: countedDevices } },
   }),
   get: endpoint({
     method: 'GET',
     path: '/api/devices/:id',
-    summary: 'One device',
+    summary: 'Get a device',
     params: idParams,
     responses: { 200: { description: 'As it is now.', schema: device } },
   }),

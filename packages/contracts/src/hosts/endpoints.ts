@@ -34,7 +34,7 @@ export const hosts = {
   get: endpoint({
     method: 'GET',
     path: '/api/hosts/:hostId',
-    summary: 'One host',
+    summary: 'Get a host',
     params: hostParams,
     responses: { 200: { description: 'The host.', schema: host } },
   }),

@@ -115,7 +115,7 @@ export const reportBody = z
     final: z
       .boolean()
       .optional()
-      .describe('For a failure: true if it would always fail again, so it is not retried.'),
+      .describe('For a failure: true if a retry would fail too; the action is not retried.'),
     exitCode: z.int().min(-2_147_483_648).max(4_294_967_295).optional(),
     message: z.string().max(10_000).optional(),
     output: z.string().optional().describe('The last 64 KiB are kept.'),

@@ -22,7 +22,7 @@ export const services = {
   get: endpoint({
     method: 'GET',
     path: '/api/hosts/:hostId/services/:serviceId',
-    summary: 'One service',
+    summary: 'Get a service',
     params: serviceParams,
     responses: { 200: { description: 'The service.', schema: service } },
   }),

@@ -25,20 +25,20 @@ export const mdm = {
   message: endpoint({
     method: 'PUT',
     path: '/mdm',
-    summary: 'A message from a phone of the default tenant',
+    summary: 'Receive a message from a phone of the default tenant',
     ...MESSAGE,
   }),
   messageOfTenant: endpoint({
     method: 'PUT',
     path: '/mdm/:tenant',
-    summary: 'A message from a phone: a check-in or a report, depending on the content type',
+    summary: 'Receive a message from a phone: a check-in or a report, depending on the content type',
     params: z.strictObject({ tenant: z.string() }),
     ...MESSAGE,
   }),
   checkin: endpoint({
     method: 'PUT',
     path: '/checkin',
-    summary: 'A check-in from a phone of the default tenant, with any content type',
+    summary: 'Receive a check-in from a phone of the default tenant, with any content type',
     ...MESSAGE,
   }),
   profile: endpoint({

@@ -38,7 +38,7 @@ export const completed = z.strictObject({ message: z.string() }).meta({ id: 'Com
 export const bot = z
   .strictObject({
     id: z.string(),
-    number: z.int().describe('What people call it: bot 4. It never changes and is never used again.'),
+    number: z.int().describe('The number in its name (bot 4). It never changes and is never reused.'),
     status: z.enum(BOT_STATUSES),
     currentOrderId: z.string().nullable(),
     currentOrderNumber: z.int().nullable(),

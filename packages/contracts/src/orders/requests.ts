@@ -8,7 +8,7 @@ const uuid = z
   .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/)
   .describe('a UUID')
   .meta({ id: 'Uuid' });
-const restored = z.null().describe('null, which restores what was deleted; to delete it, send DELETE');
+const restored = z.null().describe('null, which restores a deleted one; to delete one, send DELETE');
 
 export const orderBody = z
   .strictObject({
@@ -41,7 +41,7 @@ export const orderListQuery = z.strictObject({
   status: z
     .enum(ORDER_STATUSES)
     .optional()
-    .describe('Only those, in the order that they have in the whole list.'),
+    .describe('Only orders with this status, in the order of the whole list.'),
 });
 
 export const botListQuery = z.strictObject({ ...listQuery.shape, status: z.enum(BOT_STATUSES).optional() });

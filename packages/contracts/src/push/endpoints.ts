@@ -15,7 +15,7 @@ const pushToken = z
 const putCertificate = z
   .strictObject({
     ...{ topic: z.string(), not_after: time },
-    warnings: z.array(z.string()).optional().describe('What is wrong with it although it is used.'),
+    warnings: z.array(z.string()).optional().describe('Problems with the certificate, which is used anyway.'),
   })
   .meta({ id: 'NanoPushCertificate' });
 const pushCertificate = z

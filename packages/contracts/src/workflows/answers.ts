@@ -16,7 +16,7 @@ export const run = z
     actions: z.int().describe('How many actions it has created so far.'),
     waiting: z
       .int()
-      .describe('For how many devices it is not handed out yet: cancelling the run would end these.'),
+      .describe('For how many devices it is not handed out yet: cancelling the run ends these.'),
     sent: z.int().describe('Handed out and not ended.'),
     done: z.int(),
     failed: z.int().describe('Dead letters, and those that expired.'),

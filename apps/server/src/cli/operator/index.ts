@@ -9,12 +9,12 @@ import { deviceCommands, hostCommands, laneCommands, pcCommands } from './target
 /** Operator commands over HTTP, with the token of MUSTER_TOKEN: what the console can do. */
 export function addOperatorCommands(program: Command, around: Surroundings, ways: Ways): void {
   const of = (name: string, description: string) => group(program, around, name, description, ways);
-  actionCommands(of('action', 'Actions of every door, over HTTP (MUSTER_URL, MUSTER_TOKEN)'));
-  deviceCommands(of('device', 'Devices, over HTTP'));
-  hostCommands(of('host', 'Hosts and their services, over HTTP'));
-  laneCommands(of('lane', 'Generic lanes, over HTTP'));
-  pcCommands(of('pc', 'PCs, over HTTP'));
-  batchCommands(of('batch', 'Batches, over HTTP'));
-  eventCommands(of('events', 'Events, over HTTP'));
+  actionCommands(of('action', 'Manage actions of every door, over HTTP (MUSTER_URL, MUSTER_TOKEN)'));
+  deviceCommands(of('device', 'Manage devices, over HTTP'));
+  hostCommands(of('host', 'Manage hosts and their services, over HTTP'));
+  laneCommands(of('lane', 'Manage generic lanes, over HTTP'));
+  pcCommands(of('pc', 'List PCs, over HTTP'));
+  batchCommands(of('batch', 'Manage batches, over HTTP'));
+  eventCommands(of('events', 'Follow events, over HTTP'));
   endOnWrongWords(program, ways.leave);
 }

@@ -54,7 +54,7 @@ export function deviceCommands(group: Group): void {
   );
   group.add('show <device>', 'Show a device, by id or name, and why its queue waits', [], showDevice);
   group.add('assign <device> <kind>', 'Queue an action for a device', ASSIGN_OPTIONS(), assignToDevice);
-  group.add('pause <device>', 'Pause the lane of a device; what runs goes on', [], changeLane('pause'));
+  group.add('pause <device>', 'Pause the lane of a device; running actions continue', [], changeLane('pause'));
   group.add('resume <device>', 'Resume the lane of a device', [], changeLane('resume'));
   group.add('clear-error <device>', 'Clear the error of a device', [], clearError);
 }
@@ -142,7 +142,7 @@ async function clearError(session: Session, device: string): Promise<number> {
 }
 
 export function hostCommands(group: Group): void {
-  group.add('list', 'Show hosts', named('hosts'), async (session: Session, options: NamedListing) => {
+  group.add('list', 'List hosts', named('hosts'), async (session: Session, options: NamedListing) => {
     const { rows, cursor } = await pages(async (place) => {
       const { body } = await session.client.hosts.list({ query: { ...filterOf(options), ...place } });
       return { rows: body.hosts, cursor: body.cursor };
@@ -215,7 +215,7 @@ export function laneCommands(group: Group): void {
 }
 
 export function pcCommands(group: Group): void {
-  group.add('list', 'Show PCs', named('PCs'), async (session: Session, options: NamedListing) => {
+  group.add('list', 'List PCs', named('PCs'), async (session: Session, options: NamedListing) => {
     const { rows, cursor } = await pages(async (place) => {
       const { body } = await session.client.pcs.list({ query: { ...filterOf(options), ...place } });
       return { rows: body.pcs, cursor: body.cursor };
