@@ -1,5 +1,5 @@
-// Before the first paint, so that nobody sees the other theme flash by. A file of its own: the content
-// security policy allows no inline script.
+// Runs before the first paint, so the other theme never flashes. A separate file, because the content security policy allows no
+// inline script.
 (() => {
   const root = document.documentElement;
   const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -8,7 +8,7 @@
     try {
       chosen = localStorage.getItem('muster-theme');
     } catch {
-      // storage is forbidden here: the system's choice it is
+      // storage is forbidden here: the theme of the system applies
     }
     root.dataset.theme = chosen === 'light' || chosen === 'dark' ? chosen : dark.matches ? 'dark' : 'light';
   };

@@ -1,7 +1,7 @@
 /**
- * A part of the console that could not be loaded because the server is away: the page that is shown stays, and the part is loaded
- * when the server is back. The router would reload instead, and whoever was looking at the board would see the browser's own page.
- * A part that the server no longer has, after an upgrade, is the router's to reload.
+ * Loads a part of the console. If the server is away, the shown page stays and the part is loaded when the server is back; the
+ * router alone would reload and show the browser's own error page instead of the board. A part that the server no longer has,
+ * after an upgrade, is left to the router to reload.
  */
 const AGAIN_MS = 2_000;
 

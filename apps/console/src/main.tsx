@@ -10,7 +10,7 @@ import { ToastProvider } from './ui/toast.tsx';
 const queries: QueryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // a refusal is an answer; only silence is asked again
+      // a refusal is an answer; only silence is retried
       retry: (failures, error) => !(error instanceof Refused) && failures < 2,
       refetchOnWindowFocus: false,
       staleTime: 1_000,
@@ -18,7 +18,7 @@ const queries: QueryClient = new QueryClient({
   },
   queryCache: new QueryCache({
     onError: (error, query) => {
-      // the token was revoked, or the session is over: the gate asks for another
+      // the token was revoked, or the session has ended: the gate asks for another
       if (error instanceof Refused && error.status === 401 && query.queryKey[0] !== '/api/session')
         void queries.invalidateQueries({ queryKey: ['/api/session'] });
     },

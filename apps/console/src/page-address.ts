@@ -2,7 +2,7 @@ import { useParams, useSearch } from '@tanstack/react-router';
 
 /**
  * The address is the page: every filter, tab and open row is text in it. The router could derive the type of each address
- * from its tree; over all links that took 13 of 17 s of CPU in every check, and a list of paths says the same.
+ * from its tree, but over all links that took 13 of the 17 s of CPU of every check; a list of paths does the same.
  */
 export type PagePath =
   | '/'
@@ -36,7 +36,7 @@ export interface Address {
   readonly search?: Search;
 }
 
-/** What the address of this page says. */
+/** The address of this page, parsed. */
 export const address = {
   useSearch: () => useSearch({ strict: false }) as Search,
   useParams: () => useParams({ strict: false }) as { readonly id: string },

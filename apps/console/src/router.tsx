@@ -33,7 +33,7 @@ function page(path: PagePath, component: RouteComponent) {
   return createRoute({ getParentRoute: () => root, path, component, validateSearch });
 }
 
-/** Each page is a part of its own, loaded when it is opened. */
+/** Each page is a separate chunk, loaded when it is opened. */
 const routeTree = root.addChildren([
   page(
     '/',
@@ -181,7 +181,7 @@ export const router = createRouter({
   routeTree,
   basepath: baseOf(tenantOfPage()),
   defaultPreload: 'intent',
-  // plain text both ways: "4718" stays a word, and a link reads as it was meant
+  // plain text both ways: "4718" stays a string, and links stay readable
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {
     const said = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');

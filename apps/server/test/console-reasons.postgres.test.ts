@@ -281,7 +281,7 @@ test('undo cancels what waits; what was handed out meanwhile goes on, and it is 
   await assign('WIPE');
   const { action } = await device.checkIn();
   await undo();
-  await page.getByText('It has been handed out already and goes on.').waitFor();
+  await page.getByText('It was already handed out and continues.').waitFor();
   expect((await t.get(`/api/actions/${action.id}`)).body).toMatchObject({ state: 'claimed' });
   await page.getByRole('button', { name: 'Ask to stop' }).first().click();
   await expect.poll(async () => (await t.get(`/api/actions/${action.id}`)).body.cancelRequested).toBe(true);

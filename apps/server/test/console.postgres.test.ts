@@ -273,7 +273,7 @@ test('keys and the palette lead everywhere, and the tab says how many problems t
   await page.keyboard.press('Escape');
 
   await page.keyboard.press('?');
-  await page.getByText('To the next row, to the one before').waitFor();
+  await page.getByText('To the next or previous row').waitFor();
   await page.keyboard.press('Escape');
   for (const [keys, name] of [
     ['gs', 'Settings'],
@@ -412,7 +412,7 @@ test('a webhook is made, sends what happens, is paused with a reason, and replay
   await page.getByText('active', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('menuitem', { name: 'Replay a time range' }).click();
-  await page.getByLabel('Only those that were never taken').uncheck();
+  await page.getByLabel('Only those that were never accepted').uncheck();
   await page.getByLabel('Before').fill('2099-01-01T00:00:00');
   await page.getByRole('button', { name: 'Replay', exact: true }).last().click();
   await page.getByText(/deliver(y|ies) queued again/).waitFor();

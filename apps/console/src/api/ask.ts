@@ -11,18 +11,18 @@ interface Loose {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One request to the server in the name of the sign-in of this page's tenant. A refusal is thrown. */
+/** One request to the server, with the sign-in of this page's tenant. A refusal is thrown. */
 export async function ask<M extends Method, P extends PathOf<M>>(
   method: M,
   path: P,
   ...[given]: Saying<M, P>
 ): Promise<Answer<M, P>> {
   const response = await send(method, path, (given ?? {}) as Loose);
-  // the contract says what is in it
+  // the contract defines its content
   return (response.status === 204 ? undefined : await response.json()) as Answer<M, P>;
 }
 
-/** The same, as the text that came: numbers above 2^53 stay what they are. */
+/** The same as unparsed text, which keeps numbers above 2^53 exact. */
 export async function askText<M extends Method, P extends PathOf<M>>(
   method: M,
   path: P,
@@ -31,7 +31,7 @@ export async function askText<M extends Method, P extends PathOf<M>>(
   return (await send(method, path, given as Loose)).text();
 }
 
-/** A body that is JSON already: what a person typed goes out as it was typed. */
+/** A body that is JSON already: what a person typed is sent unchanged. */
 export class JsonText {
   readonly text: string;
   constructor(text: string) {
@@ -50,7 +50,7 @@ async function send(method: Method, path: string, given: Loose): Promise<Respons
         ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      // a change always has a body: the server takes none from a browser without
+      // a change always has a body: the server accepts none from a browser without one
       ...(method === 'GET'
         ? {}
         : { body: body instanceof JsonText ? body.text : JSON.stringify(body ?? {}) }),

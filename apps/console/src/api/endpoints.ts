@@ -1,8 +1,8 @@
 import type { AnswerOf, api, BodyOf, Endpoint, ParamsOf, QueryOf } from '@muster/contracts';
 
 /**
- * The server's endpoints as types, by method and path. Only types are taken from the contracts: their schemas would bring a
- * validator of 60 KB along, and the server looks at every request anyway.
+ * The server's endpoints as types, by method and path. Only types are imported from the contracts: their schemas would add a
+ * validator of 60 KB, and the server validates every request anyway.
  */
 type Doors = typeof api;
 export type Method = Endpoint['method'];
@@ -17,7 +17,7 @@ type Given<E extends Endpoint> = {
 } & (E extends { params: object } ? Part<'params', ParamsOf<E>> : unknown) &
   (E extends { query: object } ? Part<'query', Loosely<QueryOf<E>>> : unknown) &
   (E extends { body: object } ? Part<'body', BodyOf<E>> : unknown);
-/** What is undefined is not sent. */
+/** Undefined values are not sent. */
 type Loosely<Query> = { [Name in keyof Query]: Query[Name] | undefined };
 
 /** Door by door: one union of all endpoints took the compiler 8 s. */
@@ -47,6 +47,6 @@ export type GivenTo<M extends Method, P extends PathOf<M>> = Routes[M][P] extend
 export type Answer<M extends Method, P extends PathOf<M>> = Routes[M][P] extends { answer: infer A }
   ? A
   : never;
-/** An argument that may be left out if nothing has to be said. */
+/** An argument that may be omitted if all its fields are optional. */
 export type Saying<M extends Method, P extends PathOf<M>> =
   Nothing extends GivenTo<M, P> ? [given?: GivenTo<M, P>] : [given: GivenTo<M, P>];

@@ -1,9 +1,9 @@
-/** What the server did not do, in its own sentence, with the code for programs and the id for its log. */
+/** A refusal: the server's own sentence, the code for programs and the id for its log. */
 export class Refused extends Error {
   readonly code: string;
   readonly status: number;
   readonly requestId: string | null;
-  /** To ask again in vain: it is not about the moment, as too many requests are. */
+  /** True if asking again is useless; false for a temporary refusal, such as too many requests. */
   get isFinal(): boolean {
     return this.status >= 400 && this.status < 500 && this.status !== 408 && this.status !== 429;
   }
@@ -25,7 +25,7 @@ export async function refusalOf(response: Response): Promise<Refused> {
     if (typeof error === 'string' && typeof code === 'string')
       return new Refused(error, code, response.status, requestId);
   } catch {
-    // somebody before the server has answered: a proxy, as a rule
+    // answered by something in front of the server, usually a proxy
   }
   return new Refused(`The server answered ${response.status}.`, 'NO_REASON', response.status, requestId);
 }

@@ -1,4 +1,4 @@
-/** Six requests at once: a browser has six connections for a plain address, and whoever clicks must not queue. */
+/** Six requests at once: a browser has six connections to a server without HTTP/2, and a click must not wait behind reads. */
 const MOST = 6;
 let under = 0;
 const waiting: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** Which of the browser's sign-ins the requests of this page are made with: known once the session is read. */
+/** Which of the browser's sign-ins this page uses; known once the session has been read. */
 let tenantId: string | undefined;
 
 export function setTenant(id: string): void {

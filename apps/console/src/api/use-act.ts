@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useState } from 'react';
 import { type Said, useToast } from '../ui/toast.tsx';
 
-/** What a person did: one request, then a sentence, and what is shown is read anew. A second click waits for the first. */
+/** An act of a person: one request, then a sentence, then the shown data is read again. A second click waits for the first. */
 export function useAct() {
   const [busy, setBusy] = useState(false);
   const queries = useQueryClient();

@@ -3,15 +3,15 @@ import { ask, askText } from './ask.ts';
 import type { Answer, GivenTo, PathOf, Saying } from './endpoints.ts';
 
 interface Watching {
-  /** Not now: what it needs is not known yet. */
+  /** False while something it needs is not known yet. */
   readonly enabled?: boolean;
-  /** At most so often, however much happens; twice a second unless said. */
+  /** The shortest time between two reads, however much happens; half a second by default. */
   readonly everyMs?: number;
-  /** What was there stays while another filter is read. */
+  /** Keep the old rows while another filter is read. */
   readonly keep?: boolean;
 }
 
-/** What a route says, kept up to date by the hints of the stream. */
+/** The answer of a route, kept up to date by the hints of the stream. */
 export function useApi<P extends PathOf<'GET'>>(
   path: P,
   given: GivenTo<'GET', P>,
@@ -19,7 +19,7 @@ export function useApi<P extends PathOf<'GET'>>(
 ): UseQueryResult<Answer<'GET', P>> {
   return useQuery({
     queryKey: [path, given],
-    // a path that is still open does not tell whether something has to be said
+    // TypeScript cannot tell from a generic path whether parameters are required
     queryFn: ({ signal }) =>
       ask('GET', path, ...([{ ...(given as object), signal }] as unknown as Saying<'GET', P>)),
     enabled,
@@ -28,7 +28,7 @@ export function useApi<P extends PathOf<'GET'>>(
   }) as UseQueryResult<Answer<'GET', P>>;
 }
 
-/** The same as text, for what must be shown as it was written. */
+/** The same as text, for content that must be shown exactly as it was written. */
 export function useApiText<P extends PathOf<'GET'>>(
   path: P,
   given: GivenTo<'GET', P>,

@@ -10,13 +10,13 @@ interface Read<Row> {
   readonly cursor: string | null;
 }
 
-/** As many as one request may name. */
+/** The most ids that one request may name. */
 const MOST_GONE = 100;
 
 export interface LiveList<Row> {
   readonly rows: readonly Row[];
   readonly isGone: (row: Row) => boolean;
-  /** How many came since the list was read. */
+  /** How many rows were added since the list was read. */
   readonly fresh: number;
   readonly showFresh: () => void;
   readonly hasMore: boolean;
@@ -34,7 +34,7 @@ interface Kept<Row> {
   order: string[];
   byId: Map<string, Row>;
   gone: Set<string>;
-  /** Of those: what has become of them is shown, and stays so. */
+  /** Of those, the settled ones: their outcome is shown and does not change. */
   settled: Set<string>;
   waiting: string[];
   cursor: string | null;
@@ -46,7 +46,7 @@ export function useLiveList<Row>(options: {
   readonly read: (cursor: string | undefined, signal: AbortSignal | undefined) => Promise<Read<Row>>;
   readonly idOf: (row: Row) => string;
   readonly everyMs?: number;
-  /** Those that no longer match are read by their ids until they are settled: they stay, and say what has become of them. */
+  /** Rows that no longer match are read by id until they are settled: they stay in place and show their outcome. */
   readonly gone?: {
     readonly read: (ids: readonly string[]) => Promise<readonly Row[]>;
     readonly isSettled: (row: Row) => boolean;
@@ -132,12 +132,12 @@ function begin<Row>(key: string, page: Read<Row>, idOf: (row: Row) => string): K
 function merge<Row>(list: Kept<Row>, page: Read<Row>, idOf: (row: Row) => string) {
   const ids = new Set(page.rows.map(idOf));
   for (const row of page.rows) if (list.byId.has(idOf(row))) list.byId.set(idOf(row), row);
-  // behind the last one that is known stands what was on the next page, and moved up
+  // rows behind the last known one were on the next page and have moved up
   const all = page.rows.map(idOf);
   const known = all.findLastIndex((id) => list.byId.has(id));
   const end = list.cursor === null || known < 0 ? all.length : known;
   list.waiting = all.slice(0, end).filter((id) => !list.byId.has(id));
-  // the page ends somewhere: of what lies behind its last row nothing is known
+  // nothing is known about rows behind the last one of the page
   const last = page.cursor === null ? list.order.length : list.order.findLastIndex((id) => ids.has(id)) + 1;
   for (const id of list.order.slice(0, last)) {
     if (!ids.has(id)) list.gone.add(id);

@@ -9,7 +9,7 @@ const MOST_NAMED = 12;
 type Refusal = RedrivenMatching['refusals'][number];
 type Kept = Refusal & { readonly device: NonNullable<Refusal['device']> };
 
-/** Redrives; the dead letters of devices in error stay, and it is offered to clear the errors with them. */
+/** Redrives dead letters. Those of devices in error are left, with an offer to clear the errors too. */
 export function useRedrive(open: (asked: Confirmation) => void) {
   const { act, busy } = useAct();
   const redrive = async (body: RedriveFilter): Promise<RedrivenMatching | undefined> => {

@@ -1,12 +1,12 @@
 import { useRef } from 'react';
 import type { SeenValues } from '../words/completions.ts';
 
-/** As many of a key: a list to choose from, not a catalogue. */
+/** The most values of a key: a list to choose from, not a catalogue. */
 const MOST = 200;
 
 /**
- * The values that rows have shown since the page was opened, by key: nobody counts kinds and tags by a scan to complete a word.
- * They are kept while a filter leaves fewer rows.
+ * The values that rows have shown since the page was opened, by key. Completing a word must not cost a scan that counts kinds and
+ * tags. They are kept while a filter leaves fewer rows.
  */
 export function useSeenValues<Row>(
   rows: readonly Row[],

@@ -3,8 +3,8 @@ import { ask } from './ask.ts';
 import type { useAct } from './use-act.ts';
 
 /**
- * Undo of what was queued just now. Only what still waits is cancelled; what has been handed out meanwhile goes on, and a button
- * offers to ask it to stop: that is another act, with other consequences.
+ * Undo of what was queued just now. Only what still waits is cancelled; what was handed out meanwhile continues, and a button
+ * offers to ask it to stop: a different act, with other consequences.
  */
 export function useTakeBack(act: ReturnType<typeof useAct>['act']) {
   return useCallback(
@@ -15,10 +15,10 @@ export function useTakeBack(act: ReturnType<typeof useAct>['act']) {
           cancelled > 0
             ? { text: 'It is cancelled.' }
             : requested > 0
-              ? // handed out in the very moment
+              ? // handed out at that moment
                 { text: 'It was asked to stop.' }
               : {
-                  text: 'It has been handed out already and goes on.',
+                  text: 'It was already handed out and continues.',
                   undo: {
                     word: 'Ask to stop',
                     act: () =>

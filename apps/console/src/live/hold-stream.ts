@@ -1,7 +1,7 @@
 import type { Told, Wanted } from './messages.ts';
 import { openStream } from './stream.ts';
 
-/** The stream of this browser: from the shared worker, or this tab's own where there is none. Closed while nobody looks. */
+/** The stream of this browser, from the shared worker or, without one, from this tab. Closed while no tab is visible. */
 export interface Held {
   want(wanted: boolean): void;
 }

@@ -9,20 +9,20 @@ import { createRefresher } from './refresher.ts';
 
 export interface LiveState {
   readonly isLive: boolean;
-  /** Seconds that the events are behind. */
+  /** How many seconds the events lag. */
   readonly lag: number;
-  /** When the stream was last heard of. */
+  /** When the stream last sent something. */
   readonly heardAt: number;
-  /** When something shown was last read, or known to be unchanged. */
+  /** When the shown data was last read, or known to be unchanged. */
   readonly dataAt: number;
   readonly version: string | undefined;
-  /** The last request had no answer. */
+  /** The last request got no answer. */
   readonly isCut: boolean;
 }
 
 const HIDDEN_MS = 10_000;
 const POLL_MS = 10_000;
-/** What is no event of an action has no hint: a new token, a changed webhook. */
+/** Changes without an event of an action have no hint: a new token, a changed webhook. */
 const LOOK_MS = 30_000;
 
 const Context = createContext<LiveState>({
@@ -35,7 +35,7 @@ const Context = createContext<LiveState>({
 });
 export const useLive = () => useContext(Context);
 
-/** Hints from the stream; without it what is shown is read every ten seconds. A hidden tab asks nothing. */
+/** Hints from the stream; without it, shown data is read every ten seconds. A hidden tab asks nothing. */
 export function LiveProvider({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
   const { mine } = useSession();
@@ -70,7 +70,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       }
       const wasLive = isLive;
       isLive = told.type === 'open';
-      // what happened while nobody listened
+      // read what happened while the stream was closed
       if (isLive && !wasLive) refresher.hint();
       setState((before) => ({ ...before, isLive, heardAt: isLive ? Date.now() : before.heardAt }));
     };
@@ -95,7 +95,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     const look = setInterval(() => {
       if (!isHidden) refresher.hint();
     }, LOOK_MS);
-    // without the stream, what is read is as new as its answer
+    // without the stream, shown data is as new as the last answer
     const unsubscribe = queries.getQueryCache().subscribe((event) => {
       if (isLive || event.type !== 'updated') return;
       const { action } = event;

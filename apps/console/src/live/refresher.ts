@@ -2,9 +2,9 @@ import type { Query, QueryClient } from '@tanstack/react-query';
 import { Refused } from '../api/refused.ts';
 
 /**
- * Reads what is shown anew after a hint: each query at most as often as it says, never while its last answer is on the way.
- * What was too early is looked at again; what the server has refused is not: the same question has the same answer until a person
- * does something.
+ * Reads the shown data again after a hint: each query at most as often as it allows, never while its last answer is on the way.
+ * A hint that comes too early is remembered. A refused query is not repeated: it would be refused again until a person does
+ * something.
  */
 const TICK_MS = 250;
 const EVERY_MS = 500;

@@ -2,13 +2,13 @@ import type { Told, Wanted } from './messages.ts';
 import { openStream } from './stream.ts';
 
 /**
- * Holds the stream for all tabs of the browser: a plain address has six connections, and the sixth tab with a stream of its
- * own would hang every request. One stream per tenant, as long as a tab that is seen wants it.
+ * Holds the stream for all tabs of the browser: without HTTP/2 a browser has six connections to a server, and a sixth tab with its
+ * own stream would hang every request. One stream per tenant, as long as a visible tab wants it.
  */
 interface Holder {
   readonly ports: Set<MessagePort>;
   readonly close: () => void;
-  /** What a tab that comes later has missed. */
+  /** What a tab that joins later has missed. */
   last: Told | undefined;
 }
 const holders = new Map<string, Holder>();
@@ -40,7 +40,7 @@ function leave(tenant: string, port: MessagePort) {
   holders.delete(tenant);
 }
 
-// the types of a shared worker are not those of a page
+// a shared worker has other types than a page
 const scope = self as unknown as { onconnect: (event: MessageEvent) => void };
 scope.onconnect = (event) => {
   const port = event.ports[0];

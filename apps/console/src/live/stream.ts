@@ -1,8 +1,8 @@
 import type { Told } from './messages.ts';
 
 /**
- * One stream of hints. Lost, it comes back after 1, 2, 4 … 15 s with some jitter, behind the last event it saw: a browser's
- * own way back ends for good at the first answer that is not 200, and a server that restarts gives many of those.
+ * One stream of hints. When lost, it is reopened after 1, 2, 4 … 15 s with some jitter, after the last event it saw. EventSource's
+ * own reconnect gives up at the first answer that is not 200, and a restarting server gives many of those.
  */
 const LONGEST_MS = 15_000;
 

@@ -7,7 +7,7 @@ export function HelpedReason(props: {
   reason: WaitingFor;
   action: HelpedAction;
   explain?: boolean;
-  /** In a list that has a button for it already, or where it would stand in every row. */
+  /** In a list that has the button already, or would repeat it in every row. */
   withoutFront?: boolean;
 }) {
   const { action, explain = false, reason, withoutFront } = props;

@@ -6,10 +6,10 @@ import { useMay } from '../session/session.tsx';
 import { Button } from '../ui/button.tsx';
 import { batchOf } from '../words/reasons.ts';
 
-/** What a button needs to know of an action; what its door keeps is no button. */
+/** What a button needs to know about an action; a change that its door does not allow gets no button. */
 export type HelpedAction = Pick<Action, 'id' | 'lane' | 'space' | 'fixed'>;
 
-/** The one button that helps, or null: then it is said that nothing has to be pressed. */
+/** The one button that helps; null if nothing has to be pressed. */
 export function useHelp(reason: WaitingFor | null, action: HelpedAction): ReactNode {
   const { act, busy } = useAct();
   const isAdmin = useMay('admin');

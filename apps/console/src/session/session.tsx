@@ -21,13 +21,13 @@ export function useSession(): Session {
   return session;
 }
 
-/** What a role may not do is not drawn; the server refuses it all the same. */
+/** Acts that a role may not use are not drawn; the server refuses them anyway. */
 export function useMay(role: 'operator' | 'admin'): boolean {
   const { mine } = useSession();
   return mine.role === 'admin' || (role === 'operator' && mine.role === 'operator');
 }
 
-/** Whether this server has a part that an older one has not: what needs it is left out. */
+/** Whether this server has a feature that older ones lack: what needs it is left out. */
 export function useHas(feature: 'live' | 'overview'): boolean {
   return useSession().all.features.includes(feature);
 }
@@ -39,7 +39,7 @@ export async function readSession(): Promise<SignIns> {
   return all;
 }
 
-/** Another tenant beside those that this browser is signed in to. */
+/** The page to sign in to another tenant, besides those of this browser. */
 function isSignIn(path: string): boolean {
   return path === '/sign-in';
 }
@@ -47,14 +47,13 @@ function isSignIn(path: string): boolean {
 const AGAIN_MS = 3_000;
 const mineOf = ({ signIns }: SignIns) => signIns.find((one) => one.tenant.name === tenantOfPage());
 
-/** Who is signed in to the tenant of this page, or the page to sign in. */
+/** The session of this page's tenant, or the page to sign in. */
 export function SessionGate({ children }: { children: ReactNode }) {
   const query = useQuery({
     queryKey: ['/api/session'],
     queryFn: readSession,
     staleTime: 60_000,
-    // a server that is away is asked until it is back; whoever waits need not press anything
-    // and somebody who signs in in another tab has signed in here
+    // a server that is away is asked until it is back, without a click; and a sign-in in another tab is a sign-in here
     refetchInterval: ({ state }) =>
       state.data === undefined ? (state.error ? AGAIN_MS : false) : mineOf(state.data) ? false : AGAIN_MS,
   });

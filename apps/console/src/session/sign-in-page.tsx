@@ -7,11 +7,11 @@ import { Failure } from '../ui/failure.tsx';
 import { Field } from '../ui/field.tsx';
 import { baseOf, DEFAULT_TENANT } from './tenant.ts';
 
-/** Closed by default: an operator token opens it, and the browser keeps a cookie that no script can read. */
+/** Sign-in with an operator token; the browser keeps a cookie that no script can read. */
 export function SignInPage(props: {
   tenant: string;
   others: readonly SignIn[];
-  /** On this page, a moment ago. */
+  /** The sign-in of this page ended a moment ago. */
   hasEnded?: boolean;
 }) {
   const { tenant, others, hasEnded } = props;
@@ -28,7 +28,7 @@ export function SignInPage(props: {
       const mine = await ask('POST', '/api/session', {
         headers: { authorization: `Bearer ${token.trim()}` },
       });
-      // the token says which tenant: the page goes there
+      // the token decides the tenant: go to its pages
       if (mine.tenant.name === tenant && location.pathname !== '/sign-in')
         await queries.invalidateQueries({ queryKey: ['/api/session'] });
       else location.assign(baseOf(mine.tenant.name));

@@ -16,7 +16,7 @@ export function baseOf(tenant: string): string {
   return tenant === DEFAULT_TENANT ? '/' : `/t/${encodeURIComponent(tenant)}`;
 }
 
-/** The page that is shown, of another tenant; what has an id here is nothing there. */
+/** The same page of another tenant; ids do not exist there, so a page of one becomes its list. */
 export function samePageOf(tenant: string, path = location.pathname): string {
   const page = path.replace(PREFIX, '');
   const base = baseOf(tenant);

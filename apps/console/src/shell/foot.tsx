@@ -14,7 +14,7 @@ import { type Theme, useTheme } from './theme.ts';
 const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
 const ICON = { system: Monitor, light: Sun, dark: Moon } as const;
 
-/** Is this live, in which theme and zone, as whom? */
+/** Whether the page is live, the theme, the time zone, and the sign-in. */
 export function Foot() {
   const [theme, setTheme] = useTheme();
   const [zone, setZone] = useZone();
@@ -76,7 +76,7 @@ function Who() {
   };
   return (
     <div className="flex max-w-full min-w-0 items-center gap-1 md:w-full">
-      {/* a name may be longer than the column, what one may do is never cut */}
+      {/* the name may be cut, the role never */}
       <div
         className="min-w-0 md:flex-1"
         title={`Signed in as ${mine.name}, ${mine.role} of ${mine.tenant.name}`}

@@ -1,7 +1,7 @@
 import { Dialog } from '../ui/dialog.tsx';
 import { KEYS, useKeysSwitch } from './keys.ts';
 
-/** What each key does, and the switch for whoever does not want them. */
+/** What each key does, and the switch that turns them off. */
 export default function KeyHelp({ onClose }: { onClose: () => void }) {
   const [on, set] = useKeysSwitch();
   return (

@@ -4,7 +4,7 @@ import type { PagePath } from '../page-address.ts';
 import { remembered } from '../words/remembered.ts';
 import { moveRow, openMenu, press, rowOf } from './pressing.ts';
 
-/** What the keyboard can do. Whoever is bothered by single letters switches them off; Ctrl K stays. */
+/** The keys. Single letters can be switched off; Ctrl K stays. */
 const keys = remembered<'on' | 'off'>('muster-keys', ['on', 'off'], 'on');
 
 export function useKeysSwitch(): readonly [boolean, (on: boolean) => void] {
@@ -29,7 +29,7 @@ export const KEYS: readonly (readonly [key: string, word: string])[] = [
   ['Ctrl K', 'Find a page, an id, a name, or an act of this page'],
   ...Object.entries(GO).map(([key, [, word]]) => [`g ${key}`, `Go to ${word}`] as const),
   ['/', 'To the filter'],
-  ['j, k', 'To the next row, to the one before'],
+  ['j, k', 'To the next or previous row'],
   ['Enter', 'Open it'],
   ['x', 'Select the row'],
   ['e', 'Redrive the selected rows, or this one'],
@@ -62,7 +62,7 @@ export function useKeys(open: (what: 'palette' | 'keys') => void): void {
   }, [navigate, open]);
 }
 
-/** Whether the key has meant something here. */
+/** Whether the key did something here. */
 function single(key: string, open: (what: 'palette' | 'keys') => void): boolean {
   switch (key) {
     case '?':

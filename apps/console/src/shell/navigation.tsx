@@ -9,12 +9,12 @@ import { count } from '../words/numbers.ts';
 import { problemsAre } from '../words/page-title.ts';
 import { PAGES } from './pages.ts';
 
-/** Where one can go; what is above zero and bad has its number in red. */
+/** The pages; a count above zero that is a problem is red. */
 export function Navigation() {
   const wrong = useWrong();
   const bar = useRef<HTMLElement>(null);
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
-  // on a phone it is a bar that scrolls, and where one is should be seen
+  // on a phone it is a bar that scrolls: keep the current page in view
   // biome-ignore lint/correctness/useExhaustiveDependencies: with each page
   useEffect(() => {
     const here = bar.current?.querySelector<HTMLElement>('[aria-current=page]');
@@ -49,7 +49,7 @@ export function Navigation() {
   );
 }
 
-/** How much is wrong on a page; the title of the tab says how many problems there are at all. */
+/** The number of problems on a page; the title of the tab has the number of all. */
 function useWrong(): (page: PagePath) => number {
   const { data: counts } = useApi('/api/counts', {}, { everyMs: 2_000 });
   const has = useHas('overview');

@@ -19,13 +19,13 @@ export interface PageItem {
   readonly to: PagePath;
   readonly word: string;
   readonly icon: LucideIcon;
-  /** Not in the column: another page leads to it. */
+  /** Not in the navigation: another page leads to it. */
   readonly inside?: true;
-  /** The server shows it to admins alone. */
+  /** The server shows it only to admins. */
   readonly forAdmins?: true;
 }
 
-/** Where one can go, in the order of the column. */
+/** The pages, in the order of the navigation. */
 export const PAGES: readonly PageItem[] = [
   { to: '/', word: 'Overview', icon: LayoutDashboard },
   { to: '/targets', word: 'Targets', icon: MonitorSmartphone },

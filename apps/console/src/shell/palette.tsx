@@ -17,7 +17,7 @@ interface Choice {
   readonly choose: () => void;
 }
 
-/** Where something that was found is shown. */
+/** The page of a search result. */
 const SHOWN: Readonly<Record<Found['type'], (found: Found) => Address>> = {
   action: ({ id }) => ({ to: '/actions/$id', params: { id } }),
   device: ({ id }) => ({ to: '/devices/$id', params: { id } }),
@@ -54,7 +54,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
           choose: go(SHOWN[one.type](one)),
         }),
       ),
-      // the search is by the start of a name; a part of one is found there
+      // the server searches by the start of a name, the filter of the list by any part
       ...(q !== '' && data !== undefined && !data.found.some(({ type }) => type === 'device')
         ? [
             {
@@ -146,7 +146,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Whoever types a number means an action, as a rule. */
+/** A number is most likely the id of an action. */
 function firstOf(text: string, found: readonly Found[]): readonly Found[] {
   if (text === '') return [];
   const isMeant = (one: Found) => one.type === 'action' && one.id === text;

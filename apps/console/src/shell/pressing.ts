@@ -1,8 +1,8 @@
 import { flushSync } from 'react-dom';
 
 /**
- * What keys press is what is drawn, so a key can do nothing that a role may not, and asks where the button asks. They act on
- * what somebody has chosen: the selected rows, else the row that has the focus. A stray letter with neither does nothing.
+ * Keys press visible buttons, so a key can do nothing that a role may not, and asks for confirmation where the button does. They act
+ * on the selected rows, or else on the row with the focus. Without either, a letter does nothing.
  */
 const ROWS = '#main tbody tr:not([aria-hidden]), #main [data-row]';
 
@@ -14,7 +14,7 @@ export function press(name: RegExp): boolean {
   const row = rowOf();
   if (selected()) return pressIn(selected(), name);
   if (pressIn(row, name)) return true;
-  // what is done to rows of a list is done to selected ones: this one is
+  // list acts apply to selected rows, so this row is selected
   const box = row?.querySelector<HTMLElement>('input[type=checkbox]');
   if (!box) return false;
   flushSync(() => box.click());
@@ -23,7 +23,7 @@ export function press(name: RegExp): boolean {
 
 const selected = () => document.querySelector<HTMLElement>('#main [data-selected]') ?? undefined;
 
-/** Of the row, else of the page: it only opens. */
+/** The act of the row, else of the page: it only opens. */
 export function openMenu(): boolean {
   return pressIn(rowOf() ?? actsPlace(), /^more/i);
 }
@@ -42,14 +42,14 @@ export function actsOfPage(): readonly { readonly word: string; readonly act: ()
     .map((button) => ({ word: nameOf(button), act: () => button.click() }));
 }
 
-/** To the row below or above, the first one if none has the focus: to its link, so that Enter opens it, not to its box. */
+/** To the row below or above, or the first one if none has the focus. Focuses its link, so that Enter opens it, not its box. */
 export function moveRow(step: 1 | -1): boolean {
   const rows = [...document.querySelectorAll<HTMLElement>(ROWS)].filter((row) => row.offsetParent !== null);
   const at = rows.indexOf(rowOf() as HTMLElement);
   const row = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))];
   if (!row) return false;
   const inside = row.querySelector<HTMLElement>('a[href]') ?? row.querySelector<HTMLElement>('button');
-  // a row without anything to press is still read
+  // a row without a control can still be read
   if (!inside) row.tabIndex = -1;
   (inside ?? row).focus();
   row.scrollIntoView({ block: 'nearest' });

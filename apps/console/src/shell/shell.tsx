@@ -11,7 +11,7 @@ import { Navigation } from './navigation.tsx';
 const Palette = lazy(() => import('./palette.tsx'));
 const KeyHelp = lazy(() => import('./key-help.tsx'));
 
-/** The frame of every page: where one can go on the left, above on a phone; what is live below. */
+/** The frame of every page: navigation on the left, above on a phone; the live state below. */
 export function Shell() {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const [open, setOpen] = useState<'palette' | 'keys'>();
@@ -19,7 +19,7 @@ export function Shell() {
   useKeys(setOpen);
   // biome-ignore lint/correctness/useExhaustiveDependencies: with each page
   useEffect(() => {
-    // newer browsers answer with a promise, which is no way to clean up
+    // newer browsers return a promise, which is not a cleanup function
     void window.scrollTo(0, 0);
   }, [path]);
   return (
@@ -88,7 +88,7 @@ function IconButton(props: { label: string; hint: string; onClick: () => void; c
   );
 }
 
-/** What concerns every page: nothing could be read for a minute, or another version is there. */
+/** Notices for every page: nothing could be read for a minute, or the server has another version. */
 function Bars() {
   const { isLive, dataAt, version } = useLive();
   const now = useNow();

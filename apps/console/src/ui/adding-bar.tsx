@@ -8,7 +8,7 @@ export interface Segment {
   readonly word: string;
   readonly value: number;
   readonly tone: Tone;
-  /** Not yet there: an outline only. */
+  /** Not there yet: only an outline. */
   readonly outline?: boolean;
   /** The rows that it counts. */
   readonly to?: Address;

@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes, Ref } from 'react';
 import { classes } from './classes.ts';
 
-/** Ink, because colour means state; only what destroys is red. 32 px, 44 under a finger. */
+/** In ink, because colour means state; only destructive buttons are red. 32 px high, 44 on touch screens. */
 const LOOKS = {
   plain: 'border border-control bg-surface text-ink hover:bg-sunken',
   first: 'border border-ink bg-ink text-surface hover:opacity-90',

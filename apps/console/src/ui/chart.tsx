@@ -68,7 +68,7 @@ export function Chart(props: {
               label: word,
               stroke: colour(TONES[tone].stroke),
               width: 2,
-              // a line of one point is none
+              // a line with one point is not a line
               points: { show: (plot: uPlot, place: number) => isSparse(plot.data[place]), size: 6 },
             })),
           ],

@@ -1,4 +1,4 @@
-/** Joins what is there. */
+/** Joins the given class names. */
 export function classes(...names: (string | false | null | undefined)[]): string {
   return names.filter(Boolean).join(' ');
 }

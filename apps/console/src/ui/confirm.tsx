@@ -9,12 +9,12 @@ export interface Confirmation {
   /** Verb and number: "Redrive 2 410". */
   readonly verb: string;
   readonly danger?: boolean;
-  /** What has to be typed before the button works. */
+  /** What must be typed before the button works. */
   readonly typed?: string;
   readonly act: () => void;
 }
 
-/** Asks before what cannot be taken back. */
+/** A confirmation before an irreversible act. */
 export function Confirm({ asked, onClose }: { asked: Confirmation | undefined; onClose: () => void }) {
   return (
     <Dialog open={asked !== undefined} onClose={onClose} title={asked?.title ?? ''} about={asked?.about}>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Failure } from './failure.tsx';
 import { SkeletonRows } from './skeleton.tsx';
 
-/** Loading, refused, or there. Data that could not be refreshed stays, greyed, below the sentence that says so. */
+/** Loading, refused, or shown. Data that could not be refreshed stays, greyed, below a sentence that says so. */
 export function Data<T>(props: {
   query: UseQueryResult<T>;
   children: (data: T) => ReactNode;

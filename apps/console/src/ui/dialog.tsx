@@ -3,8 +3,8 @@ import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { useToast } from './toast.tsx';
 
 /**
- * What happens, said before it happens. The browser's own dialog: it keeps the focus inside, gives it back afterwards and
- * needs no style that is put into the page, which the content security policy forbids.
+ * Says what will happen before it happens. It is the browser's own dialog, which keeps the focus inside and gives it back afterwards,
+ * without adding styles to the page, which the content security policy forbids.
  */
 export function Dialog(props: {
   title: string;
@@ -28,13 +28,13 @@ function OpenDialog({ title, about, onClose, sticky, children }: Parameters<type
     const before = document.activeElement;
     const dialog = box.current;
     dialog?.showModal();
-    // the browser would take the button that closes it
+    // the browser would focus the button that closes it
     dialog?.querySelector<HTMLElement>('input, textarea, select')?.focus();
     forgetFault();
     tellIn(told.current);
     return () => {
       dialog?.close();
-      // its place is gone with it
+      // the element that had the focus is gone
       queueMicrotask(() => tellIn(null));
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };

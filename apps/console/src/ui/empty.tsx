@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** What would be here, and the command that makes it. */
+/** What would be here, and the command that creates it. */
 export function Empty({
   title,
   children,

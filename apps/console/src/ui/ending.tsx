@@ -4,7 +4,7 @@ import { Time } from './time.tsx';
 
 const DAY_MS = 86_400_000;
 
-/** When a certificate ends: red when it is over, plum in its last 30 days. */
+/** When a certificate expires: red when it has, plum in its last 30 days. */
 export function Ending({ at }: { at: string | null }) {
   const now = useNow();
   if (at === null) return <span className="text-ink-3">unknown</span>;

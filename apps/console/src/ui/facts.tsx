@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** Names and values, aligned. What is undefined is left out. */
+/** Names and values, aligned. Undefined values are left out. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   const there = facts.filter(([, value]) => value !== undefined && value !== null);
   return (

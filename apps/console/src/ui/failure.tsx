@@ -2,7 +2,7 @@ import { TriangleAlert } from 'lucide-react';
 import { Refused } from '../api/refused.ts';
 import { Button } from './button.tsx';
 
-/** The server's own sentence, its code and the id by which its log has the request. */
+/** The server's own sentence, its code, and the id of the request in its log. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const refused = error instanceof Refused ? error : null;
   return (

@@ -6,7 +6,7 @@ import { type FilterKeys, readFilter, unknownKey, writeFilter } from '../words/f
 import { Button } from './button.tsx';
 import { FilterField } from './filter-field.tsx';
 
-/** One field, `state:failed kind:UPDATE tag:batch:7`; the address says the same. A key that is not known is refused in a sentence. */
+/** One field, `state:failed kind:UPDATE tag:batch:7`; the address has the same. An unknown key is refused in a sentence. */
 export function FilterBar(props: {
   keys: FilterKeys;
   value: Readonly<Record<string, string | undefined>>;
@@ -14,11 +14,11 @@ export function FilterBar(props: {
   beside?: ReactNode;
   /** The key of words without one. */
   plain?: string;
-  /** What else the address of the page may say: its tab, its open row. */
+  /** Other parameters of the page's address: its tab, its open row. */
   others?: readonly string[];
-  /** Offered as values, beside those that are known of a key. */
+  /** Offered as values, besides the known values of a key. */
   seen?: SeenValues;
-  /** What is filtered. It is not shown while the address has a key that filters nothing: all rows would look like matches. */
+  /** The filtered rows. Hidden while the address has an unknown key: all rows would look like matches. */
   children?: ReactNode;
 }) {
   const { keys, value, onChange, others = [], plain } = props;

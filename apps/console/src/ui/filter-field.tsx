@@ -6,8 +6,8 @@ import type { FilterKeys } from '../words/filter-text.ts';
 import { classes } from './classes.ts';
 
 /**
- * The field of a filter, with what may be typed below it. The arrows choose, Enter and Tab take what is chosen, Escape closes; with
- * nothing chosen Enter is that of the form.
+ * The field of a filter, with completions below it. Arrows choose, Enter and Tab take, Escape closes; with nothing chosen, Enter
+ * submits the form.
  */
 export function FilterField(props: {
   text: string;
@@ -32,7 +32,7 @@ export function FilterField(props: {
     setAt(-1);
   };
   const take = (one: Completion) => {
-    // the caret can only be put where the text is already
+    // the caret can only be placed once the text is there
     flushSync(() => onText(one.text));
     field.current?.focus();
     field.current?.setSelectionRange(one.caret, one.caret);

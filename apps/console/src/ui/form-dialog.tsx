@@ -2,14 +2,14 @@ import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 
-/** A dialog with fields: what they say is done by the button, or by Enter, once it is right. */
+/** A dialog with fields. The button, or Enter, submits it once they are valid. */
 export function FormDialog(props: {
   title: string;
   about?: ReactNode;
   verb: string;
   danger?: boolean;
   busy: boolean;
-  /** What is typed is not right yet. */
+  /** The typed text is not valid yet. */
   wrong?: boolean;
   onClose: () => void;
   onDone: () => void;

@@ -2,7 +2,7 @@ import { type JsonNode, writeJson } from '../words/json-text.ts';
 import { counted } from '../words/numbers.ts';
 import { buttonClasses } from './button.tsx';
 
-/** Collapsed from the second level on; more than 64 KB is downloaded, not drawn. */
+/** Collapsed from the second level on; more than 64 KB is downloaded instead of drawn. */
 const DRAWN = 64 * 1024;
 
 export function JsonViewer({ node, name }: { node: JsonNode; name: string }) {

@@ -1,6 +1,6 @@
 import { useRef } from 'react';
 
-/** Rows in the order in which they were seen first, new ones last: a count that grows swaps nothing under the pointer. */
+/** Rows in the order in which they were first seen, new ones last: a growing count must not swap rows under the pointer. */
 export function useKeptOrder<Row>(rows: readonly Row[], keyOf: (row: Row) => string): readonly Row[] {
   const seen = useRef<string[]>([]);
   const keys = rows.map(keyOf);

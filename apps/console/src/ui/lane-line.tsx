@@ -18,7 +18,7 @@ export interface RunningAction extends LaneAction {
 const PAST = 20;
 const WAITING = 12;
 
-/** A lane as a line: what it did, what it has now, what waits. It scrolls inside itself, and the running one is in view. */
+/** A lane as a line: finished, running, waiting. It scrolls inside itself, and the running action is in view. */
 export function LaneLine(props: {
   past: readonly LaneAction[];
   running: RunningAction | null;

@@ -2,7 +2,7 @@ import { useNow } from '../words/clock.ts';
 import { countdown } from '../words/times.ts';
 import { classes } from './classes.ts';
 
-/** How long the lease still is, as a bar and a time. At zero the server decides, not this page. */
+/** How long the lease still lasts, as a bar and a time. At zero the server decides, not this page. */
 export function LeaseCountdown({ from, until }: { from: string; until: string }) {
   const now = useNow();
   const [start, end] = [Date.parse(from), Date.parse(until)];

@@ -6,7 +6,7 @@ import { Failure } from './failure.tsx';
 import { SkeletonRows } from './skeleton.tsx';
 import { type Column, Table } from './table.tsx';
 
-/** A list that is alive and does not jump: changes in place, "12 new" on top, "Load 100 more" below. */
+/** A live list that does not jump: rows change in place, "12 new" on top, "Load 100 more" below. */
 export function LiveTable<Row>(props: {
   label: string;
   list: LiveList<Row>;
@@ -27,7 +27,7 @@ export function LiveTable<Row>(props: {
         <button
           type="button"
           onClick={list.showFresh}
-          // over the upper edge: what is read, heads of columns too, stays where it is and is not covered
+          // across the upper edge: what is being read, column heads included, is neither moved nor covered
           className="absolute -top-4 left-1/2 z-10 h-6 -translate-x-1/2 rounded-control border border-control bg-surface px-3 text-table font-medium hover:underline pointer-coarse:h-touch"
         >
           {count(list.fresh)} new: show {list.fresh === 1 ? 'it' : 'them'}

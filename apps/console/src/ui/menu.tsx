@@ -9,7 +9,7 @@ export interface MenuItem {
   readonly danger?: boolean;
 }
 
-/** The acts that are used less: arrows move, Escape and a click outside close, focus comes back to the button. */
+/** Less common acts: arrows move, Escape and a click outside close, and the focus returns to the button. */
 export function Menu(props: {
   items: readonly MenuItem[];
   label?: string;

@@ -5,7 +5,7 @@ import { TONES } from './tones.ts';
 
 const ICONS = { red: OctagonX, amber: Pause, plum: TriangleAlert } as const;
 
-/** What holds this page's thing up, in a sentence above everything else. */
+/** What holds up the subject of this page, in a sentence above everything else. */
 export function Notice({
   tone,
   title,

@@ -9,8 +9,8 @@ function watchMotion(tell: () => void) {
 }
 
 /**
- * Fills smoothly until the end that the server named; at zero it is done in every tab at once, and the server's word
- * corrects it. The browser moves the bar: nothing is drawn in between. With reduced motion it steps once a second instead.
+ * Fills smoothly until the end that the server named. At zero it is done in every tab at once, and the next answer of the server
+ * corrects it. The browser animates the bar without drawing in between; with reduced motion it steps once a second.
  */
 export function OrderProgress({ from, until }: { from: string; until: string }) {
   const [start, end] = [Date.parse(from), Date.parse(until)];

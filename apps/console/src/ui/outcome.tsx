@@ -22,7 +22,7 @@ type Row = Pick<
   | 'maxAttempts'
 >;
 
-/** Why it has not run yet, who has it, or how it ended: never cut off. */
+/** Why it has not run yet, which worker has it, or how it ended: never cut off. */
 export function Outcome({ action }: { action: Row }) {
   const now = useNow();
   if (action.state === 'pending') return action.waitingFor ? <ReasonChip reason={action.waitingFor} /> : null;
@@ -47,7 +47,7 @@ export function Outcome({ action }: { action: Row }) {
   return said ? <span className="wrap-anywhere text-ink-2">{endingOf(said)}</span> : null;
 }
 
-/** A device that has its own action is named in the row already. */
+/** For a device with its own action, the row names the device already. */
 function holderOf({ targetName, worker, workerName }: Row): string {
   if (workerName !== undefined) return workerName === targetName ? 'the device' : workerName;
   return worker === undefined ? 'its worker' : shortOf(worker);

@@ -5,7 +5,7 @@ import type { Address } from '../page-address.ts';
 /** A link to a page of the console. */
 export interface PageLinkProps extends Address, Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   readonly children: ReactNode;
-  /** In a navigation: current for the pages below it too, unless said. */
+  /** In a navigation: by default also current for the pages below it. */
   readonly mark?: 'exact' | 'below';
 }
 
@@ -18,7 +18,7 @@ export function PageLink({ to, params, search, mark, ...rest }: PageLinkProps) {
           activeOptions: { exact: mark === 'exact', includeSearch: false },
           activeProps: { 'aria-current': 'page' },
         };
-  // the paths are those of the list; the router's own types are not asked
+  // the paths come from the list in pages.ts; the router's own types are not used
   const where = { to, params, search: search ?? {} } as { to: string };
   return <Link {...where} {...marked} {...(rest as object)} />;
 }

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useRef } from 'react';
 import { titleIs } from '../words/page-title.ts';
 import { SkeletonRows } from './skeleton.tsx';
 
-/** While the thing that the page is about is read: its place, not its words. */
+/** A placeholder while the subject of the page is read. */
 export function PageSkeleton({ name }: { name: string }) {
   return (
     <Page title={name} name={name}>
@@ -13,11 +13,11 @@ export function PageSkeleton({ name }: { name: string }) {
   );
 }
 
-/** Where the visit began: there the first Tab belongs to the link that skips the navigation. */
+/** Where the visit began: there the first Tab goes to the link that skips the navigation. */
 const first = location.pathname;
 let hasMoved = false;
 
-/** A page: one heading, which gets the focus after navigation, and what can be done beside it. */
+/** A page: one heading, which gets the focus after navigation, and the acts beside it. */
 export function Page(props: {
   title: ReactNode;
   name: string;

@@ -2,7 +2,7 @@ import { Wifi, WifiOff } from 'lucide-react';
 import { classes } from './classes.ts';
 import { Time } from './time.tsx';
 
-/** Is it there, and when was it last heard of? */
+/** Whether it is online, and its last contact. */
 export function Presence({ online, lastSeenAt }: { online: boolean; lastSeenAt: string | null }) {
   const Icon = online ? Wifi : WifiOff;
   return (

@@ -8,7 +8,7 @@ import { classes } from './classes.ts';
 import { PageLink } from './page-link.tsx';
 import { TONES } from './tones.ts';
 
-/** Why it has not run yet: the whole sentence, never cut; what it names is a link; beside it the one button that helps. */
+/** Why it has not run yet: the whole sentence, with links to what it names, and the one button that helps. */
 export function ReasonChip(props: { reason: WaitingFor; act?: ReactNode; explain?: boolean }) {
   const { reason, act, explain } = props;
   const { dashed, icon: Icon, tone } = lookOf(reason.code);
@@ -85,7 +85,7 @@ function Sentence({ reason }: { reason: WaitingFor }) {
         </PageLink>
       );
     const at = Date.parse(part.at);
-    // what is to come counts down, what is past says how long
+    // future times count down, past ones say how long ago
     const apart = at > now ? `in ${countdown(at - now)}` : `${duration(now - at)} ago`;
     return (
       <time key={key} dateTime={part.at}>

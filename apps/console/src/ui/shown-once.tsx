@@ -3,7 +3,7 @@ import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Field } from './field.tsx';
 
-/** A secret that the server will not say again: closed by Copy or by "I have it" only. */
+/** A secret that the server does not show again: only Copy or "I have it" closes it. */
 export function ShownOnce({
   secret,
   about,
@@ -22,7 +22,7 @@ export function ShownOnce({
       await navigator.clipboard.writeText(secret ?? '');
       onClose();
     } catch {
-      // no clipboard at a plain address of the local network: it is selected, and Ctrl C copies it
+      // without HTTPS there is no clipboard: it is selected, and Ctrl C copies it
       field.current?.querySelector('input')?.select();
       setSelected(true);
     }

@@ -1,6 +1,6 @@
 import { classes } from './classes.ts';
 
-/** Of the size that will be there; seen after 150 ms only. */
+/** As large as the content that will replace it; visible only after 150 ms. */
 export function Skeleton({ className }: { className: string }) {
   return <div aria-hidden className={classes('skeleton', className)} />;
 }

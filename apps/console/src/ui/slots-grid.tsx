@@ -16,7 +16,7 @@ export interface Slot {
   readonly until: string;
 }
 
-/** The slots of a PC: a device keeps its cell until it ends, a new one takes the lowest that is free. */
+/** The slots of a PC: a device keeps its cell until it ends, a new one takes the lowest free cell. */
 export function SlotsGrid({
   slots,
   running,
@@ -75,7 +75,7 @@ export function SlotsGrid({
   );
 }
 
-/** What tells it from its neighbours in a cell of 48 px: 0415 of "Tablet 0415". */
+/** The part that differs from its neighbours, for a cell of 48 px: 0415 of "Tablet 0415". */
 export function tailOf(name: string): string {
   return name.split(/[\s_]+/).at(-1) ?? name;
 }

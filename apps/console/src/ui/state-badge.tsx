@@ -1,7 +1,7 @@
 import { STATES, stateOf } from '../words/states.ts';
 import { Badge } from './badge.tsx';
 
-/** A state with its icon and word, as wide as the widest. A door's own word may stand in its place on that door's pages. */
+/** A state with its icon and word, as wide as the widest. On the pages of a door, the word may be the door's own. */
 export function StateBadge({ state, word, loose }: { state: string; word?: string; loose?: boolean }) {
   const known = STATES[stateOf(state)];
   return (

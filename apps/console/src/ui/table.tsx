@@ -8,8 +8,8 @@ export interface Column<Row> {
   readonly align?: 'right';
   readonly width?: string;
   /**
-   * Where it stands in the card of a narrow screen: in its first line unless said, in the second beside what can be pressed, in a
-   * line of its own, or nowhere.
+   * Its place in the card of a narrow screen: in the first line by default, in the second beside the buttons, in its own line, or
+   * hidden.
    */
   readonly narrow?: 'second' | 'line' | 'none';
 }
@@ -27,7 +27,7 @@ const BREAK = "before:order-1 before:h-0 before:basis-full before:content-[''] m
 
 const VIRTUAL_FROM = 200;
 
-/** What can be pressed stands in the second line; where there is nothing to press, the reason is beside the state. */
+/** Buttons are in the second line; without any, the reason is beside the state. */
 function placesOf<Row>(columns: readonly Column<Row>[]): readonly (keyof typeof NARROW)[] {
   const hasActs = columns.some(isActs);
   const hasSecond = columns.some(({ narrow }) => narrow === 'second');
@@ -39,9 +39,8 @@ function placesOf<Row>(columns: readonly Column<Row>[]): readonly (keyof typeof 
 const isActs = <Row,>({ name }: Column<Row>) => name.startsWith('-Acts');
 
 /**
- * A real table; below 768 px each row is a card, so that the reason is never off the screen. Its columns have the widths that they
- * say, whatever is in them: one long name would push the reasons of all rows off the screen. Above 200 rows only what is seen is
- * in the document.
+ * A real table; below 768 px each row is a card, so that the reason is never off screen. Columns have fixed widths: one long name
+ * would push the reasons of all rows off the screen. Above 200 rows, only visible ones are in the document.
  */
 export function Table<Row>(props: {
   label: string;
@@ -111,7 +110,7 @@ export function Table<Row>(props: {
                   'min-w-0 md:h-row md:px-2 md:py-1 md:align-middle md:first:pl-4 md:last:pr-4',
                   NARROW[places[place] ?? 'first'],
                   column.align === 'right' && 'md:text-right',
-                  // at the end of the first line of a card; the second begins at the left, as every card does
+                  // at the end of the first line of a card; the second begins at the left in every card
                   column.align === 'right' &&
                     places[place] === 'first' &&
                     'ml-auto empty:hidden md:empty:table-cell',

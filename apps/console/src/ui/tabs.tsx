@@ -5,7 +5,7 @@ import { PageLink } from './page-link.tsx';
 
 export interface Tab {
   readonly word: ReactNode;
-  /** Or what is known of it: "200+". */
+  /** Or as much as is known: "200+". */
   readonly count?: number | string;
   readonly search: Search;
   readonly isOpen: boolean;

@@ -1,7 +1,7 @@
 import type { Action } from '@muster/contracts';
 import { TextLink } from './link.tsx';
 
-/** Whose lane it is, by name where it has one: people know Tablet 0412, not device 412. */
+/** The target of a lane, by name if it has one: people know Tablet 0412, not device 412. */
 export function TargetLink({ action }: { action: Pick<Action, 'targetName' | 'lane' | 'space' | 'tags'> }) {
   const { lane, space, tags, targetName } = action;
   if (lane === null) return <span className="text-ink-3">no lane</span>;

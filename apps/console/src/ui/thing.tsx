@@ -8,12 +8,11 @@ import { TextLink } from './link.tsx';
 import { Page, PageSkeleton } from './page.tsx';
 
 /**
- * The one thing that a page is about: loading, there, or not. A page without it is still a page, with a heading, a sentence and a way
- * back.
+ * The subject of a page: loading, found, or not. A page without it still has a heading, a sentence and a way back.
  */
 export function Thing<T>(props: {
   query: UseQueryResult<T>;
-  /** "Device", and which. */
+  /** "Device", and its id. */
   noun: string;
   id: string;
   back: Address & { readonly word: string };

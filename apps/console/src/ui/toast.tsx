@@ -14,7 +14,7 @@ import { Refused } from '../api/refused.ts';
 import { Button } from './button.tsx';
 import { sentenceOf } from './failure.tsx';
 
-/** One at a time, for 8 s, longer while somebody looks at it. Errors stay until they are closed. */
+/** One at a time, for 8 s, or longer while the pointer or focus is on it. Errors stay until they are closed. */
 const SHOWN_MS = 8_000;
 
 export interface Said {
@@ -27,9 +27,9 @@ export interface Said {
 interface Toasts {
   readonly say: (said: Said) => void;
   readonly fail: (error: unknown) => void;
-  /** A fault of a former try says nothing about the next one. */
+  /** A new try removes the error of an earlier one. */
   readonly forgetFault: () => void;
-  /** An open dialog covers the page, and what is outside of it cannot be read or pressed: it is told inside. */
+  /** An open dialog covers the page, and nothing outside it can be read or pressed: the toast is shown inside. */
   readonly tellIn: (place: HTMLElement | null) => void;
 }
 
@@ -71,7 +71,7 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   return (
     <Context value={toasts}>
       {children}
-      {/* one polite region for what the person did */}
+      {/* one polite region for the outcome of acts */}
       <div
         role="status"
         aria-live="polite"

@@ -1,6 +1,6 @@
 /**
- * One meaning per colour. slate: no news · blue: somebody has it now · green: done, online · red: lost · amber: a person
- * or a rule holds it · plum: a clock decides. Whole class names: Tailwind does not see names that are put together.
+ * One meaning per colour. slate: no news · blue: a worker has it now · green: done, online · red: lost · amber: a person
+ * or a rule holds it · plum: a clock decides. Whole class names: Tailwind does not find concatenated ones.
  */
 export type Tone = 'slate' | 'blue' | 'green' | 'red' | 'amber' | 'plum';
 

@@ -1,4 +1,4 @@
-/** What an action is called: by its kind, unless its door has a better name. "InstallProfile" and not "mdm.raw". */
+/** The name of an action: its kind, unless its door has a better name. "InstallProfile", not "mdm.raw". */
 export function nameOf({
   kind,
   name,
@@ -10,5 +10,5 @@ export function nameOf({
 }
 
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/;
-/** A name that turns the direction of the line is kept apart from what stands beside it. */
+/** Isolates a name, so that right-to-left text in it does not turn its surroundings. */
 const apart = (name: string) => (TURNING.test(name) ? `\u2068${name}\u2069` : name);

@@ -1,2 +1,2 @@
-/** So many are changed at once; before more than that a person is asked. */
+/** How many are changed at once without a confirmation. */
 export const AT_ONCE = 100;

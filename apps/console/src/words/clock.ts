@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react';
 
 /**
- * The server's clock, and the one timer of the page. Leases end by the server's time; a laptop that is a minute off
- * would show them over. Nothing ticks in a hidden tab.
+ * The server's clock, and the one timer of the page. Leases end by the server's time: on a laptop whose clock is a minute off, they
+ * would look over. Nothing ticks in a hidden tab.
  */
 let ahead = 0;
 let now = Date.now();
@@ -13,7 +13,7 @@ export function serverNow(): number {
   return Date.now() + ahead;
 }
 
-/** The server said its time in an answer that took a moment: half of it is on the way back. */
+/** The answer with the server's time took a moment: half of that was the way back. */
 export function heardTime(serverTime: string, askedAt: number): void {
   const arrived = Date.now();
   ahead = Date.parse(serverTime) + (arrived - askedAt) / 2 - arrived;

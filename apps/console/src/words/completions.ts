@@ -1,15 +1,15 @@
 import type { FilterKeys } from './filter-text.ts';
 
-/** What the word under the caret may become: a key, or a value of the key that stands before it. */
+/** The completions of the word under the caret: keys, or values of the key before it. */
 export interface Completion {
-  /** As it is offered: "state:" or "state:failed". */
+  /** As offered: "state:" or "state:failed". */
   readonly word: string;
-  /** The whole text with it, and where the caret is then. */
+  /** The whole text with it, and the caret then. */
   readonly text: string;
   readonly caret: number;
 }
 
-/** Values that were seen, of keys whose values cannot be listed. */
+/** Values that were seen, for keys whose values cannot be listed. */
 export type SeenValues = Readonly<Record<string, readonly string[]>>;
 
 const MOST = 50;
@@ -30,7 +30,7 @@ export function completionsOf(
     .filter((word) => word !== typed)
     .slice(0, MOST)
     .map((word) => {
-      // behind a value comes the next word, behind a key its value
+      // after a value comes the next word, after a key its value
       const done = `${before}${word}${word.endsWith(':') ? '' : ' '}`;
       return {
         word,
@@ -46,7 +46,7 @@ function keysFor(typed: string, before: string, keys: FilterKeys): string[] {
   const free = Object.keys(keys).filter(isFree);
   const named = free.filter((key) => key.toLowerCase().startsWith(start)).map((key) => `${key}:`);
   if (start === '') return named;
-  // "fail" is state:failed
+  // "fail" completes to state:failed
   const valued = free.flatMap((key) =>
     (keys[key] ?? []).filter((value) => value.startsWith(start)).map((value) => `${key}:${value}`),
   );
@@ -68,7 +68,7 @@ function valuesFor(typed: string, colon: number, keys: FilterKeys, seen: SeenVal
     .map((value) => `${key}:${/\s/.test(value) ? `"${value}"` : value}`);
 }
 
-/** Where the word under the caret begins; what is between quotes is one word. */
+/** Where the word under the caret begins; quoted text is one word. */
 function beginOf(text: string, caret: number): number {
   let isQuoted = false;
   let begin = 0;

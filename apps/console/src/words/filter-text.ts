@@ -1,4 +1,4 @@
-/** The filter field: `state:failed kind:"ROTATE KEY" tag:batch:7`. Keys with the values that are known of them, or none. */
+/** The filter field: `state:failed kind:"ROTATE KEY" tag:batch:7`. Keys with their known values, if any. */
 export type FilterKeys = Readonly<Record<string, readonly string[]>>;
 type Filter = Record<string, string | undefined>;
 
@@ -8,7 +8,7 @@ const bare = (text: string) => text.replace(/^"|"$/g, '');
 const noFilter = (key: string, keys: FilterKeys) =>
   `There is no filter "${key}". There are ${Object.keys(keys).join(', ')}.`;
 
-/** The address may be written by hand: a key in it that filters nothing is refused as in the field. */
+/** The address may be typed by hand: an unknown key in it is refused as in the field. */
 export function unknownKey(
   search: Readonly<Filter>,
   keys: FilterKeys,

@@ -1,6 +1,4 @@
-/**
- * JSON as it was written. Parsing turns 9007199254740993 into another number; here each value keeps its own text.
- */
+/** JSON as it was written. Parsing turns 9007199254740993 into another number; here each value keeps its own text. */
 export type JsonNode =
   | { readonly kind: 'object'; readonly entries: readonly (readonly [key: string, value: JsonNode])[] }
   | { readonly kind: 'array'; readonly items: readonly JsonNode[] }
@@ -10,7 +8,7 @@ const SPACE = /[ \t\r\n]*/y;
 const STRING = /"(?:[^"\\]|\\.)*"/y;
 const OTHER = /[^\s,\]}]+/y;
 
-/** Of text that is JSON; the server wrote it. */
+/** Parses text that is JSON already; the server wrote it. */
 export function readJson(text: string): JsonNode {
   let at = 0;
   const take = (form: RegExp): string => {
@@ -81,7 +79,7 @@ export function writeJson(node: JsonNode, indent = ''): string {
   return node.text;
 }
 
-/** Whether somebody has typed an object. */
+/** Whether the typed text is an object. */
 export function isJsonObject(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,6 +1,6 @@
 const grouped = new Intl.NumberFormat('en', { useGrouping: true });
 
-/** 1 204, with a thin space that does not break. Never "1.2k": somebody acts on it. */
+/** 1 204, with a thin space that does not break. Never "1.2k": people act on the exact number. */
 export function count(value: number): string {
   return grouped.format(value).replaceAll(',', '\u202f');
 }

@@ -1,4 +1,4 @@
-/** The title of the tab: "(3) Overview · Muster", with how many problems there are, so that a tab in the back tells of them. */
+/** The title of the tab: "(3) Overview · Muster", with the number of problems, so that a background tab shows them too. */
 let name = 'Muster';
 let problems = 0;
 

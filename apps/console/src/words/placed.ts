@@ -1,4 +1,4 @@
-/** Who has which cell: those who are there stay, those who are gone leave, those who come take the lowest that is free. */
+/** Cells: an item keeps its cell until it is gone, a new one takes the lowest free cell. */
 export function placed(
   before: readonly (string | null)[],
   there: readonly string[],
@@ -14,7 +14,7 @@ export function placed(
     if (free < 0) cells.push(id);
     else cells[free] = id;
   }
-  // fewer slots than before: empty cells at the end go
+  // fewer slots than before: remove empty cells at the end
   while (cells.length > slots && cells.at(-1) === null) cells.pop();
   return cells;
 }

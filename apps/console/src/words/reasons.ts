@@ -17,7 +17,7 @@ export interface ReasonLook {
   readonly icon: LucideIcon;
   readonly tone: Tone;
   readonly dashed?: true;
-  /** In two or three words, for a heading or a bar. */
+  /** Two or three words, for a heading or a bar. */
   readonly short: string;
 }
 
@@ -27,7 +27,7 @@ const RULE = { icon: Lock, tone: 'amber' } as const;
 const LINE = { icon: ListOrdered, tone: 'slate' } as const;
 const OFFLINE = { icon: WifiOff, tone: 'slate', dashed: true } as const;
 
-/** How each reason looks. A code that a newer server has is shown by its text. */
+/** How each reason looks. An unknown code of a newer server is shown by its text. */
 const LOOKS: Readonly<Record<string, ReasonLook>> = {
   RETRY: { icon: RotateCcw, tone: 'plum', short: 'retry' },
   NOT_BEFORE: { ...CLOCK, short: 'not before' },
@@ -65,13 +65,13 @@ export function lookOf(code: string): ReasonLook {
   return LOOKS[code] ?? { icon: ListOrdered, tone: 'slate', short: code.toLowerCase().replaceAll('_', ' ') };
 }
 
-/** Nothing to press here, but good to know. */
+/** What to do, or that there is nothing to do. */
 const PATIENCE: Readonly<Record<string, string>> = {
   BEHIND: 'Nothing to press: it goes out after that one.',
   BEHIND_URGENT: 'Nothing to press: it goes out after that one.',
-  OFFLINE: 'Nothing to press: it goes out when its target comes.',
+  OFFLINE: 'Nothing to press: it goes out when its target connects.',
   DEVICE_ABSENT: 'Nothing to press: it goes out when its PC sees it again.',
-  DEVICE_IN_ERROR: 'Somebody has to look at the device; then an operator clears the error.',
+  DEVICE_IN_ERROR: 'An operator checks the device and clears the error.',
   DEVICE_DELETED: 'Nothing to press: it ends by itself.',
   SERVICE_DELETED: 'Nothing to press: it ends by itself.',
   NEXT_CONTACT: 'Nothing to press: it goes out with the next contact.',
@@ -80,14 +80,14 @@ const PATIENCE: Readonly<Record<string, string>> = {
   NO_FREE_SLOT: 'Nothing to press: it goes out when a slot is free.',
   NO_PC: 'Give the device a PC: then it goes out.',
   TASK_NOT_ACTIVE: 'Nothing to press: it goes out when its task is active.',
-  PUSHED: 'Nothing to press: it goes out when the phone comes, and pushes go on.',
-  PUSH_DUE: 'Nothing to press: it goes out when the phone comes.',
+  PUSHED: 'Nothing to press: it goes out when the phone connects; until then it is pushed again.',
+  PUSH_DUE: 'Nothing to press: it goes out when the phone connects.',
   PUSH_NOT_ACCEPTED: 'Nothing to press: it is pushed again.',
   PUSHES_STOPPED: 'Look at the push certificate (Phones); pushes are tried again every five minutes.',
-  NO_PUSH_TOKEN: 'Somebody has to end the enrolment on the phone.',
+  NO_PUSH_TOKEN: 'The user of the phone completes the enrolment on it.',
   PUSH_TOKEN_DEAD: 'It comes back with its next token, or is enrolled again with a new profile.',
   PHONE_LEFT: 'Enrol it again with a new profile.',
-  LANE_BLOCKED: 'It goes out when what blocks the lane has ended.',
+  LANE_BLOCKED: 'It goes out when the lane is no longer blocked.',
   LANE_PAUSED: 'An operator resumes the lane.',
   TAG_PAUSED: 'An admin resumes the tag.',
   TENANT_PAUSED: 'An admin resumes everything.',
@@ -101,12 +101,12 @@ export function patienceOf({ code, tag }: WaitingFor): string | undefined {
   return batchOf(tag) === undefined ? PATIENCE[code] : 'An operator resumes the batch.';
 }
 
-/** What a batch has queued bears its tag; paused, it is the batch that is. */
+/** Actions of a batch have its tag, so a pause of that tag is a pause of the batch. */
 export function batchOf(tag: string | null | undefined): string | undefined {
   return /^batch:(\d+)$/.exec(tag ?? '')?.[1];
 }
 
-/** A sentence in parts: times count and have a zone, the action or the tag that it names is a link. */
+/** A sentence in parts: times are live and have a zone, the action or tag that it names is a link. */
 export type Part =
   | { readonly text: string }
   | { readonly at: string }
@@ -115,7 +115,7 @@ export type Part =
   | { readonly taskId: string }
   | { readonly tag: string };
 
-/** Written from the facts, where the server says them; else its own text, with its times as times. */
+/** Written from the facts, if the server sends them; else its own text, with its times as times. */
 export function partsOf(reason: WaitingFor): Part[] {
   const { actionId, attempt, by, of, running, slots, tag, until } = reason;
   const said = (...parts: (Part | string)[]) =>
@@ -183,7 +183,7 @@ export function partsOf(reason: WaitingFor): Part[] {
   return asTold(reason);
 }
 
-/** A worker that a program has named is known by its beginning. */
+/** A generated worker name is cut to its beginning. */
 export function shortOf(name: string): string {
   return /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(name) ? `${name.slice(0, 8)}…` : name;
 }
@@ -195,7 +195,7 @@ function whoAndWhen({ by, since }: WaitingFor): (Part | string)[] {
   ];
 }
 
-/** A reason that is a door's own, or that a newer server has. */
+/** A reason of a door, or of a newer server. */
 function asTold({ text }: WaitingFor): Part[] {
   return timesIn(text.replace(/\.$/, ''));
 }

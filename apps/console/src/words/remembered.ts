@@ -1,4 +1,4 @@
-/** A choice that this browser keeps. Where storage is forbidden it lasts as long as the page. */
+/** A choice that this browser keeps. Without storage it lasts as long as the page. */
 export interface Remembered<T extends string> {
   read(): T;
   write(value: T): void;
@@ -21,7 +21,7 @@ export function remembered<T extends string>(key: string, known: readonly T[], f
       try {
         localStorage.setItem(key, next);
       } catch {
-        // then only here
+        // then only on this page
       }
       for (const tell of watching) tell();
     },

@@ -22,7 +22,7 @@ export const STATES: Readonly<Record<State, { word: string; icon: LucideIcon; to
   expired: { word: 'expired', icon: Hourglass, tone: 'plum' },
 };
 
-/** The doors' own words for the same states; a word that none of them has is shown as it is. */
+/** The doors' own words for the same states; an unknown word is shown unchanged. */
 const SAME: Readonly<Record<string, State>> = {
   queued: 'pending',
   waiting: 'pending',

@@ -1,6 +1,6 @@
 const ISO = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 
-/** A sentence of the server in parts: its times are for programs, and people want them in their zone. */
+/** A sentence of the server in parts: its times are in ISO form, and people want them in their zone. */
 export function timesIn(text: string): ({ readonly text: string } | { readonly at: string })[] {
   const parts = [];
   let from = 0;

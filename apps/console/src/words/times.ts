@@ -40,7 +40,7 @@ export function countdown(ms: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-/** Relative up to a week; then the day itself. */
+/** Relative up to a week; then the date. */
 export function relative(at: number, now: number, zone: Zone): string {
   const passed = now - at;
   if (Math.abs(passed) > 7 * DAY) return day(at, zone);
@@ -48,7 +48,7 @@ export function relative(at: number, now: number, zone: Zone): string {
   return passed < 5 * SECOND ? 'just now' : `${roughly(passed)} ago`;
 }
 
-/** A moment that something lasts from: 03:12, or the day and 03:12 if that was not today. */
+/** When something started: 03:12, or date and 03:12 if that was not today. */
 export function moment(at: number, now: number, zone: Zone): string {
   const time = clock(at, zone).slice(0, 5);
   return day(at, zone) === day(now, zone) ? time : `${day(at, zone)} ${time}`;

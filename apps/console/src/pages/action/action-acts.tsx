@@ -7,7 +7,7 @@ import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 
-/** What can be done to one action. What a role may not do is not drawn. */
+/** What can be done to one action. Acts that the role may not use are not drawn. */
 export function ActionActs({ action, onEdit }: { action: ActionWithEvents; onEdit: () => void }) {
   const { act, busy } = useAct();
   const [asked, setAsked] = useState<Confirmation>();

@@ -22,7 +22,7 @@ import { EditDialog } from './edit-dialog.tsx';
 import { Payload } from './payload.tsx';
 import { WhyNotYet } from './why-not-yet.tsx';
 
-/** Every attempt: who, how long, which error? And if it has not run yet, why. */
+/** One action: its attempts with worker, time and error, and why it has not run yet. */
 export function ActionPage() {
   const { id } = address.useParams();
   const query = useApiText('/api/actions/:id', { params: { id } });

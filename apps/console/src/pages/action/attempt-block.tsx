@@ -19,7 +19,7 @@ const TONE: Readonly<Record<string, Tone>> = {
   SUPERSEDED: 'slate',
 };
 
-/** One attempt: who had it, how long, what was said, and every step of it. */
+/** One attempt: its worker, its duration, its result, and every step. */
 export function AttemptBlock({ attempt }: { attempt: Attempt }) {
   const [zone] = useZone();
   const now = useNow();

@@ -1,13 +1,13 @@
 import type { ActionEvent } from '@muster/contracts';
 
-/** The history of an action by attempts, the newest first; before the first handing-out it is attempt 0. */
+/** The history of an action by attempt, newest first; events before the first hand-out are attempt 0. */
 export interface Attempt {
   readonly attempt: number;
   readonly events: readonly ActionEvent[];
   readonly from: string;
   readonly to: string | undefined;
   readonly worker: string | undefined;
-  /** How it ended, if it did. */
+  /** How it ended, if it has. */
   readonly ending: ActionEvent | undefined;
 }
 

@@ -8,7 +8,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { TextArea } from '../../ui/field.tsx';
 import { nameOf } from '../../words/action-name.ts';
 
-/** Edit and run again: a copy with another payload. The old action stays what it is. */
+/** Edit and run again: a copy with another payload. The old action does not change. */
 export function EditDialog({
   action,
   payload,
@@ -24,8 +24,8 @@ export function EditDialog({
   const wrong = complaint(text);
   const isSame = text === payload;
   const run = async () => {
-    // unchanged, it is left out: then the server copies what it has, hidden fields too
-    // what was typed goes out as it was typed: numbers above 2^53 stay what they are
+    // an unchanged payload is left out, so the server copies its own, hidden fields included; a changed one is sent as typed, which
+    // keeps numbers above 2^53 exact
     const body = isSame ? {} : (new JsonText(`{"payload": ${text}}`) as ActionCopy);
     const made = await act(
       () => ask('POST', '/api/actions/:id/copy', { params: { id: action.id }, body }),

@@ -9,7 +9,7 @@ import { JsonViewer } from '../../ui/json-viewer.tsx';
 import { fieldOf, type JsonNode, readJson } from '../../words/json-text.ts';
 import { counted } from '../../words/numbers.ts';
 
-/** Payload and result as the server wrote them. What looks secret was hidden by it; to reveal is written down. */
+/** Payload and result as the server wrote them. The server hides fields that look secret; revealing them is audited. */
 export function Payload({ action, whole }: { action: ActionWithEvents; whole: JsonNode }) {
   const [shown, setShown] = useState<JsonNode>();
   const { act, busy } = useAct();

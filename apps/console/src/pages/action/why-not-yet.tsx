@@ -3,7 +3,7 @@ import { useApi } from '../../api/use-api.ts';
 import { HelpedReason } from '../../reasons/helped-reason.tsx';
 import { nameOf } from '../../words/action-name.ts';
 
-/** Why has this not run yet? The reason, what helps, and the cause of whatever it stands behind. */
+/** Why it has not run yet: the reason, what helps, and the cause of what is ahead of it. */
 export function WhyNotYet({ action }: { action: ActionWithEvents }) {
   if (!action.waitingFor) return null;
   return (
@@ -22,7 +22,7 @@ export function WhyNotYet({ action }: { action: ActionWithEvents }) {
   );
 }
 
-/** What the one in front waits for is the cause. */
+/** The cause is what the first one in line waits for. */
 function Cause({ id }: { id: string }) {
   const { data } = useApi('/api/actions/:id', { params: { id } });
   if (!data?.waitingFor) return null;
@@ -36,7 +36,7 @@ function Cause({ id }: { id: string }) {
   );
 }
 
-/** Whoever has it is called by name; who paused it is a person already. */
+/** A worker is shown by its name; `by` of a pause is a person already. */
 function named(reason: WaitingFor, { worker, workerName }: ActionWithEvents): WaitingFor {
   return workerName !== undefined && reason.by === worker ? { ...reason, by: workerName } : reason;
 }

@@ -53,10 +53,10 @@ const valuesOf = ({ channel, createdBy, kind, lane, space, tags }: Action) => ({
   space: [space],
 });
 
-/** After so many a look is over, whatever it has found. */
+/** A search ends after this many actions, whatever it has found. */
 const MOST_LOOKED_AT = 10_000;
 
-/** Find it; do the same to many. */
+/** Finds actions, and changes many at once. */
 export function ActionsPage() {
   const search = address.useSearch();
   const navigate = useNavigate();
@@ -80,7 +80,7 @@ export function ActionsPage() {
       isSettled: ({ state }) => state !== 'pending' && state !== 'claimed',
     },
   });
-  // of a list that nothing was asked of it is said only where a page is not full for it
+  // how many were searched is shown only if the page is not full because of it
   const says = looked !== undefined && (isLookedFor(filter) || looked >= MOST_LOOKED_AT);
   const seen = useSeenValues(list.rows, valuesOf);
   const selection = useSelection(key);
@@ -106,7 +106,7 @@ export function ActionsPage() {
         {(isWithoutInternal(filter) || filter.internal) && (
           <CheckBox
             label="Also the server's own"
-            hint="Messages between its parts, callbacks, deliveries of webhooks."
+            hint="Messages between its parts, callbacks, webhook deliveries."
             checked={filter.internal === 'true'}
             onChange={({ target }) =>
               void navigate({

@@ -14,14 +14,14 @@ import { type Filter, isMatchable, matching } from './filters.ts';
 import type { Selection } from './use-selection.ts';
 
 const TIMED = ['NOT_BEFORE', 'NOT_NOW', 'RETRY'];
-/** It waits for a time, and not for one that its door keeps. */
+/** Whether it waits for a time that its door lets operators change. */
 const mayBeMadeDue = ({ fixed, state, waitingFor }: Action) =>
   state === 'pending' && TIMED.includes(waitingFor?.code ?? '') && !fixed?.includes('time');
 
 interface Asked {
   /** What happens to them. */
   readonly what: string;
-  /** To which of them. */
+  /** Which of them it applies to. */
   readonly states: readonly string[];
   readonly danger?: boolean;
 }
@@ -79,7 +79,7 @@ export function BulkBar(props: {
   };
   const redrive = async () => {
     const done = await send(body());
-    // while it is asked about the others, they stay selected
+    // the selection stays while the dialog asks about the others
     if (done?.refusals.every(({ device }) => !device)) selection.clear();
   };
   const makeDue = async () => {
@@ -143,7 +143,7 @@ export function BulkBar(props: {
           disabled={busy}
           onClick={() =>
             ask100('Make due', makeDue, {
-              what: 'What waits for a time, or for that of its retry, waits no longer.',
+              what: 'Those that wait for their time or a retry become due now.',
               states: ['pending'],
             })
           }
@@ -157,7 +157,7 @@ export function BulkBar(props: {
           disabled={busy}
           onClick={() =>
             ask100('Cancel', cancel, {
-              what: 'What waits ends at once; what runs is asked to stop.',
+              what: 'Waiting ones end at once; running ones are asked to stop.',
               states: ['pending', 'claimed'],
               danger: true,
             })

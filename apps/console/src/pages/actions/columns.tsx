@@ -9,7 +9,7 @@ import { TargetLink } from '../../ui/target-link.tsx';
 import { Time } from '../../ui/time.tsx';
 import { nameOf } from '../../words/action-name.ts';
 
-/** What, which one, whose, in which state, and why: the reason has the most room. */
+/** Kind, target, worker, state and reason; the reason has the most room. */
 export const ACTION_COLUMNS: readonly Column<Action>[] = [
   {
     name: 'Action',

@@ -1,7 +1,7 @@
 import type { Search } from '../../page-address.ts';
 import type { FilterKeys } from '../../words/filter-text.ts';
 
-/** What actions can be found by. Those with an index, and some that are looked for among the newest 10,000 of the others. */
+/** The filters of actions: those with an index, and some that search only the newest 10,000 that match the others. */
 export const ACTION_FILTERS: FilterKeys = {
   state: [
     'pending',
@@ -29,12 +29,12 @@ export const ACTION_FILTERS: FilterKeys = {
   internal: ['true'],
 };
 const LOOKED_FOR = ['source', 'error', 'text', 'endedAfter', 'endedBefore'];
-/** These too, where neither a lane nor a tag says which are meant. */
+/** These search too, unless a lane or tag is given. */
 const BROAD = ['kind', 'channel'];
 const BOUNDING = ['lane', 'tag'];
-/** What says which are meant: then those that the server queues for itself are not left out. */
+/** With one of these, the server's own actions are included. */
 const MEANT = [...BOUNDING, ...BROAD];
-/** What a change of many can name. */
+/** The filters that a change of many accepts. */
 const MATCHED = [
   'kind',
   'tag',
@@ -53,7 +53,7 @@ export function filterOf(search: Search): Filter {
   const filter: Filter = Object.fromEntries(
     Object.keys(ACTION_FILTERS).flatMap((key) => (search[key] ? [[key, search[key] as string]] : [])),
   );
-  // as people call it
+  // the name on the page
   return filter.state === 'running' ? { ...filter, state: 'claimed' } : filter;
 }
 
@@ -64,22 +64,22 @@ export function asSaid(filter: Filter): Filter {
 
 const has = (filter: Filter, keys: readonly string[]) => keys.some((key) => filter[key] !== undefined);
 
-/** It is looked for among so many, and the page says so. */
+/** The filter searches a limited number of actions, and the page says so. */
 export function isLookedFor(filter: Filter): boolean {
   return has(filter, LOOKED_FOR) || (has(filter, BROAD) && !has(filter, BOUNDING));
 }
 
-/** A change of many can say the same. */
+/** A change of many accepts the same filter. */
 export function isMatchable(filter: Filter): boolean {
   return Object.keys(filter).every((key) => key === 'state' || key === 'internal' || MATCHED.includes(key));
 }
 
-/** What the server queues for itself is left out, unless it is asked for. */
+/** The server's own actions are left out unless the filter includes them. */
 export function isWithoutInternal(filter: Filter): boolean {
   return filter.internal !== 'true' && !has(filter, MEANT);
 }
 
-/** The server searches payloads of a day, unless something else says which are meant. */
+/** The server searches the payloads of one day, unless another filter narrows the list. */
 export function isTextAlone(filter: Filter): boolean {
   return filter.text !== undefined && !has(filter, [...BOUNDING, 'kind', 'createdAfter']);
 }
@@ -88,7 +88,7 @@ const MINUTE_MS = 60_000;
 
 /** The filter as a request for a page. */
 export function asked(filter: Filter, now: number): Filter {
-  // to the minute, so that the pages of one list ask for the same
+  // rounded to the minute, so that all pages of a list send the same request
   const dayAgo = (Math.ceil(now / MINUTE_MS) + 1 - 24 * 60) * MINUTE_MS;
   return {
     ...filter,
@@ -97,7 +97,7 @@ export function asked(filter: Filter, now: number): Filter {
   };
 }
 
-/** The filter as a request that changes: of the moment the list was read, so that what came later is never touched. */
+/** The filter as a request that changes, limited to actions that existed when the list was read. */
 export function matching(filter: Filter, readAt: number): Record<string, string | boolean> {
   const body = Object.fromEntries(
     MATCHED.flatMap((key) => (filter[key] ? [[key, filter[key] as string]] : [])),

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 
-/** Which rows are meant. It survives pages and live data and ends with another filter; shift takes a range. */
+/** The selected rows. Pages and live data keep the selection, another filter ends it; shift selects a range. */
 export interface Selection {
   readonly ids: ReadonlySet<string>;
   readonly all: boolean;

@@ -4,7 +4,7 @@ import { JsonText } from '../../api/ask.ts';
 import { Choice, Field, TextArea } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 
-/** What a device is to do: a kind, a payload, how urgent. The payload goes out as it was typed. */
+/** An action for a device: kind, payload, priority. The payload is sent as typed. */
 export function AssignDialog(props: {
   title: string;
   about?: ReactNode;
@@ -13,13 +13,13 @@ export function AssignDialog(props: {
   onAssign: (body: DeviceAction, kind: string) => void;
   before?: ReactNode;
   after?: ReactNode;
-  /** What stands around it is not right yet. */
+  /** The fields around it are not valid yet. */
   wrong?: boolean;
 }) {
   const [kind, setKind] = useState('');
   const [payload, setPayload] = useState('{}');
   const [priority, setPriority] = useState('normal');
-  // nothing at all means nothing special
+  // an empty payload means {}
   const said = payload.trim() === '' ? '{}' : payload;
   const wrong = isJson(said) ? undefined : 'This is not valid JSON.';
   return (
@@ -32,7 +32,7 @@ export function AssignDialog(props: {
       onClose={props.onClose}
       onDone={() => {
         const text = `{"kind": ${JSON.stringify(kind.trim())}, "payload": ${said}, "priority": ${JSON.stringify(priority)}}`;
-        // it has the form of one, written out
+        // the typed text is valid JSON of this form
         props.onAssign(new JsonText(text) as unknown as DeviceAction, kind.trim());
       }}
     >
@@ -44,7 +44,7 @@ export function AssignDialog(props: {
         value={kind}
         autoComplete="off"
         onChange={(event) => setKind(event.target.value)}
-        hint="What the device knows it by: LOCK, SYNC, UPDATE."
+        hint="In the words of the device: LOCK, SYNC, UPDATE."
       />
       <TextArea
         label="Payload"
@@ -71,7 +71,7 @@ export function AssignDialog(props: {
 
 export type Pace = Pick<NewBatch, 'ratePerMinute' | 'abort'>;
 
-/** The same action for many. */
+/** The same action for many devices. */
 export function batchOf(
   targets: NewBatch['targets'],
   action: DeviceAction,

@@ -16,7 +16,7 @@ interface Wish {
   readonly act: () => void;
 }
 
-/** What is done to many devices: they are counted first. None at all is refused, and before more than a hundred a person is asked. */
+/** An act on many devices, which are counted first: none is refused, and more than a hundred needs a confirmation. */
 export function useForMany() {
   const { act, busy } = useAct();
   const { say } = useToast();
@@ -30,7 +30,7 @@ export function useForMany() {
     else
       setAsked({
         title: `${verb} ${kind} for ${devices}?`,
-        about: 'all' in targets ? 'That is every device.' : 'Each of them gets it when it comes.',
+        about: 'all' in targets ? 'That is every device.' : 'Each of them gets it when it next connects.',
         verb: `${verb} for ${devices}`,
         act: go,
       });

@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<AuditLine>[] = [
   },
 ];
 
-/** Who did what? The server tells admins only. */
+/** The audit log; the server shows it only to admins. */
 export function AuditPage() {
   const isAdmin = useMay('admin');
   if (isAdmin) return <AuditLog />;

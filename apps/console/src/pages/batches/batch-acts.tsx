@@ -10,7 +10,7 @@ import { AT_ONCE } from '../../words/at-once.ts';
 import { count } from '../../words/numbers.ts';
 import { PauseBatch } from './pause-batch.tsx';
 
-/** Retry, pause, resume; to end a batch its number is typed. */
+/** Retry, pause and resume; cancelling a batch requires typing its number. */
 export function BatchActs({ batch }: { batch: Batch }) {
   const { act, busy } = useAct();
   const may = useMay('operator');
@@ -47,7 +47,7 @@ export function BatchActs({ batch }: { batch: Batch }) {
       ? retry()
       : setAsked({
           title: `Retry ${count(again)}?`,
-          about: 'Failed ones are redriven, those that never got to their device get a new action.',
+          about: 'Failed ones are redriven; those that never reached their device get a new action.',
           verb: `Retry ${count(again)}`,
           act: () => retry(),
         });

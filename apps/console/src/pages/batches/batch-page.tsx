@@ -17,7 +17,7 @@ import { BatchStatus } from './batch-status.tsx';
 import { COUNTED, failedPercent, segmentsOf } from './segments.ts';
 import { targetColumns } from './target-columns.tsx';
 
-/** How far, how fast, will it stop itself? */
+/** How far a batch is, how fast, and whether it will abort. */
 export function BatchPage() {
   const { id } = address.useParams();
   const query = useApi('/api/batches/:id', { params: { id } }, { everyMs: 2_000 });
@@ -87,7 +87,7 @@ function Targets({ batch }: { batch: Batch }) {
 }
 
 function pace(batch: Batch): string {
-  // what has ended has no pace
+  // a batch that has ended has no pace
   if (batch.status !== 'running' && batch.status !== 'supplying' && batch.status !== 'paused') return '';
   const now = batch.perMinute === null ? 'as fast as possible' : `${count(batch.perMinute)} a minute`;
   return batch.ramp

@@ -19,7 +19,7 @@ import { segmentsOf } from './segments.ts';
 
 const idOf = (batch: Batch) => batch.id;
 
-/** How far is each, and does it go well? */
+/** The batches with their progress and failures. */
 export function BatchesPage() {
   const may = useMay('operator');
   const [isMaking, setMaking] = useState(false);

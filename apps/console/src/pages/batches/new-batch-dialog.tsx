@@ -7,7 +7,7 @@ import { Choice, Field } from '../../ui/field.tsx';
 import { AssignDialog, batchOf, type Pace } from '../assign/assign-dialog.tsx';
 import { useForMany } from '../assign/use-for-many.tsx';
 
-/** One action for many devices: which ones is said, never left out; how fast and when it stops itself may be. */
+/** One action for many devices. Targets are required; pace and abort rule are optional. */
 export function NewBatchDialog({ onClose }: { onClose: () => void }) {
   const { act, busy } = useAct();
   const { forMany, busy: isCounting, dialog } = useForMany();
@@ -29,7 +29,7 @@ export function NewBatchDialog({ onClose }: { onClose: () => void }) {
   const make = (body: NewBatch) =>
     void act(() => ask('POST', '/api/batches', { body })).then((made) => {
       if (!made) return;
-      // the page of the batch may have to be loaded first
+      // close first: the page of the batch may have to be loaded
       onClose();
       void navigate({ to: '/batches/$id', params: { id: made.id } });
     });
@@ -95,5 +95,5 @@ export function NewBatchDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Fewer say nothing about the rest. */
+/** A smaller sample says nothing about the rest. */
 const SAMPLE = 20;

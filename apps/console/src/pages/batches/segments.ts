@@ -4,7 +4,7 @@ import type { Tone } from '../../ui/tones.ts';
 
 type Counted = keyof Batch['counts'];
 
-/** In this order, each with its colour; what is not yet supplied is an outline. */
+/** In this order, each with its colour; targets that are not queued yet are an outline. */
 const PARTS: readonly (readonly [word: Counted, tone: Tone, outline?: true])[] = [
   ['done', 'green'],
   ['failed', 'red'],
@@ -30,7 +30,7 @@ export function segmentsOf(batch: Batch): Segment[] {
 
 export const COUNTED = PARTS.map(([word]) => word);
 
-/** The percentage that its stopping rule looks at. */
+/** The percentage that its abort rule looks at. */
 export function failedPercent(batch: Batch): number {
   const { done, failed, expired, refused } = batch.counts;
   const ended = done + failed + expired + refused;

@@ -6,7 +6,7 @@ import type { Column } from '../../ui/table.tsx';
 import { endingOf } from '../../words/endings.ts';
 import { count } from '../../words/numbers.ts';
 
-/** The devices of a batch: what became of each, or why nothing did yet. */
+/** The devices of a batch: the outcome of each, or why it has none yet. */
 export const targetColumns = (batch: Batch): readonly Column<BatchTarget>[] => [
   {
     name: 'Device',
@@ -54,7 +54,7 @@ function Why({ target, batch }: { target: BatchTarget; batch: Batch }) {
   return said === undefined ? null : <span className="wrap-anywhere text-ink-2">{said}</span>;
 }
 
-/** What has no error of its own. */
+/** States without an error of their own. */
 const ENDED: Readonly<Partial<Record<BatchTarget['state'], string>>> = {
   stopped: 'The batch ended before it was queued.',
   forgotten: 'It ended so long ago that it is no longer kept.',
@@ -63,6 +63,6 @@ const ENDED: Readonly<Partial<Record<BatchTarget['state'], string>>> = {
 function notYet({ perMinute, status }: Batch): string {
   if (status === 'paused') return 'Not queued yet: the batch is paused.';
   return perMinute === null
-    ? 'Not queued yet: it is about to be.'
+    ? 'Not queued yet: it will be in a moment.'
     : `Not queued yet: the batch queues ${count(perMinute)} a minute.`;
 }

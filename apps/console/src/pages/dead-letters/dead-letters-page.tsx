@@ -16,7 +16,7 @@ import { AT_ONCE } from '../../words/at-once.ts';
 import { quoted } from '../../words/endings.ts';
 import { count, counted } from '../../words/numbers.ts';
 
-/** How many causes are these, since when? */
+/** Dead letters by cause, and since when. */
 export function DeadLettersPage() {
   const query = useApi('/api/actions/failures', {}, { everyMs: 2_000 });
   return (
@@ -108,7 +108,7 @@ function Group({ group, ask: open }: { group: FailureGroup; ask: (asked: Confirm
   );
 }
 
-/** The filter that finds them: by kind, and by the longest part of what was said that is the same in all. */
+/** The filter that finds them: the kind, and the longest part of the error that is the same in all. */
 function likeThese({ error, example, kind }: FailureGroup) {
   const [part] = error.split('…').sort((a, b) => b.length - a.length);
   return { state: 'failed', kind, ...(example.error !== null && part ? { error: part.trim() } : {}) };

@@ -11,7 +11,7 @@ import { ShownOnce } from '../../ui/shown-once.tsx';
 import { AssignDialog } from '../assign/assign-dialog.tsx';
 import { useProfileLink } from '../phones/profile-link.tsx';
 
-/** Assign, pause its lane, clear the error, enrol anew. */
+/** Assign an action, pause the lane, clear the error, enrol again. */
 export function DeviceActs({ device }: { device: Device }) {
   const { act, busy } = useAct();
   const may = useMay('operator');
@@ -73,7 +73,7 @@ export function DeviceActs({ device }: { device: Device }) {
             act: () =>
               setAsked({
                 title: `Re-enrol ${device.name}?`,
-                about: 'What was assigned to it ends, its old token is over, and it gets a new one.',
+                about: 'Its actions are cancelled, its old token is revoked, and it gets a new one.',
                 verb: 'Re-enrol',
                 danger: true,
                 act: () => void reEnrol(),
@@ -86,8 +86,8 @@ export function DeviceActs({ device }: { device: Device }) {
           title={`Assign to ${device.name}`}
           about={
             device.online
-              ? 'It goes out at once if nothing is before it.'
-              : 'It is offline: it goes out when it comes.'
+              ? 'It goes out at once if nothing is ahead of it.'
+              : 'The device is offline: it goes out when the device connects.'
           }
           busy={busy}
           onClose={() => setAssigning(false)}

@@ -19,7 +19,7 @@ import { Milestones } from './milestones.tsx';
 import { PastActions } from './past-actions.tsx';
 import { QueueTable } from './queue-table.tsx';
 
-/** What did it do, what does it have now, what waits, and why? */
+/** What a device did, what it is doing, what waits for it, and why. */
 export function DevicePage() {
   const { id } = address.useParams();
   const device = useApi('/api/devices/:id', { params: { id } });
@@ -96,7 +96,7 @@ function Shown({
         {queue === undefined ? (
           <div className="h-row" />
         ) : queue.length === 0 ? (
-          <Empty title="Nothing waits for it.">Whatever is assigned goes out at its next contact.</Empty>
+          <Empty title="Nothing waits for it.">An action that you assign goes out at its next contact.</Empty>
         ) : (
           <QueueTable queue={queue} device={device} />
         )}

@@ -4,7 +4,7 @@ import { Id } from '../../ui/id.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { Time } from '../../ui/time.tsx';
 
-/** What happened to it, the newest first. */
+/** The milestones of a device, newest first. */
 export function Milestones({ id }: { id: string }) {
   const { data } = useApi(
     '/api/devices/:id/milestones',
@@ -25,7 +25,7 @@ export function Milestones({ id }: { id: string }) {
               ) : (
                 words(one.type)
               )}
-              {/* of a step of an action it is who assigned it, and that is said once */}
+              {/* a step of an action names who assigned it, which is shown once */}
               {one.by && (!one.actionId || one.type === 'assigned') && (
                 <span className="text-ink-3"> by {one.by}</span>
               )}

@@ -12,7 +12,7 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { nameOf } from '../../words/action-name.ts';
 
-/** What waits, in the order of delivery, each with its reason and what can be pressed. */
+/** What waits, in order of delivery, each with its reason and the button that helps. */
 export function QueueTable({ queue, device }: { queue: readonly QueuedAction[]; device: Device }) {
   const { act, busy } = useAct();
   const may = useMay('operator');

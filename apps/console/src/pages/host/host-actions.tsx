@@ -15,7 +15,7 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { endingOf } from '../../words/endings.ts';
 
-/** Everything of a host: what waits first, then what ended. */
+/** All actions of a host: waiting ones first, then finished ones. */
 export function HostActions(props: {
   unfinished: readonly HostAction[] | undefined;
   past: readonly HostAction[] | undefined;

@@ -20,7 +20,7 @@ export function HostMenu({ id, name }: { id: string; name: string }) {
   };
   const revoke = () =>
     void act(() => ask('DELETE', '/api/hosts/:hostId/token', { params }), {
-      text: `Every token of ${name} is over.`,
+      text: `Every token of ${name} is revoked.`,
     });
   return (
     <>

@@ -9,7 +9,7 @@ import { LaneLine } from '../../ui/lane-line.tsx';
 
 const KINDS = ['start', 'stop', 'restart'] as const;
 
-/** One service: its lane as a line, and what can be wanted of it. */
+/** One service: its lane as a line, and its actions. */
 export function ServiceLane({
   service,
   waiting,

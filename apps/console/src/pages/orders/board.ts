@@ -3,26 +3,26 @@ import { ask } from '../../api/ask.ts';
 
 export const STATUSES = ['PENDING', 'PROCESSING', 'COMPLETE'] as const;
 
-/** What a column shows, and whether there are more. */
+/** The rows of a column, and whether there are more. */
 export interface Part {
   readonly orders: readonly Order[];
   readonly more: boolean;
 }
 
-/** All that is on the board, and when it was so. */
+/** The whole board, and when it was read. */
 export interface Board {
   readonly parts: Readonly<Record<Order['status'], Part>>;
   readonly bots: readonly Bot[];
-  /** When it was asked for: what was done later may not be on it. */
+  /** When it was requested: later changes may not be on it. */
   readonly askedAt: number;
   readonly readAt: number;
 }
 
 const SHOWN = 200;
-/** Of complete ones the newest: the others are history. */
+/** Only the newest complete orders are shown. */
 const ENDED = 50;
 
-/** A small board is one answer. Of a long one, whose first page is full of those that wait, each column is read by itself. */
+/** A small board is one answer. If waiting orders fill the first page, each column is read by itself. */
 export async function readBoard(signal?: AbortSignal): Promise<Board> {
   const askedAt = Date.now();
   const [first, { bots }] = await Promise.all([
@@ -41,7 +41,7 @@ interface Page {
   readonly cursor: string | null;
 }
 
-/** Pages that were read one after the other: an order that went on in between is where it was seen last. */
+/** Pages read one after the other: an order that moved in between is where it was seen last. */
 export function partsOf(first: Page, later: readonly Page[]): Board['parts'] {
   const newest = new Map<string, Order>();
   for (const order of [first, ...later].flatMap(({ orders }) => orders)) newest.set(order.id, order);
@@ -62,18 +62,18 @@ const endOf = (order: Order) => Date.parse(order.completedAt ?? order.updatedAt)
 
 /** "24", or "200+". */
 export const countOf = ({ orders, more }: Part) => `${orders.length}${more ? '+' : ''}`;
-/** What is drawn of a column. */
+/** The shown rows of a column. */
 export const shownOf = (status: Order['status'], { orders }: Part) =>
   status === 'COMPLETE' ? orders.slice(0, ENDED) : orders;
 
-/** The last board is kept, to be looked at without a server. */
+/** The last board is kept, to be shown while the server is away. */
 const key = (tenant: string) => `muster-board-${tenant}`;
 
 export function keepBoard(tenant: string, board: Board): void {
   try {
     localStorage.setItem(key(tenant), JSON.stringify(board));
   } catch {
-    // full or forbidden: then there is none
+    // storage is full or forbidden: there is none
   }
 }
 

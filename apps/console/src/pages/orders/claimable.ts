@@ -2,8 +2,8 @@ import type { Bot } from '@muster/contracts';
 import type { Board } from './board.ts';
 
 /**
- * For whom to claim now: own bots that are idle, no more than orders wait. A bot that was claimed for after the board was asked for
- * is left out, because the board does not know of it yet.
+ * The bots to claim for now: own idle bots, at most as many as orders wait. A bot that was claimed for after the board was requested
+ * is left out, because that board does not show it yet.
  */
 export function claimable(
   board: Board,

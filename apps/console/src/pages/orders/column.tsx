@@ -13,9 +13,7 @@ const SAID: Readonly<Record<Order['status'], string>> = {
   COMPLETE: 'None is complete yet.',
 };
 
-/**
- * One column, VIP marked. A row is a place, not an order: what goes on changes the words in it, and nothing moves.
- */
+/** One column, VIP marked. A row is a place, not an order: its text changes and nothing moves. */
 export function Column({
   status,
   part,
@@ -28,7 +26,7 @@ export function Column({
   const orders = shownOf(status, part);
   const nameOf = (id: string) => {
     const bot = bots.find((one) => one.id === id);
-    // deleted since, or one of very many
+    // deleted since, or beyond the shown ones
     return bot ? botName(bot) : 'a bot';
   };
   return (

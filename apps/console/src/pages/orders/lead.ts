@@ -1,6 +1,6 @@
 /**
- * Which tab leads: it claims for idle bots, the others follow. A lock of the browser where there are any; at a plain address
- * of the local network there are none, and the leader says every second that it is there: who hears nothing for three takes over.
+ * Which tab leads: the leader claims for idle bots, the others follow. It holds a Web Lock; without HTTPS browsers have none, and the
+ * leader announces itself every second instead: a tab that hears nothing for three seconds takes over.
  */
 export interface Lead {
   stop(): void;
@@ -55,7 +55,7 @@ function leadByBeats(name: string, tell: (isLeader: boolean) => void): Lead {
       heardAt = 0;
       return;
     }
-    // two that began at once: the older one stays
+    // two started at once: the older one stays
     if (isLeader && data.id > id) return beat();
     heardAt = Date.now();
     become(false);

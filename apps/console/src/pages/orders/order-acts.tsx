@@ -8,7 +8,7 @@ import { Menu } from '../../ui/menu.tsx';
 import { botName } from '../../words/bot-name.ts';
 import { ownBot } from './own-bots.ts';
 
-/** New orders, bots more and fewer, and whether this browser claims for them. */
+/** New orders, more or fewer bots, and whether this browser claims for them. */
 export function OrderActs(props: {
   bots: readonly Bot[];
   tenant: string;
@@ -18,7 +18,7 @@ export function OrderActs(props: {
   const { act, busy } = useAct();
   const [asked, setAsked] = useState<Confirmation>();
   const order = (type: 'NORMAL' | 'VIP') => void act(() => ask('POST', '/api/orders', { body: { type } }));
-  // the one that came last goes first; its order waits in its old place again
+  // the newest bot goes first; its order returns to its old place
   const last = props.bots.at(-1);
   const remove = () =>
     last &&
@@ -45,7 +45,7 @@ export function OrderActs(props: {
     });
   return (
     <>
-      {/* on a phone one line of four, as wide as the page */}
+      {/* on a phone one row of four, as wide as the page */}
       <span className="grid w-full grid-cols-4 gap-2 md:flex md:w-auto">
         <Button look="first" disabled={busy} onClick={() => order('NORMAL')}>
           + Order
@@ -60,7 +60,7 @@ export function OrderActs(props: {
           − Bot
         </Button>
       </span>
-      {/* together: the menu never has a line of its own on a phone */}
+      {/* kept together, so that the menu never wraps to its own row on a phone */}
       <span className="inline-flex w-full items-center justify-between gap-2 md:w-auto">
         <label className="inline-flex h-8 pointer-coarse:h-touch items-center gap-2 text-table">
           <input

@@ -18,10 +18,10 @@ import { useClaiming } from './use-claiming.ts';
 
 /** Without the stream the board is read every two seconds. */
 const POLL_MS = 2_000;
-/** Off until somebody wants it: who only looks changes nothing. */
+/** Off by default: looking at the board must not change anything. */
 const auto = remembered<'on' | 'off'>('muster-orders-auto', ['on', 'off'], 'off');
 
-/** Who waits, which bot does what, until when? */
+/** The waiting orders, and which bot does what until when. */
 export function OrdersPage() {
   const { mine } = useSession();
   const tenant = mine.tenant.id;

@@ -1,6 +1,6 @@
 /**
- * The bots that were added from the board of this browser: for them it claims. The others are programs with a token of their own,
- * and whoever only looks must not take their orders.
+ * The bots that were added in this browser: it claims for them. Other bots are programs with a token of their own, and opening
+ * the board must not take their orders.
  */
 const key = (tenant: string) => `muster-orders-bots-${tenant}`;
 const MOST = 200;
@@ -18,6 +18,6 @@ export function ownBot(tenant: string, id: string): void {
   try {
     localStorage.setItem(key(tenant), JSON.stringify([...ownBots(tenant), id].slice(-MOST)));
   } catch {
-    // full or forbidden: then it is one of the others
+    // storage is full or forbidden: it counts as one of the others
   }
 }

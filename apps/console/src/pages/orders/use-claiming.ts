@@ -9,12 +9,12 @@ import { claimable } from './claimable.ts';
 import { lead } from './lead.ts';
 import { ownBots } from './own-bots.ts';
 
-/** One whose time is over and that is not complete yet, its callback is late, is looked at so often. */
+/** How often the board is read for an order whose time is up but whose callback is late. */
 const OVERDUE_MS = 1_000;
 
 /**
- * While it is on, the leading tab claims for every idle bot of this browser as soon as one and an order are free, and looks again
- * when a bot's time is over. The server decides each claim, so two leaders for a moment take nothing twice.
+ * While `auto` is on, the leading tab claims for every idle bot of this browser as soon as an order waits, and again when a bot's
+ * time is up. The server decides each claim, so two leaders at the same moment take nothing twice.
  */
 export function useClaiming(
   tenant: string,
@@ -31,7 +31,7 @@ export function useClaiming(
     return () => leading.stop();
   }, [tenant, isOn]);
 
-  // a claim for each idle bot, while orders wait
+  // one claim for each idle bot, while orders wait
   useEffect(() => {
     if (!isLeader || !isOn || !board) return;
     for (const bot of claimable(board, ownBots(tenant), claimedAt.current)) void claim(bot);
@@ -40,7 +40,7 @@ export function useClaiming(
       try {
         await ask('POST', '/api/bots/:id/claim', { params: { id: bot.id } });
       } catch (error) {
-        // it has an order already, or is gone: the next board says so
+        // it has an order already, or is gone: the next board shows that
         if (!(error instanceof Refused)) return;
       } finally {
         claimedAt.current.set(bot.id, Date.now());
@@ -49,7 +49,7 @@ export function useClaiming(
     }
   }, [isLeader, isOn, board, queries, tenant]);
 
-  // at the end of each order the board is read, so that its bot gets the next one; a tab that nobody sees asks only if it leads
+  // the board is read at the end of each order, so that its bot gets the next one; a hidden tab does so only if it leads
   useEffect(() => {
     const ends = (board?.parts.PROCESSING.orders ?? []).flatMap((order) =>
       order.processingEndsAt ? [Date.parse(order.processingEndsAt)] : [],

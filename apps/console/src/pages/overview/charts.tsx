@@ -1,7 +1,7 @@
 import type { Stats } from '@muster/contracts';
 import { Chart, type Series } from '../../ui/chart.tsx';
 
-/** Throughput and depth over the same span; the tables below say the same to whoever cannot see them. */
+/** Throughput and depth over the same span; the tables below repeat them for screen readers. */
 const THROUGHPUT: readonly Series[] = [
   { word: 'succeeded', tone: 'green' },
   { word: 'failed', tone: 'red' },
@@ -33,7 +33,7 @@ export default function Charts({ stats }: { stats: Stats }) {
   );
 }
 
-/** Steps in which nothing happened are left out by the server: they are zeros, and the depth stays what it was. */
+/** The server leaves out steps in which nothing happened: they count zero, and the depth stays what it was. */
 function filled(stats: Stats) {
   const stepMs = stats.step * 1_000;
   const known = new Map(
@@ -50,7 +50,7 @@ function filled(stats: Stats) {
   }[] = [];
   let pending: number | null = null;
   let running: number | null = null;
-  // a step that is not over would look like a fall
+  // an unfinished step would look like a fall
   for (let at = first; at + stepMs <= end; at += stepMs) {
     const row = known.get(at);
     pending = row?.pending ?? pending;

@@ -2,7 +2,7 @@ import type { Counts, StatsRow } from '@muster/contracts';
 import { PageLink } from '../../ui/page-link.tsx';
 import { count } from '../../words/numbers.ts';
 
-/** The four numbers; each leads to exactly the rows it counts. */
+/** The four numbers; each links to exactly the rows it counts. */
 export function Figures({
   counts,
   hour,

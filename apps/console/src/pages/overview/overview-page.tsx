@@ -14,14 +14,14 @@ import { WhyWaiting } from './why-waiting.tsx';
 
 const Charts = lazy(() => import('./charts.tsx'));
 
-/** What is broken, is it getting worse, and why do things wait? */
+/** What is broken, whether it is getting worse, and why things wait. */
 export function OverviewPage() {
   const counts = useApi('/api/counts', {}, { everyMs: 2_000 });
   const has = useHas('overview');
   const hour = useApi('/api/stats', rangeOf('hour'), { everyMs: 15_000, enabled: has });
   const overview = useApi('/api/overview', {}, { everyMs: 2_000, enabled: has });
   const pauses = useApi('/api/pauses', {}, { everyMs: 2_000 });
-  // as many problems as there are: what stands below them is drawn when they are, so that nothing moves
+  // the problems take as many lines as there are: draw what is below them only when they are known, so that nothing moves
   if (has && (overview.isPending || pauses.isPending))
     return (
       <Page title="Overview" name="Overview">
@@ -41,7 +41,7 @@ export function OverviewPage() {
   );
 }
 
-/** How it went, and why lanes wait now. */
+/** The charts, and why lanes wait now. */
 function Course() {
   const search = address.useSearch();
   const span = search.span === 'day' ? 'day' : 'hour';

@@ -8,7 +8,7 @@ import { TextLink } from '../../ui/link.tsx';
 import { Time } from '../../ui/time.tsx';
 import { batchOf } from '../../words/reasons.ts';
 
-/** What somebody has paused, who and since when, with the button that ends it. */
+/** A pause: what, by whom, since when, and the button that ends it. */
 export function PauseLine({ pause }: { pause: Pauses['pauses'][number] }) {
   const { act, busy } = useAct();
   const { pausedAt, pausedBy, tag } = pause;

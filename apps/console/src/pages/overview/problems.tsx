@@ -30,7 +30,7 @@ interface Look {
 const many = (problem: Problem, one: string, more = `${one}s`) =>
   `${count(problem.count)}${problem.more ? ' or more' : ''} ${problem.count === 1 ? one : more}`;
 
-/** Each problem: what it is called, and the page that shows exactly what it counts. */
+/** Each problem: its name, and the page that shows exactly what it counts. */
 const LOOKS: Readonly<Record<string, Look>> = {
   DEAD_LETTERS: {
     icon: CircleX,
@@ -86,7 +86,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   },
 };
 
-/** One that a door has added and this page has no words for: its code, and the page of its example. */
+/** A problem that this page does not know: its code, and the page of its example. */
 const OTHER: Look = {
   icon: TriangleAlert,
   tone: 'red',
@@ -106,7 +106,7 @@ const PAGES: readonly (readonly [type: string, page: PagePath])[] = [
   ['phone', '/phones/$id'],
 ];
 
-/** What is wrong, the worst first; a page without problems says so in one line. */
+/** The problems, worst first; without any, one line says so. */
 export function Problems({ overview, pauses }: { overview: Overview; pauses: Pauses['pauses'] }) {
   return (
     <Card
@@ -125,7 +125,7 @@ export function Problems({ overview, pauses }: { overview: Overview; pauses: Pau
       ) : (
         <ul>
           {overview.problems
-            // each has a line of its own below, with its button
+            // each has its own line below, with its button
             .filter(({ code }) => code !== 'ALL_PAUSED' && code !== 'TAGS_PAUSED')
             .map((problem) => (
               <li data-row key={problem.code} className="border-b last:border-b-0">
@@ -179,7 +179,7 @@ function Line({ problem }: { problem: Problem }) {
   );
 }
 
-/** The example of the dead letters ends with what was said, or with the server's word for it. */
+/** The example of the dead letters ends with the error, or with the server's code for it as a sentence. */
 function textOf({ code, text }: Problem): string {
   if (code !== 'DEAD_LETTERS') return text;
   return text.replace(/: (\w+)$/, (_, said: string) => `: ${endingOf(said)}`);

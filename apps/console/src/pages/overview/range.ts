@@ -1,9 +1,9 @@
-/** The last hour by minutes, the last day by quarters of an hour: the server's default end is now. */
+/** The last hour by minutes, the last day by quarters of an hour; both end now, the default of the server. */
 const DAY_MS = 86_400_000;
 
 export function rangeOf(span: 'hour' | 'day') {
   if (span === 'hour') return { query: { step: 60 as const } };
-  // to the whole quarter, so that the address of the request is the same for a while
+  // rounded to the quarter, so that the URL of the request stays the same for a while
   const quarter = 900_000;
   const to = Math.ceil(Date.now() / quarter) * quarter;
   return {

@@ -27,7 +27,7 @@ export function WhyWaiting({ waiting }: { waiting: WaitingLanes }) {
       }
     >
       {waiting.groups.length === 0 ? (
-        <p className="text-ink-2">No lane has anything that waits.</p>
+        <p className="text-ink-2">Nothing waits in any lane.</p>
       ) : (
         <ul className="flex flex-col gap-3">
           {groups.map((group) => {

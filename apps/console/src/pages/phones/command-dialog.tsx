@@ -7,7 +7,7 @@ import { FormDialog } from '../../ui/form-dialog.tsx';
 import { isJsonObject } from '../../words/json-text.ts';
 
 const ERASE = 'EraseDevice';
-/** What is asked most; any other name works too. */
+/** The most common commands; any other name works too. */
 const KNOWN = [
   'DeviceInformation',
   'SecurityInfo',
@@ -22,7 +22,7 @@ const KNOWN = [
   'RemoveProfile',
 ];
 
-/** Any command of Apple's. To erase takes an admin and the serial number, typed. */
+/** Any Apple command. Erasing requires an admin and the typed serial number. */
 export function CommandDialog(props: {
   phone: Phone;
   busy: boolean;
@@ -44,7 +44,7 @@ export function CommandDialog(props: {
   return (
     <FormDialog
       title={`Command for ${phone.name}`}
-      about="It waits in the phone's lane like everything else; what the phone answers is its result."
+      about="It waits in the lane of the phone; the answer of the phone becomes its result."
       verb={isErase ? 'Erase' : 'Send'}
       danger={isErase}
       busy={busy}
@@ -53,7 +53,7 @@ export function CommandDialog(props: {
       onDone={() => {
         const erased = isErase ? `, "serial": ${JSON.stringify(serial.trim())}` : '';
         const text = `{"requestType": ${JSON.stringify(type.trim())}, "keys": ${keys}, "priority": ${JSON.stringify(priority)}${erased}}`;
-        // it has the form of one, written out
+        // the typed text is valid JSON of this form
         onSend(new JsonText(text) as unknown as RawCommand);
       }}
     >
@@ -67,7 +67,9 @@ export function CommandDialog(props: {
         spellCheck={false}
         onChange={(event) => setType(event.target.value)}
         hint={
-          isForbidden ? 'Erasing a phone requires the role admin.' : 'As Apple has it, or one of the list.'
+          isForbidden
+            ? 'Erasing a phone requires the role admin.'
+            : 'Any Apple command, or one from the list.'
         }
       />
       <datalist id={id}>
@@ -102,7 +104,7 @@ export function CommandDialog(props: {
           value={serial}
           autoComplete="off"
           onChange={(event) => setSerial(event.target.value)}
-          hint="Everything on it is gone, and it does not come back to say so."
+          hint="Deletes everything on the phone. An erased phone does not report."
         />
       )}
     </FormDialog>

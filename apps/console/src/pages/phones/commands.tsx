@@ -13,7 +13,7 @@ import { nameOf } from '../../words/action-name.ts';
 
 const KIND = 'mdm.raw';
 
-/** What the phone was told to do by hand, and what it answered. The whole answer is on the page of the action. */
+/** Commands sent to the phone by hand, and its answers. The whole answer is on the page of the action. */
 export function Commands({ id }: { id: string }) {
   const query = useApi('/api/actions', { query: { space: 'device', lane: id, kind: KIND, limit: 50 } });
   return (
@@ -67,7 +67,7 @@ const COLUMNS: readonly Column<Action>[] = [
   },
 ];
 
-/** The beginning of what it said; all of it behind the link, or by itself if it was too large for a result. */
+/** The start of the answer; the link shows all of it, also one that was too large for a result. */
 function Answer({ action }: { action: Action }) {
   const result = action.result as { tooLarge?: number; answer?: string } | undefined;
   if (result?.tooLarge !== undefined && result.answer !== undefined)

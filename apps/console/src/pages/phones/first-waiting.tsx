@@ -4,7 +4,7 @@ import { HelpedReason } from '../../reasons/helped-reason.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { nameOf } from '../../words/action-name.ts';
 
-/** What the phone would do next, and why it has not: with it waits whatever is behind it. */
+/** The next action of the phone, and why it has not run; everything behind it waits too. */
 export function FirstWaiting({ phone: { id } }: { phone: Phone }) {
   const { data } = useApi('/api/devices/:id/queue', { params: { id } });
   const first = data?.actions[0];

@@ -7,7 +7,7 @@ import { Page } from '../../ui/page.tsx';
 import { Thing } from '../../ui/thing.tsx';
 import { ProfileLink } from './profile-link.tsx';
 
-/** A device without a phone: which it is, and what makes it one. */
+/** A device without a phone, and how to enrol one. */
 export function NotEnrolled({ id }: { id: string }) {
   const may = useMay('operator');
   const query = useApi('/api/devices/:id', { params: { id } });
@@ -22,9 +22,8 @@ export function NotEnrolled({ id }: { id: string }) {
         >
           <Card title="No phone is enrolled as this device">
             <p className="max-w-prose text-ink-2">
-              {may ? 'Make a profile link' : 'Somebody who may change things makes a profile link'}, open it
-              in Safari on the phone and install the profile. Then this page shows whether the phone can be
-              reached. By hand:
+              {may ? 'Make a profile link' : 'Get a profile link from an operator'}, open it in Safari on the
+              phone and install the profile. Then this page shows whether the phone can be reached. By hand:
             </p>
             <code className="mt-2 block max-w-full rounded-control bg-sunken px-3 py-2 font-mono text-table wrap-anywhere whitespace-pre-wrap">
               {`curl -X POST $MUSTER/api/devices/${id}/mdm/enrolment -H "$OPERATOR"`}

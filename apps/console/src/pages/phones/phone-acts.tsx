@@ -8,7 +8,7 @@ import { Menu } from '../../ui/menu.tsx';
 import { CommandDialog } from './command-dialog.tsx';
 import { useProfileLink } from './profile-link.tsx';
 
-/** Wake it up, tell it something, enrol it again. */
+/** Push, send a command, enrol again. */
 export function PhoneActs({ phone }: { phone: Phone }) {
   const { act, busy } = useAct();
   const may = useMay('operator');

@@ -16,7 +16,7 @@ import { NotEnrolled } from './not-enrolled.tsx';
 import { PhoneActs } from './phone-acts.tsx';
 import { PushSentence, PushState } from './push-state.tsx';
 
-/** One phone: whether it can be reached, and what it answered. */
+/** One phone: whether it can be reached, and its answers. */
 export function PhonePage() {
   const { id } = address.useParams();
   const query = useApi('/api/devices/:id/mdm', { params: { id } }, { everyMs: 1_000 });

@@ -57,7 +57,7 @@ const COLUMNS: readonly Column<Phone>[] = [
   },
 ];
 
-/** Enrolled, pushable, which certificate ends when? */
+/** Which phones are enrolled and can be reached, and when their certificates expire. */
 export function PhonesPage() {
   const list = useLiveList({
     key: ['/api/phones'],

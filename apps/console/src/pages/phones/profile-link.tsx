@@ -4,7 +4,7 @@ import { useAct } from '../../api/use-act.ts';
 import { Button, type ButtonProps } from '../../ui/button.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 
-/** Makes the address of a profile that enrols a phone as this device. */
+/** Creates the URL of a profile that enrols a phone as this device. */
 export function useProfileLink(id: string) {
   const { act, busy } = useAct();
   const [url, setUrl] = useState<string>();
@@ -16,7 +16,7 @@ export function useProfileLink(id: string) {
     <ShownOnce
       label="Address of the profile"
       secret={url}
-      about="Open it in Safari on the phone and install the profile. It works until a phone has used it; a new one ends it."
+      about="Open it in Safari on the phone and install the profile. It works until a phone has used it or a new one is made."
       onClose={() => setUrl(undefined)}
     />
   );

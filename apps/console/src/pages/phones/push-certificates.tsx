@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<Certificate>[] = [
   { name: 'Ends', width: '150px', align: 'right', cell: (one) => <Ending at={one.notAfter} /> },
 ];
 
-/** By which certificates phones are woken up: when one ends, so does every push of its topic. */
+/** The push certificates: when one expires, pushes of its topic end. */
 export function PushCertificates() {
   const query = useApi('/api/push-certificates', {}, { everyMs: 10_000 });
   return (

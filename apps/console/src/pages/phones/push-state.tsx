@@ -9,7 +9,7 @@ import { count, counted } from '../../words/numbers.ts';
 /** The server counts no further. */
 const DEPTH_UP_TO = 1_000;
 
-/** Can it be woken up, and is somebody waiting for it? In a word. */
+/** Whether it can be woken up, and whether anything waits for it, in one word. */
 export function PushState({ phone }: { phone: Phone }) {
   if (phone.releasedAt) return <Badge icon={CircleSlash} tone="slate" word="left" />;
   switch (phone.push.state) {
@@ -38,7 +38,7 @@ export function PushSentence({ phone }: { phone: Phone }) {
   if (push.state === 'none')
     return (
       <>
-        It has said no token yet: the enrolment has not ended. <Waiting phone={phone} />
+        It has sent no push token yet: the enrolment is not complete. <Waiting phone={phone} />
       </>
     );
   if (push.state === 'dead')
@@ -76,7 +76,7 @@ export function PushSentence({ phone }: { phone: Phone }) {
   );
 }
 
-/** What waits for it may need no push: it waits for a time, is paused, or the phone is just here. */
+/** What waits for it may need no push: it waits for a time, is paused, or the phone is connected. */
 function Waiting({ phone: { id, queueDepth } }: { phone: Phone }) {
   if (queueDepth === 0) return null;
   const many =

@@ -4,7 +4,7 @@ import { Data } from '../../ui/data.tsx';
 import { Table } from '../../ui/table.tsx';
 import { count } from '../../words/numbers.ts';
 
-/** Why was it refused, ended or deleted? Set where the server is started. */
+/** The limits behind refusals, timeouts and deletions; settings of the server. */
 export function Limits() {
   const query = useApi('/api/limits', {});
   return (

@@ -43,7 +43,7 @@ export function NewTokenDialog({
         autoFocus
         value={name}
         onChange={(event) => setName(event.target.value)}
-        hint="Whose it is: the audit log says this name."
+        hint="Who uses it: the audit log shows this name."
       />
       <Choice
         label="Kind"

@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 
-/** Nothing more is handed out, at all or with a tag. */
+/** Stops hand-outs, of everything or of a tag. */
 export function PauseEverything() {
   const { data } = useApi('/api/pauses', {}, { everyMs: 2_000 });
   const { act, busy } = useAct();

@@ -6,7 +6,7 @@ import { PauseEverything } from './pause-everything.tsx';
 import { Tenants } from './tenants.tsx';
 import { Tokens } from './tokens.tsx';
 
-/** Who may what? */
+/** Tokens, tenants, pauses and limits. */
 export function SettingsPage() {
   const isAdmin = useMay('admin');
   return (

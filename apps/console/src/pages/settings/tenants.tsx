@@ -11,7 +11,7 @@ import { Field } from '../../ui/field.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 import { Time } from '../../ui/time.tsx';
 
-/** Tenants share an installation and nothing else; admins of the default one make them. */
+/** Tenants share an installation and nothing else; admins of the default tenant create them. */
 export function Tenants() {
   const { mine } = useSession();
   return mine.tenant.name === DEFAULT_TENANT ? <List /> : null;

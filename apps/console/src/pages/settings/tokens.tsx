@@ -16,7 +16,7 @@ import { NewTokenDialog } from './new-token-dialog.tsx';
 
 const idOf = (token: Token) => token.id;
 
-/** The tokens that people made. A secret is shown once. */
+/** Tokens created by hand. A secret is shown once. */
 export function Tokens() {
   const { act, busy } = useAct();
   const [isMaking, setMaking] = useState(false);
@@ -46,8 +46,7 @@ export function Tokens() {
   const revoke = (token: Token) =>
     setAsked({
       title: `Revoke ${token.name}?`,
-      about:
-        'Whoever has it is refused at once, on all nodes, and browsers that signed in with it are signed out.',
+      about: 'The token is refused at once on all nodes, and browsers that signed in with it are signed out.',
       verb: 'Revoke',
       danger: true,
       act: () =>
@@ -113,7 +112,7 @@ export function Tokens() {
       <Confirm asked={asked} onClose={() => setAsked(undefined)} />
       <ShownOnce
         secret={secret}
-        about="The new token. The server keeps only what it needs to know it again."
+        about="The new token. The server stores only its hash."
         onClose={() => setSecret(undefined)}
       />
     </Card>

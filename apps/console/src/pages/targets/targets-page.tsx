@@ -10,7 +10,7 @@ const TYPES = { devices: Devices, hosts: Hosts, pcs: Pcs, bots: Bots } as const;
 const WORDS = { devices: 'Devices', hosts: 'Hosts', pcs: 'PCs', bots: 'Bots' } as const;
 type Type = keyof typeof TYPES;
 
-/** Who is offline, in error, deep? */
+/** Which targets are offline, in error, or have much to do. */
 export function TargetsPage() {
   const search = address.useSearch();
   const type: Type = search.type !== undefined && search.type in TYPES ? (search.type as Type) : 'devices';

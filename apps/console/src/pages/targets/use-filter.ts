@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import type { Search } from '../../page-address.ts';
 import type { FilterKeys } from '../../words/filter-text.ts';
 
-/** The filter of one kind of targets, as the address of the page says it, and what the field needs to change it. */
+/** The filter of one kind of target, as in the address of the page, and what its field needs. */
 export function useFilter(type: string, keys: FilterKeys, search: Search) {
   const navigate = useNavigate();
   const filter = Object.fromEntries(

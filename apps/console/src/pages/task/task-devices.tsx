@@ -79,7 +79,7 @@ function Why({ device: { deviceId, error, id, reason, status, waitingFor } }: { 
   );
 }
 
-/** The devices of a task, by what became of them; the address says of which. */
+/** The devices of a task in the state that the address names. */
 export function TaskDevices({ task }: { task: Task }) {
   const { status } = address.useSearch();
   const list = useLiveList({

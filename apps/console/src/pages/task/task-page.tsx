@@ -21,7 +21,7 @@ import { CancelTask } from '../tasks/cancel-task.tsx';
 import { taskSegments } from '../tasks/task-segments.ts';
 import { TaskDevices } from './task-devices.tsx';
 
-/** One task: how far, which devices lag, and why. */
+/** One task: its progress, which devices lag, and why. */
 export function TaskPage() {
   const { id } = address.useParams();
   const query = useApiText('/api/tasks/:id', { params: { id } });
@@ -65,7 +65,7 @@ function Shown({ text }: { text: string }) {
             </p>
           )}
           {task.total === null ? (
-            <p className="text-ink-2">Which devices it is for is settled when it becomes active.</p>
+            <p className="text-ink-2">Its devices are determined when it becomes active.</p>
           ) : (
             <AddingBar segments={taskSegments(task)} total={task.total} label={`Progress of ${task.name}`} />
           )}

@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Confirm, type Confirmation } from '../../ui/confirm.tsx';
 import { count } from '../../words/numbers.ts';
 
-/** Ends a task; afterwards the button is the state. Of many the number is typed. */
+/** Cancels a task; afterwards the button shows its state. For many devices the number must be typed. */
 export function CancelTask({ task }: { task: Task }) {
   const { act, busy } = useAct();
   const may = useMay('operator');
@@ -22,7 +22,7 @@ export function CancelTask({ task }: { task: Task }) {
       title: `Cancel ${task.name}?`,
       about:
         task.total === null
-          ? 'It has not begun: none of its devices gets it.'
+          ? 'It has not started: no device will get it.'
           : `${count(pending)} that were not handed out are cancelled, ${count(running)} that run are told to stop.`,
       verb: task.total === null ? 'Cancel the task' : `Cancel ${count(left)}`,
       danger: true,

@@ -15,7 +15,7 @@ import { SlotsDialog } from './slots-dialog.tsx';
 
 type RunningDevice = RunningDevices['running'][number];
 
-/** One PC: its slots, what is free and why, which devices are in error. */
+/** One PC: its slots, how many are free and why, which devices are in error. */
 export function PcCard({
   pc,
   running,
@@ -90,7 +90,7 @@ export function PcCard({
   );
 }
 
-/** Why slots are free, as the server knows it: what a claim of the runner would get now is what it says is there. */
+/** Why slots are free. The server says how many devices a claim of the runner would get now, so nothing is guessed. */
 function FreeBecause({ pc, task }: { pc: Pc; task: Pick<Task, 'name'> | undefined }) {
   const free = pc.slots - pc.runningCount;
   if (free <= 0) return 'Every slot is busy.';

@@ -5,7 +5,7 @@ import { useAct } from '../../api/use-act.ts';
 import { Field } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 
-/** How many devices a PC works on at once. What runs goes on; fewer slots are reached as devices end. */
+/** How many devices a PC works on at once. Running ones continue: fewer slots are reached as devices end. */
 export function SlotsDialog({ pc, onClose }: { pc: Pc; onClose: () => void }) {
   const { act, busy } = useAct();
   const [slots, setSlots] = useState(String(pc.slots));

@@ -2,11 +2,11 @@ import type { Task } from '@muster/contracts';
 import type { Segment } from '../../ui/adding-bar.tsx';
 import type { Tone } from '../../ui/tones.ts';
 
-/** What a list of a task's devices can be asked for, in the order of the bar. Their counts add up to the total. */
+/** The states by which the devices of a task can be listed, in the order of the bar. Their counts add up to the total. */
 export const TASK_PARTS = ['completed', 'failed', 'cancelled', 'running', 'retrying', 'unsupplied'] as const;
 export type TaskPart = (typeof TASK_PARTS)[number];
 
-/** Of the pending ones some were handed out before, and some not even once. */
+/** Pending ones are split: handed out before, or never. */
 const LOOKS: Readonly<Record<TaskPart, { word: string; tone: Tone; outline?: true }>> = {
   completed: { word: 'completed', tone: 'green' },
   failed: { word: 'failed', tone: 'red' },

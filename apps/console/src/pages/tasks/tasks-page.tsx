@@ -15,12 +15,12 @@ import { TASK_COLUMNS } from './task-columns.tsx';
 
 const idOf = (task: Task) => task.id;
 
-/** Is every slot busy, which PC lags? */
+/** Whether every slot is busy, and which PC lags. */
 export function TasksPage() {
   const { pc: only } = address.useSearch();
   const active = useApi('/api/tasks', { query: { status: 'running', limit: 1 } });
   const pcs = useApi('/api/pcs', { query: { limit: 100 } });
-  // one answer for all of them: a hundred PCs are not a hundred requests
+  // one request for all PCs, not one for each
   const running = useApi('/api/pcs/running', {});
   const list = useLiveList({
     key: ['/api/tasks'],

@@ -19,7 +19,7 @@ import { LastAnswer } from './last-answer.tsx';
 const STATES = ['waiting', 'sending', 'delivered', 'failed', 'cancelled'] as const;
 const idOf = (delivery: WebhookDelivery) => delivery.id;
 
-/** What was sent, the newest first; one of them opens above the list. */
+/** The deliveries, newest first; an open one is above the list. */
 export function Deliveries({ webhook }: { webhook: Webhook }) {
   const { act, busy } = useAct();
   const may = useMay('admin');
@@ -134,7 +134,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
   );
 }
 
-/** What it is about; an action has a page. */
+/** The subject of the event; an action has a page. */
 function Subject({ subject }: { subject: string | null }) {
   const id = subject?.startsWith('action/') ? subject.slice('action/'.length) : undefined;
   if (id === undefined) return <span className="text-ink-2">{subject}</span>;

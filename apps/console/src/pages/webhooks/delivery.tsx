@@ -10,7 +10,7 @@ import { Time } from '../../ui/time.tsx';
 import { fieldOf, readJson } from '../../words/json-text.ts';
 import { duration } from '../../words/times.ts';
 
-/** Get a delivery: its body, and the response to each try, the newest first. */
+/** A delivery: its body, and the response to each try, newest first. */
 export function Delivery({ webhookId, id }: { webhookId: string; id: string }) {
   const { delivery: _, ...search } = address.useSearch();
   const given = { params: { id: webhookId, deliveryId: id } };

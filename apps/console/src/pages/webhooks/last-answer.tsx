@@ -1,6 +1,6 @@
 import { Time } from '../../ui/time.tsx';
 
-/** What was answered last: the status and the sentence, never the status alone. */
+/** The last response: the status and the sentence, never the status alone. */
 export function LastAnswer({
   last,
 }: {

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Field } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 
-/** Whoever finds it paused at night wants to know why. */
+/** The reason tells an operator who finds it paused at night why. */
 export function PauseDialog({
   name,
   busy,
@@ -18,7 +18,7 @@ export function PauseDialog({
   return (
     <FormDialog
       title={`Pause ${name}?`}
-      about="Nothing is sent until it is resumed; what happens meanwhile is sent then."
+      about="Nothing is sent until it is resumed; then the events from the pause are sent."
       verb="Pause"
       busy={busy}
       onClose={onClose}
@@ -29,7 +29,7 @@ export function PauseDialog({
         autoFocus
         value={reason}
         onChange={(event) => setReason(event.target.value)}
-        hint="Shown where the webhook is shown as paused."
+        hint="Shown wherever the webhook appears as paused."
       />
     </FormDialog>
   );

@@ -10,7 +10,7 @@ import { useZone } from '../../words/zone.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Sends a time range again: 500 a request, until nothing is left, and it says how far it is. */
+/** Replays a time range, 500 deliveries per request, and shows the progress. */
 export function ReplayDialog({ id, name, onClose }: { id: string; name: string; onClose: () => void }) {
   const { act, busy } = useAct();
   const [zone] = useZone();
@@ -49,7 +49,7 @@ export function ReplayDialog({ id, name, onClose }: { id: string; name: string; 
   return (
     <FormDialog
       title={`Replay to ${name}`}
-      about="Events of this time are sent again with the ids they had, behind what waits."
+      about="The events of this time range are sent again with their ids, after waiting deliveries."
       verb="Replay"
       busy={busy}
       wrong={!isReady}
@@ -75,7 +75,7 @@ export function ReplayDialog({ id, name, onClose }: { id: string; name: string; 
         />
       </div>
       <CheckBox
-        label="Only those that were never taken"
+        label="Only those that were never accepted"
         checked={failed}
         onChange={(event) => setFailed(event.target.checked)}
       />

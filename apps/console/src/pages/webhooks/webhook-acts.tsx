@@ -14,7 +14,7 @@ import { ReplayDialog } from './replay-dialog.tsx';
 import { WebhookDialog } from './webhook-dialog.tsx';
 import { nameOf } from './webhook-state.tsx';
 
-/** Pause with a reason, resume, send a ping, change, delete. Only admins say where things are sent to. */
+/** Pause with a reason, resume, ping, change, delete. Only admins change the destination. */
 export function WebhookActs({ webhook }: { webhook: Webhook }) {
   const { act, busy } = useAct();
   const may = useMay('admin');
@@ -50,7 +50,7 @@ export function WebhookActs({ webhook }: { webhook: Webhook }) {
   const remove = () =>
     setAsked({
       title: `Delete ${name}?`,
-      about: 'What waits for it is not sent any more, and its log goes with it.',
+      about: 'Waiting deliveries are not sent, and its log is deleted.',
       verb: 'Delete',
       danger: true,
       act: () =>

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { Field } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 
-/** All that can be told of, the wildcards first. */
+/** All events, wildcards first. */
 const EVENTS: readonly Webhook['events'][number][] = [
   'action.*',
   'action.created',
@@ -26,7 +26,7 @@ const EVENTS: readonly Webhook['events'][number][] = [
 const FILTERS = ['kinds', 'tags', 'devices', 'hosts'] as const;
 const WORDS = { kinds: 'Kinds', tags: 'Tags', devices: 'Ids of devices', hosts: 'Ids of hosts' } as const;
 
-/** Where to, of what, and of whose: the same for a new one and for one that is changed. */
+/** URL, events and filter, for a new webhook or a changed one. */
 export function WebhookDialog(props: {
   title: string;
   verb: string;
@@ -53,7 +53,7 @@ export function WebhookDialog(props: {
       onDone={() =>
         onDone({
           url: url.trim(),
-          // the boxes are those of the list
+          // the boxes show the list
           events: events as NewWebhook['events'],
           filter: written(filter),
           ...(name.trim() === '' ? {} : { name: name.trim() }),

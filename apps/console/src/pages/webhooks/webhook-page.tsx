@@ -15,7 +15,7 @@ import { LastAnswer } from './last-answer.tsx';
 import { WebhookActs } from './webhook-acts.tsx';
 import { nameOf, WebhookState } from './webhook-state.tsx';
 
-/** One webhook: where to, of what, whether it is taken, and everything that was sent. */
+/** One webhook: its URL, events and health, and everything that was sent. */
 export function WebhookPage() {
   const { id } = address.useParams();
   const { delivery } = address.useSearch();
@@ -73,7 +73,7 @@ export function WebhookPage() {
   );
 }
 
-/** Why nothing is sent, and what to press. */
+/** Why nothing is sent, and the button that helps. */
 function Held({ webhook }: { webhook: Webhook }) {
   if (webhook.state === 'paused')
     return (
@@ -92,7 +92,7 @@ function Held({ webhook }: { webhook: Webhook }) {
     );
   if (webhook.failingSince)
     return (
-      <Notice tone="red" title="Nothing is taken">
+      <Notice tone="red" title="Nothing is accepted">
         Every try since <Time at={webhook.failingSince} form="moment" /> has failed. It is tried again by
         itself; after a day it is given up.
       </Notice>

@@ -2,7 +2,7 @@ import type { Webhook } from '@muster/contracts';
 import { CircleCheck, History, OctagonX, Pause, TriangleAlert } from 'lucide-react';
 import { Badge } from '../../ui/badge.tsx';
 
-/** Is it sent to? Paused by its failures (red) or by a person, failing, or well. */
+/** Paused by its failures (red) or by a person, failing, or well. */
 export function WebhookState({ webhook }: { webhook: Webhook }) {
   if (webhook.pausedBy === 'failures') return <Badge icon={OctagonX} tone="red" word="paused" />;
   if (webhook.state === 'paused') return <Badge icon={Pause} tone="amber" word="paused" />;

@@ -73,7 +73,7 @@ const COLUMNS: readonly Column<Webhook>[] = [
   },
 ];
 
-/** What was sent, what did they answer, who is dead? */
+/** The webhooks, their last responses, and which endpoints are dead. */
 export function WebhooksPage() {
   const { act, busy } = useAct();
   const navigate = useNavigate();

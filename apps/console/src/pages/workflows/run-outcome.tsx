@@ -1,7 +1,7 @@
 import type { WorkflowRun } from '@muster/contracts';
 import { count, counted } from '../../words/numbers.ts';
 
-/** What has become of its actions: "18 done, 2 failed of 20 devices". */
+/** The outcome of a run: "18 done, 2 failed of 20 devices". */
 export function RunOutcome({ run }: { run: WorkflowRun }) {
   const { cancelled, done, failed, refused, sent, status, targets, waiting } = run;
   if (status === 'missed') return <span className="text-ink-3">no action was queued</span>;
@@ -14,7 +14,7 @@ export function RunOutcome({ run }: { run: WorkflowRun }) {
     [refused, 'refused'],
     [sent, 'running'],
     [waiting, 'waiting'],
-    // what a cancelled run did not come to, and what is no longer kept
+    // not queued before the run was cancelled, and actions that are no longer kept
     [targets - done - failed - cancelled - refused - sent - waiting, 'without an action'],
   ] as const;
   const said = parts.filter(([many]) => many > 0).map(([many, word]) => `${count(many)} ${word}`);

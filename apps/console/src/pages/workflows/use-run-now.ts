@@ -6,7 +6,7 @@ import { useForMany } from '../assign/use-for-many.tsx';
 
 type Act = ReturnType<typeof useAct>['act'];
 
-/** Runs a workflow at once, whatever its schedule says; for more than a hundred devices it is asked first. */
+/** Runs a workflow at once, whatever its schedule; more than a hundred devices need a confirmation. */
 export function useRunNow() {
   const { act, busy } = useAct();
   const cancel = useCancelRun(act);
@@ -20,7 +20,7 @@ export function useRunNow() {
       }),
     );
   const runNow = (workflow: Workflow) => {
-    // which devices it is for is known when it looks for those that expire
+    // a schedule by expiry finds its devices only when it runs
     if ('beforeExpiryDays' in workflow.schedule) return run(workflow);
     const { action, name, targets } = workflow;
     void forMany({ targets, verb: 'Run', kind: `${name} (${action.kind})`, act: () => run(workflow) });
@@ -28,7 +28,7 @@ export function useRunNow() {
   return { runNow, busy: busy || isCounting, dialog };
 }
 
-/** What waits ends; what a device has already goes on. */
+/** What waits ends; what a device already has continues. */
 export function useCancelRun(act: Act) {
   return (id: string, run: WorkflowRun) =>
     void act(() => ask('POST', '/api/workflows/:id/runs/:runId/cancel', { params: { id, runId: run.id } }), {

@@ -32,7 +32,7 @@ const RUNS: readonly Column<WorkflowRun>[] = [
   { name: 'How it went', narrow: 'line', cell: (run) => <RunOutcome run={run} /> },
 ];
 
-/** One workflow: when, for whom, what, and what its last runs reached. */
+/** One workflow: its schedule, targets and action, and its last runs. */
 export function WorkflowPage() {
   const { id } = address.useParams();
   const query = useApi('/api/workflows/:id', { params: { id } }, { everyMs: 2_000 });

@@ -14,7 +14,7 @@ import { Time } from '../../ui/time.tsx';
 import { RunOutcome } from './run-outcome.tsx';
 import { useRunNow } from './use-run-now.ts';
 
-/** Did it reach all? */
+/** Whether the last run reached all devices. */
 function LastRun({ run }: { run: WorkflowRun }) {
   const { scheduledAt, status } = run;
   return (
@@ -34,7 +34,7 @@ function LastRun({ run }: { run: WorkflowRun }) {
 
 const idOf = (workflow: Workflow) => workflow.id;
 
-/** When next, did the last run reach all? */
+/** When each workflow runs next, and whether its last run reached all devices. */
 export function WorkflowsPage() {
   const may = useMay('operator');
   const { runNow, busy, dialog } = useRunNow();
