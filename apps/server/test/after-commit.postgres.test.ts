@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { fakeDevice } from '../testing/fake-device.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** What was stored is never answered as if it were not. */
+/** No stored change is answered as if it were not stored. */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer({ faults: true });
@@ -18,7 +18,7 @@ async function service(): Promise<[path: string, body: object]> {
   return [`/api/hosts/${host.body.id}/actions`, { serviceId: made.body.id, kind: 'start' }];
 }
 
-test('G64: an enqueue whose audit line cannot be written is answered 201, and the log has the line', async () => {
+test('G64: an enqueue whose audit line cannot be written is answered 201, and the missing line is logged', async () => {
   const asked: [string, object][] = [['/api/lanes/a/actions', { kind: 'x' }], await service()];
   await sql('alter table muster.audit add constraint nothing check (false) not valid');
   for (const [path, body] of asked) {
@@ -31,7 +31,7 @@ test('G64: an enqueue whose audit line cannot be written is answered 201, and th
   await sql('alter table muster.audit drop constraint nothing');
 });
 
-/** Whatever is read after the commit fails; `looks`: so many looks at an action come before it. */
+/** Every read after the commit fails; `looks` reads of an action come before it. */
 function away(looks = 0) {
   const { get } = t.engine;
   for (const read of ['explain', 'get', 'list'] as const)
@@ -39,7 +39,7 @@ function away(looks = 0) {
   for (let n = 0; n < looks; n += 1) vi.mocked(t.engine.get).mockImplementationOnce(get);
 }
 
-test('G64: what was stored and cannot be read back is said to be stored, with its id', async () => {
+test('G64: if a stored action cannot be read back, the answer says that it is stored, with its id', async () => {
   const queued = await t.post('/api/lanes/a/actions', { kind: 'x' });
   const asked: [string, object, looks?: number][] = [
     await service(),
@@ -55,7 +55,7 @@ test('G64: what was stored and cannot be read back is said to be stored, with it
   }
 });
 
-test('G64: an enqueue into a lane reads nothing back, and one for a device nothing after its commit', async () => {
+test('G64: an enqueue into a lane reads nothing back; an enqueue for a device reads nothing after its commit', async () => {
   const device = await fakeDevice(t);
   away();
   expect(await t.post('/api/lanes/b/actions', { kind: 'x' })).toMatchObject({ status: 201 });

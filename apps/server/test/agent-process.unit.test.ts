@@ -11,7 +11,7 @@ import { muster, temporaryFolder } from '../testing/muster-process.ts';
 import { processOf, until } from '../testing/process-stage.ts';
 import { MUSTER } from '../testing/programs.ts';
 
-/** What `muster agent` says when it cannot work, and when it may do nothing. */
+/** The messages of `muster agent` when it cannot work, and when no unit is allowed. */
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 const folder = temporaryFolder();
 const at = (name: string) => path.join(folder.path, name);
@@ -51,7 +51,7 @@ it.each([
   ['token', 'EEXIST: file already exists'],
   ['token/x', 'ENOTDIR: not a directory'],
   ['odd', 'EISDIR: illegal operation on a directory'],
-])('the state folder %s ends it with 1 and a sentence', async (name, why) => {
+])('the state folder %s ends it with exit code 1 and a sentence', async (name, why) => {
   const other = { '--state-dir': at(name), '--allow-file': at('units') };
   expect(await muster(['agent', ...flags(other)], {})).toMatchObject({
     code: 1,
@@ -70,7 +70,7 @@ it.each([
     2,
     /^The server rejected the enrolment token in \S+revoked: Who is that\? \(401\)\.\n$/,
   ],
-])('issue 11: %j ends it with %i and a sentence', async (files, code, sentence) => {
+])('issue 11: %j ends it with exit code %i and a sentence', async (files, code, sentence) => {
   const named = Object.entries(files).map(([flag, name]) => [flag, at(name)]);
   const ended = await muster(
     ['agent', ...flags({ '--allow-file': at('units'), ...Object.fromEntries(named) })],
@@ -80,7 +80,7 @@ it.each([
   expect(ended.code).toBe(code);
 });
 
-it('issue 11: docs/agent-install.md tries it out as written, and a revoked token ends it with 2 and a sentence', async () => {
+it('issue 11: the commands of docs/agent-install.md work as written, and a revoked token ends it with exit code 2 and a sentence', async () => {
   const page = readFileSync(path.join(ROOT, 'docs/agent-install.md'), 'utf8');
   const [words = ''] = /^ +mkdir -m 700 try-agent(?:.*\n)+? .*muster\.js agent .*$/m.exec(page) ?? [];
   const script = words.replaceAll('/opt/muster', ROOT).replace('mst_agent_1_…', 'mst_agent_1_revoked');
@@ -100,14 +100,14 @@ it.each([
   ['gone', /^No unit is allowed: there is no list \S+\/gone\. .*counts at once\.$/m],
   ['no-units', /^No unit is allowed: nothing is on the list \S+\/no-units\./m],
   ['odd', /^No unit is allowed: the list cannot be read: EISDIR/m],
-])('says at the start that no unit is allowed with the list %s', async (name, sentence) => {
+])('warns at start that no unit is allowed with the list %s', async (name, sentence) => {
   const agent = started(name);
   await agent.start();
   await until(() => sentence.test(agent.output()));
   expect(await agent.stop()).toBe(0);
 });
 
-it('says nothing of the kind with a list', async () => {
+it('does not warn if units are listed', async () => {
   const agent = started('units');
   await agent.start();
   expect(await agent.stop()).toBe(0);

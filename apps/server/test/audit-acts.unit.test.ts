@@ -2,19 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { WEBHOOK_EVENTS } from '@muster/contracts/words';
 import { expect, test } from 'vitest';
 
-/** Every act of the audit log that the source names, beside those that the documents list. */
+/** Every act of the audit log in the source, compared with the documented list. */
 const source = new URL('../src/', import.meta.url);
 const texts = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => readFileSync(new URL(file, source), 'utf8'));
 
-/** As the value of a field `act`, or handed to whoever writes the line: then it begins with a noun that another act has. */
+/** As the value of a field `act`, or passed to the function that writes the line: then its noun is that of another act. */
 function acts(): string[] {
   const named = texts.flatMap((text) => [...text.matchAll(/\bact: '([^']*)'/g)].map(([, act = '']) => act));
   const nouns = [...new Set(named.map((act) => act.split('.')[0]))].join('|');
   const handed = new RegExp(`(?<=[(\\s])'((?:${nouns}|tag|lane|tenant)\\.[a-z-]+)'(?=[,)])`, 'g');
   const found = texts.flatMap((text) => [...text.matchAll(handed)].map(([, act = '']) => act));
-  // what has happened is no act: webhooks tell of it
+  // the names of webhook events are past tense and are not acts
   return [...named, ...found.filter((act) => !(WEBHOOK_EVENTS as readonly string[]).includes(act))];
 }
 
@@ -22,7 +22,7 @@ test('an act of the audit log is a noun and a verb', () => {
   for (const act of acts()) expect(act).toMatch(/^[a-z]+\.[a-z]+(-[a-z]+)*$/);
 });
 
-test('the documents list every act of the audit log, and no other', () => {
+test('the docs list every act of the audit log, and no other', () => {
   const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
   const [, table = ''] = page.split('| noun | verbs |\n|---|---|\n');
   const listed = (table.split('\n\n')[0] ?? '').split('\n').flatMap((row) => {

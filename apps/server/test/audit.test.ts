@@ -23,14 +23,14 @@ const changes: [path: string, body: object][] = [
   ['/api/tokens', { kind: 'worker', name: 'a' }],
 ];
 
-test('a change whose line cannot be written is not made', async () => {
+test('a change whose audit line cannot be written is not made', async () => {
   const paths = changes.map(([path]) => path);
   const read = async () => {
     const answers = [];
     for (const path of paths) answers.push((await t.get(path)).body);
     return answers;
   };
-  // the server supplies the batch by itself
+  // the server supplies the batch on its own
   await expect.poll(async () => (await t.get('/api/batches')).body.batches[0].counts.waiting).toBe(0);
   const before = await read();
   await sql('alter table muster.audit add constraint nothing check (false) not valid');
@@ -44,7 +44,7 @@ test('a change whose line cannot be written is not made', async () => {
   expect(await read()).toEqual(before);
 });
 
-test('a change that is refused leaves no line', async () => {
+test('a refused change leaves no audit line', async () => {
   const before = await audit();
   const device = (await t.get('/api/devices')).body.devices[0].id;
   const refused: [method: string, path: string, body?: object][] = [
@@ -63,7 +63,7 @@ test('a change that is refused leaves no line', async () => {
   expect(await audit()).toEqual(before);
 });
 
-test('a request that is repeated with its key changes nothing the second time, and leaves no second line', async () => {
+test('a request repeated with its key changes nothing and leaves no second line', async () => {
   const device = (await t.get('/api/devices')).body.devices[0].id;
   const assign = () =>
     t.post(`/api/devices/${device}/actions`, lock, { headers: { 'Idempotency-Key': 'once' } });

@@ -26,7 +26,7 @@ async function make(body: object): Promise<string> {
   return answer.body.id;
 }
 
-/** The batch, and that its counts add up. */
+/** The batch, after checking that its counts add up. */
 async function look(id: string) {
   const { body } = await t.get(`/api/batches/${id}`);
   const sum = Object.values<number>(body.counts).reduce((all, one) => all + one, 0);
@@ -34,13 +34,13 @@ async function look(id: string) {
   return body;
 }
 
-/** Only what is not zero. */
+/** Only the counts above zero. */
 async function counts(id: string): Promise<Record<string, number>> {
   const all = Object.entries<number>((await look(id)).counts);
   return Object.fromEntries(all.filter(([, count]) => count > 0));
 }
 
-/** The server supplies by itself too: whoever holds a batch is waited for and then kept out, and what is left is done. */
+/** The server supplies on its own too: wait until it releases the batch, keep it out, and supply the rest. */
 async function supplied(): Promise<void> {
   const { db, duties } = t.engine;
   const duty = duties.find(({ name }) => name === 'supply-batches');
@@ -53,7 +53,7 @@ async function supplied(): Promise<void> {
   while ((await supply())?.count !== 0);
 }
 
-test('a batch puts its action behind what each device has already, and its counts always add up', async () => {
+test('a batch queues its action behind what each device already has, and its counts always add up', async () => {
   const { tag, devices } = await fleet(4);
   const [first, second, third, fourth] = devices as [FakeDevice, FakeDevice, FakeDevice, FakeDevice];
   const own = await first.assign('LOCK');
@@ -86,7 +86,7 @@ test('a batch puts its action behind what each device has already, and its count
   expect(failed.body.targets).toMatchObject([{ deviceId: second.id, state: 'failed' }]);
 });
 
-test('unknown and repeated targets are no failed request: rows with an error code', async () => {
+test('unknown and repeated targets do not fail the request; they are rows with an error code', async () => {
   const { devices } = await fleet(2);
   const [a, b] = devices.map(({ id }) => id) as [string, string];
   const id = await make({
@@ -108,7 +108,7 @@ test('unknown and repeated targets are no failed request: rows with an error cod
   expect(rest.cursor).toBeNull();
 });
 
-test('the targets are those of the moment of acceptance; one that is deleted before its turn is refused', async () => {
+test('targets are resolved when the batch is accepted; one that is deleted before its turn is refused', async () => {
   const { tag, devices } = await fleet(3);
   const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, ratePerMinute: 1 });
   await fakeDevice(t, { tags: [tag] });
@@ -122,7 +122,7 @@ test('the targets are those of the moment of acceptance; one that is deleted bef
   expect(await counts(id)).toEqual({ pending: 2, refused: 1 });
 });
 
-test('a rate limits how many are put into lanes within any minute', async () => {
+test('a rate limits how many targets are queued within any minute', async () => {
   const { tag } = await fleet(7);
   const id = await make({ targets: { tags: [tag, 'odd'] }, action: { kind: 'X' }, ratePerMinute: 2 });
   await supplied();
@@ -136,7 +136,7 @@ test('a rate limits how many are put into lanes within any minute', async () => 
   expect(await look(id)).toMatchObject({ status: 'running', counts: { pending: 3 } });
 });
 
-test('a ramp goes faster with every so many successes, never above the rate', async () => {
+test('a ramp speeds up after each given number of successes, never above the rate', async () => {
   const { tag, devices } = await fleet(8);
   const ramp = { basePerMinute: 1, factor: 2, everySuccesses: 1 };
   const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, ramp, ratePerMinute: 3 });
@@ -144,7 +144,7 @@ test('a ramp goes faster with every so many successes, never above the rate', as
   for (let n = 0; n < 8; n += 1) {
     await supplied();
     const { perMinute, counts: now } = await look(id);
-    // a success may bring the next device into its lane within the same minute, and even its success
+    // within the same minute, a success may queue the next device, and that one may succeed too
     expect(perMinute).toBe(Math.min(3, 2 ** now.done));
     paces.push(perMinute);
     for (const device of devices) {
@@ -158,7 +158,7 @@ test('a ramp goes faster with every so many successes, never above the rate', as
   expect(await counts(id)).toEqual({ done: 8 });
 });
 
-test('the abort rule stops the rest, in lanes or not, once its sample is large enough', async () => {
+test('the abort rule stops all remaining targets, queued or not, once its sample is large enough', async () => {
   const { tag, devices } = await fleet(6);
   const id = await make({
     targets: { tags: [tag] },
@@ -205,7 +205,7 @@ test('the abort rule stops the rest, in lanes or not, once its sample is large e
   expect(await aborted()).toEqual([]);
 });
 
-test('a paused batch hands out nothing, and goes on where it stopped', async () => {
+test('a paused batch hands out nothing; resumed, it continues where it stopped', async () => {
   const { tag, devices } = await fleet(3);
   const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' }, ratePerMinute: 2 });
   await supplied();
@@ -226,7 +226,7 @@ test('a paused batch hands out nothing, and goes on where it stopped', async () 
   expect((await device.checkIn()).action).toMatchObject({ kind: 'X' });
 });
 
-test('cancel ends what waits and tells what runs; retry takes up what failed and what never started', async () => {
+test('cancel ends waiting actions and asks running ones to stop; retry takes failed and never started ones', async () => {
   const { tag, devices } = await fleet(5);
   const [a, b, c] = devices as [FakeDevice, FakeDevice, FakeDevice];
   const id = await make({
@@ -263,7 +263,7 @@ test('cancel ends what waits and tells what runs; retry takes up what failed and
   expect((await t.get(`/api/batches/${id}/targets?state=stopped`)).body.targets).toEqual([]);
   await t.pass(MINUTE);
   await supplied();
-  // c was stopped while it ran: it had begun, so it is not retried
+  // c was stopped while it ran: it had started, so it is not retried
   expect(await counts(id)).toEqual({ done: 1, cancelled: 1, pending: 3 });
   for (const device of devices) {
     const { action: next } = await device.checkIn();
@@ -272,7 +272,7 @@ test('cancel ends what waits and tells what runs; retry takes up what failed and
   expect(await look(id)).toMatchObject({ status: 'completed', counts: { done: 4, cancelled: 1 } });
 });
 
-test('actions that were never handed out in time are retried too', async () => {
+test('actions that expired before they were handed out are retried too', async () => {
   const { tag } = await fleet(2);
   const deliverBy = new Date(t.clock().getTime() + MINUTE).toISOString();
   const id = await make({ targets: { tags: [tag] }, action: { kind: 'X', deliverBy } });
@@ -282,7 +282,7 @@ test('actions that were never handed out in time are retried too', async () => {
   expect((await t.post(`/api/batches/${id}/retry`)).body).toEqual({ id, redriven: 0, again: 2, refused: 0 });
 });
 
-test('two that supply at the same moment never put anything twice into a lane', async () => {
+test('two supplying servers never queue a target twice', async () => {
   const { tag, devices } = await fleet(6);
   const id = await make({ targets: { tags: [tag] }, action: { kind: 'X' } });
   const { db, duties } = t.engine;
@@ -295,7 +295,7 @@ test('two that supply at the same moment never put anything twice into a lane', 
   for (const device of devices) expect(await device.queue()).toHaveLength(1);
 });
 
-test('a full lane refuses its target and fails nobody else', async () => {
+test('a full lane refuses its own target and no other', async () => {
   const { tag, devices } = await fleet(2);
   const full = devices[0] as FakeDevice;
   const { rows } = await t.engine.db.query({
@@ -320,7 +320,7 @@ test('a full lane refuses its target and fails nobody else', async () => {
   expect((await full.checkIn()).pending).toBe(100);
 });
 
-test('batches are listed newest first; what is unknown or wrong is said', async () => {
+test('batches are listed newest first; unknown ids and invalid input are refused', async () => {
   const id = await make({ targets: { all: true }, action: { kind: 'X' }, ratePerMinute: 1 });
   expect((await t.get('/api/batches?limit=1')).body).toMatchObject({ batches: [{ id }], cursor: id });
   expect((await t.post(`/api/batches/${id}/cancel`)).status).toBe(200);
@@ -339,7 +339,7 @@ test('batches are listed newest first; what is unknown or wrong is said', async 
     expect((await t.post('/api/batches', body)).status).toBe(400);
 });
 
-test('a body of some megabytes is a batch, and no other body may be so large', async () => {
+test('a batch accepts a body of several megabytes, other routes do not', async () => {
   const { devices } = await fleet(1);
   const deviceIds = [devices[0]?.id, ...Array.from({ length: 20_000 }, (_, n) => `${'x'.repeat(60)}${n}`)];
   const answer = await t.post('/api/batches', { targets: { deviceIds }, action: { kind: 'X' } });
@@ -352,7 +352,7 @@ test('a body of some megabytes is a batch, and no other body may be so large', a
   });
 });
 
-test('a batch is forgotten when it is long over, and not while a device still has to come', async () => {
+test('a batch is deleted some days after its end, but not while one of its devices is unfinished', async () => {
   const { tag, devices } = await fleet(2);
   const [here, away] = devices as [FakeDevice, FakeDevice];
   const targets = { targets: { tags: [tag] }, action: { kind: 'UPDATE' } };
@@ -364,7 +364,7 @@ test('a batch is forgotten when it is long over, and not while a device still ha
   await t.engine.runDuty('prune-batches');
   expect((await t.get(`/api/batches/${id}`)).body).toMatchObject({ id, total: 2 });
   await away.report((await away.checkIn()).action);
-  // the node's own housekeeping may have the row at this moment
+  // the server's own housekeeping may hold the row at this moment
   const pruned = async () => {
     await t.engine.runDuty('prune-batches');
     return (await t.get(`/api/batches/${id}`)).status;

@@ -9,7 +9,7 @@ import { head, type RawConnection, rawConnection } from '../testing/raw-http.ts'
 
 const KB = 1_024;
 
-test('G64: the bodies of requests that wait are bounded together, and no tenant takes the room of another', async () => {
+test('G64: the bodies of waiting requests are bounded in total, and no tenant takes the space of another', async () => {
   const app = fastify({ bodyLimit: 1_000 * KB });
   app.decorateRequest('caller', null);
   app.setErrorHandler(errorReply);
@@ -51,7 +51,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-/** A server with room for 1,000 KB, of which one tenant gets 800; it answers with the length of what it got. */
+/** A server with space for 1,000 KB, of which one tenant gets 800; it answers with the length of the body. */
 async function listening(ms?: number) {
   const app = fastify({ bodyLimit: 500 * KB });
   app.decorateRequest('caller', null);
@@ -83,7 +83,7 @@ async function listening(ms?: number) {
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   undo.push(() => app.close());
   return {
-    /** Sends the head and some of the body, never its end. */
+    /** Sends the head and part of the body, never its end. */
     begin(headers: Record<string, string | number>, some: string | Buffer = ''): RawConnection {
       const client = rawConnection(url);
       undo.push(() => client.socket.destroy());
@@ -98,7 +98,7 @@ async function listening(ms?: number) {
       while (handling < count) await more();
       return 'handled';
     },
-    /** Nothing is answered any more. */
+    /** Waits until no answer is on its way. */
     hold() {
       gate = new Promise(() => {});
     },
@@ -108,7 +108,7 @@ async function listening(ms?: number) {
 const LENGTH = 400 * KB;
 const codeOf = (answer: { body: string } | null) => JSON.parse(answer?.body ?? '{}').code;
 
-test('G64: a body has its room before it is read: who announces too much is refused at once, unread', async () => {
+test('G64: space for a body is reserved before it is read: a body that is too large for it is refused at once, unread', async () => {
   const server = await listening();
   const held = [1, 2].map(() => server.begin({ 'content-length': LENGTH }, Buffer.alloc(KB, ' ')));
   await server.untilReading(2);
@@ -118,7 +118,7 @@ test('G64: a body has its room before it is read: who announces too much is refu
   expect(codeOf(refused)).toBe('MUSTER_OVERLOADED');
   expect(refused?.headers.connection).toBe('close');
   await third.closed;
-  // Whoever hangs up gives his room back; the other may finish.
+  // a client that hangs up gives back its space, and the other can finish
   held[0]?.socket.destroy();
   for (;;) {
     const next = server.begin({ 'content-length': LENGTH }, `"${'x'.repeat(LENGTH - 2)}"`);
@@ -130,13 +130,13 @@ test('G64: a body has its room before it is read: who announces too much is refu
   expect((await held[1]?.answer())?.status).toBe(200);
 });
 
-test('G64: a body without a length counts as the largest that may come, and as what came once it is read', async () => {
+test('G64: a body without a length counts as the largest allowed until it is read, then as its real size', async () => {
   const server = await listening();
   const chunked = { 'transfer-encoding': 'chunked' };
   server.begin(chunked, '1\r\n"\r\n');
   await server.untilReading(1);
   expect(codeOf(await server.begin(chunked, '1\r\n"\r\n').answer())).toBe('MUSTER_OVERLOADED');
-  // Three that wait with small bodies hold next to nothing.
+  // three waiting requests with small bodies hold almost nothing
   const small = await listening();
   small.hold();
   for (let n = 1; n <= 3; n += 1) {

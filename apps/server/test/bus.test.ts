@@ -69,13 +69,13 @@ const publish = (messages: readonly { key: string; n: number }[]) =>
   );
 const ofKey = (key: string) => taken.filter((one) => one.key === key).map(({ body }) => body.n);
 const states = async () => (await engine.list(engine.db, { tenantId: TENANT, channel: 'bus' })).actions;
-/** Time passes, with what housekeeping does then. */
+/** Time passes, and housekeeping does its work. */
 async function pass(ms: number): Promise<void> {
   clock.advance(ms);
   for (const duty of ['end-leases', 'make-due', 'bus-dead-letters']) await engine.runDuty(duty);
 }
 
-test('every subscription gets every message once, in the order of its key, also more than a lane holds', async () => {
+test('every subscription gets every message once, in the order of its key, even if a lane cannot hold them all', async () => {
   const all = Array.from({ length: 150 }, (_, n) => ({ key: n % 3 === 0 ? 'one' : `key ${n % 40}`, n }));
   await publish(all);
   await expect.poll(() => taken.length).toBe(all.length);
@@ -85,7 +85,7 @@ test('every subscription gets every message once, in the order of its key, also 
   expect(new Set(others).size).toBe(all.length);
 });
 
-test('what is rolled back was never published, and nobody takes what was not committed', async () => {
+test('a rolled-back message was never published, and no subscriber takes an uncommitted one', async () => {
   const before = taken.length;
   await expect(
     engine.db.transaction(async (tx) => {
@@ -98,7 +98,7 @@ test('what is rolled back was never published, and nobody takes what was not com
   expect(taken.length).toBe(before + 1);
 });
 
-test('a bad message fails alone, holds up only what is in its lane, and comes again in its place', async () => {
+test('a bad message fails alone, holds up only its own lane, and is retried in its place', async () => {
   let tries = 0;
   bad = ({ key, receives }) => {
     if (key !== 'bad' || receives > 1) return null;
@@ -121,7 +121,7 @@ test('a bad message fails alone, holds up only what is in its lane, and comes ag
   expect(tries).toBeGreaterThan(0);
 });
 
-test('what may work later is queued again three times, each later, and then given up with an alert', async () => {
+test('a message that may succeed later is queued again three times with growing delays, then given up with an alert', async () => {
   bad = ({ key }) => (key === 'later' ? new Error('database is away') : null);
   await publish([{ key: 'later', n: 1 }]);
   const letter = async () =>
@@ -161,13 +161,13 @@ test('what may work later is queued again three times, each later, and then give
   await expect.poll(() => ofKey('later')).toEqual([1]);
 });
 
-test('a message whose taker dies comes again after 30 s, and after three of them it is a dead letter that is queued again', async () => {
+test('a message whose consumer dies is retried after 30 s; after three deaths it is a dead letter that is queued again', async () => {
   expect([RECEIVES, VISIBLE_MS]).toEqual([3, 30_000]);
   await bus.stop();
   const { rows } = await engine.db.query({
     text: `select runner_id from muster.bus_subscriptions where subscription = 'first'`,
   });
-  /** What a node has in its hands that will never be heard of again. */
+  /** Messages claimed by a node that never reports them. */
   const die = () =>
     engine.claimSlots(engine.db, {
       ...{ tenantId: TENANT, runnerId: rows[0].runner_id, channel: 'bus' },
@@ -189,7 +189,7 @@ test('a message whose taker dies comes again after 30 s, and after three of them
   await expect.poll(() => ofKey('lost')).toEqual([1]);
 });
 
-test('what can never work is given up at once, after its three receives', async () => {
+test('a message that can never succeed is given up at once, after its three tries', async () => {
   bad = ({ key }) => (key === 'never' ? new Unusable('it has no head') : null);
   await publish([{ key: 'never', n: 1 }]);
   await expect

@@ -4,7 +4,7 @@ import { sign } from '../src/callbacks/signing-keys.ts';
 import { startDestination } from '../testing/destination.ts';
 import { type Answer, type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Which messages and dead letters a request means, and which of them it leaves alone. */
+/** Which messages and dead letters a request selects, and which it leaves alone. */
 let t: TestServer;
 let shop: Awaited<ReturnType<typeof startDestination>>;
 const DEPTH = 3;
@@ -46,7 +46,7 @@ async function dead(many: number): Promise<string[]> {
   return letters();
 }
 
-test('ids in the body, as older clients of QStash send them, are those that are meant', async () => {
+test('ids in the body, as older QStash clients send them, select messages', async () => {
   const [a, b, c] = (await waiting(3)) as [string, string, string];
   expect((await t.send('DELETE', '/v2/messages', { messageIds: [a] })).body).toEqual({ cancelled: 1 });
   expect(await left([a, b, c])).toEqual([b, c]);
@@ -57,7 +57,7 @@ test('ids in the body, as older clients of QStash send them, are those that are 
   expect(body).toEqual({ responses: [{ messageId: z.replace('dlq', 'msg') }] });
 });
 
-test('what is not understood, or names nothing, changes nothing', async () => {
+test('a body or filter that is not understood, or that selects nothing, changes nothing', async () => {
   const [messages, dlq] = [await waiting(2), await dead(2)];
   const asked = [
     ['DELETE', '/v2/messages', 'messageIds'],
@@ -77,7 +77,7 @@ test('what is not understood, or names nothing, changes nothing', async () => {
   expect([await left(messages), await letters()]).toEqual([messages, dlq]);
 });
 
-test('a count is honoured, and a cursor says that there are more', async () => {
+test('count is a limit, and a cursor says that there are more', async () => {
   const messages = await waiting(3);
   const first = (await t.del('/v2/messages?count=2')).body;
   expect(first).toEqual({ cancelled: 2, cursor: expect.any(String) });
@@ -92,7 +92,7 @@ test('a count is honoured, and a cursor says that there are more', async () => {
   });
 });
 
-test('an operator who cancels all messages cancels none of the calls by which orders are completed', async () => {
+test('when an operator cancels all messages, the callbacks that complete orders stay', async () => {
   const { botToken, id } = (await t.post('/api/bots')).body;
   t.secret(botToken);
   const order = (await t.post('/api/orders', { type: 'VIP' })).body;
@@ -105,7 +105,7 @@ test('an operator who cancels all messages cancels none of the calls by which or
   expect((await now()).completionReason).toBe('CALLBACK');
 });
 
-test('a host takes as many messages as all its lines have room for; then the refusal names it', async () => {
+test('a host takes as many messages as its four lines have space for; then the refusal names the host', async () => {
   const answers: Answer[] = [];
   for (let n = 0; n <= 4 * DEPTH; n += 1) answers.push(await later());
   expect(answers.map(({ status }) => status)).toEqual([...Array(4 * DEPTH).fill(201), 409]);
@@ -115,13 +115,13 @@ test('a host takes as many messages as all its lines have room for; then the ref
   });
 });
 
-test('a cancelled message gives up its deduplication id', async () => {
+test('a cancelled message frees its deduplication id', async () => {
   const publish = (path: string, delay: Record<string, string> = {}) =>
     send(path, { 'upstash-deduplication-id': 'paid-7', ...delay });
   const first = await publish('/once', { 'upstash-delay': '1h' });
   expect((await publish('/once')).status).toBe(202);
   await t.del(`/v2/messages/${first.body.messageId}`);
-  // in flight, it is given up as soon as the cancel is asked for
+  // in flight, it is given up as soon as the cancel is requested
   shop.hold('/once');
   const second = await publish('/once');
   expect(second.status).toBe(201);
@@ -133,7 +133,7 @@ test('a cancelled message gives up its deduplication id', async () => {
   shop.letGo();
 });
 
-test('whoever is given the keys of receivers cannot sign the call that completes an order', async () => {
+test('the keys for receivers cannot sign the callback that completes an order', async () => {
   const { botToken, id: botId } = (await t.post('/api/bots')).body;
   t.secret(botToken);
   const { id: orderId } = (await t.post('/api/orders', { type: 'VIP' })).body;
@@ -145,7 +145,7 @@ test('whoever is given the keys of receivers cannot sign the call that completes
   for (const key of Object.values(shown))
     for (const made of [
       key,
-      // as calls of the server to itself were once signed
+      // as the server once signed its calls to itself
       createHmac('sha256', key).update('calls of the server to itself').digest('base64url'),
     ]) {
       const by = { at: t.clock(), body: Buffer.from(said), messageId: 'msg_1', url: `http://x${path}` };

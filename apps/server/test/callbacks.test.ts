@@ -8,14 +8,14 @@ import { sign } from '../src/callbacks/signing-keys.ts';
 import { type Arrived, type Destination, startDestination } from '../testing/destination.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** The client and the receiver of QStash as they come from the registry, against Muster. */
+/** The QStash client and receiver, as published, against Muster. */
 let t: TestServer;
 let shop: Destination;
 let qstash: Client;
 let publisher: string;
-/** What the resolver was asked for. */
+/** The names the resolver was asked for. */
 const asked: string[] = [];
-/** The test's clock is not that of the receiver. */
+/** The receiver does not use the test's clock. */
 const ANY_TIME = 100 * 366 * 86_400;
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ const receiverOf = ({ current, next }: { current: string; next: string }) =>
   new Receiver({ currentSigningKey: current, nextSigningKey: next });
 const keys = async () => (await t.get('/v2/keys')).body as { current: string; next: string };
 
-test('G84: a published message is sent at once, signed as the receiver of QStash wants it, and its answer is kept', async () => {
+test('G84: a published message is sent at once, with a signature that the QStash receiver accepts, and its response is kept', async () => {
   shop.on('/paid', (response) => response.writeHead(201, { 'x-shop': 'open' }).end('noted'));
   const { messageId, url } = await qstash.publishJSON({
     ...{ url: at('/paid'), body: { order: 7 }, method: 'PUT', label: 'money', headers: { 'X-Trace': 'abc' } },
@@ -77,14 +77,14 @@ test('G84: a published message is sent at once, signed as the receiver of QStash
     ...{ responseStatus: 201, responseBody: 'noted', label: 'money', url },
     responseHeader: { 'x-shop': ['open'] },
   });
-  // delivered messages are gone, as with QStash
+  // delivered messages are gone, as in QStash
   await expect(qstash.messages.get(messageId)).rejects.toMatchObject({ status: 404 });
   const labelled = await qstash.logs({ filter: { label: 'money' } });
   expect(labelled.logs.map((one) => one.messageId)).toEqual([messageId, messageId, messageId]);
   expect((await qstash.logs({ filter: { label: 'mone' } })).logs).toEqual([]);
 });
 
-test('what has happened is told in its order, whatever the clocks say', async () => {
+test('events of a message are listed in order, even if clocks go back', async () => {
   shop.hold('/back');
   const { messageId } = await qstash.publish({ url: at('/back') });
   await expect.poll(() => shop.of('/back').length).toBe(1);
@@ -96,7 +96,7 @@ test('what has happened is told in its order, whatever the clocks say', async ()
   expect(times).toEqual([t.clock().getTime(), t.clock().getTime(), t.clock().getTime()]);
 });
 
-test('a message waits for its delay or its time; it can be looked at, and cancelled', async () => {
+test('a message waits for its delay or its time; it can be read and cancelled', async () => {
   const later = await qstash.publish({ url: at('/later'), delay: '90s', body: 'x', retries: 1 });
   const notBefore = Math.floor(t.clock().getTime() / 1_000) + 60;
   const exact = await qstash.publish({ url: at('/exact'), notBefore, failureCallback: at('/sorry') });
@@ -119,7 +119,7 @@ test('a message waits for its delay or its time; it can be looked at, and cancel
   expect(shop.of('/never')).toEqual([]);
 });
 
-test('many are cancelled by their ids, by a label, or all', async () => {
+test('messages are cancelled by ids, by label, or all at once', async () => {
   const publish = (label: string) => qstash.publish({ url: at('/many'), delay: 3_600, label });
   const [one, two, three, four] = [
     await publish('a'),
@@ -135,7 +135,7 @@ test('many are cancelled by their ids, by a label, or all', async () => {
     expect((await statesOf(messageId))[0]).toBe('CANCELED');
 });
 
-test('G84: what fails is tried again with growing pauses; what never works is a dead letter, and whoever wanted to know is told', async () => {
+test('G84: a failed message is retried with growing pauses; one that never succeeds is a dead letter, and its failure callback is sent', async () => {
   shop.on('/broken', (response) => response.writeHead(500).end('out of paper'));
   const { messageId } = await qstash.publish({
     ...{ url: at('/broken'), body: 'print', retries: 2, failureCallback: at('/failed') },
@@ -181,7 +181,7 @@ test('G84: what fails is tried again with growing pauses; what never works is a 
   expect((await qstash.dlq.listMessages()).messages).toEqual([]);
 });
 
-test('a destination may say that trying again is in vain, and dead letters are taken out one by one or all', async () => {
+test('a destination can say that retries are pointless; dead letters are deleted one by one or all at once', async () => {
   shop.on('/no', (response) => response.writeHead(489, { 'upstash-nonretryable-error': 'true' }).end());
   const ids = [];
   for (let n = 0; n < 4; n += 1) ids.push((await qstash.publish({ url: at('/no') })).messageId);
@@ -200,7 +200,7 @@ test('a destination may say that trying again is in vain, and dead letters are t
   expect((await qstash.dlq.listMessages()).messages).toEqual([]);
 });
 
-test('the answer of a destination is sent on to whoever wants it', async () => {
+test('the response of the destination is sent to the callback address', async () => {
   shop.on('/sum', (response) => response.end('42'));
   const { messageId } = await qstash.publish({ url: at('/sum'), callback: at('/summed') });
   await expect.poll(() => shop.of('/summed').length).toBe(1);
@@ -211,7 +211,7 @@ test('the answer of a destination is sent on to whoever wants it', async () => {
   expect(said.sourceCut).toBeUndefined();
 });
 
-test('G84: whoever wants to know of a large message is told of its beginning, as much as a request can carry', async () => {
+test('G84: for a large message, the callback has the start of the body, as much as a request can carry', async () => {
   const body = 'x'.repeat(1_048_570);
   shop.on('/large', (response) => void response.writeHead(489).end('y'.repeat(100_000)));
   const { messageId } = await qstash.publish({
@@ -228,7 +228,7 @@ test('G84: whoever wants to know of a large message is told of its beginning, as
   expect(body.startsWith(Buffer.from(said.sourceBody, 'base64').toString())).toBe(true);
 });
 
-/** The messages that wait for this host are as many as may be, and none can be read. */
+/** This host has as many waiting messages as it may have, and none can be read. */
 async function fill(host: string): Promise<void> {
   const { engine } = t;
   const notBefore = new Date(t.clock().getTime() + 3_600_000);
@@ -239,7 +239,7 @@ async function fill(host: string): Promise<void> {
   }
 }
 
-test('G84: whoever wants to know of a message is told, however many wait for his host, and the message ends', async () => {
+test('G84: a callback is sent however full its host is, and the message ends', async () => {
   await fill('full.example');
   await expect(qstash.publish({ url: at('/', 'full.example') })).rejects.toMatchObject({ status: 409 });
   const taken = await qstash.publish({ url: at('/taken'), callback: at('/was-taken', 'full.example') });
@@ -257,7 +257,7 @@ test('G84: whoever wants to know of a message is told, however many wait for his
   await qstash.dlq.delete({ all: true });
 });
 
-test('G84: a dead letter that nobody can be told of is in the way of no other one, and waits', async () => {
+test('G84: a dead letter whose failure callback cannot be queued waits and delays no other', async () => {
   const { id } = (await t.post('/api/tenants', { name: 'without keys' })).body;
   const { token } = (
     await t.post(`/api/tenants/${id}/tokens`, { kind: 'operator', role: 'admin', name: 'o' })
@@ -294,7 +294,7 @@ test('G84: a dead letter that nobody can be told of is in the way of no other on
   await qstash.dlq.delete({ all: true });
 });
 
-test('a message that cannot be read is a dead letter, and shown as one to nowhere', async () => {
+test('an unreadable message is a dead letter, shown without an address', async () => {
   const { engine } = t;
   const odd = [null, {}, 'x', 7, [], { url: 'x', callback: {} }].map((payload) => ({ payload }));
   const { messageId } = await qstash.publish({ url: at('/', 'odd.example'), delay: 60 });
@@ -316,7 +316,7 @@ test('a message that cannot be read is a dead letter, and shown as one to nowher
   await qstash.dlq.delete({ all: true });
 });
 
-test('of messages with one deduplication id one is sent, however many come at once', async () => {
+test('of messages with one deduplication id only one is sent, however many arrive at once', async () => {
   const publish = (body: string) =>
     qstash.publish({ url: at('/once'), body, deduplicationId: 'o 1', delay: 60 });
   const answers = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(publish));
@@ -341,7 +341,7 @@ test('of messages with one deduplication id one is sent, however many come at on
   await t.pass(61_000);
   await comesTo(answers[0]?.messageId as string, 'DELIVERED');
   expect(shop.of('/once')).toHaveLength(1);
-  // within ten minutes the id means what was sent; after that, and after the end of its message, it is free
+  // for ten minutes the id means the sent message; after that, and after the end of the message, it is free
   expect((await publish('f')).deduplicated).toBe(true);
   await t.pass(600_000);
   expect(await t.engine.runDuty('forget-deduplication')).toBeGreaterThan(0);
@@ -356,7 +356,7 @@ test('of messages with one deduplication id one is sent, however many come at on
   expect((await qstash.publish({ ...same, body: 'other' })).deduplicated).toBeUndefined();
 });
 
-test('the id of a message that still waits is kept beyond its ten minutes', async () => {
+test('the id of a waiting message is kept for longer than ten minutes', async () => {
   const wait = { url: at('/wait'), deduplicationId: 'slow', delay: 3_600 };
   const { messageId } = await qstash.publish(wait);
   await t.pass(601_000);
@@ -376,7 +376,7 @@ test('a batch is published in its order, all or none', async () => {
   expect(shop.of('/b1')[0]).toMatchObject({ body: '{"n":1}', headers: { 'x-n': '1' } });
   const wrong = [{ url: at('/b3') }, { url: 'http://10.0.0.1/' }];
   await expect(qstash.batch(wrong)).rejects.toMatchObject({ status: 400 });
-  // one that no request could carry is refused here as it is alone
+  // a message too large for any request is refused here as it is alone
   const large = [{ url: at('/b3') }, { url: at('/b3'), body: 'x'.repeat(1_048_577) }];
   await expect(qstash.batch(large)).rejects.toMatchObject({ status: 413 });
   await expect(qstash.batch([{ url: at('/b3'), queueName: 'q' }])).rejects.toMatchObject({ status: 404 });
@@ -385,7 +385,7 @@ test('a batch is published in its order, all or none', async () => {
   expect(shop.of('/b3')).toEqual([]);
 });
 
-test('keys change without a gap: a receiver that knows the keys from before believes what the next one signed', async () => {
+test('keys rotate without a gap: a receiver with the old pair accepts what the next key signed', async () => {
   const before = await keys();
   const after = (await t.post('/v2/keys/rotate')).body;
   expect(after.current).toBe(before.next);
@@ -403,7 +403,7 @@ test('keys change without a gap: a receiver that knows the keys from before beli
   await t.post('/v2/keys/rotate');
   await expect(receiverOf(before).verify(await signed('/k2'))).rejects.toThrow();
   expect(await receiverOf(after).verify(await signed('/k3'))).toBe(true);
-  // nobody reads them in the database
+  // they are not readable in the database
   const { rows } = await t.engine.db.query({
     text: `select current_key from ${t.engine.schema}.callback_keys`,
   });
@@ -411,7 +411,7 @@ test('keys change without a gap: a receiver that knows the keys from before beli
   expect((await t.get('/v2/keys', { token: publisher })).status).toBe(403);
 });
 
-test('G84: a slow host holds up only its own callbacks', async () => {
+test('G84: a slow host delays only its own callbacks', async () => {
   shop.hold('/slow');
   const slow = [];
   for (let n = 0; n < 12; n += 1) slow.push(await qstash.publish({ url: at('/slow', 'slow.example') }));
@@ -424,7 +424,7 @@ test('G84: a slow host holds up only its own callbacks', async () => {
   for (const one of slow) await comesTo(one.messageId, 'DELIVERED');
 });
 
-test('G85: nothing is sent into private networks, by address, by name or by redirect', async () => {
+test('G85: nothing is sent into private networks, whether by address, by name or by redirect', async () => {
   for (const url of [
     'http://10.0.0.1/',
     'http://[::1]:80/',
@@ -448,7 +448,7 @@ test('G85: nothing is sent into private networks, by address, by name or by redi
   await qstash.dlq.delete({ all: true });
 });
 
-test('what QStash has and Muster has not is refused with a code', async () => {
+test('parts of QStash that Muster lacks are refused with a code', async () => {
   const refused = async (path: string, headers: Record<string, string> = {}) => {
     const response = await fetch(`${t.server.url}${path}`, {
       method: 'POST',
@@ -497,7 +497,7 @@ test('what QStash has and Muster has not is refused with a code', async () => {
     ]);
 });
 
-test('bodies that are no text, and encoded destinations, come as they were sent', async () => {
+test('binary bodies and encoded destinations arrive unchanged', async () => {
   const bytes = Buffer.from([0, 255, 128, 10]);
   const to = encodeURIComponent(at('/bytes?a=1&b=%20'));
   const response = await fetch(`${t.server.url}/v2/publish/${to}`, {
@@ -509,7 +509,7 @@ test('bodies that are no text, and encoded destinations, come as they were sent'
   expect(shop.of('/bytes?a=1&b=%20')[0]?.headers['content-length']).toBe('4');
 });
 
-test('callbacks are those of one tenant, and roles are kept', async () => {
+test('callbacks belong to one tenant, and roles apply', async () => {
   const viewer = (await t.token({ kind: 'operator', role: 'viewer', name: 'v' })).token;
   const look = new Client({ baseUrl: t.server.url, token: viewer, retry: false });
   await expect(look.publish({ url: at('/') })).rejects.toMatchObject({ status: 403 });
@@ -528,7 +528,7 @@ test('callbacks are those of one tenant, and roles are kept', async () => {
   await qstash.messages.cancel(messageId);
 });
 
-test('a message is not copied: nobody writes what is signed but by publishing it', async () => {
+test('messages cannot be copied: a signed request comes only from publishing', async () => {
   const { messageId } = await qstash.publish({ url: at('/once'), body: 'x' });
   await comesTo(messageId, 'DELIVERED');
   const id = messageId.slice('msg_'.length);
@@ -540,7 +540,7 @@ test('a message is not copied: nobody writes what is signed but by publishing it
     });
 });
 
-test('a try that nobody tells of ends with its lease; what comes of it later changes nothing', async () => {
+test('a try that is never reported ends with its lease; its late outcome changes nothing', async () => {
   shop.hold('/stuck');
   const { messageId } = await qstash.publish({ url: at('/stuck'), timeout: '60s' });
   await expect.poll(() => shop.of('/stuck').length).toBe(1);
@@ -552,7 +552,7 @@ test('a try that nobody tells of ends with its lease; what comes of it later cha
   const before = await qstash.logs({ messageIds: [messageId] });
   expect(before.logs[0]).toMatchObject({ responseBody: 'second' });
   shop.letGo();
-  // what it is told next is told after the answer of the first try was looked at
+  // the next one is prepared after the response of the first try was read
   await comesTo((await qstash.publish({ url: at('/after') })).messageId, 'DELIVERED');
   expect(await qstash.logs({ messageIds: [messageId] })).toEqual(before);
 });
@@ -570,7 +570,7 @@ test('a door schedules a call to its own server in its transaction, once per id,
   const { db } = t.engine;
   expect(callbacks.isReady).toBe(true);
   await db.transaction((tx) => callbacks.schedule(tx, own('kept')));
-  // the id decides, whatever else is said
+  // the id decides, whatever else differs
   await db.transaction((tx) => callbacks.schedule(tx, { ...own('kept', { n: 2 }), at: t.clock() }));
   await db.transaction((tx) => callbacks.schedule(tx, own('cancelled')));
   const undone = db.transaction(async (tx) => {
@@ -582,17 +582,17 @@ test('a door schedules a call to its own server in its transaction, once per id,
   await db.transaction((tx) => callbacks.unschedule(tx, 1, 'unknown'));
   expect((await ownMessages()).map(({ state }) => state)).toEqual(['CANCELED', 'CREATED', 'CREATED']);
   await t.pass(10_000);
-  // this server's own address is reached although no rule allows it; what it says is up to the door
+  // the server's own address is allowed without a rule; the door decides about the response
   const answered = async () => (await ownMessages()).filter((one) => 'responseStatus' in one).length;
   await expect.poll(answered).toBe(1);
   const wrong = db.transaction((tx) => callbacks.schedule(tx, { ...own('x'), path: '/api/tokens' }));
   await expect(wrong).rejects.toThrow('may not call');
   await asOperator().messages.cancel({ all: true });
-  // no deduplication id of a publisher is that of a door
+  // the deduplication ids of publishers and doors never clash
   expect((await qstash.publish({ url: at('/p'), deduplicationId: 'kept' })).deduplicated).toBeUndefined();
 });
 
-/** In which line the lanes are whose names begin so, and how many. */
+/** The lines of the lanes whose names begin with this, and how many lanes each has. */
 const lines = async (begin: string) => {
   const { rows } = await t.engine.db.query({
     text: `select c.line, count(*)::int as n from muster.lane_names l join muster.lanes x using (tenant_id, lane_id)
@@ -603,7 +603,7 @@ const lines = async (begin: string) => {
   return Object.fromEntries(rows.map(({ line, n }) => [line, n])) as Record<string, number>;
 };
 
-test('G84: hosts that hang, more than there are places, hold up no other one, and a cancel ends their requests', async () => {
+test('G84: hosts that hang, more than there are places, delay no other host, and a cancel ends their requests', async () => {
   let hanging = 0;
   shop.on('/hang', (response) => {
     hanging += 1;
@@ -622,7 +622,7 @@ test('G84: hosts that hang, more than there are places, hold up no other one, an
   const free = await qstash.publish({ url: at('/has-a-place', 'free.example') });
   await comesTo(free.messageId, 'DELIVERED');
   await expect.poll(() => hanging).toBe(240);
-  // nor do their next ones take a place of others
+  // nor do their next requests take a place of other hosts
   await expect.poll(() => lines('hang')).toEqual({ slow: 240 });
   const { callbacks } = t.server;
   const { db } = t.engine;
@@ -637,13 +637,13 @@ test('G84: hosts that hang, more than there are places, hold up no other one, an
   const cancelled = async () =>
     (await qstash.logs({ filter: { state: 'CANCELED', label: 'hang' }, count: 400 })).logs.length;
   await expect.poll(cancelled).toBe(240);
-  // who answers soon again, whatever he says, is among the others again; on a busy machine perhaps not the first time
+  // a host that answers quickly again, whatever the answer, returns to the normal line; on a busy machine perhaps not at once
   await expect.poll(() => lines('held')).toEqual({ slow: 1 });
   shop.on('/held', (response) => void response.writeHead(500).end());
   held[0]?.destroy();
   await comesTo(retried.messageId, 'RETRY');
   const triedAgain = () => t.pass(86_400_000).then(() => lines('held'));
-  // if that fails, the outcome is stored all the same, and the next one moves it
+  // if that fails, the outcome is stored anyway, and the next one moves it
   const { assignRunners } = t.engine;
   const isSaid = () => t.log().includes('What follows the outcome of a Callback could not be done.');
   const assigning = vi.spyOn(t.engine, 'assignRunners').mockImplementation(async (...given) => {
@@ -652,13 +652,13 @@ test('G84: hosts that hang, more than there are places, hold up no other one, an
   });
   onTestFinished(() => void assigning.mockRestore());
   await expect.poll(triedAgain).toEqual({ quick: 1 });
-  // a lane that is noted anew stays where it is
+  // a lane that is noted again stays where it is
   await qstash.batch(Array.from({ length: 16 }, () => ({ url: at('/hang', 'hang7.example'), delay: 60 })));
   expect((await lines('hang')).slow).toBe(240);
   await qstash.messages.cancel({ all: true });
 });
 
-test('what many hosts answer at once is stored a few at a time, and all of it', async () => {
+test('responses of many hosts at once are stored a few at a time, and none is lost', async () => {
   const { deliveries } = t.server.callbacks;
   const add = deliveries.add;
   let open = () => {};
@@ -686,7 +686,7 @@ test('what many hosts answer at once is stored a few at a time, and all of it', 
   adding.mockRestore();
 });
 
-test('G84: answers that cannot be stored because of a lock hold up no other one, and are stored when it is gone', async () => {
+test('G84: responses that cannot be stored because of a lock delay no other, and are stored when it is released', async () => {
   const { deliveries } = t.server.callbacks;
   const add = deliveries.add;
   const locked = new Set<string>();
@@ -694,7 +694,7 @@ test('G84: answers that cannot be stored because of a lock hold up no other one,
     if (locked.has(messageIdOf(of.actionId))) throw new EngineError('MUSTER_LANE_BUSY', 'locked');
     return add(tx, of, delivery);
   });
-  // however long the others take, nobody gives up meanwhile
+  // however long the others take, none gives up meanwhile
   const { db } = t.engine as { db: { deadlineMs: number } };
   const { deadlineMs } = db;
   db.deadlineMs = 3_600_000;
@@ -717,7 +717,7 @@ test('G84: answers that cannot be stored because of a lock hold up no other one,
   expect(shop.of('/locked')).toHaveLength(8);
 });
 
-test('a publisher neither sees nor cancels what the server sends to itself, and its labels are its own', async () => {
+test("a publisher neither sees nor cancels the server's calls to itself, and its labels are separate", async () => {
   const { callbacks } = t.server;
   const { db } = t.engine;
   const [path, label] = ['/api/orders/complete?tenant=1', '/api/orders/complete'];
@@ -732,7 +732,7 @@ test('a publisher neither sees nor cancels what the server sends to itself, and 
   await expect(qstash.messages.cancel(messageId)).rejects.toMatchObject({ status: 404 });
   expect(await qstash.messages.cancel([messageId])).toEqual({ cancelled: 0 });
   expect(await qstash.messages.cancel({ filter: { label } })).toEqual({ cancelled: 0 });
-  // and what is published with that label is not the server's
+  // and messages published with that label are not the server's
   const mine = await qstash.publish({ url: at('/labelled'), delay: 60, label });
   await db.transaction((tx) => callbacks.unscheduleAll(tx, { tenantId: 1, path: label, ids: [] }));
   expect((await ownMessages())[0]?.state).toBe('CANCELED');
@@ -755,7 +755,7 @@ test('a publisher neither sees nor cancels what the server sends to itself, and 
   await asOperator().messages.cancel({ all: true });
 });
 
-test('a signature is believed for its body, its path, its tenant and its time alone', async () => {
+test('a signature is valid only for its body, path, tenant and time', async () => {
   const { callbacks } = t.server;
   const { db, now } = t.engine;
   const url = '/api/orders/complete?tenant=1';
@@ -769,7 +769,7 @@ test('a signature is believed for its body, its path, its tenant and its time al
   const isSigned = async (more: Partial<typeof request>) =>
     (await callbacks.signedFor(db, { ...request, ...more })) === 1;
   expect(await isSigned({})).toBe(true);
-  // whoever publishes to such a path gets a signature by one of these
+  // publishing to such a path gives a signature by one of these keys
   expect(await isSigned({ signature: await signed(published.current) })).toBe(false);
   expect(await isSigned({ signature: await signed(published.next) })).toBe(false);
   expect(await isSigned({ signature: await signed('another key of 32 bytes or more, say') })).toBe(false);
@@ -784,7 +784,7 @@ test('a signature is believed for its body, its path, its tenant and its time al
   const [, payload] = signature.split('.');
   const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${payload}.`;
   expect(await isSigned({ signature: unsigned })).toBe(false);
-  // by the right key, but nobody's signature of a callback: of another issuer, or without an end
+  // signed with the right key, but not a callback's signature: another issuer, or no end
   const claims = JSON.parse(Buffer.from(payload as string, 'base64url').toString('utf8'));
   const bare = (said: object) =>
     new SignJWT({ ...claims, ...said }).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(current));
@@ -795,7 +795,7 @@ test('a signature is believed for its body, its path, its tenant and its time al
   expect(await isSigned({})).toBe(false);
 });
 
-test('lanes that are not used lose their runner and get it back, and old answers are forgotten', async () => {
+test('unused lanes lose their runner and get it back when used; old responses are deleted', async () => {
   const url = at('/rare', 'rare.example');
   const { messageId } = await qstash.publish({ url });
   await comesTo(messageId, 'DELIVERED');
@@ -804,7 +804,7 @@ test('lanes that are not used lose their runner and get it back, and old answers
     (await t.engine.db.query({ text: `select count(*)::int as n from ${t.engine.schema}.${table}` })).rows[0]
       .n;
   await t.pass(2.1 * 86_400_000);
-  // a few hundred a time, and what waits in a lane keeps it
+  // a few hundred at a time; a lane with waiting messages keeps its runner
   const left = () => t.engine.runDuty('give-up-callback-lanes').then(() => counted('callback_lanes'));
   await expect.poll(left).toBe(1);
   await t.engine.runDuty('prune-callbacks');
@@ -814,9 +814,9 @@ test('lanes that are not used lose their runner and get it back, and old answers
   await qstash.messages.cancel(waits.messageId);
 });
 
-test('with an account of QStash in the settings the calls of doors go there after the commit, and none fails for it', async () => {
+test('with a QStash account in the settings, the calls of doors go there after the commit, and no transaction fails because of it', async () => {
   const { current, next } = await keys();
-  // an account at QStash, played by the first server
+  // the first server plays the QStash account
   const other = await testServer({
     clock: true,
     settings: {
@@ -845,7 +845,7 @@ test('with an account of QStash in the settings the calls of doors go there afte
   const signature = String(headers['upstash-signature']);
   other.clock.advance(t.clock().getTime() - other.clock().getTime());
   expect(await callbacks.signedFor(db, { signature, body: Buffer.from(body), url: path })).toBe(1);
-  // what the account has sent to another address with this path is not for us
+  // signed by the account for another address with this path: not for this server
   const elsewhere = { at: other.clock(), body: Buffer.from(body), messageId: 'msg_1' };
   const forged = await sign(current, { ...elsewhere, url: `http://evil.example${path}` });
   expect(await callbacks.signedFor(db, { signature: forged, body: Buffer.from(body), url: path })).toBeNull();
@@ -857,7 +857,7 @@ test('with an account of QStash in the settings the calls of doors go there afte
   await other.close();
 });
 
-test('without a key to sign with, publishing says so and doors go on without their calls', async () => {
+test('without a signing key, publishing is refused and doors work without their callbacks', async () => {
   const other = await testServer({ clock: true, settings: { MUSTER_SECRETS_KEY: '' } });
   const { callbacks } = other.server;
   expect(callbacks.isReady).toBe(false);

@@ -12,7 +12,7 @@ test('times are written as QStash writes them', () => {
   ]);
 });
 
-test('an account of QStash is whole or refused with the setting that is missing', () => {
+test('an incomplete QStash account is refused with the name of the missing setting', () => {
   const whole = {
     ...{
       QSTASH_URL: 'https://qstash.example',

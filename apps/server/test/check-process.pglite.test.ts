@@ -2,11 +2,11 @@ import { afterAll, expect, test } from 'vitest';
 import { muster, serve, temporaryFolder } from '../testing/muster-process.ts';
 import { processDatabase } from '../testing/process-database.ts';
 
-/** The real command on the embedded database. Needs the build: `npm test` makes it first. */
+/** The real command on the embedded database. Needs the build, which `npm test` makes first. */
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
 
-test('muster check goes through the server that is running, and works without one', {
+test('muster check goes through a running server, and works without one', {
   timeout: 300_000,
 }, async () => {
   const database = await processDatabase(`${folder.path}/data`);

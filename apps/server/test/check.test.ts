@@ -4,7 +4,7 @@ import { check } from '../src/commands/check.ts';
 import { readConfig } from '../src/config.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** `muster check` on an installation in use, and on tables that somebody has tampered with. */
+/** `muster check` on an installation in use, and on tampered tables. */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer({ clock: true });
@@ -51,7 +51,7 @@ async function someActions(): Promise<string[]> {
 
 let ids: string[];
 
-test('G46: an installation in use is found in order, in pages, and only read', async () => {
+test('G46: an installation in use has no violations; it is read in pages and not changed', async () => {
   ids = await someActions();
   const { code, lines, statements } = await run();
   expect(lines.at(-1)).toMatch(/^3 lanes, 4 actions, \d+ events, 0 violations\.$/);
@@ -59,7 +59,7 @@ test('G46: an installation in use is found in order, in pages, and only read', a
   expect(new Set(statements)).toEqual(new Set(['set', 'select']));
 });
 
-/** What was done to the tables, what it breaks, and how to take it back. */
+/** What was changed in the tables, what it violates, and how to undo it. */
 const TAMPERING: Record<string, { promise: string; sql: (id: string) => string }> = {
   'an action is gone from the queue': {
     promise: 'G1',
@@ -96,7 +96,7 @@ const TAMPERING: Record<string, { promise: string; sql: (id: string) => string }
 };
 
 test.each(Object.entries(TAMPERING))(
-  '%s: it says so, with the promise and the history',
+  '%s: it is reported, with the promise and the history',
   async (_what, tampering) => {
     const succeeded = ids[1] as string;
     class TakenBack extends Error {}
@@ -104,7 +104,7 @@ test.each(Object.entries(TAMPERING))(
     const found = await db
       .transaction(async (tx) => {
         await tx.query({ text: tampering.sql(succeeded) });
-        // the same statements inside the transaction that is taken back afterwards
+        // the same statements inside the transaction that is rolled back afterwards
         const inside = {
           ...db,
           transaction: <T>(play: (tx: never) => Promise<T>) => play(readable(tx) as never),
@@ -127,7 +127,7 @@ test.each(Object.entries(TAMPERING))(
   },
 );
 
-/** A transaction that has begun to write cannot become a read-only one any more. */
+/** A transaction that has begun to write cannot become read-only. */
 function readable(tx: { query(query: Query): Promise<{ rows: unknown[] }> }) {
   return {
     query: (query: Query) => (query.text.startsWith('set transaction') ? { rows: [] } : tx.query(query)),

@@ -4,7 +4,7 @@ import { startDestination } from '../testing/destination.ts';
 import { type Running, serve, temporaryFolder } from '../testing/muster-process.ts';
 import { processDatabase } from '../testing/process-database.ts';
 
-/** The real server, killed without a warning between the hand-out of an action and the report of the device. */
+/** The real server, killed between the hand-out of an action and the report of the device. */
 const OPERATOR = 'operator-token-of-the-crash-tests-0123456789';
 const folder = temporaryFolder();
 let environment: Record<string, string>;
@@ -56,7 +56,7 @@ test('nothing is lost when the server is killed between hand-out and report', as
   expect(action).toMatchObject({ id: first.id, attempt: 1 });
 
   await crash();
-  // the device did not hear of it, or did: it gets the same one again, or reports it
+  // whether or not the response reached the device, it gets the same action again or reports it
   const again = await post('/api/checkin', {}, deviceToken);
   expect(again).toMatchObject({
     action: { id: first.id, attempt: 1, leaseUntil: action.leaseUntil, redelivered: true },
@@ -76,7 +76,7 @@ test('nothing is lost when the server is killed between hand-out and report', as
   });
 });
 
-test('a batch that was being supplied when the server was killed is supplied once and wholly', async () => {
+test('a batch that was being supplied when the server was killed is supplied completely and only once', async () => {
   const rows = Array.from({ length: 3_000 }, (_, n) =>
     JSON.stringify({ name: `device ${n}`, externalId: `x-${n}`, tags: ['batch'] }),
   );
@@ -99,7 +99,7 @@ test('a batch that was being supplied when the server was killed is supplied onc
   expect(counts).toMatchObject({ waiting: 0, pending: 3_000 });
 });
 
-test('G83: orders whose server was killed while bots had them are complete when it is back, and the bots are idle', async () => {
+test('G83: orders that bots held when the server was killed are complete after the restart, and the bots are idle', async () => {
   const bots = [(await post('/api/bots', {})).id, (await post('/api/bots', {})).id];
   for (let n = 0; n < 3; n += 1) await post('/api/orders', { type: 'NORMAL' });
   for (const id of bots) expect((await post(`/api/bots/${id}/claim`, {})).status).toBe('PROCESSING');
@@ -114,7 +114,7 @@ test('G83: orders whose server was killed while bots had them are complete when 
   await expect.poll(statuses).toEqual(['COMPLETE', 'COMPLETE', 'COMPLETE']);
 });
 
-test('G84: a callback that was accepted before the server was killed is delivered when it is back', async () => {
+test('G84: a callback that was accepted before the server was killed is delivered after the restart', async () => {
   const shop = await startDestination();
   shop.hold('/held');
   for (const path of ['/waits', '/held'])
@@ -123,21 +123,21 @@ test('G84: a callback that was accepted before the server was killed is delivere
       headers: { authorization: `Bearer ${OPERATOR}`, 'upstash-delay': path === '/waits' ? '1s' : '0s' },
       body: path,
     });
-  // one waits, the other is under way
+  // one waits, the other is in flight
   await expect.poll(() => shop.of('/held').length).toBe(1);
   await crash();
   await expect.poll(() => shop.of('/waits').map(({ body }) => body)).toEqual(['/waits']);
   await shop.close();
 });
 
-test('G86: a server that is killed between its read of the feed and the commit of what follows sends everything when it is back', async () => {
+test('G86: a server that is killed between its read of the feed and the commit of what follows sends everything after the restart', async () => {
   const them = await startDestination();
   const gate = new pg.Client({ connectionString: environment.DATABASE_URL as string });
   await gate.connect();
   try {
     const url = `http://127.0.0.1:${them.port}/hook`;
     await post('/api/webhooks', { url, events: ['action.created'], filter: { kinds: ['crash'] } });
-    // whoever has read a page waits within its transaction
+    // the one that has read a page waits inside its transaction
     await gate.query('begin');
     await gate.query('lock table muster.webhook_deliveries in share mode');
     const made: string[] = [];

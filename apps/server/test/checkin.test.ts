@@ -13,7 +13,7 @@ const DAY = 24 * 60 * MINUTE;
 const look = async (id: string) => (await t.get(`/api/actions/${id}`)).body;
 const types = async (id: string) => (await look(id)).events.map((event: { type: string }) => event.type);
 
-test('LOCK and LOCK_MSG were assigned while the device was away: it needs two check-ins, oldest first', async () => {
+test('LOCK and LOCK_MSG were assigned while the device was offline: it needs two check-ins, oldest first', async () => {
   const device = await fakeDevice(t);
   const lock = await t.post(`/api/devices/${device.id}/actions`, { kind: 'LOCK', payload: { pin: '1234' } });
   expect(lock).toMatchObject({
@@ -105,21 +105,21 @@ test('the result of an action and the claim of the next one are one statement', 
   expect(rows[0].n).toBe(1);
 });
 
-test('nothing is lost when the device stays away for days', async () => {
+test('nothing is lost when the device is offline for days', async () => {
   const device = await fakeDevice(t);
   const id = await device.assign('LOCK');
   await t.pass(30 * DAY);
   expect(await look(id)).toMatchObject({ state: 'pending', attempt: 0, failures: 0 });
   const { action } = await device.checkIn();
   expect(action).toMatchObject({ id, attempt: 1 });
-  // and again, this time with the action in its hands: the lease ends, it is tried again
+  // and again, this time while it holds the action: the lease ends and the action is retried
   await t.pass(3 * DAY);
   await t.pass(MINUTE);
   expect((await device.checkIn()).action).toMatchObject({ id, attempt: 2 });
   expect(await types(id)).toEqual(['CREATED', 'SENT', 'TIMEOUT', 'RETRY_SCHEDULED', 'SENT']);
 });
 
-test('an action that was not reported comes again with the same attempt, and its lease stays as it was', async () => {
+test('an unreported action comes again with the same attempt, and its lease does not change', async () => {
   const device = await fakeDevice(t);
   const id = await device.assign('LOCK');
   const { action: first } = await device.checkIn();
@@ -137,7 +137,7 @@ test('an action that was not reported comes again with the same attempt, and its
   expect((await device.milestones()).map((m) => m.type)).toEqual(['enrolled', 'assigned', 'sent', 'resent']);
 });
 
-test('the same result twice is accepted twice and changes nothing the second time', async () => {
+test('repeating a result gets the same answer and changes nothing', async () => {
   const device = await fakeDevice(t);
   const id = await device.assign('LOCK', { moreDays: 3 });
   await t.send('PATCH', `/api/devices/${device.id}`, { expiresAt: '2026-06-01T00:00:00Z' });
@@ -153,7 +153,7 @@ test('the same result twice is accepted twice and changes nothing the second tim
   expect(await device.show()).toMatchObject({ expiresAt: '2026-06-04T00:00:00.000Z' });
 });
 
-test('a late success is accepted and never run again; a late failure changes nothing', async () => {
+test('a late success is accepted and the action does not run again; a late failure changes nothing', async () => {
   const device = await fakeDevice(t);
   const id = await device.assign('LOCK');
   const { action } = await device.checkIn();
@@ -183,7 +183,7 @@ test('a late success is accepted and never run again; a late failure changes not
   expect(await device.report(attempt2)).toMatchObject({ result: { accepted: true }, action: { id: behind } });
 });
 
-test('a result that is unknown or of another device is answered 200 and the next action still comes', async () => {
+test('an unknown result, or one of another device, gets 200, and the next action still comes', async () => {
   const [mine, other] = [await fakeDevice(t), await fakeDevice(t)];
   const foreign = await other.assign('LOCK');
   const { action } = await other.checkIn();
@@ -202,7 +202,7 @@ test('a result that is unknown or of another device is answered 200 and the next
   expect(await other.report(action)).toMatchObject({ result: { accepted: true } });
 });
 
-test('after the third failed attempt an action is a dead letter that can be redriven; others go on meanwhile', async () => {
+test('after the third failed attempt an action is a dead letter that can be redriven; other actions continue meanwhile', async () => {
   const device = await fakeDevice(t);
   const id = await device.assign('LOCK');
   const second = await device.assign('LOCK_MSG');
@@ -226,7 +226,7 @@ test('after the third failed attempt an action is a dead letter that can be redr
   ]);
 });
 
-test('under hold nothing passes an action that waits for its retry', async () => {
+test('with hold, nothing passes an action that waits for its retry', async () => {
   const device = await fakeDevice(t);
   const lock = await device.assign('LOCK', { headOfLine: 'hold' });
   const message = await device.assign('LOCK_MSG');
@@ -239,7 +239,7 @@ test('under hold nothing passes an action that waits for its retry', async () =>
   expect(await device.report(again)).toMatchObject({ action: { id: message } });
 });
 
-test('"not now" is no failure: the action comes again later', async () => {
+test('"not now" does not count as a failure: the action comes again later', async () => {
   const device = await fakeDevice(t);
   const id = await device.assign('UPDATE');
   const { action } = await device.checkIn();
@@ -252,7 +252,7 @@ test('"not now" is no failure: the action comes again later', async () => {
   expect(await look(id)).toMatchObject({ failures: 0 });
 });
 
-test('an action that is cancelled while the device has it is told at the next check-in', async () => {
+test('the next check-in says that the running action was cancelled', async () => {
   const device = await fakeDevice(t);
   const id = await device.assign('WIPE');
   const waiting = await device.assign('LOCK');
@@ -271,7 +271,7 @@ test('an action that is cancelled while the device has it is told at the next ch
   expect((await look(id)).state).toBe('cancelled');
 });
 
-test('an operator moves an action to the front; urgent ones go first anyway', async () => {
+test('an operator moves an action to the front; urgent ones still go first', async () => {
   const device = await fakeDevice(t);
   const [first, second] = [await device.assign('A'), await device.assign('B')];
   const urgent = await device.assign('C', { priority: 'urgent' });
@@ -283,7 +283,7 @@ test('an operator moves an action to the front; urgent ones go first anyway', as
   ]);
 });
 
-test('a device that waits gets its action at once, and its trigger is DIRECT', async () => {
+test('a waiting device gets its action at once, with the trigger DIRECT', async () => {
   const device = await fakeDevice(t);
   const waiting = device.checkIn({ wait: 25 });
   await until(() => t.engine.parkedWaiters > 0);
@@ -309,7 +309,7 @@ test('a device that hangs up while it waits holds nothing', async () => {
   expect((await device.checkIn()).action).toMatchObject({ id, attempt: 1, trigger: 'QUEUE' });
 });
 
-test('fire and forget: an action ends when it is handed out, if it or its device says so', async () => {
+test('with onDelivery, of the action or of its device, an action ends when it is handed out', async () => {
   const device = await fakeDevice(t, { ack: 'onDelivery', expiresAt: '2026-05-01T00:00:00Z' });
   const [first, second] = [await device.assign('BEEP', { moreDays: 1 }), await device.assign('BLINK')];
   const reported = await device.assign('LOCK', { ack: 'onReport' });
@@ -325,7 +325,7 @@ test('fire and forget: an action ends when it is handed out, if it or its device
   ]);
 });
 
-test('a device that enrols again with actions in flight gets none of them, and their history says why', async () => {
+test('a device that enrols again while it holds actions gets none of them, and their history says why', async () => {
   const device = await fakeDevice(t);
   const [running, waiting] = [await device.assign('LOCK'), await device.assign('WIPE')];
   const { action } = await device.checkIn();
@@ -337,7 +337,7 @@ test('a device that enrols again with actions in flight gets none of them, and t
 
   const again = await t.post(`/api/devices/${device.id}/re-enrol`);
   expect(again.status).toBe(201);
-  // of its new life nobody has heard yet
+  // it has had no contact in its new life
   expect(await device.show()).toMatchObject({ online: false, lastSeenAt: null, instances: [] });
   const result = { actionId: action.id, attempt: 1, status: 'done' };
   for (const body of [{}, { result }])
@@ -347,7 +347,7 @@ test('a device that enrols again with actions in flight gets none of them, and t
     });
   const guessed = `${device.token.slice(0, -4)}aaaa`;
   expect((await t.post('/api/checkin', {}, { token: guessed })).body.code).toBe('MUSTER_UNAUTHORIZED');
-  // elsewhere it is a token like any other that is over
+  // at other doors it is refused like any expired token
   expect((await t.get('/api/devices', { token: device.token })).body.code).toBe('MUSTER_UNAUTHORIZED');
   for (const id of [running, waiting]) {
     expect(await look(id)).toMatchObject({ state: 'cancelled', reason: 'GENERATION' });
@@ -361,7 +361,7 @@ test('a device that enrols again with actions in flight gets none of them, and t
   });
 });
 
-test('only devices check in, without cookies, with a body that is as it should be', async () => {
+test('only devices can check in, without cookies and with a valid body', async () => {
   const device = await fakeDevice(t);
   expect((await t.post('/api/checkin', {})).status).toBe(403);
   const withCookie = { token: device.token, headers: { cookie: 'a=b' } };
@@ -385,12 +385,12 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('a check-in that cannot be answered after its claim gives the action back', async () => {
+test('a check-in that cannot be answered after its claim releases the action', async () => {
   const device = await fakeDevice(t);
   const other = await t.post(`/api/devices/${device.id}/actions`, { kind: 'OTHER' });
   const { laneId } = (await t.engine.get(t.engine.db, 1, other.body.id)) ?? {};
   await t.post(`/api/actions/${other.body.id}/cancel`);
-  // Not assigned through the door, so what waits behind it is looked up after the claim.
+  // not assigned through the door, so what waits behind it is looked up after the claim
   const { id } = await t.engine.enqueue(t.engine.db, {
     ...{ tenantId: 1, laneId: laneId as string, channel: 'checkin', kind: 'LOCK' },
   });
@@ -415,9 +415,9 @@ test('the lane of a device is paused and resumed: nothing more is handed out, an
     body: { id: device.id, pausedAt: since, pausedBy: 'MUSTER_OPERATOR_TOKEN' },
   });
   t.clock.advance(MINUTE);
-  // a second one changes nothing: the first has held it up
+  // a second pause changes nothing: the first one counts
   expect((await t.post(`/api/devices/${device.id}/pause`)).body.pausedAt).toBe(since);
-  // what runs goes on
+  // running actions continue
   expect(await device.report(action)).toMatchObject({ action: null });
   expect((await look(running)).state).toBe('succeeded');
   expect((await look(waits)).waitingFor).toEqual({
@@ -435,7 +435,7 @@ test('the lane of a device is paused and resumed: nothing more is handed out, an
   expect((await t.get('/api/audit?limit=3&act=device.pause')).body.audit[1]).toMatchObject({
     ...{ act: 'device.pause', target: `device ${device.id}`, detail: { reason: 'it is being repaired' } },
   });
-  // open pages hear of it; what the feed could not show yet when this began may be pages before it
+  // open pages are notified; events that the feed could not show when this began may come pages earlier
   const noted = async () => {
     const found: boolean[] = [];
     for (let at = cursor, more = true; more; ) {

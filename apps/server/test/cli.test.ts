@@ -34,7 +34,7 @@ async function muster(
     writeErr: (text) => notes.push(text.trim()),
     writeOut: (text) => out.push(text.trim()),
   });
-  // as those of the installation itself are: made before the operator's
+  // internal actions are queued before the operator's, too
   program
     .command('own')
     .command('step')
@@ -94,7 +94,7 @@ test('an action is assigned, listed with its reason, shown with its history, and
   expect((await json(`action show ${id}`)).state).toBe('cancelled');
 });
 
-test('many are touched only by a filter that somebody has meant', async () => {
+test('changing many needs a filter and --yes', async () => {
   for (const kind of ['a', 'a', 'b']) await json(`lane assign many ${kind}`);
   expect(await muster('action cancel')).toMatchObject({ code: 2, notes: expect.stringContaining('--tag') });
   expect(await muster('action cancel --lane many --kind a')).toMatchObject({
@@ -106,7 +106,7 @@ test('many are touched only by a filter that somebody has meant', async () => {
   expect(await json('action cancel --lane many --kind a --yes')).toEqual({ cancelled: 2, requested: 0 });
 });
 
-test('an id that there is not, or that nothing can be done with, is told and has an exit code', async () => {
+test('unknown ids, and ids that cannot be changed, are listed and have an exit code', async () => {
   const { id } = await json('lane assign of-exit-codes X');
   expect(await muster(`action redrive ${id} 999999`)).toMatchObject({
     code: 3,
@@ -124,7 +124,7 @@ test('an id that there is not, or that nothing can be done with, is told and has
   expect((await muster("device show 'nobody at all'")).code).toBe(4);
 });
 
-test('a list is of one device, host, PC or lane, by id, by name or as TARGET shows it', async () => {
+test('a list takes a device, host, PC or lane, by id, by name or as shown in TARGET', async () => {
   const device = (await t.post('/api/devices', { name: 'Tablet of lists' })).body;
   t.secret(device.deviceToken);
   const { id } = await json("device assign 'Tablet of lists' LOCK --not-before 2999-01-01T00:00:00Z");
@@ -172,13 +172,13 @@ test('a list is of one device, host, PC or lane, by id, by name or as TARGET sho
   expect(await json(`action cancel --device ${device.id} --yes`)).toEqual({ cancelled: 1, requested: 0 });
 });
 
-test('lists go on behind the first page when asked to', async () => {
+test('lists continue after the first page with --all', async () => {
   for (let n = 0; n < 3; n += 1) await json('lane assign pages step');
   const first = await muster('action list --lane pages --limit 2');
   expect(first.out.split('\n')).toHaveLength(4);
   expect(first.out).toContain('There are more; use --all to show everything.');
   expect((await json('action list --lane pages --limit 2 --all')).actions).toHaveLength(3);
-  // what the server queues for itself is there when it is asked for
+  // the server's own actions are listed with --internal
   const { db } = t.engine;
   const laneId = await t.engine.ensureLane(db, 1, 'bus', 'of a test');
   await t.engine.enqueue(db, { tenantId: 1, laneId, channel: 'bus', kind: 'own-message' });
@@ -188,7 +188,7 @@ test('lists go on behind the first page when asked to', async () => {
   expect((await muster('action list --limit 1 --internal')).out).toContain('own-message');
 });
 
-test('a device is found by its name; its queue says why each waits', async () => {
+test('a device is found by its name; its queue says why each action waits', async () => {
   const device = (await t.post('/api/devices', { name: 'Tablet 7', tags: ['shop'] })).body;
   t.secret(device.deviceToken);
   const { id } = await json(`device assign 'Tablet 7' LOCK`);
@@ -202,12 +202,12 @@ test('a device is found by its name; its queue says why each waits', async () =>
   });
 });
 
-test('a dead letter of a device in error is redriven when the command line is told to clear the error', async () => {
+test('a dead letter of a device in error is redriven with --clear-error', async () => {
   const pc = await fakePc(t, 1);
   await newTask(t, { pcIds: [pc.id] }, { maxAttempts: 1 });
   const [held] = (await pc.claim()) as [Held];
   await pc.fail(held);
-  // the server sees to tasks by itself after a report
+  // the server advances tasks on its own after a report
   await expect.poll(async () => (await pc.devices[0]?.show())?.state).toBe('error');
   const { id, name } = (await pc.devices[0]?.show()) ?? {};
   expect(await muster(`action redrive ${held.id}`)).toMatchObject({
@@ -217,7 +217,7 @@ test('a dead letter of a device in error is redriven when the command line is to
   expect(await json(`action redrive ${held.id} --clear-error`)).toMatchObject({ redriven: 1, refused: 0 });
 });
 
-test('--wait says the reason meanwhile, and ends with the action', async () => {
+test('--wait prints the reason meanwhile and ends with the action', async () => {
   const worker = await t.token({ kind: 'worker', name: 'w' });
   const work = async (status: string) => {
     const { body } = await t.post('/api/lanes/waited/claim', { worker: 'w', wait: 25 }, worker);
@@ -235,7 +235,7 @@ test('--wait says the reason meanwhile, and ends with the action', async () => {
   expect(await json(`action redrive ${id}`)).toMatchObject({ redriven: 1, refused: 0 });
 });
 
-test('a host is told to restart a service by its unit', async () => {
+test('a host restarts a service given by its unit', async () => {
   const { id, agentToken } = (await t.post('/api/hosts', { name: 'web-1' })).body;
   t.secret(agentToken);
   await t.post(`/api/hosts/${id}/services`, {
@@ -259,14 +259,14 @@ test('a host is told to restart a service by its unit', async () => {
   expect((await muster('host list')).out).toContain('web-1');
 });
 
-test('a batch is made, watched until it is over, and shown as a bar that adds up', async () => {
+test('a batch is created, watched until it ends, and shown as a bar that adds up', async () => {
   const made = await json('batch create SYNC --tag shop --name first');
   expect(made.total).toBe(1);
   expect(await muster(`batch create SYNC --tag shop --everything`)).toMatchObject({ code: 2 });
   await muster(`batch pause ${made.id}`);
   expect((await muster('batch list')).out).toMatch(/first +paused .*\[-{24}\] 1 \w+ = 1/);
   await muster(`batch resume ${made.id}`);
-  // into a pipe it says at once how far it is
+  // in a pipe it prints the progress at once
   let cancelled: Promise<Ran> | undefined;
   const saw = () => {
     cancelled ??= muster(`batch cancel ${made.id}`);
@@ -290,7 +290,7 @@ test('a batch is made, watched until it is over, and shown as a bar that adds up
   expect((await json(`batch show ${none.id}`)).status).toBe('completed');
 });
 
-test('events are told as they happen, until the stream is closed', async () => {
+test('events are printed as they happen, until the stream is closed', async () => {
   const stop = new AbortController();
   const seen: string[] = [];
   const tail = muster('events tail --target generic:told --from start --json', {
@@ -309,7 +309,7 @@ test('events are told as they happen, until the stream is closed', async () => {
   });
 });
 
-test('each way of failing has its exit code and a sentence', async () => {
+test('each kind of failure has its exit code and a sentence', async () => {
   expect(await muster('action show 999999')).toMatchObject({
     code: 4,
     notes: expect.stringContaining('(MUSTER_UNKNOWN_ACTION)'),
@@ -348,7 +348,7 @@ test('each way of failing has its exit code and a sentence', async () => {
   });
 });
 
-test('the lane of a device is paused and resumed from the command line', async () => {
+test('the lane of a device is paused and resumed on the command line', async () => {
   const { body: device } = await t.client().devices.create({ body: { name: 'Till 77' } });
   await t.client().checkin.assign({ params: { id: device.id }, body: { kind: 'SYNC' } });
   expect(await muster(`device pause ${device.id}`)).toMatchObject({

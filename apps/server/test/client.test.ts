@@ -2,7 +2,7 @@ import { MusterError } from '@muster/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** For what comes by itself, on a busy machine. */
+/** For events without a promised time, on a busy machine. */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer();
@@ -33,7 +33,7 @@ test('an action is queued, claimed, reported and read through the typed client',
   expect(listed.actions.map((action) => action.id)).toEqual([id]);
 });
 
-test('a refusal comes as a MusterError with its code', async () => {
+test('a refusal is thrown as a MusterError with its code', async () => {
   const unknown = await t
     .client()
     .actions.cancel({ params: { id: '999999' } })
@@ -46,7 +46,7 @@ test('a refusal comes as a MusterError with its code', async () => {
   });
 });
 
-test('a long poll ends with its signal, and leaves nobody waiting', async () => {
+test('a long poll ends with its signal and leaves no waiter behind', async () => {
   const ending = new AbortController();
   const waiting = t.client().actions.claim({
     params: { lane: 'quiet' },
@@ -60,7 +60,7 @@ test('a long poll ends with its signal, and leaves nobody waiting', async () => 
   await expect.poll(() => t.engine.parkedWaiters).toBe(0);
 });
 
-test('answers are told apart by their status, and what has no body has none', async () => {
+test('answers are distinguished by their status; one without a body has none', async () => {
   const operator = t.client();
   const { body: host } = await operator.hosts.create({ body: { name: 'web-1' } });
   const hostId = host.id;
@@ -82,7 +82,7 @@ test('answers are told apart by their status, and what has no body has none', as
   expect(await operator.hosts.remove({ params: { hostId } })).toMatchObject({ status: 204, body: undefined });
 });
 
-test('what is not JSON is sent and given back as text', async () => {
+test('a body that is not JSON is sent and returned as text', async () => {
   const { body } = await t.client().devices.import({
     contentType: 'text/csv',
     body: 'name,externalId\nfirst,e-1\nsecond,e-2\n',

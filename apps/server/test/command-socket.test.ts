@@ -11,7 +11,7 @@ import type { Out } from '../src/commands/command.ts';
 import { readConfig } from '../src/config.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** The socket by which the command line asks a server on the embedded database. */
+/** The socket through which the command line asks a server on the embedded database. */
 const folder = mkdtempSync(path.join(tmpdir(), 'muster-socket-'));
 const file = path.join(folder, 'control.sock');
 const logged: unknown[] = [];
@@ -49,16 +49,16 @@ async function ask(command: string): Promise<string[]> {
 }
 
 test.each(['token list', 'tenant list', 'export'])(
-  'whoever leaves in the middle of "%s" does no harm',
+  'a client that leaves in the middle of "%s" does no harm',
   async (command) => {
     for (let n = 0; n < 15; n += 1) {
       const socket = connect(file);
       await once(socket, 'connect');
       socket.write(`${JSON.stringify({ command, args: {} })}\n`);
-      // has not read everything, or nothing at all
+      // it has read part of the answer, or nothing
       if (n % 3 > 0) await once(socket, 'readable');
       if (n % 3 > 1) socket.read();
-      // or leaves when the server is through with it and the answer is still on its way
+      // or it leaves when the server is done and the answer is still on its way
       if (n % 2 > 0) await pause(30);
       socket.destroy();
     }
@@ -67,7 +67,7 @@ test.each(['token list', 'tenant list', 'export'])(
   },
 );
 
-test('a server that is gone before it is done is said in a sentence', async () => {
+test('if the server ends before it is done, the client says so in a sentence', async () => {
   const socket = await findServer(file);
   if (!socket) throw new Error('Nobody listens.');
   const asking = askServer(

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { complaints, readConfig, unknownSettings } from '../src/config.ts';
 import { settingsTable } from '../src/http/reference.ts';
 
-test('without any variable everything has its default', () => {
+test('without any variable every setting has its default', () => {
   expect(readConfig({})).toMatchObject({
     PORT: 4000,
     HOST: '127.0.0.1',
@@ -50,7 +50,7 @@ test.each([
   expect(() => readConfig(environment)).toThrow(sentence);
 });
 
-test('a wrong DATABASE_URL is not repeated: it holds a password', () => {
+test('a wrong DATABASE_URL is not repeated: it contains a password', () => {
   expect(complaints({ DATABASE_URL: 'postgress://me:hunter2@host/db', PORT: 'x' })).toEqual([
     expect.stringContaining('PORT'),
     expect.not.stringContaining('hunter2'),
@@ -58,13 +58,13 @@ test('a wrong DATABASE_URL is not repeated: it holds a password', () => {
 });
 
 test.each(['DATABSE_URL', 'DATABASE_URI', 'DATABASE_URLS', 'DATABASEURL', 'DATABAES_URL'])(
-  '%s is noticed: a slip would start an empty embedded database',
+  '%s is reported: a typo would start an empty embedded database',
   (name) => {
     expect(unknownSettings({ [name]: 'x', DATABASE_URL: 'x', DATABASE_NAME: 'x', URL: 'x' })).toEqual([name]);
   },
 );
 
-test('variables that look like settings and are none are noticed', () => {
+test('variables that look like settings but are not are reported', () => {
   expect(
     unknownSettings({ MUSTER_DATADIR: 'x', MUSTER_DATA_DIR: 'x', MUSTER_TEST_X: '1', PATH: '' }),
   ).toEqual(['MUSTER_DATADIR']);

@@ -6,7 +6,7 @@ import { inTab, type Sitting, sitDown } from '../testing/console-stage.ts';
 import { type FakeDevice, fakeDevice } from '../testing/fake-device.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** What is done to many at once, and what is told of it, in a real browser against the real server. */
+/** Changes of many at once and their messages, in a real browser against the real server. */
 const MANY = 101;
 let t: TestServer;
 let browser: Browser;
@@ -31,16 +31,16 @@ afterAll(async () => {
 const dialog = () => desk.page.getByRole('dialog').last();
 const batches = async () => (await t.get('/api/batches')).body.batches.length;
 
-test('a batch says for whom it is: nobody is refused, and more than a hundred are asked about', async () => {
+test('a batch needs targets that exist, and asks for confirmation above a hundred devices', async () => {
   const { page } = desk;
   await desk.go('/batches');
   await page.getByRole('button', { name: 'New batch' }).click();
   await dialog().getByLabel('Kind').fill('WIFI');
-  // without tags it is not for everybody
+  // without tags it does not go to all devices
   expect(await dialog().getByRole('button', { name: 'Assign' }).isDisabled()).toBe(true);
   await dialog().getByLabel('Tags').fill('kioks');
   await dialog().getByRole('button', { name: 'Assign' }).click();
-  // where it can be read: what stands outside of the dialog is covered
+  // inside the dialog, where it can be read: the page behind is covered
   await dialog().getByText('No device has the tag kioks.').waitFor();
   await dialog().getByLabel('Tags').fill('kiosk');
   await dialog().getByLabel('At most per minute').fill('30');
@@ -58,7 +58,7 @@ test('a batch says for whom it is: nobody is refused, and more than a hundred ar
     ratePerMinute: 30,
     abort: { failurePercent: 5, minimumSample: 20 },
   });
-  // in the list it is paused where it stands, by the keyboard too
+  // in the list it is paused in place, also with the keyboard
   await desk.go('/batches');
   await page.locator('[data-row]').getByRole('button', { name: 'Pause' }).waitFor();
   await desk.changesBy('j', 'p');
@@ -66,7 +66,7 @@ test('a batch says for whom it is: nobody is refused, and more than a hundred ar
   await t.post('/api/batches/1/cancel');
 });
 
-test('a workflow for more than a hundred is not run by one click', async () => {
+test('running a workflow for more than a hundred devices needs a confirmation', async () => {
   const { page } = desk;
   await t.post('/api/workflows', {
     name: 'nightly',
@@ -82,7 +82,7 @@ test('a workflow for more than a hundred is not run by one click', async () => {
   expect((await t.get('/api/workflows/1/runs')).body.runs).toEqual([]);
 });
 
-test('the row in focus is cancelled by its key, stays, and says what has become of it', async () => {
+test('a key cancels the focused row, which stays and shows its outcome', async () => {
   const { page } = desk;
   await device.assign('LOCATE');
   await desk.go('/actions?state=pending&kind=LOCATE');
@@ -94,7 +94,7 @@ test('the row in focus is cancelled by its key, stays, and says what has become 
   expect(await row.count()).toBe(1);
 });
 
-test('a cause of dead letters leads to those it counts', async () => {
+test('a cause of dead letters links to exactly those it counts', async () => {
   const { page } = desk;
   for (const [kind, error] of [
     ['UPDATE', 'no space left on disk 3'],
@@ -116,7 +116,7 @@ test('a cause of dead letters leads to those it counts', async () => {
   expect(await rows.count()).toBe(1);
 });
 
-test('a part of a name that the palette does not find is looked for among the devices', async () => {
+test('a part of a name that the palette does not find is searched among the devices', async () => {
   const { page } = desk;
   await page.keyboard.press('Control+k');
   await page.getByLabel('Page, id, name or act').fill('0412');
@@ -124,7 +124,7 @@ test('a part of a name that the palette does not find is looked for among the de
   await page.getByRole('table', { name: 'Devices' }).getByText('Tablet 0412').waitFor();
 });
 
-test('who signs in in one tab has signed in in the other, which waited at the door', async () => {
+test('signing in in one tab also signs in the other, which was waiting at the sign-in page', async () => {
   const { page } = desk;
   const other = inTab(await page.context().newPage());
   await other.page.goto(`${t.server.url}/actions`);

@@ -9,7 +9,7 @@ import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type MdmStage, mdmStage } from '../testing/mdm-stage.ts';
 import type { TestServer } from '../testing/test-server.ts';
 
-/** Reasons, names and words wherever something is listed, and the field that finds it. One browser and one server for all. */
+/** Reasons, names and words in every list, and the filter field. One browser and one server for all. */
 let s: MdmStage;
 let t: TestServer;
 let browser: Browser;
@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const tomorrow = () => new Date(t.engine.now().getTime() + 86_400_000);
 
-test('what the server calls itself at a time is not offered to be made due, as it would refuse that', async () => {
+test('calls of the server to itself have no make-due button, because the server would refuse it', async () => {
   const { db } = t.engine;
   const laneId = await t.engine.ensureLane(db, 1, CALLBACKS, 'of a test');
   const own = { tenantId: 1, laneId, channel: CALLBACKS, kind: OWN_CALL, notBefore: tomorrow() };
@@ -49,7 +49,7 @@ test('what the server calls itself at a time is not offered to be made due, as i
   await rows.getByRole('checkbox').click();
   await desk.page.getByRole('button', { name: 'Cancel 1' }).waitFor();
   expect(await desk.page.getByRole('button', { name: 'Make 1 due' }).count()).toBe(0);
-  // nor is what cannot be copied offered to be run again
+  // nor is "edit and run again" offered for what cannot be copied
   await t.post(`/api/actions/${id}/cancel`);
   await t.post(`/api/actions/${other.id}/cancel`);
   await desk.go(`/actions/${other.id}`);
@@ -63,7 +63,7 @@ test('what the server calls itself at a time is not offered to be made due, as i
   expect((await t.post(`/api/actions/${id}/copy`)).body.code).toBe('MUSTER_NOT_COPIED');
 });
 
-test('a phone for which something waits without a push says so, and what is next; its commands have their names', async () => {
+test('a phone whose action waits without a push says why and what comes next; its commands have names', async () => {
   const { phone, id } = await s.enrolled({ serial: 'F18' });
   await phone.connect();
   const { page } = desk;
@@ -89,7 +89,7 @@ test('a phone for which something waits without a push says so, and what is next
   await t.post(`/api/actions/${queued.id}/cancel`);
 });
 
-test('each device of a batch says why it waits, or that the batch has not come to it', async () => {
+test('each device of a batch says why it waits, or that the batch has not reached it', async () => {
   const devices = await Promise.all(['Till 1', 'Till 2'].map((name) => fakeDevice(t, { name })));
   const made = await t.post('/api/batches', {
     targets: { deviceIds: [...devices.map(({ id }) => id), '999999'] },
@@ -117,7 +117,7 @@ test('each device of a batch says why it waits, or that the batch has not come t
   await t.post(`/api/batches/${id}/cancel`);
 });
 
-test('a task has a page of its own: its devices by state, each with its reason, and its counts add up', async () => {
+test('a task has its own page: devices by state, each with its reason, and counts that add up', async () => {
   const pc = await fakePc(t, 2, { slots: 1 });
   const task = await newTask(
     t,
@@ -157,14 +157,14 @@ test('a task has a page of its own: its devices by state, each with its reason, 
   await page.getByText('It was cancelled.').waitFor();
   await page.getByRole('link', { name: '1 cancelled', exact: true }).click();
   await table.getByText('It was cancelled.').waitFor();
-  // one that waits behind another says behind which
+  // one that waits behind another names it
   await desk.go(`/actions/${held.id}`);
   await page.getByRole('link', { name: task.id, exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'burn-in' }).waitFor();
   await t.post(`/api/tasks/${behind.id}/cancel`, {});
 });
 
-test('a filter is completed by the keyboard: keys, their values, and what the rows have shown', async () => {
+test('a filter is completed with the keyboard: keys, their values, and values that rows have shown', async () => {
   await fakeDevice(t, { name: 'Kiosk 1', tags: ['floor 2'] });
   const { page } = desk;
   await desk.go('/actions');
@@ -188,7 +188,7 @@ test('a filter is completed by the keyboard: keys, their values, and what the ro
   expect(await field.inputValue()).toBe('state:pending kind:PRINT ');
   await page.keyboard.press('Enter');
   await page.waitForURL(/kind=PRINT/);
-  // closed by Escape, and a pointer can do the same
+  // Escape closes it; the pointer works too
   await field.fill('so');
   await page.keyboard.press('Escape');
   expect(await offered.count()).toBe(0);
@@ -204,7 +204,7 @@ test('a filter is completed by the keyboard: keys, their values, and what the ro
   expect(await desk.faults()).toEqual([]);
 });
 
-test('what nobody has reported is a sentence and not a code', async () => {
+test('an ending without a reported error is shown as a sentence, not a code', async () => {
   const { token } = await t.token({ kind: 'worker', name: 'plotter' });
   const { body: plot } = await t.post('/api/lanes/plotter/actions', { kind: 'PLOT', maxAttempts: 1 });
   await t.post('/api/lanes/plotter/claim', { worker: 'w', leaseSeconds: 1 }, { token });
@@ -227,7 +227,7 @@ test('what nobody has reported is a sentence and not a code', async () => {
   expect(desk.complaints).toEqual([]);
 });
 
-test('the lane of a device is paused on its page; whoever did it stands beside what waits, with a button that resumes it', async () => {
+test('the lane of a device is paused on its page; waiting actions show who did it and a button that resumes it', async () => {
   const device = await fakeDevice(t, { name: 'Till 9' });
   await device.checkIn();
   await device.assign('SYNC');
@@ -241,7 +241,7 @@ test('the lane of a device is paused on its page; whoever did it stands beside w
   await page.getByText('nothing more goes out until it is resumed').waitFor();
   await why.getByRole('button', { name: 'Resume the lane' }).click();
   await acts.getByRole('button', { name: 'Pause lane' }).waitFor();
-  // somebody else does it: the open page says so without being asked
+  // another client resumes it: the open page shows that by itself
   await t.post(`/api/devices/${device.id}/pause`);
   await acts.getByRole('button', { name: 'Resume', exact: true }).click();
   await page.getByRole('button', { name: 'Undo' }).click();
@@ -249,12 +249,12 @@ test('the lane of a device is paused on its page; whoever did it stands beside w
   await t.post(`/api/devices/${device.id}/resume`);
 });
 
-test('a key in the address that filters nothing is refused in a sentence, and a valid filter ends it', async () => {
+test('an unknown filter key in the address is refused in a sentence until the filter is valid', async () => {
   const { page } = desk;
   await desk.go('/targets?type=devices&colour=red');
   const alert = page.getByRole('alert').filter({ hasText: 'There is no filter "colour".' });
   await alert.waitFor();
-  // all rows would look like matches
+  // otherwise all rows would look like matches
   expect(await page.getByRole('table', { name: 'Devices' }).count()).toBe(0);
   await desk.go('/targets?type=devices');
   await alert.waitFor({ state: 'detached' });
@@ -262,7 +262,7 @@ test('a key in the address that filters nothing is refused in a sentence, and a 
   await page.getByRole('searchbox').or(page.getByRole('combobox')).first().waitFor();
 });
 
-test('undo cancels what waits; what was handed out meanwhile goes on, and it is offered to ask it to stop', async () => {
+test('undo cancels what waits; what was handed out meanwhile continues, with an offer to ask it to stop', async () => {
   const { page } = desk;
   const device = await fakeDevice(t, { name: 'Undone', tags: ['undone'] });
   const assign = async (kind: string) => {
@@ -301,7 +301,7 @@ test('undo cancels what waits; what was handed out meanwhile goes on, and it is 
   await expect.poll(() => device.queue()).toEqual([]);
 });
 
-test('at phone width the menu of the orders stands beside the switch, not in a line of its own', async () => {
+test('at phone width the menu of the orders is beside the switch, not on its own line', async () => {
   const { page } = desk;
   await page.setViewportSize({ width: 390, height: 844 });
   await desk.go('/orders');

@@ -7,7 +7,7 @@ import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Lists of targets, the log of acts and pages of what is not there, in a real browser against the real server. */
+/** Lists of targets, the audit log and pages of unknown things, in a real browser against the real server. */
 let t: TestServer;
 let browser: Browser;
 let desk: Sitting;
@@ -29,7 +29,7 @@ async function filterBy(text: string) {
 }
 const rowsOf = (table: string) => desk.page.getByRole('table', { name: table }).locator('tbody tr');
 
-test('hosts and PCs are sought by a part of their name and by presence, and the address says the same', async () => {
+test('hosts and PCs are filtered by a part of their name and by presence, and the address has the filter', async () => {
   for (const name of ['web-1', 'web-2', 'db-1']) {
     const { body } = await t.post('/api/hosts', { name });
     t.secret(body.agentToken);
@@ -56,7 +56,7 @@ test('hosts and PCs are sought by a part of their name and by presence, and the 
   expect(desk.complaints).toEqual([]);
 });
 
-test('a bot has one name on its list and on the board, with its order, and is sought by what it does', async () => {
+test('a bot has the same name in its list and on the board, with its order, and is filtered by status', async () => {
   const bots: { id: string; number: number }[] = [];
   for (let n = 0; n < 3; n += 1) {
     const { body } = await t.post('/api/bots');
@@ -82,20 +82,20 @@ test('a bot has one name on its list and on the board, with its order, and is so
     .filter({ hasText: `bot ${gone.number}` })
     .waitFor();
   await filterBy('status:PROCESSING');
-  // the number of the order leads to the board, where the bot has the same name
+  // the number of the order links to the board, where the bot has the same name
   await row.getByRole('link', { name: `#${order.orderNumber}` }).click();
   const board = page.getByRole('list', { name: 'PROCESSING' });
   await board.getByText(`bot ${busy.number}`, { exact: true }).waitFor();
   expect(desk.complaints).toEqual([]);
 });
 
-test('free slots say why: no runner, no task, something that waits for the runner to ask, nothing left for it', async () => {
+test('free slots say why: no runner, no task, work that the runner has not asked for, nothing left for this PC', async () => {
   const pc = await fakePc(t, 3, { slots: 4 });
   const { page } = desk;
   await desk.go(`/tasks?pc=${pc.id}`);
   await page.getByText('4 free: its runner is offline.').waitFor();
   await pc.claim();
-  // a contact is no event that an open page hears of
+  // a contact causes no hint to an open page
   await page.reload();
   await page.getByText('4 free: no task is active.').waitFor();
   const task = await newTask(
@@ -122,7 +122,7 @@ test('free slots say why: no runner, no task, something that waits for the runne
   expect(desk.complaints).toEqual([]);
 });
 
-test('a page of what is not there has a heading, a sentence and a way back, and asks for it once', async () => {
+test('a page of something unknown has a heading, a sentence and a way back, and asks only once', async () => {
   const { page } = desk;
   const seen: string[] = [];
   page.on('response', (response) => {
@@ -146,12 +146,12 @@ test('a page of what is not there has a heading, a sentence and a way back, and 
   expect(await desk.faults()).toEqual([]);
   expect(new Set(seen).size).toBe(seen.length);
   expect(seen.every((one) => one.startsWith('404'))).toBe(true);
-  // only what the browser itself says about an answer of 404
+  // only the browser's own message about a 404
   expect(desk.complaints.filter((one) => !one.includes('status of 404'))).toEqual([]);
   desk.complaints.length = 0;
 });
 
-test('the page of a phone that is not enrolled says which device it is and what to do, and does not ask again and again', async () => {
+test('the page of a device without a phone names the device and says what to do, and does not ask again and again', async () => {
   const device = await fakeDevice(t, { name: 'Tablet 9' });
   const { page } = desk;
   let asked = 0;
@@ -161,7 +161,7 @@ test('the page of a phone that is not enrolled says which device it is and what 
   await desk.go(`/phones/${device.id}`);
   await page.getByRole('heading', { level: 1, name: 'Tablet 9' }).waitFor();
   await page.getByText('No phone is enrolled as this device').waitFor();
-  // hints of the stream make it read the device anew, which is there, and not what was refused
+  // hints of the stream make it read the device, which exists, but not the refused phone
   const again = page.waitForResponse((response) => response.url().endsWith(`/api/devices/${device.id}`));
   await device.assign('SYNC');
   await again;
@@ -172,7 +172,7 @@ test('the page of a phone that is not enrolled says which device it is and what 
   desk.complaints.length = 0;
 });
 
-test('the foot of the column says who and which role, whole; on a phone lines of cards begin at the left', async () => {
+test('the foot of the navigation shows name and role in full; on a phone the lines of cards begin at the left', async () => {
   const { page } = desk;
   await desk.go('/targets?type=hosts');
   const role = page.getByRole('banner').getByText('admin', { exact: true });

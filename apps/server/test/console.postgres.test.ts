@@ -12,8 +12,8 @@ import { processDatabase } from '../testing/process-database.ts';
 import type { TestServer } from '../testing/test-server.ts';
 
 /**
- * The pages in a real browser against the real server: one browser and one server for all, because each costs seconds. What
- * is looked for is what a person sees; how soon it comes is no promise.
+ * The pages in a real browser against the real server: one browser and one server for all, because each costs seconds. The tests
+ * look for what a person sees, and promise nothing about how soon it appears.
  */
 let s: MdmStage;
 let t: TestServer;
@@ -21,14 +21,14 @@ let them: Destination;
 let browser: Browser;
 let desk: Sitting;
 let devices: readonly FakeDevice[];
-/** Longer than any test: what is processed is completed by the test, when both tabs have shown it. */
+/** Longer than any test: the test itself completes orders, when both tabs have shown them. */
 const ORDER_SECONDS = 3_600;
 
 beforeAll(async () => {
   buildConsole();
   them = await startDestination();
   s = await mdmStage({
-    // an endpoint that is gone is an alert
+    // an endpoint that is gone raises an alert
     faults: true,
     resolve: async () => [{ address: '127.0.0.1', family: 4 }],
     settings: {
@@ -50,14 +50,14 @@ afterAll(async () => {
 });
 
 const at = (n: number) => devices[n - 1] as FakeDevice;
-/** Hands out what is next for a device and says how it went. */
+/** Hands out the next action of a device and reports it. */
 async function perform(device: FakeDevice, status: 'done' | 'failed', more = {}) {
   const { action } = await device.checkIn();
   await device.report(action, status, more);
   return action.id as string;
 }
 
-test('a wrong token is refused in a sentence, and the page stays closed', async () => {
+test('a wrong token is refused in a sentence, and the sign-in page stays', async () => {
   const context = await browser.newContext();
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
@@ -69,7 +69,7 @@ test('a wrong token is refused in a sentence, and the page stays closed', async 
   await context.close();
 });
 
-test('what is assigned is seen waiting, delivered and done, without a reload', async () => {
+test('an assigned action is shown waiting, delivered and done, without a reload', async () => {
   const { page } = desk;
   await desk.go(`/devices/${at(1).id}`);
   await page.getByRole('button', { name: 'Assign' }).click();
@@ -86,22 +86,22 @@ test('what is assigned is seen waiting, delivered and done, without a reload', a
   await page.getByText('Nothing waits for it.').waitFor();
 });
 
-test('the page of an action says why it waits, and the one button that helps is there', async () => {
+test('the page of an action says why it waits, and has the one button that helps', async () => {
   const { page } = desk;
   const first = await at(2).assign('SYNC');
   const behind = await at(2).assign('UPDATE');
   await desk.go(`/actions/${behind}`);
   const why = page.getByRole('region', { name: 'Why not yet' });
   await why.getByText(`Behind action ${first}`).waitFor();
-  // the cause is that of the first one
+  // the cause is that of the first one in line
   await why.getByText('The device has never checked in').waitFor();
-  // the page has a button for it, and letters press those of chosen rows only
+  // the page has a button for it, and letters press only buttons of selected rows
   await page.getByRole('button', { name: 'Cancel' }).first().waitFor();
   expect(await desk.changesBy('c')).toEqual([]);
   await why.getByRole('button', { name: 'To front' }).click();
   await why.getByText('Nothing to press').waitFor();
 
-  // clocks and pauses have sentences of their own
+  // times and pauses have their own sentences
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
   const { body: later } = await t.post(`/api/devices/${at(2).id}/actions`, {
     kind: 'LATER',
@@ -109,7 +109,7 @@ test('the page of an action says why it waits, and the one button that helps is 
   });
   await desk.go(`/actions/${later.id}`);
   await why.getByText(/Not before/).waitFor();
-  // seen by an open page, with who did it
+  // an open page shows it, with who did it
   await t.post('/api/pause', {});
   await why.getByText('Everything is paused by MUSTER_OPERATOR_TOKEN').waitFor();
   await why.getByRole('button', { name: 'Resume everything' }).click();
@@ -118,7 +118,7 @@ test('the page of an action says why it waits, and the one button that helps is 
   await why.getByText('Behind action').waitFor();
 });
 
-test('dead letters are sorted by cause and redriven by it', async () => {
+test('dead letters are grouped by cause and redriven by it', async () => {
   const { page } = desk;
   for (const n of [3, 4]) {
     await at(n).assign('INSTALL', { maxAttempts: 1 });
@@ -132,9 +132,9 @@ test('dead letters are sorted by cause and redriven by it', async () => {
   expect((await at(3).queue()).map((one) => one.kind)).toEqual(['INSTALL']);
 });
 
-test('many are cancelled by a filter, and what came later is not touched', async () => {
+test('many are cancelled by a filter, and later ones are not touched', async () => {
   const { page } = desk;
-  // what the server queues for itself is there when it is asked for
+  // the server's own actions are listed when requested
   const { db } = t.engine;
   const laneId = await t.engine.ensureLane(db, 1, 'bus', 'of a test');
   const own = await t.engine.enqueue(db, { tenantId: 1, laneId, channel: 'bus', kind: 'OWN' });
@@ -181,7 +181,7 @@ test('many are cancelled by a filter, and what came later is not touched', async
   }
 });
 
-test('a retry, a paused tag, a full PC and a device in error say so, each with what to press', async () => {
+test('a retry, a paused tag, a full PC and a device in error say so, each with the button that helps', async () => {
   const { page } = desk;
   const why = page.getByRole('region', { name: 'Why not yet' });
   const { token: worker } = await t.token({ kind: 'worker', name: 'printer' });
@@ -231,7 +231,7 @@ test('a retry, a paused tag, a full PC and a device in error say so, each with w
   await page.getByRole('button', { name: 'Clear error' }).click();
   await page.getByText('In error: no cable').waitFor({ state: 'detached' });
 
-  // redriven, it fails again: that it is redriven once more is no dead end
+  // redriven, it fails again and can be redriven again
   await t.post(`/api/actions/${held.id}/redrive`, {});
   const [again] = (await pc.claim()) as [Held];
   await pc.fail(again, { error: 'no cable' });
@@ -247,7 +247,7 @@ test('a retry, a paused tag, a full PC and a device in error say so, each with w
   await t.post(`/api/actions/${held.id}/cancel`);
 });
 
-test('keys and the palette lead everywhere, and the tab says how many problems there are', async () => {
+test('keys and the palette reach every page, and the tab shows the number of problems', async () => {
   const { page } = desk;
   await desk.go('/');
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
@@ -282,7 +282,7 @@ test('keys and the palette lead everywhere, and the tab says how many problems t
     await page.keyboard.type(keys);
     await page.getByRole('heading', { level: 1, name }).waitFor();
   }
-  // a word alone is looked for in the payloads of a day
+  // a word without a key is searched in the payloads of one day
   await page.keyboard.press('/');
   await page.keyboard.type('nowhere-to-be-found');
   await page.keyboard.press('Enter');
@@ -294,7 +294,7 @@ test('keys and the palette lead everywhere, and the tab says how many problems t
   await page.keyboard.type('state:failed kind:BROKEN');
   await page.keyboard.press('Enter');
   await page.getByRole('table', { name: 'Actions' }).getByText('no', { exact: true }).waitFor();
-  // to the row, open it, come back; select it, redrive it
+  // go to the row, open it, come back, select it, redrive it
   await page.getByRole('heading', { level: 1 }).focus();
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
@@ -307,7 +307,7 @@ test('keys and the palette lead everywhere, and the tab says how many problems t
   await t.post(`/api/actions/${dead}/cancel`);
 });
 
-test('an operator resumes her paused batch where its action waits, and is told why her sign-in ended', async () => {
+test('an operator resumes her paused batch from a waiting action, and is told why her sign-in ended', async () => {
   const { id: tokenId, token } = await t.token({ kind: 'operator', role: 'operator', name: 'olga' });
   const device = await fakeDevice(t, { name: 'Tablet of a batch' });
   const made = await t.post('/api/batches', {
@@ -328,7 +328,7 @@ test('an operator resumes her paused batch where its action waits, and is told w
   await seat.page.context().close();
 });
 
-test('a viewer is shown no acts, and every change is refused to the same browser', async () => {
+test('a viewer is shown no acts, and the server refuses every change to the same browser', async () => {
   const { token } = await t.token({ kind: 'operator', role: 'viewer', name: 'vera' });
   const seat = await sitDown(browser, t.server.url, token, `/devices/${at(1).id}`);
   const acts = seat.page.locator('#main').getByRole('button');
@@ -340,8 +340,8 @@ test('a viewer is shown no acts, and every change is refused to the same browser
     expect([path, names.filter((name) => !/^(Filter|Load 100 more|)$/.test(name))]).toEqual([path, []]);
     expect([path, await seat.page.getByRole('link', { name: 'Audit log' }).count()]).toEqual([path, 0]);
   }
-  // what the server describes, asked from the page: to sign in and out and to count is no act, and agents of hosts say in the
-  // body who they are
+  // every change in the OpenAPI document, sent from the page; signing in and out and counting are no changes, and host agents
+  // identify themselves in the body
   const accepted = await seat.page.evaluate<string[]>(`(async () => {
     const { paths } = await (await fetch('/openapi.json')).json();
     const done = [];
@@ -361,7 +361,7 @@ test('a viewer is shown no acts, and every change is refused to the same browser
   await seat.page.context().close();
 });
 
-/** Where somebody with more rights finds something to press. */
+/** Pages on which someone with more rights finds something to press. */
 async function pagesWithActs(): Promise<Record<string, string>> {
   const { body: action } = await t.post(`/api/devices/${at(1).id}/actions`, { kind: 'LOOKED_AT' });
   return {
@@ -377,7 +377,7 @@ async function pagesWithActs(): Promise<Record<string, string>> {
   };
 }
 
-test('a webhook is made, sends what happens, is paused with a reason, and replays', async () => {
+test('a webhook is created, sends events, is paused with a reason, and replays', async () => {
   const { page } = desk;
   await desk.go('/webhooks');
   await page.getByRole('button', { name: 'New webhook' }).click();
@@ -418,13 +418,13 @@ test('a webhook is made, sends what happens, is paused with a reason, and replay
   await page.getByText(/deliver(y|ies) queued again/).waitFor();
   await expect.poll(() => them.of('/hook').length).toBeGreaterThan(2);
 
-  // who is dead is seen at once, and why
+  // a dead endpoint is visible at once, with the reason
   them.on('/hook', (response) => response.writeHead(410).end());
   await at(1).assign('BILLED');
   await page.getByText('paused', { exact: true }).waitFor();
 });
 
-test('a phone is told something by hand and its answer is seen; only an admin may erase it', async () => {
+test('a command is sent to a phone by hand and its answer is shown; only an admin may erase', async () => {
   const { phone, id } = await s.enrolled({ serial: 'F17' });
   await phone.connect();
   await desk.go('/phones');
@@ -463,16 +463,16 @@ test.each(['with locks of the browser', 'by beats, where there are no locks'])(
       await page.goto(`${t.server.url}/orders`);
       return page;
     };
-    // a bot that is a program is left alone, though it is the first one
+    // a bot that is a program is left alone, even if it comes first
     t.secret((await t.post('/api/bots', {})).body.botToken);
     const first = await open();
-    // whoever looks changes nothing
+    // looking at the board changes nothing
     const auto = first.getByRole('switch', { name: 'auto' });
     if (how.startsWith('with')) {
       await first.getByText('1 bot, 1 idle').waitFor();
       expect(await auto.isChecked()).toBe(false);
       expect(await first.getByText('this tab leads').count()).toBe(0);
-      // chosen once, in every tab of the browser
+      // switched on once, for every tab of the browser
       await auto.click();
     }
     await first.getByText('this tab leads').waitFor();
@@ -546,7 +546,7 @@ test('a server that is killed while an order is processed comes back, and the or
 
   await server.stop('SIGKILL');
   await board.page.getByText('kept by this browser').waitFor();
-  // a page whose part is not loaded yet opens when the server is back; until then the board stays
+  // a page that is not loaded yet opens when the server is back; until then the board stays
   const failed = board.page.waitForEvent('requestfailed', (request) => request.url().includes('/assets/'));
   await board.page.getByRole('link', { name: 'Workflows' }).click();
   await failed;
@@ -576,7 +576,7 @@ test('a server that is killed while an order is processed comes back, and the or
   folder.remove();
 });
 
-test('every page is free of faults in both themes, at a desk and on a phone', async () => {
+test('every page passes the accessibility check in both themes, at desktop and phone width', async () => {
   const batch = await t.post('/api/batches', { targets: { tags: ['kiosk'] }, action: { kind: 'SYNC' } });
   const host = await t.post('/api/hosts', { name: 'web-1' });
   t.secret(host.body.agentToken);
@@ -630,10 +630,10 @@ test('every page is free of faults in both themes, at a desk and on a phone', as
     for (const [path, heading] of Object.entries(pages)) {
       await seat.go(path);
       await seat.page.getByRole('heading', { level: 1, name: heading }).waitFor();
-      // what is still loading has no text yet
+      // content that is still loading has no text
       await expect.poll(() => seat.page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
       await check('dark', width, 'all');
-      // the same elements, of which only the colours are others: once, it costs seconds
+      // the same elements in other colours: once is enough, it costs seconds
       if (width === 1280) await check('light', width, 'colours');
     }
   }

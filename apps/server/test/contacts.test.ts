@@ -5,14 +5,14 @@ import type { FakeDevice } from '../testing/fake-device.ts';
 import { type FakePc, fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Hosts, devices and PCs have their last contacts in one place, each over its own channel. */
+/** The last contacts of hosts, devices and PCs are kept in one place, each over its own channel. */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer({ clock: true, settings: { MUSTER_ONLINE_WINDOW_SECONDS: '90' } });
 });
 afterAll(() => t.close());
 
-test('who is heard of is online at once and until the window is over, and nobody else of the same number', async () => {
+test('a contact makes its target online at once and until the window ends, and no other target with the same number', async () => {
   const host = (await t.post('/api/hosts', { name: 'h' })).body;
   const device = (await t.post('/api/devices', { name: 'd' })).body;
   const pc = (await t.post('/api/pcs', { name: 'p' })).body;
@@ -40,7 +40,7 @@ test('who is heard of is online at once and until the window is over, and nobody
   }
 });
 
-test('what another node heard of the former life of a device and writes down later does not count for the new one', async () => {
+test('a contact from a former life, written later by another node, does not count for the new one', async () => {
   const { db, now, schema } = t.engine;
   const another = new Contacts({
     db,
@@ -69,7 +69,7 @@ describe('G10: a task does not keep a device from its urgent action', () => {
     const pc = await fakePc(t, 1);
     return { device: pc.devices[0] as FakeDevice, pc };
   }
-  /** A contact is written down a second later. */
+  /** A contact is written a second later. */
   async function comes(device: FakeDevice): Promise<void> {
     await device.checkIn();
     const stored = async () => {
@@ -82,7 +82,7 @@ describe('G10: a task does not keep a device from its urgent action', () => {
     await expect.poll(stored).toEqual(t.clock());
   }
 
-  test('while the device is online: it comes for that first, and the task says what it waits for', async () => {
+  test('while the device is online: the urgent action goes first, and the task says what it waits for', async () => {
     const { device, pc } = await deviceOfPc();
     await newTask(t, { deviceIds: [device.id] }, { retryBackoffSeconds: 1 });
     const [held] = (await pc.claim()) as [Held];
@@ -105,7 +105,7 @@ describe('G10: a task does not keep a device from its urgent action', () => {
     await pc.complete(again);
   });
 
-  test('and not for longer: a PC that waits gets the device when it was not heard of for the whole window', async () => {
+  test('and no longer: a waiting PC gets the device when it has had no contact for the whole window', async () => {
     const { device, pc } = await deviceOfPc();
     await comes(device);
     const urgent = await device.assign('LOCK', { priority: 'urgent' });
@@ -125,7 +125,7 @@ describe('G10: a task does not keep a device from its urgent action', () => {
     expect((await device.checkIn()).action.id).toBe(urgent);
   });
 
-  test('nor for a device that only its PC was heard of', async () => {
+  test('nor if only its PC had contact', async () => {
     const { device, pc } = await deviceOfPc();
     await device.assign('LOCK', { priority: 'urgent' });
     await newTask(t, { deviceIds: [device.id] });
@@ -135,7 +135,7 @@ describe('G10: a task does not keep a device from its urgent action', () => {
   });
 });
 
-test('the last contact is the newest one, alone and in lists, and goes with its target', async () => {
+test('the last contact is the newest one, alone and in lists, and is deleted with its target', async () => {
   const host = (await t.post('/api/hosts', { name: 'seen' })).body;
   const device = (await t.post('/api/devices', { name: 'seen' })).body;
   const pc = (await t.post('/api/pcs', { name: 'seen' })).body;
@@ -181,7 +181,7 @@ test('the last contact is the newest one, alone and in lists, and goes with its 
   expect(await stored()).toBe(0);
 });
 
-test('another node tells of a contact a few seconds later at most', async () => {
+test('another node shows a contact a few seconds later at most', async () => {
   const host = (await t.post('/api/hosts', { name: 'elsewhere' })).body;
   const poll = () => t.get('/api/control/queue', { token: t.secret(host.agentToken) });
   const { schema } = t.engine;
@@ -200,7 +200,7 @@ test('another node tells of a contact a few seconds later at most', async () => 
   }
 });
 
-test('G30: a device and the runner of a PC that were cloned get nothing that the other one holds', async () => {
+test('G30: a cloned device and a cloned runner of a PC get nothing that the original holds', async () => {
   const pc = (await t.post('/api/pcs', { name: 'cloned' })).body;
   const device = (await t.post('/api/devices', { name: 'cloned', pcId: pc.id })).body;
   const as = (token: string, instance: string) => ({
@@ -230,7 +230,7 @@ test('G30: a device and the runner of a PC that were cloned get nothing that the
     heldElsewhere: [{ id: given.id, attempt: 1, instance: 'original' }],
   });
   expect((await claim('the-clone')).headers.get(HELD)).toMatch(new RegExp(`^id=${given.id}, attempt=1`));
-  // operators see all of it, and whoever of the two reports is heard
+  // operators see both, and a report counts from either of them
   expect((await t.get(`/api/pcs/${pc.id}/running`)).body.taskDevices).toMatchObject([{ id: given.id }]);
   const done = await t.post(
     `/api/task-devices/${given.id}/complete`,
@@ -240,7 +240,7 @@ test('G30: a device and the runner of a PC that were cloned get nothing that the
   expect(done.body).toMatchObject({ accepted: true, status: 'completed' });
 });
 
-test('G33 G38: a runner that waits with its heartbeat hears at once what is not wanted any more', async () => {
+test('G33 G38: a runner that waits with its heartbeat learns at once what was cancelled', async () => {
   const pc = await fakePc(t, 2);
   const task = await newTask(t, { deviceIds: pc.devices.map(({ id }) => id) });
   const held = (await pc.claim()) as Held[];
@@ -254,7 +254,7 @@ test('G33 G38: a runner that waits with its heartbeat hears at once what is not 
   await expect.poll(() => t.engine.parkedWaiters).toBe(1);
   await t.post(`/api/tasks/${task.id}/cancel`);
   expect(await waiting).toMatchObject(named.map((one) => ({ ...one, running: true, cancelRequested: true })));
-  // what it is stopping already is no news, what has ended is
+  // what it is already stopping is not news; what has ended is
   const again = beat(
     named.map((one) => ({ ...one, stopping: true })),
     25,
@@ -267,7 +267,7 @@ test('G33 G38: a runner that waits with its heartbeat hears at once what is not 
   await again;
 });
 
-test('of many instances of a client the ten that were heard of last are kept', async () => {
+test('only the ten most recent instances of a client are kept', async () => {
   const device = (await t.post('/api/devices', { name: 'often reinstalled' })).body;
   const token = t.secret(device.deviceToken);
   for (let n = 0; n < 11; n += 1) {
@@ -286,7 +286,7 @@ test('of many instances of a client the ten that were heard of last are kept', a
   expect(rows.length).toBe(10);
 });
 
-test('hosts are listed by whether they are online, by what is written down of them', async () => {
+test('hosts are listed by whether they are online, from the written contacts', async () => {
   t.clock.advance(90_000); // those of before are away
   const [here, away] = [
     (await t.post('/api/hosts', { name: 'here' })).body,

@@ -2,7 +2,7 @@ import type { Claim, NewAction, Report } from '@muster/contracts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** For what comes by itself, on a busy machine. */
+/** For events without a promised time, on a busy machine. */
 let t: TestServer;
 let lanes = 0;
 beforeAll(async () => {
@@ -57,7 +57,7 @@ test('an operator queues, a worker claims and reports, the operator reads the hi
   expect(await types(id)).toEqual(['CREATED', 'SENT', 'SUCCEEDED']);
 });
 
-test('a report brings the next action with it, and the same report again is answered the same way', async () => {
+test('a report returns the next action, and the same report again gets the same answer', async () => {
   const lane = aLane();
   const [first, second] = [await queue(lane), await queue(lane)];
   await claim(lane);
@@ -69,7 +69,7 @@ test('a report brings the next action with it, and the same report again is answ
   expect(await types(first)).toEqual(['CREATED', 'SENT', 'SUCCEEDED']);
 });
 
-test('a worker that waits is told, and an empty wait ends empty', async () => {
+test('a waiting worker gets an action as it is queued, and an empty wait ends empty', async () => {
   const lane = aLane();
   const waiting = claim(lane, { wait: 20 });
   await expect.poll(() => t.engine.parkedWaiters).toBe(1);
@@ -78,7 +78,7 @@ test('a worker that waits is told, and an empty wait ends empty', async () => {
   expect(await claim(aLane(), { wait: 0.1 })).toEqual([]);
 });
 
-test('a report may wait for the next action as well', async () => {
+test('a report may also wait for the next action', async () => {
   const lane = aLane();
   const first = await queue(lane);
   await claim(lane, { worker: 'patient' });
@@ -89,7 +89,7 @@ test('a report may wait for the next action as well', async () => {
   expect(await look(second)).toMatchObject({ worker: 'patient' });
 });
 
-test('a failed action is tried again, then dead, then redriven', async () => {
+test('a failed action is retried, then a dead letter, then redriven', async () => {
   const lane = aLane();
   const id = await queue(lane, { maxAttempts: 2 });
   await claim(lane);
@@ -125,7 +125,7 @@ test('a late report is recorded and changes nothing', async () => {
   expect(fromTheFuture.body).toMatchObject({ accepted: false, reason: 'LATE' });
 });
 
-test('a lease is extended, given back, and the worker is told of a cancel', async () => {
+test('a lease is extended and released, and the worker learns of a cancel', async () => {
   const lane = aLane();
   const id = await queue(lane);
   await claim(lane, { leaseSeconds: 10 });
@@ -156,7 +156,7 @@ test('a lease is extended, given back, and the worker is told of a cancel', asyn
   });
 });
 
-test('what has succeeded is not cancelled, and what runs is not moved', async () => {
+test('a succeeded action cannot be cancelled, and a running one cannot be moved', async () => {
   const lane = aLane();
   const [first, second, third] = [await queue(lane), await queue(lane), await queue(lane)];
   expect((await t.post(`/api/actions/${third}/move-to-front`)).body).toMatchObject({ outcome: 'moved' });
@@ -175,7 +175,7 @@ test('what has succeeded is not cancelled, and what runs is not moved', async ()
   expect(await claim(lane)).toMatchObject([{ id: first }]);
 });
 
-test('G14: what waits for its time is made due, singly and by filter; what waits for none, runs or has ended is not', async () => {
+test('G14: actions that wait for their time are made due, singly and by filter; those that wait for none, run or have ended are not', async () => {
   const lane = aLane();
   const notBefore = new Date(t.engine.now().getTime() + 3_600_000).toISOString();
   const [first, second, ready] = [
@@ -204,7 +204,7 @@ test('G14: what waits for its time is made due, singly and by filter; what waits
   expect(await makeDue(first)).toMatchObject({ status: 409, body: { code: 'MUSTER_FINISHED' } });
 });
 
-test('the same Idempotency-Key answers with the present action, another body is refused', async () => {
+test('the same Idempotency-Key returns the action in its current state; another body is refused', async () => {
   const lane = aLane();
   const ask = (body: object) =>
     t.post(
@@ -228,7 +228,7 @@ test('the same Idempotency-Key answers with the present action, another body is 
   });
 });
 
-test('a supersede key replaces what was not handed out, or keeps it', async () => {
+test('a supersede key replaces an action that was never handed out, or keeps it', async () => {
   const lane = aLane();
   const lock = { supersede: { key: 'lock' } };
   const first = await queue(lane, lock);
@@ -241,7 +241,7 @@ test('a supersede key replaces what was not handed out, or keeps it', async () =
   expect(kept).toMatchObject({ status: 200, body: { id: second } });
 });
 
-test('urgent comes first, and what is not due yet waits', async () => {
+test('urgent actions come first, and one that is not due waits', async () => {
   const lane = aLane();
   const later = new Date(t.clock().getTime() + 60_000).toISOString();
   const [delayed, normal, urgent] = [
@@ -330,7 +330,7 @@ test('many are cancelled and redriven by filter, never all by accident', async (
   });
 });
 
-test('a lane may be called anything visible, in any script', async () => {
+test('a lane name can be any visible text, in any script', async () => {
   for (const lane of ['a/b', '?x=1#y', 'Halle 3 – Prüfstand', '打印机', '🚀'.repeat(200)]) {
     const id = await queue(lane);
     expect(await claim(lane)).toMatchObject([{ id }]);
@@ -339,7 +339,7 @@ test('a lane may be called anything visible, in any script', async () => {
   expect(await t.post(`${at('🚀'.repeat(201))}/actions`, { kind: 'x' })).toMatchObject({ status: 400 });
 });
 
-test('G69: a lane that was forgotten is made anew by whoever uses it, also by one who still knows its number', async () => {
+test('G69: a deleted lane is created again by its next use, also by a caller who still knows its number', async () => {
   const lane = aLane();
   const DAY = 86_400_000;
   const MINUTE = 60_000;
@@ -362,7 +362,7 @@ test('G69: a lane that was forgotten is made anew by whoever uses it, also by on
   const CLOSED = 'l.closing and f.safe_from is not null';
   await db.query({ text: 'update muster.lanes_to_forget set look_at = $1', values: [t.clock()] });
   await lookUntil(CLOSED);
-  // it is closed: its worker opens it again, and nothing else can be told
+  // the lane is closed: its worker opens it again, and nothing else says so
   expect(await claim(lane)).toEqual([]);
   const id = await queue(lane);
   expect(await claim(lane)).toMatchObject([{ id }]);
@@ -385,7 +385,7 @@ test('G69: a lane that was forgotten is made anew by whoever uses it, also by on
   expect(await claim(lane)).toMatchObject([{ id: second, attempt: 1 }]);
 });
 
-test('the same Idempotency-Key at another route is another key', async () => {
+test('the same Idempotency-Key on another route is a different key', async () => {
   const headers = { 'idempotency-key': 'order 1' };
   const device = (await t.post('/api/devices', { name: 'd' })).body;
   t.secret(device.deviceToken);

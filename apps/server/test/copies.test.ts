@@ -3,7 +3,7 @@ import { fakeDevice } from '../testing/fake-device.ts';
 import { fakePc, type Held, newTask } from '../testing/fake-pc.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** What has ended: found by what it was for, named by what made it, and done again with changes (issue 11). */
+/** Finished actions: listed by target, named by their origin, and run again with changes (issue 11). */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer({ clock: true });
@@ -23,7 +23,7 @@ async function host() {
 }
 
 describe('the actions of a target', () => {
-  test('those of a device are listed by state, whichever door they came by', async () => {
+  test('those of a device are listed by state, from every door', async () => {
     const pc = await fakePc(t, 1);
     const [device] = pc.devices as [(typeof pc.devices)[number]];
     await newTask(t, { deviceIds: [device.id] });
@@ -46,7 +46,7 @@ describe('the actions of a target', () => {
       expect((await t.get(`/api/devices/${unknown}/actions`)).body.code).toBe('MUSTER_UNKNOWN_DEVICE');
     expect((await t.get(`${path}?state=none`)).status).toBe(400);
 
-    // of the PC: what its runner had to do, not what the device got at a check-in
+    // of the PC: the work of its runner, not the check-in actions of its devices
     expect(await idsOf(`/api/pcs/${pc.id}/actions`)).toEqual([held.id]);
     expect(await idsOf(`/api/pcs/${pc.id}/actions?state=succeeded`)).toEqual([held.id]);
     expect(await idsOf(`/api/pcs/${pc.id}/actions?state=unfinished`)).toEqual([]);
@@ -54,7 +54,7 @@ describe('the actions of a target', () => {
       expect((await t.get(`/api/pcs/${unknown}/actions`)).body.code).toBe('MUSTER_UNKNOWN_PC');
   });
 
-  test('those of a PC come in pages over all of its devices', async () => {
+  test('those of a PC come in pages over all its devices', async () => {
     const pc = await fakePc(t, 3);
     await newTask(t, { pcIds: [pc.id] });
     const held = await pc.claim({ max: 3 });
@@ -65,7 +65,7 @@ describe('the actions of a target', () => {
     expect(await idsOf(`/api/pcs/${pc.id}/actions?limit=2&cursor=${body.cursor}`)).toEqual(ids.slice(2));
   });
 
-  test('those of a host take the same words', async () => {
+  test('those of a host use the same states', async () => {
     const { id, action } = await host();
     expect(await idsOf(`/api/hosts/${id}/actions?state=pending`)).toEqual([action]);
     expect(await idsOf(`/api/hosts/${id}/actions?state=finished`)).toEqual([]);
@@ -73,7 +73,7 @@ describe('the actions of a target', () => {
     expect(await idsOf(`/api/hosts/${id}/actions?state=finished`)).toEqual([action]);
   });
 
-  test('what a workflow or a batch made names it', async () => {
+  test('an action of a workflow or batch names it', async () => {
     const device = await fakeDevice(t, { tags: ['named'] });
     const targets = { tags: ['named'] };
     const schedule = { at: new Date(t.clock().getTime() + 60_000).toISOString() };

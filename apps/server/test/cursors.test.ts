@@ -14,7 +14,7 @@ const workflow = {
   action: { kind: 'X' },
 };
 
-/** Every list with a cursor, and at least two things in each of them. */
+/** Every list with a cursor, each with at least two entries. */
 async function lists(): Promise<string[]> {
   const ids: Record<string, string[]> = {};
   const add = async (path: string, body?: object) => {
@@ -57,7 +57,7 @@ async function lists(): Promise<string[]> {
   const [assigned] = ids[`/api/devices/${device}/actions`] as [string];
   const { laneId } = (await t.engine.get(db, 1, assigned)) as { laneId: string };
   for (const kind of ['A', 'B']) await t.engine.enqueue(db, { tenantId: 1, laneId, channel: 'runner', kind });
-  // a phone that enrols costs seconds, and only its row counts here
+  // enrolling a phone takes seconds, and only its row matters here
   for (const id of ids['/api/devices'] ?? [])
     await db.query({
       text: `insert into muster.mdm_devices (tenant_id, udid, device_id, lane_id, enrolment_id, byod, topic, facts, authenticated_at)
@@ -93,7 +93,7 @@ async function lists(): Promise<string[]> {
   ];
 }
 
-test('every list takes the cursor that it gave, and refuses any other with the same sentence', async () => {
+test('every list takes its own cursor and refuses any other with the same sentence', async () => {
   const paths = await lists();
   const described = Object.entries((await t.get('/openapi.json')).body.paths)
     .filter(([, path]) => JSON.stringify(path).includes('"name":"cursor"'))
@@ -105,7 +105,7 @@ test('every list takes the cursor that it gave, and refuses any other with the s
     'a list that is new belongs into lists()',
   ).toEqual(described.sort());
 
-  // those of deleted ones are in an order of their own
+  // deleted ones have an order of their own
   const deleted: string[] = [];
   for (const path of ['/api/orders', '/api/bots'] as const) {
     const [name] = Object.keys((await t.get(path)).body) as [string];
@@ -144,12 +144,12 @@ test('every list takes the cursor that it gave, and refuses any other with the s
     for (const limit of [0, 501])
       expect((await t.get(`${path}limit=${limit}`)).body.error, path).toBe('limit must be from 1 to 500.');
     expect((await t.get(`${path}limit=500`)).status, path).toBe(200);
-    // one that is far behind the end is a cursor like any other
+    // a cursor far past the end is valid
     expect((await t.get(`${path}cursor=999999999`)).status, path).toBe(200);
   }
 });
 
-test('a place in a batch has no more digits than a number of a target', async () => {
+test('a cursor of batch targets has no more digits than a number of a target', async () => {
   const { id } = (await t.post('/api/batches', { targets: { all: true }, action: { kind: 'X' } })).body;
   for (const cursor of ['2147483648', '9'.repeat(18)])
     expect(await t.get(`/api/batches/${id}/targets?cursor=${cursor}`)).toMatchObject({
@@ -158,7 +158,7 @@ test('a place in a batch has no more digits than a number of a target', async ()
     });
 });
 
-test('a page has a hundred entries unless the request says otherwise', async () => {
+test('a page has a hundred entries unless the request sets limit', async () => {
   const rows = Array.from({ length: 101 }, (_, n) => `till ${n}`);
   const imported = await t.send('POST', '/api/devices/import', ['name', ...rows, ''].join('\n'), {
     headers: { 'content-type': 'text/csv' },

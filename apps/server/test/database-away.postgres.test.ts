@@ -4,7 +4,7 @@ import { startCluster } from '../../../testing/postgres-cluster.mjs';
 import { readConfig } from '../src/config.ts';
 import { startServer } from '../src/main.ts';
 
-test('G39: while the database is away requests get a 503 with Retry-After, and afterwards all is well, also for who waits', async () => {
+test('G39: while the database is away requests get 503 with Retry-After; afterwards everything works, also for waiting requests', async () => {
   const cluster = await startCluster();
   const sql = async (text: string) => {
     const client = new pg.Client({ connectionString: cluster.url });
@@ -38,7 +38,7 @@ test('G39: while the database is away requests get a 503 with Retry-After, and a
     await cluster.down('immediate');
     const away = await enqueue();
     expect(away.status).toBe(503);
-    // one whose connection broke under it cannot know
+    // a request whose connection broke cannot know the outcome
     const { code } = (await away.json()) as { code: string };
     expect(['MUSTER_DATABASE_AWAY', 'MUSTER_NO_ANSWER']).toContain(code);
     expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -48,7 +48,7 @@ test('G39: while the database is away requests get a 503 with Retry-After, and a
     await expect.poll(async () => (await enqueue()).status).toBe(201);
     await expect.poll(async () => (await ask('/readyz')).status).toBe(200);
 
-    // The node finds the database again only after something was queued there, which nobody told it.
+    // the node finds the database again only after something was queued there, of which it was not notified
     const { id } = (await (await ask('/api/lanes/y/actions', { kind: 'before' })).json()) as { id: string };
     await ask('/api/lanes/y/claim', { worker: 'w' });
     await ask(`/api/actions/${id}/report`, { attempt: 1, status: 'succeeded' });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FakeDevice, fakeDevice } from '../testing/fake-device.ts';
 import { type Answer, type TestServer, testServer } from '../testing/test-server.ts';
 
-/** What comes for a device while somebody deletes it: whoever is second finds it gone. */
+/** Changes of a device at the same moment as its deletion: the second one finds it deleted. */
 let t: TestServer;
 let other: pg.Client;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ afterAll(async () => {
 const WAITING = `select count(*)::int as n from pg_stat_activity
   where wait_event_type = 'Lock' and datname = current_database() and backend_type = 'client backend'`;
 
-/** The request is sent while the delete is not committed, which it is as soon as the request waits for it. */
+/** The request is sent before the delete commits; the delete commits as soon as the request waits for it. */
 async function whileDeleted(device: FakeDevice, send: () => Promise<Answer>): Promise<Answer> {
   const watcher = new pg.Client(t.databaseUrl as string);
   await watcher.connect();
@@ -43,30 +43,26 @@ const REQUESTS: Record<string, (id: string) => Promise<Answer>> = {
   'a new token': (id) => t.post(`/api/devices/${id}/token`),
 };
 
-test.each(Object.entries(REQUESTS))(
-  '%s for a device that is just being deleted is refused',
-  async (_, send) => {
-    const device = await fakeDevice(t);
-    const tokens = async () =>
-      (
-        await other.query(
-          `select count(*)::int as n from muster.tokens where kind = 'device' and owner = $1`,
-          [device.id],
-        )
-      ).rows[0].n;
-    const before = await tokens();
-    expect(await whileDeleted(device, () => send(device.id))).toMatchObject({
-      status: 404,
-      body: { code: 'MUSTER_UNKNOWN_DEVICE' },
-    });
-    const { rows } = await other.query('select 1 from muster.assignments where device_id = $1', [device.id]);
-    expect(rows).toEqual([]);
-    expect(await tokens()).toBe(before);
-  },
-);
+test.each(Object.entries(REQUESTS))('%s for a device that is being deleted is refused', async (_, send) => {
+  const device = await fakeDevice(t);
+  const tokens = async () =>
+    (
+      await other.query(`select count(*)::int as n from muster.tokens where kind = 'device' and owner = $1`, [
+        device.id,
+      ])
+    ).rows[0].n;
+  const before = await tokens();
+  expect(await whileDeleted(device, () => send(device.id))).toMatchObject({
+    status: 404,
+    body: { code: 'MUSTER_UNKNOWN_DEVICE' },
+  });
+  const { rows } = await other.query('select 1 from muster.assignments where device_id = $1', [device.id]);
+  expect(rows).toEqual([]);
+  expect(await tokens()).toBe(before);
+});
 
 test.each([0, 3])(
-  'a batch (moreDays %i) gives nothing to a device that is just being deleted',
+  'a batch (moreDays %i) assigns nothing to a device that is being deleted',
   async (moreDays) => {
     const device = await fakeDevice(t);
     const made = await whileDeleted(device, async () => {

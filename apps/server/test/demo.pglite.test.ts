@@ -6,13 +6,13 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type RunningDemo, startDemo } from '../src/cli/demo.ts';
 import { playPhone } from '../src/cli/phone.ts';
 
-/** The demo with a fleet of a few, on a database of its own as newcomers have it. */
+/** The demo with a small fleet, on the embedded database as newcomers have it. */
 const PATIENCE = { timeout: 240_000, interval: 200 };
 vi.setConfig({ testTimeout: 250_000, hookTimeout: 250_000 });
 
 const FLAGS = { port: '0', seed: 'test', devices: '24', hosts: '2', pcs: '1', bots: '2', phones: '1' };
 const hear = { onStep: () => {}, onFault: () => {}, signal: new AbortController().signal };
-/** Where it makes its folder, alone. */
+/** The folder of its temporary files, and nothing else. */
 const temporary = mkdtempSync(path.join(tmpdir(), 'muster-test-demo-'));
 const leftovers = () => readdirSync(temporary).filter((name) => name.startsWith('muster-demo-'));
 
@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const clientOf = (token: string) => createClient({ url: demo.url, token });
 
-test('every page has something to show at once: problems, an hour of history, what waits and why', async () => {
+test('every page has content at once: problems, an hour of history, what waits and why', async () => {
   const { audit, batches, devices, overviews, webhooks, workflows } = clientOf(demo.people.admin);
   const { problems } = (await overviews.overview()).body;
   expect(problems.map(({ code }) => code)).toEqual(
@@ -57,14 +57,14 @@ test('tasks keep pace: some have ended, and no more than two wait behind the act
   await expect.poll(statuses).toContain('success');
 });
 
-test('the past is over: the server goes by the time that it is', () => {
+test('the simulated hours are over: the server uses the real time', () => {
   const before = Date.now();
   const now = demo.server.engine.now().getTime();
   expect(now).toBeGreaterThanOrEqual(before);
   expect(now).toBeLessThanOrEqual(Date.now());
 });
 
-test('the fleet lives: devices, hosts, PCs, bots and phones finish what they are given', async () => {
+test('the fleet works: devices, hosts, PCs, bots and phones finish their actions', async () => {
   const { checkin, actions, mdm, orders, hostActions, hosts, devices } = clientOf(demo.people.ana);
   const { id } = (await checkin.assign({ params: { id: '1' }, body: { kind: 'LOCK' } })).body;
   const [host] = (await hosts.list()).body.hosts;
@@ -127,21 +127,21 @@ test('a simulated phone enrols by hand, is locked over GraphQL, and leaves when 
     );
 });
 
-test('a folder that is not empty is left alone', async () => {
+test('a folder that is not empty is refused', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'muster-kept-'));
   mkdtempSync(path.join(folder, 'something'));
   await expect(startDemo({ ...FLAGS, dataDir: folder }, hear)).rejects.toThrow('is not empty');
   rmSync(folder, { recursive: true });
 });
 
-test('it ends when it is told to, and leaves nothing behind', async () => {
+test('it ends when asked to, and leaves nothing behind', async () => {
   expect(leftovers()).toHaveLength(1);
   await demo.stop();
   expect(leftovers()).toEqual([]);
   await expect(fetch(demo.url)).rejects.toThrow();
 });
 
-test('a port at which browsers open nothing is refused in a sentence before anything is made', async () => {
+test('a port that browsers block is refused in a sentence before anything is created', async () => {
   const before = leftovers();
   for (const port of ['4190', '6667'])
     await expect(startDemo({ ...FLAGS, port }, hear)).rejects.toThrow(

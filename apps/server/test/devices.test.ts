@@ -82,7 +82,7 @@ test('a device is registered, shown, changed and deleted', async () => {
   expect((await t.post('/api/devices', { name: 'new', externalId: 'SN-7' })).status).toBe(201);
 });
 
-test('what does not exist is 404, what is wrong is 400 and named', async () => {
+test('unknown ids are 404; invalid input is 400 with the field', async () => {
   for (const path of [
     '/api/devices/999999',
     '/api/devices/x',
@@ -137,7 +137,7 @@ test('devices are listed by text, tags, state and whether they are online, page 
   expect((await t.get('/api/devices?online=perhaps')).status).toBe(400);
 });
 
-test('the last contact is shown at once and written for many together; online is its age', async () => {
+test('the last contact is shown at once and written for many devices together; online depends on its age', async () => {
   const device = await fakeDevice(t, { name: 'contact' });
   await device.checkIn();
   const seen = t.clock().toISOString();
@@ -183,7 +183,7 @@ test('a rotated token leaves the old one valid until the new one is used', async
   const id = await device.assign('LOCK');
   expect((await device.checkIn()).action).toMatchObject({ id, attempt: 1 });
   expect((await withNew.checkIn()).action).toMatchObject({ id, attempt: 1, redelivered: true });
-  // it is the same device still
+  // it is still the same device
   for (const token of [device.token, first.body.deviceToken])
     expect(await t.post('/api/checkin', {}, { token })).toMatchObject({
       status: 401,
@@ -204,7 +204,7 @@ test('devices register themselves with a reusable token', async () => {
   const device = deviceWith(t, first.body.id, first.body.deviceToken);
   expect(await device.show()).toMatchObject({ name: 'Till 1', tags: ['shop', 'till'] });
   expect(await device.checkIn()).toEqual({ action: null, pending: 0 });
-  // whoever has the token cannot take over a device that is there
+  // with that token, no one can take over an existing device
   expect(
     (await t.post('/api/devices/enrol', { name: 'Thief', externalId: 'till-1' }, { token })).status,
   ).toBe(409);
@@ -228,7 +228,7 @@ test('devices register themselves with a reusable token', async () => {
   });
 });
 
-test('a viewer looks and changes nothing; another tenant sees nothing', async () => {
+test('a viewer can read and change nothing; another tenant sees nothing', async () => {
   const device = await fakeDevice(t);
   const viewer = await t.token({ kind: 'operator', role: 'viewer', name: 'viewer' });
   expect((await t.get(`/api/devices/${device.id}`, { token: viewer.token })).status).toBe(200);
@@ -242,7 +242,7 @@ test('a viewer looks and changes nothing; another tenant sees nothing', async ()
     expect((await t.send(method, path, { name: 'x', kind: 'x' }, { token: viewer.token })).status).toBe(403);
 });
 
-test('every change of an operator is in the audit log, and no secret is', async () => {
+test('every change by an operator is in the audit log, without secrets', async () => {
   const device = await fakeDevice(t);
   const id = await device.assign('LOCK');
   await t.post(`/api/devices/${device.id}/re-enrol`);
@@ -255,7 +255,7 @@ test('every change of an operator is in the audit log, and no secret is', async 
   expect(JSON.stringify(body)).not.toContain('mst_');
 });
 
-test('reports read what waits under the old name: two rows before the first check-in, one after it', async () => {
+test('reports read the queue under its old name: two rows before the first check-in, one after it', async () => {
   const device = await fakeDevice(t);
   const [lock, message] = [
     await device.assign('LOCK', { payload: { pin: 1 } }),

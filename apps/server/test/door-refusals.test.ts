@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startDestination } from '../testing/destination.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** What orders, callbacks and webhooks say to what they cannot do, and what they do not do in silence. */
+/** Refusals of orders, callbacks and webhooks, and requests that would have no effect. */
 let t: TestServer;
 let shop: Awaited<ReturnType<typeof startDestination>>;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ const patch = (path: string, body: object) => t.send('PATCH', path, body);
 const publish = (headers: Record<string, string>, to = `http://127.0.0.1:${shop.port}/x`) =>
   t.post(`/v2/publish/${to}`, {}, { headers });
 
-test('a patch of an order that is refused says what to send instead', async () => {
+test('a refused PATCH of an order says what to send instead', async () => {
   const [{ id }, by, other] = [await order(), await bot(), await bot()];
   const path = `/api/orders/${id}`;
   await patch(path, { status: 'PROCESSING', botId: by });
@@ -40,7 +40,7 @@ test('a patch of an order that is refused says what to send instead', async () =
   await t.post('/api/orders/clear');
 });
 
-test('a patch that changes nothing leaves no line in the audit log and moves no time', async () => {
+test('a PATCH that changes nothing leaves no audit line and does not change updatedAt', async () => {
   const [{ id }, by, idle] = [await order(), await bot(), await bot()];
   const [path, botPath] = [`/api/orders/${id}`, `/api/bots/${idle}`];
   const now = async () => [
@@ -61,7 +61,7 @@ test('a patch that changes nothing leaves no line in the audit log and moves no 
   await nothing(path, { status: 'PROCESSING', botId: by });
   await patch(path, { status: 'COMPLETE' });
   await nothing(path, { status: 'COMPLETE' });
-  // what changes something does both
+  // a real change does both
   const before = await now();
   t.clock.advance(1_000);
   await t.del(botPath);
@@ -72,7 +72,7 @@ test('a patch that changes nothing leaves no line in the audit log and moves no 
   await t.post('/api/orders/clear');
 });
 
-test('options of a message that mean nothing are refused, in the words of its sender', async () => {
+test('options of a message without effect are refused, by the name that the sender used', async () => {
   const said = async (headers: Record<string, string>, to?: string) => {
     const { body, status } = await publish(headers, to);
     expect(status).toBe(400);
@@ -86,7 +86,7 @@ test('options of a message that mean nothing are refused, in the words of its se
   expect((await publish({ 'upstash-content-based-deduplication': 'false' })).status).toBe(201);
 });
 
-test('a message that is cancelled in flight is not told of as tried again', async () => {
+test('a message that is cancelled in flight shows no retry', async () => {
   shop.hold('/slow');
   const { messageId } = (await publish({}, `http://127.0.0.1:${shop.port}/slow`)).body;
   await expect.poll(() => shop.of('/slow').length).toBe(1);
@@ -100,7 +100,7 @@ test('a message that is cancelled in flight is not told of as tried again', asyn
   shop.letGo();
 });
 
-test('a webhook that would never be sent anything, or a patch of nothing, is refused', async () => {
+test('a webhook that could never send anything, or an empty PATCH, is refused', async () => {
   const url = `http://127.0.0.1:${shop.port}/hook`;
   const make = (events: string[], filter: object) => t.post('/api/webhooks', { url, events, filter });
   for (const [events, filter] of [

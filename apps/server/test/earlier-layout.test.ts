@@ -6,7 +6,7 @@ import { readConfig } from '../src/config.ts';
 import { migrations } from '../src/database/migrations.ts';
 import { startServer } from '../src/main.ts';
 
-/** A database as versions left it that had other files for the same numbers: nothing here calls it current. */
+/** A database of a version with other migration files under the same numbers: no command calls it current. */
 const FORMER = {
   engine: { 1: 'queue', 2: 'enqueue', 3: 'retention' },
   server: { 1: 'tenants', 2: 'tokens', 20: 'devices', 21: 'target_sets', 101: 'minute_counts' },
@@ -44,13 +44,13 @@ test.each([
   ['migrate list', {}],
   ['migrate validate', {}],
   ['check', {}],
-] as const)('G52: %s %o says that the layout is an earlier one, and nothing else', async (name, args) => {
+] as const)('G52: %s %o reports the earlier layout, and nothing else', async (name, args) => {
   const before = await migrations(database.db, 'muster').catalogue();
   expect(await outcome(name, args)).toEqual({ said: [], refusal: expect.stringMatching(SENTENCE) });
   expect(await migrations(database.db, 'muster').catalogue()).toBe(before);
 });
 
-test('G52: the doctor says it too', async () => {
+test('G52: the doctor reports it too', async () => {
   const { said } = await outcome('inspect', {});
   expect(said.at(-1)?.replace(/^wrong: /, '')).toMatch(SENTENCE);
 });

@@ -18,7 +18,7 @@ afterAll(async () => {
 const put = async (lane: string, kind = 'x') =>
   (await t.post(`/api/lanes/${lane}/actions`, { kind })).body.id as string;
 
-/** A public client of server-sent events, as a browser would be one. */
+/** A public client of server-sent events, like that of a browser. */
 async function follow(query = '', options: { token?: string; cursor?: string } = {}) {
   const messages: { id: string; data: { type: string; actionId: string | null; target: string | null } }[] =
     [];
@@ -52,12 +52,12 @@ async function follow(query = '', options: { token?: string; cursor?: string } =
   };
 }
 
-test('G43: pages by cursor show everything once, with what it is about', async () => {
+test('G43: pages by cursor show every event once, with its target', async () => {
   const device = await fakeDevice(t);
   const from = (await t.get('/api/events?cursor=end')).body.cursor;
   const own = await put('feed-a', 'make');
   const other = await device.assign('LOCK');
-  // what another suite's transaction holds back comes when that is over
+  // events held back by a transaction of another suite come when it ends
   const many = async () => (await t.get(`/api/events?cursor=${from}`)).body.events.length;
   await expect.poll(many).toBe(2);
   const { body } = await t.get(`/api/events?cursor=${from}&limit=1`);
@@ -85,7 +85,7 @@ test('G43: pages by cursor show everything once, with what it is about', async (
   expect(await filtered('type=SENT')).toEqual([]);
 });
 
-test('bad cursors and filters are refused in words, for a stream as for a page', async () => {
+test('bad cursors and filters are refused in a sentence, for streams and for pages', async () => {
   for (const headers of [{}, { accept: 'text/event-stream' }])
     for (const query of ['cursor=nonsense', 'limit=0', 'type=NEVER', 'colour=red']) {
       const answer = await t.get(`/api/events?${query}`, { headers });
@@ -95,7 +95,7 @@ test('bad cursors and filters are refused in words, for a stream as for a page',
   expect((await t.get('/api/events', { token: null })).status).toBe(401);
 });
 
-test('G43: a stream shows what happens as it happens, and a client that comes back misses nothing', async () => {
+test('G43: a stream shows events as they happen, and a client that reconnects misses nothing', async () => {
   const stream = await follow();
   const first = await put('stream-a');
   await expect.poll(() => stream.of(first)).toEqual(['CREATED']);
@@ -110,7 +110,7 @@ test('G43: a stream shows what happens as it happens, and a client that comes ba
   again.source.close();
 });
 
-test('a stream may begin at the start, and has its place before anything has come', async () => {
+test('a stream may begin at the start, and has a cursor before any event has come', async () => {
   const id = await put('early');
   const all = await follow('?cursor=start&target=generic:early');
   await expect.poll(() => all.of(id)).toEqual(['CREATED']);
@@ -132,7 +132,7 @@ test('a stream may begin at the start, and has its place before anything has com
     .toEqual([missed]);
 });
 
-test('a note of a door comes in the transaction in which it was written, to its own tenant only', async () => {
+test('a note of a door is written in its transaction, and only its own tenant sees it', async () => {
   const from = (await t.get('/api/events?cursor=end')).body.cursor;
   const { db } = t.engine;
   const note = { tenantId: 1, name: 'bell.rung', data: { loud: true } };
@@ -153,7 +153,7 @@ test('a note of a door comes in the transaction in which it was written, to its 
   stream.source.close();
 });
 
-test('a stream ends when its token is revoked, and one too many is told to come back', async () => {
+test('a stream ends when its token is revoked, and one too many gets Retry-After', async () => {
   await expect.poll(() => openStreams()).toBe(0);
   const { id, token } = await t.token({ kind: 'operator', name: 'short', role: 'viewer' });
   const stream = await follow('', { token });
@@ -170,7 +170,7 @@ test('a stream ends when its token is revoked, and one too many is told to come 
   await expect.poll(() => openStreams()).toBe(2);
 });
 
-test('whoever falls behind what is kept reads for himself, in order and without a gap', async () => {
+test('a stream that falls behind the buffered events reads the feed itself, in order and without a gap', async () => {
   const stream = new EventStream({ engine: t.engine, log: console as never, keep: 5 });
   const stop = new AbortController();
   const begun = stream.follow({ tenantId: 1, signal: stop.signal });
@@ -198,7 +198,7 @@ const openStreams = async () =>
   Number(/^muster_event_streams (\d+)$/m.exec((await t.get('/metrics')).body)?.[1]);
 const byNumber = (a: string, b: string) => Number(a) - Number(b);
 
-/** A page that follows the hints; messages are kept as they came. */
+/** A page that follows the hints, with all messages it received. */
 async function followLive(headers: Record<string, string>, query = '') {
   const aborted = new AbortController();
   closing.push(() => aborted.abort());
@@ -220,7 +220,7 @@ async function followLive(headers: Record<string, string>, query = '') {
 }
 const asOperator = () => ({ authorization: `Bearer ${t.operator}` });
 
-test('G43: a page is told what has changed, never what it is now, and goes on where it was', async () => {
+test('G43: hints say what has changed, never its new value, and continue where they stopped', async () => {
   for (const close of closing.splice(0)) close();
   await expect.poll(async () => openStreams()).toBe(0);
   const device = await fakeDevice(t);
@@ -253,9 +253,9 @@ test('G43: a page is told what has changed, never what it is now, and goes on wh
   await expect.poll(async () => openStreams()).toBe(0);
 });
 
-test('G43: who has missed much is told so, and who is too far behind reads everything anew', async () => {
+test('G43: a page that missed much gets `many`, and one that is too far behind reads everything again', async () => {
   const from = (await t.get('/api/events?cursor=end')).body.cursor;
-  // to be read at once: until then a transaction of any other suite on the server holds them back
+  // read at once: until then a transaction of another suite on the server holds them back
   const noted = async (count: number) => {
     await t.engine.note(
       t.engine.db,
@@ -281,7 +281,7 @@ test('G43: who has missed much is told so, and who is too far behind reads every
   await expect.poll(async () => openStreams()).toBe(0);
 });
 
-test('G63: a stream of hints ends with the token behind its cookie', async () => {
+test('G63: a stream of hints ends with the token of its cookie', async () => {
   const { id, token } = await t.token({ kind: 'operator', role: 'viewer', name: 'looks' });
   const signedIn = await t.send('POST', '/api/session', undefined, { token });
   const [cookie = ''] = (signedIn.headers.get('set-cookie') ?? '').split(';');

@@ -9,11 +9,11 @@ import { importAll } from '../src/commands/import.ts';
 import { readConfig } from '../src/config.ts';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** A row of an export is one line, whatever is in its texts. */
+/** A row of an export is one line, whatever its texts contain. */
 const folder = mkdtempSync(path.join(tmpdir(), 'muster-lines-'));
 const file = path.join(folder, 'export.jsonl');
 const config = readConfig({});
-/** Characters at which other programs end lines, and some of several bytes. */
+/** Characters that other programs treat as line ends, and some of several bytes. */
 const PAYLOAD = { text: 'one\u2028two\u2029three\u0085four\u000bfive\u000c\r\n é🚀', '\u2028': ['\u2029'] };
 let t: TestServer;
 beforeAll(async () => {
@@ -41,7 +41,7 @@ async function imported(from: string): ReturnType<typeof testDatabase> {
   );
 }
 
-test('texts with any separator of lines come back as they were', async () => {
+test('texts with any line separator are restored unchanged', async () => {
   const read = { text: 'select kind, payload from muster.actions' };
   const target = await imported(file);
   try {
@@ -59,7 +59,7 @@ test('only \\n ends a row: JSON may have \\r between its parts', async () => {
   await (await imported(spaced)).drop();
 });
 
-test('counts that differ are named: of the export, of its lines and of what came into the table', async () => {
+test('differing counts are reported: of the export, of its lines and of the rows in the table', async () => {
   const broken = path.join(folder, 'broken.jsonl');
   writeFileSync(broken, readFileSync(file, 'utf8').replace('one\u2028two', 'one\ntwo'));
   await expect(imported(broken)).rejects.toThrow(

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Tokens that are none. The tests are the proxy: they name the addresses that they come from. */
+/** Invalid tokens. The tests play the proxy and name the client addresses. */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer({
@@ -21,7 +21,7 @@ async function useUp(address: string): Promise<void> {
   expect((await guess(address)).status).toBe(429);
 }
 
-test('G66: past the limit an address hears 429 and when to come back; after a minute it is heard again', async () => {
+test('G66: above the limit an address gets 429 with Retry-After; after a minute it is served again', async () => {
   await useUp('192.0.2.1');
   await t.pass(15_000);
   const refused = await guess('192.0.2.1');
@@ -33,12 +33,12 @@ test('G66: past the limit an address hears 429 and when to come back; after a mi
   expect((await guess('192.0.2.1')).status).toBe(401);
 });
 
-test('G66: a valid token is let in from an address that has used up its failures, also for the first time', async () => {
+test('G66: a valid token is accepted from an address that has used up its failures, even when it is new', async () => {
   await useUp('192.0.2.3');
   const { token } = await t.token({ kind: 'operator', role: 'viewer', name: 'behind the same wall' });
   for (let n = 0; n < 20; n += 1) expect((await from('192.0.2.3', token)).status).toBe(200);
   expect((await guess('192.0.2.3')).status).toBe(429);
-  // whoever sends none, or a good one to the wrong door, has not guessed
+  // a request without a token, or with a valid one at the wrong door, is not a guess
   expect((await from('192.0.2.3', null)).status).toBe(401);
   for (let n = 0; n < 6; n += 1) {
     expect((await from('192.0.2.4', null)).status).toBe(401);
@@ -47,7 +47,7 @@ test('G66: a valid token is let in from an address that has used up its failures
   }
 });
 
-test('G66: the client is the last address that no trusted proxy has', async () => {
+test('G66: the client is the last address that is not a trusted proxy', async () => {
   await useUp('192.0.2.5, 10.1.2.3');
   expect((await guess('192.0.2.5')).status).toBe(429);
   expect((await guess('198.51.100.1, 192.0.2.5')).status).toBe(429); // a client may claim what it likes
@@ -73,7 +73,7 @@ test('G66: unknown tokens on a WebSocket are counted like others', async () => {
   expect(await closed(t.operator)).toBe(1000);
 });
 
-test('G66: without trusted proxies nobody chooses his own address', async () => {
+test('G66: without trusted proxies a client cannot choose its address', async () => {
   const own = await testServer({ settings: { MUSTER_FAILED_SIGN_INS_PER_MINUTE: '5' } });
   const statuses: number[] = [];
   for (let n = 0; n < 7; n += 1) {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../testing/test-server.ts';
 
-/** Whatever is sent to whichever route: never a 5xx, and every refusal in the one form (the client checks it). */
+/** Arbitrary requests to every route: never a 5xx, and every refusal has the one form (the client checks it). */
 let t: TestServer;
 beforeAll(async () => {
   t = await testServer();
@@ -11,7 +11,7 @@ afterAll(() => t.close());
 
 const RUNS = 300;
 
-/** Values that look right, nearly right, or not at all. */
+/** Values that look right, nearly right, or wrong. */
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.constantFrom(
@@ -74,7 +74,7 @@ const FIELDS = [
   ],
   ...['role', 'name', 'lanes', 'key', 'mode', '__proto__', 'constructor'],
 ];
-/** Waits are real time; those that are allowed are kept short. */
+/** Waits take real time, so allowed ones are kept short. */
 const short = (body: unknown): unknown =>
   JSON.parse(JSON.stringify(body ?? null), (key, inner) =>
     key === 'wait' && typeof inner === 'number' && inner > 0 && inner <= 25 ? 0.01 : inner,
@@ -101,7 +101,7 @@ test('no body makes any route fail', async () => {
       body,
       fc.constantFrom(id, '0', 'x', 'fuzz'),
       async (route, sent, name) => {
-        // everything paused or the operator revoked would hide what comes after
+        // pausing everything or revoking the operator would hide what follows
         fc.pre(
           !(
             route.path === '/api/pause' ||

@@ -41,7 +41,7 @@ test.each(Object.entries(DOCUMENTS))(
   },
 );
 
-test('#12: brackets in texts and comments do not count, and introspection is not too deep', async () => {
+test('#12: brackets in strings and comments do not count, and introspection is not too deep', async () => {
   const many = '['.repeat(200);
   const query = `# ${many}\n{devices(search: "${many}"){cursor} other: devices(search: """${many}"""){cursor}}`;
   expect((await s.t.post('/graphql', { query })).body).toEqual({
@@ -52,7 +52,7 @@ test('#12: brackets in texts and comments do not count, and introspection is not
   expect(body.errors).toBeUndefined();
 });
 
-test('#12: values nested however deeply are refused with a code', async () => {
+test('#12: values of any depth are refused with a code', async () => {
   const query = 'query ($ids: ID!) { device(id: $ids) { id } }';
   for (const depth of [20, 1_000, 100_000]) {
     const body = `{"query": ${JSON.stringify(query)}, "variables": {"ids": ${times(depth, '[', '', ']')}}}`;
@@ -62,7 +62,7 @@ test('#12: values nested however deeply are refused with a code', async () => {
   }
 });
 
-test('#12: variables that are none of their type are refused with a code', async () => {
+test('#12: variables of the wrong type are refused with a code', async () => {
   const query = 'query ($id: ID!) { device(id: $id) { id } }';
   for (const variables of [{}, { id: null }, { id: [[1]] }, { id: {} }])
     expect(await s.codesOf(query, variables)).toEqual(['BAD_USER_INPUT']);

@@ -10,16 +10,16 @@ const DEADLINE_MS = 1_000;
 /** Between two tries. */
 const PATIENCE_MS = 600;
 
-// A firewall that forgets a connection leaves it half-open: what is sent vanishes, and nothing comes back. Without an end
-// to its patience the server stood still until the system gave the connections up, a quarter of an hour later.
-/** What these answers have in common is little. */
+// A firewall that forgets a connection leaves it half-open: what is sent vanishes, and nothing comes back. Without a timeout the
+// server stood still until the system gave the connections up, a quarter of an hour later.
+/** These answers have little in common. */
 interface Answer {
   readonly id?: string;
   readonly state?: string;
   readonly code?: string;
 }
 
-test('G36: connections to the database that went dead without a word are given up, and calls, housekeeping and wake-ups go on', async () => {
+test('G36: half-open connections to the database are given up, and calls, housekeeping and wake-ups continue', async () => {
   const database = await testDatabase({ migrated: false });
   const url = new URL(database.url as string);
   const line = await TcpProxy.start();
@@ -55,7 +55,7 @@ test('G36: connections to the database that went dead without a word are given u
       await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
     }
   };
-  // A transaction that is under way at that very moment is another matter: the first turn of housekeeping has some.
+  // a transaction that is open at that moment is different: the first turn of housekeeping has some
   const quiet = async () => {
     const open = `select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`;
     for (let calm = 0; calm < 5; )
@@ -69,7 +69,7 @@ test('G36: connections to the database that went dead without a word are given u
     const stuck = await ask('/api/lanes/x/actions', { kind: 'y', maxAttempts: 1 });
     expect(stuck).toMatchObject({ status: 503, body: { code: 'MUSTER_NO_ANSWER' } });
     await until('/api/lanes/x/claim', ({ status }) => status === 200, { worker: 'w', leaseSeconds: 1 });
-    // nobody reports it, whichever claim has it, also one whose answer was lost: its end is up to housekeeping
+    // no worker reports it, whichever claim got it, even if its answer was lost: housekeeping must end it
     await until(`/api/actions/${made.body.id}`, ({ body }) => body.state === 'failed');
   } finally {
     line.release();

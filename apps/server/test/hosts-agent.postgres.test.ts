@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type AgentStage, agentStage } from '../testing/agent-stage.ts';
 import { until } from '../testing/process-stage.ts';
 
-/** The real agent and the real server, each in a process of its own. Starting them takes seconds on a busy machine. */
+/** The real agent and the real server, each in its own process. Starting them takes seconds on a busy machine. */
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 let stage: AgentStage;
@@ -45,7 +45,7 @@ it('runs systemctl for the unit, without a shell, and reports output and exit co
   ]);
 });
 
-it('touches only units that the host allows, whatever the server says', async () => {
+it('controls only units that the host allows, whatever the server says', async () => {
   const id = await stage.queue(await stage.service('shadow.service', false));
   const on = stage;
   const refused = await ended(stage, id);
@@ -56,13 +56,13 @@ it('touches only units that the host allows, whatever the server says', async ()
   const said = `Action ${id}, attempt 1: failed: NOT_ALLOWED: the unit shadow.service is not on the allow list of this host.\n`;
   await until(() => on.agent.output().includes(said));
   expect(stage.agent.output()).not.toContain(`Action ${id}, attempt 1: restart shadow.service begins.`);
-  // allowed now, and run again by hand it runs
+  // allowed now, and redriven, it runs
   writeFileSync(path.join(stage.folder, 'units'), 'shadow\n', { flag: 'a' });
   await stage.call('POST', `/api/actions/${id}/redrive`, {});
   expect((await ended(stage, id)).status).toBe('succeeded');
 });
 
-it('reports what a command that fails has said', async () => {
+it('reports the output of a failed command', async () => {
   const id = await stage.queue(await stage.service('fails-always.service'));
   const action = await ended(stage, id);
   expect(action).toMatchObject({
@@ -74,7 +74,7 @@ it('reports what a command that fails has said', async () => {
   expect(calls(stage, id).map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
 });
 
-it('runs what was handed out to it in an answer that never came', async () => {
+it('runs an action whose hand-out response was lost', async () => {
   const kept = path.join(stage.folder, 'state', 'instance');
   await until(() => existsSync(kept));
   await stage.agent.stop();
@@ -94,7 +94,7 @@ it('runs what was handed out to it in an answer that never came', async () => {
   expect(shown).toMatchObject({ id: instance, version: expect.stringMatching(/^muster-agent\/\d/) });
 });
 
-it('keeps a result over an outage of the server and a crash of its own, and delivers it', async () => {
+it('keeps a result through an outage of the server and its own crash, and delivers it', async () => {
   const id = await stage.queue(await stage.service('gate-a.service'));
   await begun(stage, id);
   await stage.server.kill();
@@ -108,7 +108,7 @@ it('keeps a result over an outage of the server and a crash of its own, and deli
   expect(calls(stage, id)).toHaveLength(1);
 });
 
-it('G13: reports an attempt that it did not survive as interrupted, ends what is left of it, never runs it again, and keeps the order', async () => {
+it('G13: reports an attempt that it did not survive as interrupted, stops its leftovers, never runs it again, and keeps the order', async () => {
   const service = await stage.service('gate-b.service');
   const id = await stage.queue(service);
   await begun(stage, id);
@@ -117,7 +117,7 @@ it('G13: reports an attempt that it did not survive as interrupted, ends what is
   await stage.agent.start();
   await begun(stage, id, 2);
   stage.openGate('gate-b.service');
-  // whatever failed before, the service ends as it was asked for last
+  // whatever failed before, the service ends in the last requested state
   expect(await ended(stage, stop)).toMatchObject({ status: 'succeeded', attempt: 1 });
   const action = await stage.look(id);
   expect(action).toMatchObject({ status: 'succeeded', attempt: 2 });
@@ -133,7 +133,7 @@ it('G13: reports an attempt that it did not survive as interrupted, ends what is
   expect(stage.overlaps()).toEqual([]);
 });
 
-it('keeps an action that takes longer than its lease, and ends one that is cancelled', async () => {
+it('keeps an action that takes longer than its lease, and stops a cancelled one', async () => {
   const on = await agentStage({ MUSTER_CONTROL_LEASE_SECONDS: '6' });
   await on.agent.start();
   const [long, unwanted] = [
@@ -143,7 +143,7 @@ it('keeps an action that takes longer than its lease, and ends one that is cance
   await begun(on, long);
   await begun(on, unwanted);
   const first = (await on.look(long)).leaseUntil;
-  // past the end of the lease it was handed out with
+  // past the original end of its lease
   await until(async () => Date.parse((await on.look(long)).startedAt) + 8_000 < Date.now());
   expect(Date.parse((await on.look(long)).leaseUntil)).toBeGreaterThan(Date.parse(first));
   await on.call('POST', `/api/hosts/${on.hostId}/actions/${unwanted}/cancel`, {});
@@ -154,7 +154,7 @@ it('keeps an action that takes longer than its lease, and ends one that is cance
   await on.close();
 });
 
-it('finishes what runs when it is told to stop, delivers it, and begins nothing new', async () => {
+it('told to stop, it finishes running commands, delivers their results and starts nothing new', async () => {
   const id = await stage.queue(await stage.service('gate-c.service'));
   await begun(stage, id);
   const stopping = stage.agent.stop();
@@ -167,7 +167,7 @@ it('finishes what runs when it is told to stop, delivers it, and begins nothing 
   await ended(stage, later);
 });
 
-it('registers its host by itself, and takes a rotated token without a restart', async () => {
+it('registers its host by itself, and uses a rotated token without a restart', async () => {
   const { token } = await stage.call('POST', '/api/tokens', { kind: 'host-enrolment', name: 'racks' });
   const own = path.join(stage.folder, 'own');
   writeFileSync(`${own}-enrolment`, token);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type AgentStage, agentStage } from '../testing/agent-stage.ts';
 import { until } from '../testing/process-stage.ts';
 
-/** Server and agent are killed and started again, again and again, while actions come. */
+/** Server and agent are killed and started again and again while actions are queued. */
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 600_000 });
 
 let stage: AgentStage;
@@ -25,13 +25,13 @@ it('every acknowledged action ends exactly once, in order, and no attempt runs t
   const queueing = (async () => {
     for (let n = 0; n < ACTIONS; n += 1) {
       const service = services[n % SERVICES] as string;
-      // The server may be down, or die before its answer: the key makes sure that it is queued once.
+      // the server may be down, or die before its answer: the key makes sure that it is queued once
       const id = await until(() => stage.queue(service, 'restart', `action ${n}`).catch(() => null));
       acknowledged.set(service, [...(acknowledged.get(service) ?? []), id]);
     }
   })();
 
-  // Measured in calls of the stand-in, not in time: something is always under way.
+  // measured in calls of the fake systemctl, not in time, so that something is always running
   for (let n = 0; n < KILLS; n += 1) {
     const before = stage.record().length;
     await until(() => stage.record().length > before + 1);
@@ -53,7 +53,7 @@ it('every acknowledged action ends exactly once, in order, and no attempt runs t
       types.filter((type) => FINAL.includes(type)),
       JSON.stringify(action),
     ).toHaveLength(1);
-    // What failed did so because its agent was killed under it, each time.
+    // every failure was caused by a killed agent
     if (action.status === 'failed') expect(action.message).toMatch(/^INTERRUPTED/);
   }
 
